@@ -1,0 +1,48 @@
+"""Goals about choices, checks and promises. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.rulelib._goals_index import same_length
+from termgraph.rules import goal
+from termgraph.terms.op import CONST
+
+
+@goal("iiiio")
+def chosen_item(k: Any, xs: tuple, n: int, i: int) -> Any:
+    """Value `i` of a choice between `n` values each, whose condition is known."""
+    return xs[i] if k.value.item() else xs[n + i]
+
+
+@goal("iiio")
+def equal_item(xs: tuple, n: int, i: int) -> Any:
+    """Value `i` of a choice, if it is the same in both branches."""
+    return xs[i] if xs[i] is xs[n + i] else None
+
+
+@goal("iio")
+def item_of(xs: tuple, i: int) -> Any:
+    """Number `i` of several results."""
+    return xs[i] if i < len(xs) else None
+
+
+@goal("io")
+def failing(xs: tuple) -> Any:
+    """The conditions that may fail; no answer if that is all of them."""
+    kept = tuple([x for x in xs if not (x.op is CONST and bool(np.all(x.value)))])
+    return None if len(kept) == len(xs) else kept
+
+
+@goal("iii")
+def kept_promises(x: Any, ns: tuple, w: tuple) -> bool:
+    """`x` has the promised lengths already."""
+    return all(same_length(n, x, d) for n, d in zip(ns, [d for d, flag in enumerate(w) if flag]))
+
+
+@goal("ii")
+def unknown_anyway(x: Any, a: tuple) -> bool:
+    """The lengths along these axes are not known in the first place."""
+    return all(x.type.shape[d] is None for d in a)

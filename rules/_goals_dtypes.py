@@ -1,0 +1,199 @@
+"""Goals about dtypes and numbers. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules import goal
+from termgraph.terms import facts
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.elementwise import cast, loop_dtypes
+from termgraph.terms.term import Const, Lit
+
+
+@functools.cache
+def holds_all(have: str, want: str) -> bool:
+    """Whether every value of one dtype is a value of the other."""
+    a, b = np.dtype(have), np.dtype(want)
+    if a == b or a.kind == "b":
+        return True
+    if b.kind == "b" or a.kind in "fc" and b.kind in "iu" or a.kind == "c" and b.kind != "c":
+        return False
+    if a.kind in "iu" and b.kind in "fc":
+        digits = np.finfo(b).nmant + 1
+        return a.itemsize * 8 - (a.kind == "i") <= digits and b != np.float16
+    return np.can_cast(a, b, "safe")
+
+
+@goal("ii")
+def has_dtype(x: Any, d: str) -> bool:
+    """`x` has this dtype already."""
+    return x.type.dtype == d
+
+
+@goal("ii")
+def exact_in(x: Any, d: str) -> bool:
+    """Every value of the dtype of `x` is kept by a cast to `d`."""
+    return holds_all(x.type.dtype, d)
+
+
+@goal("iii")
+def needless(x: Any, a: str, b: str) -> bool:
+    """A cast to `a` on the way from `x` to `b` changes nothing."""
+    if not holds_all(x.type.dtype, a):
+        return False
+    have, through, want = x.type.np_dtype.kind, np.dtype(a).kind, np.dtype(b).kind
+    return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
+
+
+@goal("iio", some="{0}.op is CONST")
+def constants_in_loop_dtype(f: Any, xs: tuple) -> Any:
+    """The operands with constants in the dtype in which the operator computes, so that x * 2 and x * 2.0 are one."""
+    for x in xs:
+        if x.op is CONST:
+            break
+    else:
+        return None
+    dtypes = tuple([x.type.np_dtype for x in xs])
+    if all(d == dtypes[0] for d in dtypes) or f.family is cast:
+        return None
+    loop = loop_dtypes(f, dtypes)
+    out = tuple([_converted(x, d) for x, d in zip(xs, loop)])
+    if out == xs or loop_dtypes(f, tuple([x.type.np_dtype for x in out])) != loop:
+        return None
+    return out
+
+
+def _converted(x: Any, dtype: np.dtype) -> Any:
+    if x.op is not CONST or x.type.np_dtype == dtype or dtype.kind == "b":
+        return x
+    with np.errstate(all="ignore"):
+        value = x.value.astype(dtype)
+    return Const(value) if np.array_equal(value, x.value) else x
+
+
+@goal("ii")
+def keeps_zeros(f: Any, x: Any) -> bool:
+    """The sign of a zero comes through: -0.0 + 0 is 0.0, everything else is as it was."""
+    return f.name not in ("add", "sub") or x.type.np_dtype.kind in "biu"
+
+
+@goal("i")
+def is_difference(t: Any) -> bool:
+    """Written with a minus: x - 0 keeps the sign of a zero, which its other spelling x + 0 does not."""
+    return t.op.name == "sub"
+
+
+# ---------------------------------------------------------------------- increasing functions
+@functools.cache
+def _increasing(version: int) -> frozenset:
+    return frozenset(op for op, direction in facts.monotone.rows() if direction is Lit(1))
+
+
+@goal("i")
+def increasing(f: Any) -> bool:
+    """An operator declared to be monotone, in direction 1."""
+    return f in _increasing(facts.version())
+
+
+@goal("ioo", some="{0}.op.kind == 'elementwise'")
+def one_increasing(xs: tuple) -> Any:
+    """All operands are values of one increasing function of real numbers: the function, and what it was applied to."""
+    f = xs[0].op
+    for x in xs:
+        if x.op is not f:
+            return None
+    if f not in _increasing(facts.version()) or any(x.args[0].type.np_dtype.kind != "f" for x in xs):
+        return None
+    return f, tuple([x.args[0] for x in xs])
+
+
+# ---------------------------------------------------------------------- numbers
+@goal("i")
+def truthy(k: Any) -> bool:
+    """A constant that is nowhere zero."""
+    return k.op is CONST and bool(np.all(k.value != 0)) and k.value.size > 0
+
+
+@goal("i")
+def falsy(k: Any) -> bool:
+    """A constant that is zero everywhere."""
+    return k.op is CONST and bool(np.all(k.value == 0)) and k.value.size > 0
+
+
+@goal("i")
+def one(k: Any) -> bool:
+    """A constant that is one everywhere (True is)."""
+    return k.op is CONST and bool(np.all(k.value == 1)) and k.value.size > 0
+
+
+@goal("i")
+def below_zero(k: Any) -> bool:
+    """A number below zero whose negative is above zero."""
+    s = k.scalar
+    return isinstance(s, (int, float)) and not isinstance(s, bool) and s < 0 and (-k.value > 0).all()
+
+
+@goal("i")
+def whole_number(k: Any) -> bool:
+    """A constant that is one whole number."""
+    return _whole(k) is not None
+
+
+@goal("i")
+def even_number(k: Any) -> bool:
+    """A constant that is one even number."""
+    n = _whole(k)
+    return n is not None and n % 2 == 0
+
+
+@goal("i")
+def odd_number(k: Any) -> bool:
+    """A constant that is one odd number."""
+    n = _whole(k)
+    return n is not None and n % 2 == 1
+
+
+@goal("ii")
+def both_count(j: Any, k: Any) -> bool:
+    """Two whole numbers above zero."""
+    m, n = _whole(j), _whole(k)
+    return m is not None and n is not None and m > 0 and n > 0
+
+
+@goal("ii")
+def exceeds(j: Any, k: Any) -> bool:
+    """Two whole numbers above zero, the first the larger."""
+    m, n = _whole(j), _whole(k)
+    return m is not None and n is not None and m > n > 0
+
+
+@goal("ii")
+def ordered(j: Any, k: Any) -> bool:
+    """Two numbers in ascending order."""
+    bounds = (j.scalar, k.scalar)
+    return not any(b is None or isinstance(b, complex) for b in bounds) and bounds[0] <= bounds[1]
+
+
+def _whole(k: Any) -> int | None:
+    s = getattr(k, "scalar", None)
+    if isinstance(s, bool) or not isinstance(s, (int, float)) or s != s or s in (float("inf"), float("-inf")):
+        return None
+    return int(s) if s == int(s) else None
+
+
+@goal("ii")
+def out_of_order(x: Any, y: Any) -> bool:
+    """Not in the order that interchangeable operands are kept in: constants last, the others by structural hash."""
+    if (x.op is CONST) != (y.op is CONST):
+        return x.op is CONST
+    return x._h > y._h
+
+
+@goal("io")
+def real_part_of(d: str) -> Any:
+    """The dtype of the real part of a complex dtype."""
+    return {"complex64": "float32", "complex128": "float64"}.get(d)

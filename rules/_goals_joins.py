@@ -1,0 +1,101 @@
+"""Goals about arrays laid end to end. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.rulelib._goals_index import is_slice, is_static, opened, packed
+from termgraph.rules import goal
+from termgraph.terms.op import CONST
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.ops.shaping import join, make_vector
+from termgraph.terms.term import Const, mk, mk1
+
+
+@goal("iio")
+def nothing_along(t: Any, a: int) -> Any:
+    """The join without its operands of length 0."""
+    kept = [x for x in t.args if x.type.shape[a] != 0]
+    if len(kept) == len(t.args):
+        return None
+    return mk(join.bind(axis=a), tuple(kept or t.args[:1])) if len(t.args) > 1 else None
+
+
+@goal("i")
+def no_dimensions(x: Any) -> bool:
+    """A single number."""
+    return x.type.ndim == 0
+
+
+@goal("iiio")
+def joined_lengths(ns: tuple, ms: tuple, a: int) -> Any:
+    """The lengths of two arrays laid end to end, if the other lengths agree."""
+    if any(n is not m for d, (n, m) in enumerate(zip(ns, ms)) if d != a):
+        return None
+    return (*ns[:a], mk(ew.add, (ns[a], ms[a])), *ns[a + 1 :])
+
+
+@goal("iiio")
+def consecutive(i: tuple, j: tuple, a: int) -> Any:
+    """The index that takes what two static slices take that meet along axis `a` (of the result), and else agree."""
+    ndim = max(len(i), len(j), a + 1)
+    first, second = opened(i, (), ndim), opened(j, (), ndim)
+    if not all(is_static(e) for e in (*first, *second)):
+        return None
+    axes = [d for d, e in enumerate(first) if is_slice(e)]
+    if a >= len(axes) or any(e != f for d, (e, f) in enumerate(zip(first, second)) if d != axes[a]):
+        return None
+    p, q = first[axes[a]], second[axes[a]]
+    if not is_slice(q) or p[3] not in (None, 1) or q[3] not in (None, 1) or p[2] is None or p[2] != q[1]:
+        return None
+    low, middle, high = p[1] or 0, p[2], q[2]
+    if low < 0 or middle < low or (high is not None and high < middle):
+        return None
+    first[axes[a]] = ("s", p[1], q[2], None)
+    return packed(first)[0]
+
+
+@goal("ioo")
+def items_of(t: Any) -> Any:
+    """The numbers of which a joined vector consists, if each operand is a list of numbers."""
+    if t.type.ndim != 1:
+        return None
+    items: list[Any] = []
+    for x in t.args:
+        if x.op is CONST:
+            items += [Const(v) for v in x.value] if x.value.size <= 16 else [None]
+        elif x.op.family is make_vector:
+            if any(a.type.dtype != x.type.dtype for a in x.args):
+                return None
+            items += x.args
+        elif x.op.family is dimshuffle and x.args[0].type.ndim == 0:
+            items.append(x.args[0])
+        else:
+            return None
+    return None if None in items else (tuple(items), t.type.dtype)
+
+
+@goal("io")
+def whole_again(xs: tuple) -> Any:
+    """The vector whose elements, in order and all of them, are these."""
+    if not xs or xs[0].op.family is not subtensor:
+        return None
+    x = xs[0].args[0]
+    if x.type.shape != (len(xs),):
+        return None
+    parts = [mk(subtensor.bind(index=(k,)), (x,)) for k in range(len(xs))]
+    return x if all(a is b for a, b in zip(xs, parts)) else None
+
+
+@goal("ii")
+def of_dtype(x: Any, d: str) -> bool:
+    """`x` has this dtype."""
+    return x.type.dtype == d
+
+
+@goal("iio")
+def only_item(x: Any, d: str) -> Any:
+    """A vector of one number."""
+    return mk1(dimshuffle.bind(order=("x",)), x if x.type.dtype == d else mk1(ew.cast.bind(dtype=d), x))

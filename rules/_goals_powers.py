@@ -1,0 +1,78 @@
+"""Goals about exponents and divisors that are known numbers. May import termgraph.terms and termgraph.rules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules import goal
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.elementwise import mul, sqr
+from termgraph.terms.term import Const, mk, mk1
+
+LARGEST = 32  # products for exponents up to here: at most eight multiplications
+ROOTS = (1.5, 2.5)
+
+
+def _number(k: Any) -> Any:
+    return k.scalar if k.op is CONST and isinstance(k.scalar, (int, float)) and not isinstance(k.scalar, bool) else None
+
+
+@goal("iio")
+def product_power(x: Any, k: Any) -> Any:
+    """`x ** k` for a small whole k by squaring and multiplying."""
+    n = _number(k)
+    if n is None or n != n or n != int(n if abs(n) <= LARGEST else 0) or n < 2:
+        return None
+    factors = []
+    square = x
+    for bit in reversed(bin(int(n))[2:]):
+        if bit == "1":
+            factors.append(square)
+        square = mk1(sqr, square)
+    return factors[0] if len(factors) == 1 else mk(mul, tuple(factors))
+
+
+@goal("io")
+def mirrored(k: Any) -> Any:
+    """The exponent -k, for a negative k whose positive power is cheap."""
+    n = _number(k)
+    if n is None or not -LARGEST <= n < -1 or (n != int(n) and -n not in ROOTS):
+        return None
+    return Const(np.asarray(-n, dtype=k.type.dtype))
+
+
+@goal("io")
+def exact_reciprocal(k: Any) -> Any:
+    """1 / k for a power of two, which floating point holds exactly."""
+    n = _number(k)
+    if n is None or n == 0 or not math.isfinite(n):
+        return None
+    mantissa, exponent = math.frexp(n)
+    kind = k.type.np_dtype
+    if abs(mantissa) != 0.5 or abs(exponent) > 14 or abs(n) == 1:  # 14: exact in every float, float16 included
+        return None
+    return Const(np.asarray(1 / n, dtype=kind if kind.kind == "f" else np.float16))
+
+
+def _power_of_two(k: Any, x: Any) -> int | None:
+    n = _number(k)
+    if n is None or isinstance(n, float) or n < 2 or n & (n - 1) or n > np.iinfo(x.type.np_dtype).max:
+        return None
+    return n
+
+
+@goal("iio")
+def shift_of(k: Any, x: Any) -> Any:
+    """By how many bits to shift instead of dividing by k."""
+    n = _power_of_two(k, x)
+    return None if n is None else Const(np.asarray(n.bit_length() - 1, dtype=x.type.dtype))
+
+
+@goal("iio")
+def mask_of(k: Any, x: Any) -> Any:
+    """The bits of the remainder of a division by k."""
+    n = _power_of_two(k, x)
+    return None if n is None else Const(np.asarray(n - 1, dtype=x.type.dtype))

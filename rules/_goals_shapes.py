@@ -1,0 +1,382 @@
+"""Goals about axes, lengths and broadcasting. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from termgraph.rulelib._goals_index import is_static, length, opened, same_length
+from termgraph.rules import goal
+from termgraph.rules.fit import length_of as traced_length
+from termgraph.terms.op import CONST
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.indexing import FULL
+from termgraph.terms.ops.shaping import alloc
+from termgraph.terms.term import Const, mk, mk1
+
+
+@goal("i", source="({0}.kind == 'elementwise' and {0}.name != 'assume')")
+def elemwise(f: Any) -> bool:
+    """An operator that works element by element and says nothing about the array as a whole."""
+    return f.kind == "elementwise" and f.name != "assume"
+
+
+def number(n: int) -> Any:
+    """A length as a constant."""
+    return Const(np.asarray(n, dtype="int64"))
+
+
+def reorder(x: Any, order: tuple) -> Any:
+    """`dimshuffle(x, order)`, or `x` if nothing moves."""
+    return x if order == tuple(range(x.type.ndim)) else mk1(dimshuffle.bind(order=order), x)
+
+
+# ---------------------------------------------------------------------- orders of dimensions
+@goal("iio")
+def composed(a: tuple, b: tuple) -> Any:
+    """One order that does what order `a` and then order `b` does."""
+    return tuple(["x" if d == "x" else a[d] for d in b])
+
+
+@goal("ii")
+def same_order(x: Any, o: tuple) -> bool:
+    """The order leaves `x` as it is."""
+    return o == tuple(range(x.type.ndim))
+
+
+@goal("i")
+def only_ones(o: tuple) -> bool:
+    """The order moves nothing: dimensions of length 1 come or go."""
+    kept = [d for d in o if d != "x"]
+    return kept == sorted(kept)
+
+
+@goal("io")
+def negated(a: int) -> Any:
+    """The number with the other sign."""
+    return -a
+
+
+def _moved(x: Any) -> bool:
+    return x.op.kind != "leaf" and x.op.family is dimshuffle
+
+
+@goal("ioo", some="{0}.op.kind == 'shape'")
+def common_order(xs: tuple) -> Any:
+    """All operands are reordered in the same way (or have no dimensions): the operands before, and the order."""
+    order = None
+    for x in xs:
+        if _moved(x):
+            if order is not None and x.op.params["order"] != order:
+                return None
+            order = x.op.params["order"]
+        elif any(n != 1 for n in x.type.shape) or x.op is not CONST and x.type.ndim:
+            return None
+    if order is None:
+        return None
+    inner = max([x.args[0].type.ndim for x in xs if _moved(x)])
+    if any(x.args[0].type.ndim != inner for x in xs if _moved(x)):
+        return None
+    plain = tuple([x.args[0] if _moved(x) else Const(x.value.reshape(())) if x.type.ndim else x for x in xs])
+    if any(x.type.ndim > len(order) for x in xs) or not inner and all(x.op is CONST for x in plain):
+        return None
+    return plain, order
+
+
+# ---------------------------------------------------------------------- implicit broadcasting
+@goal("io", some="({0}.op is CONST or {0}.op.kind == 'shape')")
+def stripped(xs: tuple) -> Any:
+    """The operands without dimensions of length 1 and copies that broadcasting supplies anyway."""
+    for x in xs:
+        if x.op is CONST:
+            if x.type.ndim:
+                break
+        elif x.op.kind == "shape" and x.op.family is dimshuffle and x.op.params["order"][:1] == ("x",):
+            break
+    else:
+        return None
+    if len(xs) < 2:
+        return None
+    top = max([x.type.ndim for x in xs])
+    full = [x for x in xs if x.type.ndim == top]
+    anchors = [x for x in full if _thin(x, ()) is x and getattr(x, "scalar", None) is None]
+    anchors = anchors or [x for x in full if x.op is not CONST][:1] or full[:1]
+    shape = anchors[0].type.shape if len(anchors) == 1 else _known_shape(anchors, top)
+    out = tuple([x if x in anchors else _thin(x, shape) for x in xs])
+    return out if out != xs else None
+
+
+def _known_shape(xs: list, ndim: int) -> tuple:
+    columns = zip(*[x.type.shape for x in xs], strict=True)
+    return tuple([next((n for n in c if n not in (1, None)), None if None in c else 1) for c in columns])
+
+
+def _thin(x: Any, shape: tuple) -> Any:
+    """The operand with fewer dimensions; `shape` is what the others have together."""
+    if x.op is CONST:
+        if x.type.ndim and x.scalar is not None:
+            tail = shape[len(shape) - x.type.ndim :]
+            if x.value.size == 1 or (shape and all(n == m or n == 1 for n, m in zip(x.type.shape, tail))):
+                return Const(x.value.reshape(-1)[0])
+        lead = next((d for d, n in enumerate(x.type.shape) if n != 1), x.type.ndim)
+        return Const(x.value.reshape(x.type.shape[lead:])) if lead else x
+    if _moved(x):
+        order = x.op.params["order"]
+        lead = next((d for d, e in enumerate(order) if e != "x"), len(order))
+        return reorder(x.args[0], order[lead:]) if lead else x
+    return x
+
+
+def _around(f: Any, xs: tuple) -> Any:
+    """If one operand is an alloc into which all others fit: (operands without allocs, its lengths, still needed)."""
+    big = next((x for x in xs if x.op is alloc), None)
+    if big is None:
+        return None
+    ndim = max([x.type.ndim for x in xs])
+    if big.type.ndim != ndim:
+        big = next((x for x in xs if x.op is alloc and x.type.ndim == ndim), None)
+        if big is None:
+            return None
+    lengths = big.args[1:]
+    plain = []
+    for x in xs:
+        lead = ndim - x.type.ndim
+        if x.op is alloc and all(n is m or _is_one(n) for n, m in zip(x.args[1:], lengths[lead:])):
+            plain.append(x.args[0])
+        elif all(n == 1 or same_length(lengths[lead + d], x, d) for d, n in enumerate(x.type.shape)):
+            plain.append(x)
+        else:
+            return None
+    return tuple(plain), lengths, not all(_covered(plain, n, d, ndim) for d, n in enumerate(lengths))
+
+
+def _is_one(n: Any) -> bool:
+    return n.op is CONST and n.scalar == 1
+
+
+def _covered(plain: list, n: Any, d: int, ndim: int) -> bool:
+    one = _is_one(n)
+    for x in plain:
+        i = d - (ndim - x.type.ndim)
+        if i >= 0 and (x.type.shape[i] != 1 or one):
+            return True
+    return False
+
+
+@goal("iio", some="{0}.op.kind == 'shape'")
+def unspread(f: Any, xs: tuple) -> Any:
+    """The operands with an alloc replaced by its value, where the other operands have the shape."""
+    found = _around(f, xs)
+    return None if found is None or found[2] else found[0]
+
+
+@goal("iioo", some="{0}.op.kind == 'shape'")
+def spread_last(f: Any, xs: tuple) -> Any:
+    """The operands with an alloc replaced by its value, and the lengths to give the result instead."""
+    found = _around(f, xs)
+    return (tuple([_thin(x, ()) for x in found[0]]), found[1]) if found is not None and found[2] else None
+
+
+# ---------------------------------------------------------------------- alloc
+@goal("ii")
+def already(x: Any, ns: tuple) -> bool:
+    """`x` has these lengths."""
+    return x.type.ndim == len(ns) and all(same_length(n, x, d) for d, n in enumerate(ns))
+
+
+@goal("iii")
+def spreads_further(x: Any, ms: tuple, ns: tuple) -> bool:
+    """Broadcasting `x` to the lengths `ns` is the same as first to `ms`, then to `ns`."""
+    tail = ns[len(ns) - len(ms) :]
+    return all(m is n or _is_one(m) for m, n in zip(ms, tail))
+
+
+@goal("io")
+def without_leading_ones(x: Any) -> Any:
+    """A value without the dimensions of length 1 in front that broadcasting supplies."""
+    thin = _thin(x, ())
+    return None if thin is x else thin
+
+
+@goal("iiioo")
+def reordered_alloc(x: Any, ns: tuple, o: tuple) -> Any:
+    """`dimshuffle(alloc(x, *ns), order=o)` as (value, lengths)."""
+    lead = len(ns) - x.type.ndim
+    kept = [d for d in o if d != "x"]
+    if any(x.type.shape[d] != 1 for d in range(x.type.ndim) if d + lead not in kept):
+        return None
+    if any(not _is_one(n) for d, n in enumerate(ns) if d not in kept):
+        return None
+    order = tuple(["x" if d == "x" or d < lead else d - lead for d in o])
+    first = next((k for k, d in enumerate(order) if d != "x"), len(order))
+    return reorder(x, order[first:]), tuple([number(1) if d == "x" else ns[d] for d in o])
+
+
+# ---------------------------------------------------------------------- lengths of results
+@goal("iio")
+def item(ns: tuple, a: int) -> Any:
+    """Number `a` of a list."""
+    return ns[a]
+
+
+@goal("iio")
+def static_length(x: Any, a: int) -> Any:
+    """The length along an axis, where the type says it."""
+    n = x.type.shape[a]
+    return None if n is None else number(n)
+
+
+@goal("iio")
+def elementwise_length(t: Any, a: int) -> Any:
+    """The length of the element-wise operand of `shape_i`: that of an operand that decides it."""
+    x = t.args[0]
+    return traced_length(x, a) if x.op.kind == "elementwise" else None
+
+
+@goal("iiio")
+def kept_axis(r: Any, x: Any, a: int) -> Any:
+    """The axis of the operand that is axis `a` of a reduction's result."""
+    return [d for d in range(x.type.ndim) if d not in r.params["axis"]][a]
+
+
+@goal("ii")
+def differ(a: Any, b: Any) -> bool:
+    """Two parameters are different."""
+    return a != b
+
+
+@goal("iiio")
+def product_length(x: Any, y: Any, a: int) -> Any:
+    """The length of `dot(x, y)` along an axis."""
+    return length(x, a) if a < x.type.ndim - 1 else length(y, 1)
+
+
+@goal("iiiio")
+def promised_length(x: Any, ns: tuple, w: tuple, a: int) -> Any:
+    """The length of `specify_shape(x, *ns, known=w)` along an axis."""
+    return ns[sum(w[:a])] if w[a] else length(x, a)
+
+
+@goal("i")
+def whole(n: Any) -> bool:
+    """A number of an integer dtype."""
+    return n.type.np_dtype.kind in "iu"
+
+
+@goal("iio")
+def total_length(xs: tuple, a: int) -> Any:
+    """The sum of the lengths along an axis."""
+    return mk(ew.add, tuple([length(x, a) for x in xs]))
+
+
+@goal("iiiio")
+def indexed_length(x: Any, ks: tuple, i: tuple, a: int) -> Any:
+    """The length of `x[i]` along an axis; slices with unit steps or `::-1`, array indices as their own lengths."""
+    kept: list[Any] = []
+    for d, e in enumerate(opened(i, ks, x.type.ndim)):
+        if isinstance(e, tuple):
+            kept.append((d, e))
+    if a >= len(kept):
+        return None
+    d, e = kept[a]
+    return _slice_length(e, length(x, d)) if e[0] == "s" else None
+
+
+def _slice_length(e: tuple, n: Any) -> Any:
+    start, stop, step = e[1:]
+    if (start, stop) == (None, None) and step in (None, 1, -1):
+        return n
+    if not is_static(e) or step not in (None, 1):
+        return None
+    zero = number(0)
+    low = start or 0
+    if low >= 0 and stop is None:
+        return ew.maximum(ew.sub(n, number(low)), zero)
+    if low >= 0 and stop >= 0:
+        return ew.minimum(number(max(stop - low, 0)), ew.maximum(ew.sub(n, number(low)), zero))
+    if low >= 0 and stop < 0:
+        return ew.maximum(ew.sub(n, number(low - stop)), zero)
+    if stop is None:
+        return ew.minimum(n, number(-low))
+    if stop < 0:
+        return ew.maximum(ew.sub(ew.minimum(n, number(-low)), number(-stop)), zero)
+    return None
+
+
+@goal("iiiio")
+def gathered_length(x: Any, u: Any, i: tuple, a: int) -> Any:
+    """The length of `gather(x, u, index=i)` with one array and whole dimensions besides."""
+    if i.count("a") != 1 or any(e not in ("a", FULL) for e in i):
+        return None
+    at = i.index("a")
+    if at <= a < at + u.type.ndim:
+        return length(u, a - at)
+    return length(x, a if a < at else a - u.type.ndim + 1)
+
+
+# ---------------------------------------------------------------------- reshape
+@goal("iio")
+def ones_only(x: Any, ns: tuple) -> Any:
+    """The order of dimensions by which a reshape is a dimshuffle: only lengths 1 come or go."""
+    if any(n.op is not CONST and x.type.ndim == 0 for n in ns):
+        return None
+    order: list[Any] = []
+    d, ndim = 0, x.type.ndim
+    for n in ns:
+        while d < ndim and x.type.shape[d] == 1 and not _is_one(n):
+            d += 1
+        if d < ndim and (same_length(n, x, d)):
+            order.append(d)
+            d += 1
+        elif _is_one(n):
+            order.append("x")
+        else:
+            return None
+    return tuple(order) if all(x.type.shape[k] == 1 for k in range(d, ndim)) else None
+
+
+@goal("ii")
+def same_total(ms: tuple, ns: tuple) -> bool:
+    """Arrays of these lengths are known to have the same number of elements."""
+    return _product(ms) is _product(ns)
+
+
+@goal("io")
+def as_scalar(x: Any) -> Any:
+    """An array of one element without its dimensions."""
+    if any(n != 1 for n in x.type.shape):
+        return None
+    if x.op is CONST:
+        return Const(x.value.reshape(()))
+    return reorder(x, ())
+
+
+# ---------------------------------------------------------------------- facts about lengths
+@goal("ii")
+def covers(x: Any, n: Any) -> bool:
+    """`n` is the length of the first dimension."""
+    return same_length(n, x, 0)
+
+
+@goal("i")
+def one_each(u: Any) -> bool:
+    """A vector."""
+    return u.type.ndim == 1
+
+
+def product_along(ns: Any, axes: Any) -> Any:
+    """The product of the lengths along some axes."""
+    return _product([ns[a] for a in axes])
+
+
+def _product(chosen: Any) -> Any:
+    known = math.prod([int(n.scalar) for n in chosen if n.op is CONST])
+    others = [n for n in chosen if n.op is not CONST]
+    if not others or known == 0:
+        return number(known)
+    if known != 1:
+        others.append(number(known))
+    return mk(ew.mul, tuple(others)) if len(others) > 1 else others[0]

@@ -1,0 +1,79 @@
+"""Comparisons whose answer is known, and one spelling for the others: constants stand on the right."""
+
+from termgraph.rulelib._goals_dtypes import falsy, one, out_of_order
+from termgraph.rules import (
+    Bool,
+    Constant,
+    Integer,
+    NonConst,
+    Uniform,
+    complement,
+    head,
+    negative,
+    nonnegative,
+    nonpositive,
+    positive,
+    rule,
+    ruleset,
+    swapped,
+)
+from termgraph.terms.ops.elementwise import (
+    abs_,
+    eq,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    logical_not,
+    logical_xor,
+    neg,
+    neq,
+)
+
+
+@ruleset("canonicalize")
+def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform,
+                r: head[abs_, neg], h: head[eq, neq, hypot, logical_xor]):
+    # with itself; NaN is not equal to itself
+    yield rule("lt_self",        x < x,                      False)
+    yield rule("gt_self",        x > x,                      False)
+    yield rule("le_self",        x <= x,                     eq(x, x))
+    yield rule("ge_self",        x >= x,                     eq(x, x))
+    yield rule("neq_self",       neq(x, x),                  isnan(x))
+    yield rule("eq_self",        eq(x, x),                   logical_not(isnan(x)))
+    yield rule("isnan_integer",  isnan(i),                   False)
+    yield rule("isnan_bool",     isnan(p),                   False)
+    yield rule("isinf_integer",  isinf(i),                   False)
+    yield rule("isinf_bool",     isinf(p),                   False)
+    yield rule("isfinite_integer", isfinite(i),              True)
+    yield rule("isfinite_bool",  isfinite(p),                True)
+    yield rule("isnan_sign",     isnan(r(x)),                isnan(x))
+    yield rule("isinf_sign",     isinf(r(x)),                isinf(x))
+    yield rule("isfinite_sign",  isfinite(r(x)),             isfinite(x))
+
+    # one spelling
+    yield rule("constant_right", f(c, z),                    g(z, c),                   swapped(f, g))
+    yield rule("operand_order",  h(x, y),                    h(y, x),                   out_of_order(x, y))
+    yield rule("not",            logical_not(f(x, y)),       g(x, y),                   complement(f, g))
+    yield rule("not_lt",         logical_not(i < j),         i >= j)
+    yield rule("not_le",         logical_not(i <= j),        i > j)
+    yield rule("not_gt",         logical_not(i > j),         i <= j)
+    yield rule("not_ge",         logical_not(i >= j),        i < j)
+
+    # from what is known about signs
+    yield rule("lt_zero",        x < 0,                      False,                     nonnegative(x))
+    yield rule("gt_zero",        x > 0,                      False,                     nonpositive(x))
+    yield rule("le_zero",        x <= 0,                     False,                     positive(x))
+    yield rule("ge_zero",        x >= 0,                     False,                     negative(x))
+    yield rule("le_zero_eq",     x <= 0,                     eq(x, 0),                  nonnegative(x))
+    yield rule("ge_zero_eq",     x >= 0,                     eq(x, 0),                  nonpositive(x))
+    yield rule("ge_zero_true",   i >= 0,                     True,                      nonnegative(i))
+    yield rule("le_zero_true",   i <= 0,                     True,                      nonpositive(i))
+    yield rule("gt_zero_true",   i > 0,                      True,                      positive(i))
+    yield rule("lt_zero_true",   i < 0,                      True,                      negative(i))
+
+    # of truth values
+    yield rule("eq_true",        eq(p, k),                   p,                         one(k))
+    yield rule("eq_false",       eq(p, k),                   logical_not(p),            falsy(k))
+    yield rule("neq_true",       neq(p, k),                  logical_not(p),            one(k))
+    yield rule("neq_false",      neq(p, k),                  p,                         falsy(k))

@@ -1,0 +1,59 @@
+"""Exponentials that keep their digits near zero, hyperbolic functions, and products of exponentials in one."""
+
+from termgraph.rules import Float, rule, ruleset
+from termgraph.terms.ops.elementwise import (
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1mexp,
+    log1p,
+    logaddexp,
+    sinh,
+    softplus,
+    sqr,
+    sqrt,
+    tanh,
+)
+
+
+@ruleset("stabilize")
+def exponentials(x: Float, y: Float):
+    # near zero
+    yield rule("expm1",           exp(x) - 1,                        expm1(x))
+    yield rule("one_minus_exp",   1 - exp(x),                        -expm1(x))
+    yield rule("expm1_plus_one",  expm1(x) + 1,                      exp(x))
+    yield rule("expm1_log1p",     expm1(log1p(x)),                   x,                          assumes=["domain"])
+    yield rule("exp_log1p",       exp(log1p(x)),                     1 + x,                      assumes=["domain"])
+    yield rule("expm1_log",       expm1(log(x)),                     x - 1,                      assumes=["domain"])
+
+    # one exponential instead of several, which could overflow on the way
+    yield rule("reciprocal",      1 / exp(x),                        exp(-x))
+    yield rule("mul",             exp(x) * exp(y),                   exp(x + y),                 assumes=["reassoc"])
+    yield rule("div",             exp(x) / exp(y),                   exp(x - y),                 assumes=["reassoc"])
+    yield rule("pow",             exp(x) ** y,                       exp(x * y),                 assumes=["reassoc"])
+    yield rule("sqr",             sqr(exp(x)),                       exp(2 * x))
+    yield rule("sqrt",            sqrt(exp(x)),                      exp(0.5 * x))
+    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),                assumes=["reassoc"])
+
+    # of the stable logarithms
+    yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x))
+    yield rule("exp_softplus",    exp(softplus(x)),                  1 + exp(x))
+    yield rule("exp_logaddexp",   exp(logaddexp(x, y)),              exp(x) + exp(y))
+
+
+@ruleset("stabilize")
+def hyperbolic(x: Float, y: Float):
+    yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x))
+    yield rule("sinh_half",       (2 * sinh(x)) / 2,                 sinh(x))
+    yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x))
+    yield rule("cosh_half",       (2 * cosh(x)) / 2,                 cosh(x))
+    yield rule("tanh",            sinh(x) / cosh(x),                 tanh(x))
+    yield rule("tanh_of_twice",   (2 * sinh(x)) / (2 * cosh(x)),     tanh(x))
+    yield rule("tanh_expm1",      expm1(2 * x) / (1 + exp(2 * x)),   tanh(x))
+    yield rule("tanh_expm1_half", expm1(x) / (1 + exp(x)),           tanh(0.5 * x))
+    yield rule("tanh_expm1_any",  (y * expm1(x)) / (1 + exp(x)),     y * tanh(0.5 * x),          assumes=["reassoc"])
+    yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
+    yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
+    yield rule("one",             sqr(cosh(x)) - sqr(sinh(x)),       1,                          assumes=["finite"])

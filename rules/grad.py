@@ -1,0 +1,295 @@
+"""Derivatives of element-wise ops, one line each.
+
+`pullback(y, g)` is what a cotangent g of y contributes to each argument of y: the right side lists one term per
+argument, None where nothing flows. Broadcasts are summed back and dtypes kept by the driver.
+
+Complex numbers: dL = Re(g dy), so holomorphic functions need no conjugates here; `tg.grad` conjugates at both ends.
+Choices at kinks: abs'(0) = sign'(x) = 0, hypot'(0, 0) = 0, steps (floor, sign, comparisons) have derivative 0
+everywhere; where operands of maximum and minimum are equal they share the gradient equally, but a constant operand
+takes it all (so relu'(0) = 0); at a bound, clip counts as the identity.
+"""
+
+from __future__ import annotations
+
+from math import log as ln
+from math import pi
+from math import sqrt as root
+
+from termgraph.rules import Complex, Guard, goal, head, param, rule, ruleset, seg
+from termgraph.terms.build import number_like
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.assume import assume
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import missing, no_gradient, pullback, tup
+from termgraph.terms.ops.elementwise import (
+    abs_,
+    add,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    cast,
+    cbrt,
+    ceil,
+    clip,
+    complex_,
+    conj,
+    copysign,
+    cos,
+    cosh,
+    deg2rad,
+    digamma,
+    eq,
+    erf,
+    erfc,
+    erfcinv,
+    erfcx,
+    erfinv,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    fma,
+    fmax,
+    fmin,
+    fmod,
+    gamma,
+    gammaln,
+    ge,
+    gt,
+    heaviside,
+    hypot,
+    imag,
+    isnan,
+    le,
+    log,
+    log1mexp,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    logical_and,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    nextafter,
+    polygamma,
+    pow_,
+    rad2deg,
+    real,
+    reciprocal,
+    round_,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    softplus,
+    sqr,
+    sqrt,
+    switch,
+    tan,
+    tanh,
+    true_div,
+    trunc,
+)  # fmt: skip
+from termgraph.terms.ops.shaping import alloc
+from termgraph.terms.term import mk, mk1, mk2
+
+LN2, LN10 = ln(2), ln(10)
+
+
+# ---------------------------------------------------------------------- goals
+def constant_below(x):
+    """The constant behind broadcasts, or None."""
+    while x.op.family in (dimshuffle, alloc):
+        x = x.args[0]
+    return x if x.op is CONST else None
+
+
+def number_of(x):
+    """The number a term consists of, or None."""
+    found = constant_below(x)
+    return None if found is None else found.scalar
+
+
+Number = Guard("Number", lambda x: number_of(x) is not None, doc="An array that is one number everywhere.")
+
+
+@goal("iio")
+def same_for_all(xs, g):
+    """The cotangent itself for every operand."""
+    return (g,) * len(xs)
+
+
+@goal("iio")
+def times_the_others(xs, g):
+    """For every factor, g times the product of the other factors."""
+    if len(xs) == 2:
+        return (mk2(mul, g, xs[1]), mk2(mul, g, xs[0]))
+    if len(xs) == 1:
+        return (g,)
+    before = [g]  # products from the left and from the right: three products per factor, however many there are
+    for x in xs[:-1]:
+        before.append(mk2(mul, before[-1], x))
+    after, out = None, []
+    for x, b in zip(reversed(xs), reversed(before)):
+        out.append(b if after is None else mk2(mul, b, after))
+        after = x if after is None else mk2(mul, x, after)
+    return tuple(reversed(out))
+
+
+@goal("iiio")
+def where_largest(m, xs, g):
+    """For every operand of a maximum or minimum `m`: g where it is the result. Constants win ties, others share."""
+    zero = number_like(g, 0)
+    fixed = [x for x in xs if constant_below(x) is not None]
+    free = [x for x in xs if x not in fixed]
+    bound = fixed[0] if len(fixed) == 1 else mk(m.op, tuple(fixed)) if fixed else None
+    beats = gt if m.op is maximum else lt
+    if len(free) == 1:
+        found = g if bound is None else mk(switch, (mk2(beats, free[0], bound), g, zero))
+        return tuple([zero if x in fixed else found for x in xs])
+    hits = [zero if x in fixed else _hit(x, m, bound, beats, g) for x in xs]
+    count = mk(add, tuple([h for x, h in zip(xs, hits) if x not in fixed]))
+    if bound is not None:  # nobody is hit where a constant wins
+        count = mk(maximum, (count, number_like(g, 1)))
+    shared = mk2(true_div, g, count)
+    return tuple([zero if h is zero else mk2(mul, shared, h) for h in hits])
+
+
+def _hit(x, m, bound, beats, g):
+    """1 where the operand is the result and beats the constants, else 0."""
+    equal = mk2(eq, x, m)
+    return mk1(cast.bind(dtype=g.type.dtype), equal if bound is None else mk2(logical_and, equal, mk2(beats, x, bound)))
+
+
+@goal("iiio")
+def power_slope(x, c, g):
+    """g c x ** (c - 1), written for the usual constants."""
+    power = number_of(c)
+    if power == 0:
+        return mk(no_gradient, ())
+    if power == 1:
+        return g
+    rest = x if power == 2 else mk2(pow_, x, number_like(g, power - 1))
+    return mk2(mul, g, mk2(mul, number_like(g, power), rest))
+
+
+@goal("io")
+def zero(g):
+    """The number 0 in the dtype of g."""
+    return number_like(g, 0)
+
+
+# ---------------------------------------------------------------------- arithmetic
+@ruleset("grad")
+def grad_arithmetic(x, y, z, g, o, w: Complex, c: Number, xs: seg, gs: seg):
+    yield rule("add",        pullback(add(*xs), g),          tup(*gs),                same_for_all(xs, g, gs))
+    yield rule("sub",        pullback(x - y, g),             (g, -g))
+    yield rule("neg",        pullback(-x, g),                (-g,))
+    yield rule("mul",        pullback(mul(*xs), g),          tup(*gs),                times_the_others(xs, g, gs))
+    yield rule("true_div",   pullback(x / y, g),             (g / y, -(g / y) * (x / y)))
+    yield rule("reciprocal", pullback(reciprocal(x), g),     (-g * sqr(reciprocal(x)),))
+    yield rule("fma",        pullback(fma(x, y, z), g),      (g * y, g * x, g))
+    yield rule("sqr",        pullback(sqr(x), g),            (g * (2 * x),))
+    yield rule("sqrt",       pullback(sqrt(x), g),           (g / (2 * sqrt(x)),))
+    yield rule("cbrt",       pullback(cbrt(x), g),           (g / (3 * sqr(cbrt(x))),))
+
+    # x ** 0 is 1 everywhere, and 0 ** y is 0: neither derivative may become 0 * inf
+    yield rule("pow_const",  pullback(x ** c, g),            (z, None),               power_slope(x, c, g, z))
+    yield rule("pow",        pullback(x ** y, g),            (g * (y * x ** switch(eq(y, 0), 1, y - 1)),
+                                                              g * (x ** y * log(switch(eq(x, 0), 1, x)))))
+
+    yield rule("floor_div",  pullback(x // y, g),            (None, None))
+    yield rule("mod",        pullback(x % y, g),             (g, -g * (x // y)))
+    yield rule("fmod",       pullback(fmod(x, y), g),        (g, -g * trunc(x / y)))
+    yield rule("deg2rad",    pullback(deg2rad(x), g),        (deg2rad(g),))
+    yield rule("rad2deg",    pullback(rad2deg(x), g),        (rad2deg(g),))
+
+
+@ruleset("grad")
+def grad_choice(x, y, z, g, o, c, a: param, m: head[maximum, minimum], f: head[floor, ceil, trunc, round_, sign],
+                w: Complex, xs: seg, gs: seg):
+    yield rule("maximum",    pullback(maximum(*xs), g),      tup(*gs),     where_largest(maximum(*xs), xs, g, gs))
+    yield rule("minimum",    pullback(minimum(*xs), g),      tup(*gs),     where_largest(minimum(*xs), xs, g, gs))
+    yield rule("fmax",       pullback(fmax(x, y), g),        (switch(logical_or(gt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
+                                                              switch(logical_or(gt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))), zero(g, o))
+    yield rule("fmin",       pullback(fmin(x, y), g),        (switch(logical_or(lt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
+                                                              switch(logical_or(lt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))), zero(g, o))
+    yield rule("switch",     pullback(switch(c, x, y), g),   (None, switch(c, g, o), switch(c, o, g)),              zero(g, o))
+    yield rule("clip",       pullback(clip(x, y, z), g),     (switch(logical_and(ge(x, y), le(x, z)), g, o),
+                                                              switch(logical_and(lt(x, y), le(y, z)), g, o),
+                                                              switch(logical_or(gt(x, z), gt(y, z)), g, o)),        zero(g, o))
+    yield rule("abs_c",      pullback(abs_(w), g),           (g * conj(w) / switch(eq(w, 0), 1, abs_(w)),))
+    yield rule("abs",        pullback(abs_(x), g),           (g * sign(x),))
+    yield rule("sign_c",     pullback(sign(w), g),           ((g - real(g * sign(w)) * conj(sign(w))) / abs_(w),))
+    yield rule("step",       pullback(f(x), g),              (None,))
+    yield rule("copysign",   pullback(copysign(x, y), g),    (g * (sign(x) * copysign(1, y)), None))
+    yield rule("nextafter",  pullback(nextafter(x, y), g),   (g, None))
+    yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, o)),                        zero(g, o))
+    yield rule("hypot",      pullback(hypot(x, y), g),       (g * (x / switch(eq(hypot(x, y), 0), 1, hypot(x, y))),
+                                                              g * (y / switch(eq(hypot(x, y), 0), 1, hypot(x, y)))))
+
+
+@ruleset("grad")
+def grad_conversion(x, y, g, a: param):
+    yield rule("cast",       pullback(cast(x, dtype=a), g),     (g,))
+    yield rule("assume",     pullback(assume(x, facts=a), g),   (g,))
+    yield rule("real",       pullback(real(x), g),              (g,))
+    yield rule("imag",       pullback(imag(x), g),              (g * -1j,))
+    yield rule("conj",       pullback(conj(x), g),              (conj(g),))
+    yield rule("complex",    pullback(complex_(x, y), g),       (real(g), -imag(g)))
+
+
+@ruleset("grad")
+def grad_exponential(x, y, g, o):
+    yield rule("exp",        pullback(exp(x), g),            (g * exp(x),))
+    yield rule("exp2",       pullback(exp2(x), g),           (g * (LN2 * exp2(x)),))
+    yield rule("expm1",      pullback(expm1(x), g),          (g * exp(x),))
+    yield rule("log",        pullback(log(x), g),            (g / x,))
+    yield rule("log2",       pullback(log2(x), g),           (g / (LN2 * x),))
+    yield rule("log10",      pullback(log10(x), g),          (g / (LN10 * x),))
+    yield rule("log1p",      pullback(log1p(x), g),          (g / (1 + x),))
+    yield rule("log1mexp",   pullback(log1mexp(x), g),       (-g / expm1(-x),))
+    yield rule("logaddexp",  pullback(logaddexp(x, y), g),   (g * sigmoid(x - y), g * sigmoid(y - x)))
+    yield rule("logaddexp2", pullback(logaddexp2(x, y), g),  (g * sigmoid(LN2 * (x - y)), g * sigmoid(LN2 * (y - x))))
+    yield rule("sigmoid",    pullback(sigmoid(x), g),        (g * (sigmoid(x) * (1 - sigmoid(x))),))
+    yield rule("softplus",   pullback(softplus(x), g),       (g * sigmoid(x),))
+
+
+@ruleset("grad")
+def grad_trigonometric(x, y, g, w: Complex):
+    yield rule("sin",        pullback(sin(x), g),            (g * cos(x),))
+    yield rule("cos",        pullback(cos(x), g),            (-g * sin(x),))
+    yield rule("tan",        pullback(tan(x), g),            (g * (1 + sqr(tan(x))),))
+    yield rule("arcsin",     pullback(arcsin(x), g),         (g / sqrt(1 - sqr(x)),))
+    yield rule("arccos",     pullback(arccos(x), g),         (-g / sqrt(1 - sqr(x)),))
+    yield rule("arctan",     pullback(arctan(x), g),         (g / (1 + sqr(x)),))
+    yield rule("arctan2",    pullback(arctan2(y, x), g),     (g * (x / (sqr(x) + sqr(y))), -g * (y / (sqr(x) + sqr(y)))))
+    yield rule("sinh",       pullback(sinh(x), g),           (g * cosh(x),))
+    yield rule("cosh",       pullback(cosh(x), g),           (g * sinh(x),))
+    yield rule("tanh",       pullback(tanh(x), g),           (g * (1 - sqr(tanh(x))),))
+    yield rule("arcsinh",    pullback(arcsinh(x), g),        (g / sqrt(1 + sqr(x)),))
+    yield rule("arccosh_c",  pullback(arccosh(w), g),        (g / (sqrt(w - 1) * sqrt(w + 1)),))
+    yield rule("arccosh",    pullback(arccosh(x), g),        (g / sqrt((x - 1) * (x + 1)),))
+    yield rule("arctanh",    pullback(arctanh(x), g),        (g / (1 - sqr(x)),))
+
+
+@ruleset("grad")
+def grad_special(x, y, g):
+    yield rule("erf",        pullback(erf(x), g),            (g * (2 / root(pi) * exp(-sqr(x))),))
+    yield rule("erfc",       pullback(erfc(x), g),           (g * (-2 / root(pi) * exp(-sqr(x))),))
+    yield rule("erfcx",      pullback(erfcx(x), g),          (g * (2 * x * erfcx(x) - 2 / root(pi)),))
+    yield rule("erfinv",     pullback(erfinv(x), g),         (g * (root(pi) / 2 * exp(sqr(erfinv(x)))),))
+    yield rule("erfcinv",    pullback(erfcinv(x), g),        (g * (-root(pi) / 2 * exp(sqr(erfcinv(x)))),))
+    yield rule("gamma",      pullback(gamma(x), g),          (g * (gamma(x) * digamma(x)),))
+    yield rule("gammaln",    pullback(gammaln(x), g),        (g * digamma(x),))
+    yield rule("digamma",    pullback(digamma(x), g),        (g * polygamma(1, x),))
+    yield rule("polygamma",  pullback(polygamma(y, x), g),   (missing("polygamma is differentiated by its argument, not its order"),
+                                                              g * polygamma(y + 1, x)))

@@ -1,0 +1,101 @@
+"""Forward derivatives where they are simpler than what follows from the pullbacks.
+
+`pushforward(y, *tangents)` is the tangent of y, given one tangent per argument (None where an argument has none).
+Element-wise ops need no line here: their pullback rule says it all, unless complex conjugates are involved.
+"""
+
+from __future__ import annotations
+
+import termgraph.tensor as T
+from termgraph.rules import Complex, goal, head, param, rule, ruleset, seg
+from termgraph.terms.build import filled_like
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import no_gradient, pushforward
+from termgraph.terms.ops.elementwise import abs_, add, complex_, conj, eq, imag, real, sign, switch
+from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
+from termgraph.terms.ops.indexing import (
+    gather,
+    inc_subtensor,
+    scatter_add,
+    scatter_set,
+    set_subtensor,
+    subtensor,
+)  # fmt: skip
+from termgraph.terms.ops.linalg import dot, inv, matmul, solve
+from termgraph.terms.ops.reduce import cumsum, sum_
+from termgraph.terms.ops.shaping import (
+    alloc,
+    alloc_diag,
+    diagonal,
+    join,
+    make_vector,
+    reshape,
+    specify_shape,
+    unbroadcast,
+)  # fmt: skip
+from termgraph.terms.ops.sorting import argsort, sort
+from termgraph.terms.term import mk, mk1
+
+NOTHING = mk(no_gradient, ())
+
+
+# ---------------------------------------------------------------------- goals
+@goal("iiio")
+def product_rule(f, xs, ts):
+    """The sum of f with one operand after the other replaced by its tangent."""
+    parts = [mk(f, (*xs[:i], t, *xs[i + 1 :])) for i, t in enumerate(ts) if t is not NOTHING]
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+
+
+@goal("iio")
+def both(x, y):
+    """Two terms as a segment."""
+    return x, y
+
+
+@goal("iio")
+def or_zeros(xs, ts):
+    """The tangents, zeros where an operand has none."""
+    return tuple(filled_like(x, 0) if t is NOTHING else t for x, t in zip(xs, ts))
+
+
+@goal("iio")
+def or_zero(x, t):
+    """The tangent, or zeros."""
+    return filled_like(x, 0) if t is NOTHING else t
+
+
+@goal("iiio")
+def in_sorted_order(x, t, axis):
+    """The tangent of x, moved to where the elements of x go when sorted."""
+    return T.take_along_axis(t, mk1(argsort.bind(axis=axis), x), axis=axis)
+
+
+# ---------------------------------------------------------------------- rules
+@ruleset("grad")
+def forward_linear(x, y, c, t, u, v, r, w, a: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
+                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real, imag, conj],
+                   m: head[reshape, alloc, subtensor, gather], j: head[join, make_vector],
+                   s: head[inc_subtensor, set_subtensor, scatter_add], p: head[dot, matmul]):
+    yield rule("linear",    pushforward(f(x), t),                        f(t))
+    yield rule("moves",     pushforward(m(x, *ns), t, *us),              m(t, *ns))
+    yield rule("specify",   pushforward(specify_shape(x, *ns, known=a), t, *us),  specify_shape(t, *ns, known=a))
+    yield rule("joins",     pushforward(j(*xs), *ts),                    j(*rs),                      or_zeros(xs, ts, rs))
+    yield rule("writes",    pushforward(s(x, y, *ns), t, u, *us),        s(v, w, *ns),                or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("scatter",   pushforward(scatter_set(x, y, *ns, index=a), t, u, *us),  scatter_set(v, w, *ns, index=a),  or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("switch",    pushforward(switch(c, x, y), r, t, u),       switch(c, v, w),             or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("product",   pushforward(p(x, y), t, u),                  v,                           both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
+    yield rule("sort",      pushforward(sort(x, axis=a), t),             v,                           in_sorted_order(x, t, a, v))
+
+
+@ruleset("grad")
+def forward_complex(x, y, t, u, v, w, z: Complex):
+    yield rule("complex",   pushforward(complex_(x, y), t, u),           complex_(v, w),              or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("abs",       pushforward(abs_(z), t),                     real(conj(z) * t) / switch(eq(z, 0), 1, abs_(z)))
+    yield rule("sign",      pushforward(sign(z), t),                     (t - sign(z) * real(conj(sign(z)) * t)) / abs_(z))
+
+
+@ruleset("grad")
+def forward_linalg(x, y, t, u, v, w, a: param):
+    yield rule("inv",       pushforward(inv(x), t),                      -matmul(inv(x), matmul(t, inv(x))))
+    yield rule("solve",     pushforward(solve(x, y, assume_a=a), t, u),  solve(x, w - matmul(v, solve(x, y, assume_a=a)), assume_a=a),  or_zero(x, t, v), or_zero(y, u, w))

@@ -1,0 +1,38 @@
+"""Identities that change gradients: what flows back through them, and that nothing is left of them in compiled code."""
+
+from __future__ import annotations
+
+from termgraph.rules import goal, head, param, rule, ruleset
+from termgraph.terms.build import number_like
+from termgraph.terms.ops.derivative import pullback, undefined
+from termgraph.terms.ops.elementwise import clip
+from termgraph.terms.ops.gradmarks import (
+    disconnected_grad,
+    grad_clip,
+    grad_scale,
+    undefined_grad,
+    zero_grad,
+)  # fmt: skip
+
+
+@goal("iio")
+def number(value, g):
+    """A parameter as a number in the dtype of g."""
+    return number_like(g, value)
+
+
+@ruleset("grad")
+def grad_marks(x, g, k, n, a: param, b: param):
+    yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),   number(a, g, k), number(b, g, n))
+    yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * k,),           number(a, g, k))
+    yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
+    yield rule("disconnected", pullback(disconnected_grad(x), g),            (None,))
+    yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))
+
+
+@ruleset("canonicalize")
+def gradients_taken(x, f: head[grad_clip, grad_scale]):
+    yield rule("mark",         f(x),                  x)
+    yield rule("zero",         zero_grad(x),          x)
+    yield rule("disconnected", disconnected_grad(x),  x)
+    yield rule("undefined",    undefined_grad(x),     x)

@@ -1,0 +1,94 @@
+"""Derivatives of reductions, running sums and products, and the softmax family.
+
+Ties: every element equal to the maximum (or minimum) gets an equal share. Products with zeros have exact first and
+second derivatives.
+"""
+
+from __future__ import annotations
+
+import termgraph.tensor as T
+from termgraph.rules import dtype_of, goal, head, param, rule, ruleset
+from termgraph.tensor.lifting import handle
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import pullback
+from termgraph.terms.ops.elementwise import cast, eq, exp
+from termgraph.terms.ops.reduce import (
+    cumprod,
+    cumsum,
+    log_softmax,
+    logsumexp,
+    max_,
+    min_,
+    prod,
+    softmax,
+    sum_,
+)  # fmt: skip
+from termgraph.terms.term import mk1, mk2
+
+
+# ---------------------------------------------------------------------- goals
+@goal("iio")
+def kept(x, axis):
+    """The dimshuffle order that puts the reduced axes of x back, with length 1."""
+    left = iter(range(x.type.ndim))
+    return tuple("x" if d in axis else next(left) for d in range(x.type.ndim))
+
+
+@goal("iiio")
+def hits(x, m, order):
+    """1 where x is its maximum (or minimum) m, else 0."""
+    return mk1(cast.bind(dtype=x.type.dtype), mk2(eq, x, mk1(dimshuffle.bind(order=order), m)))
+
+
+@goal("iioo")
+def axes_and_dtype(m, x):
+    """The axes of a reduction and the dtype of its operand."""
+    return m.params["axis"], x.type.dtype
+
+
+@goal("iio")
+def factors_without(x, axis):
+    """For every element the product of the others along axes, right also where elements are 0."""
+    x = handle(x)
+    is_zero = T.eq(x, 0)
+    zeros = is_zero.sum(axis=axis, keepdims=True)
+    others = T.switch(is_zero, 1, x)
+    rest = others.prod(axis=axis, keepdims=True, dtype=x.dtype) / others
+    small = T.switch(is_zero, x, 0).sum(axis=axis, keepdims=True, dtype=x.dtype)  # 0, but its derivative is not
+    with_one = T.switch(is_zero, 1, small)
+    more = T.switch(T.eq(zeros, 2), T.switch(is_zero, small - x, 0), 0)
+    return (rest * T.switch(T.eq(zeros, 0), 1, T.switch(T.eq(zeros, 1), with_one, more))).term
+
+
+@goal("iio")
+def summed_from_the_end(g, axis):
+    """Running sums from the last element to the first."""
+    return _from_the_end(handle(g), axis).term
+
+
+def _from_the_end(g, axis):
+    return T.flip(T.cumsum(T.flip(g, axis), axis), axis)
+
+
+@goal("iiio")
+def running_factors(x, g, axis):
+    """The pullback of running products; elements may be 0."""
+    x, g = handle(x), handle(g)
+    zeros_so_far = T.cumsum(T.cast(T.eq(x, 0), "int64"), axis)
+    before, first = T.eq(zeros_so_far, 0), T.eq(zeros_so_far, 1) & T.eq(x, 0)
+    usual = _from_the_end(g * T.cumprod(x, axis), axis) / T.switch(before, x, 1)
+    at_first = _from_the_end(g * T.cumprod(T.switch(first, 1, x), axis), axis)
+    return T.switch(before, usual, T.switch(first, at_first, 0)).term
+
+
+# ---------------------------------------------------------------------- rules
+@ruleset("grad")
+def grad_reduce(x, y, g, o, a: param, b: param, c: param, m: head[max_, min_]):
+    yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c),),                          kept(x, a, c))
+    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c) * o,),                      kept(x, a, c), factors_without(x, a, o))
+    yield rule("largest",     pullback(m(x), g),                         (dimshuffle(g / sum_(o, axis=a, dtype=b), order=c) * o,),  axes_and_dtype(m, x, a, b), kept(x, a, c), hits(x, m(x), c, o))
+    yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (o,),                                               summed_from_the_end(g, a, o))
+    yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (o,),                                               running_factors(x, g, a, o))
+    yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),         (dimshuffle(g, order=c) * exp(x - dimshuffle(logsumexp(x, axis=a), order=c)),),  kept(x, a, c))
+    yield rule("softmax",     pullback(softmax(x, axis=a), g),           ((g - dimshuffle(sum_(g * softmax(x, axis=a), axis=a, dtype=b), order=c)) * softmax(x, axis=a),),  kept(x, a, c), dtype_of(g, b))
+    yield rule("log_softmax", pullback(log_softmax(x, axis=a), g),       (g - dimshuffle(sum_(g, axis=a, dtype=b), order=c) * softmax(x, axis=a),),  kept(x, a, c), dtype_of(g, b))

@@ -1,0 +1,163 @@
+"""Derivatives of ops that move elements: axes, shapes, broadcasts, joining, diagonals, indexing, sorting.
+
+The pullback of a move puts the cotangent back where the elements came from; lengths and indices get None.
+"""
+
+from __future__ import annotations
+
+import termgraph.tensor as T
+from termgraph.rules import goal, param, rule, ruleset, seg
+from termgraph.tensor.lifting import handle
+from termgraph.terms.build import filled_like, length, lengths, number_like
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import no_gradient, pullback, tup
+from termgraph.terms.ops.elementwise import add, cast, eq, switch
+from termgraph.terms.ops.indexing import (
+    gather,
+    inc_subtensor,
+    scatter_add,
+    scatter_set,
+    set_subtensor,
+    subtensor,
+)  # fmt: skip
+from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.ops.shaping import (
+    alloc,
+    alloc_diag,
+    arange,
+    diagonal,
+    join,
+    make_vector,
+    reshape,
+    specify_shape,
+    unbroadcast,
+)  # fmt: skip
+from termgraph.terms.ops.sorting import argsort, bincount, sort
+from termgraph.terms.term import Const, mk, mk1, mk2
+
+NOTHING = mk(no_gradient, ())
+
+
+# ---------------------------------------------------------------------- goals
+@goal("iio")
+def order_back(x, order):
+    """The dimshuffle order that undoes `order` on x."""
+    return tuple(order.index(d) if d in order else "x" for d in range(x.type.ndim))
+
+
+@goal("io")
+def lengths_of(x):
+    """The lengths of x, as terms."""
+    return tuple(lengths(x))
+
+
+@goal("io")
+def nothing_for_each(xs):
+    """None for every operand."""
+    return (NOTHING,) * len(xs)
+
+
+@goal("iio")
+def items(xs, g):
+    """The items of g, one for each of xs."""
+    return tuple(mk1(subtensor.bind(index=(i,)), g) for i in range(len(xs)))
+
+
+@goal("iiio")
+def pieces(xs, axis, g):
+    """The parts of g that came from each of the joined arrays."""
+    start, out = Const(0), []
+    for x in xs:
+        stop = _sum(start, length(x, axis))
+        whole = (("s", None, None, None),) * axis
+        if hasattr(start, "value") and hasattr(stop, "value"):
+            op = subtensor.bind(index=(*whole, ("s", int(start.value), int(stop.value), None)))
+            out.append(mk1(op, g))
+        else:
+            out.append(mk(subtensor.bind(index=(*whole, ("s", "?", "?", None))), (g, start, stop)))
+        start = stop
+    return tuple(out)
+
+
+def _sum(a, b):
+    if hasattr(a, "value") and hasattr(b, "value"):
+        return Const(int(a.value) + int(b.value))
+    return b if hasattr(a, "value") and a.value == 0 else mk2(add, a, b)
+
+
+@goal("io")
+def zeros(x):
+    """Zeros in the shape of x."""
+    return filled_like(x, 0)
+
+
+@goal("io")
+def zero(g):
+    """The number 0 in the dtype of g."""
+    return number_like(g, 0)
+
+
+@goal("iiio")
+def on_diagonal(x, g, offset):
+    """Zeros in the shape of x with g on a diagonal."""
+    g = handle(g)
+    n = g.shape[-1]
+    block = handle(alloc_diag.bind(offset=offset)(g.term))
+    block = block[..., :n, :] if offset >= 0 else block[..., :, :n]
+    if x.type.shape[-2:] == block.type.shape[-2:] and None not in x.type.shape[-2:]:
+        return block.term
+    place = (..., slice(None, block.shape[-2]), slice(None, block.shape[-1]))
+    return T.inc_subtensor(handle(filled_like(x, 0))[place], block).term
+
+
+@goal("iiiio")
+def last_written(x, y, places, index):
+    """Where a value of y is what `scatter_set` left in x: of several written to one place the last one counts."""
+    shown = mk(gather.bind(index=index), (x, *places))
+    n = shown.type.ndim
+    number = handle(shown).size
+    ids = mk(reshape, (T.arange(number).term, *lengths(shown)))
+    zeros_ = T.zeros_like(handle(x), dtype="int64").term
+    winner = mk(scatter_set.bind(index=index), (zeros_, ids, *places))
+    assert ids.type.ndim == n
+    return mk2(eq, mk(gather.bind(index=index), (winner, *places)), ids)
+
+
+@goal("iiio")
+def unsorted(x, g, axis):
+    """g with its elements moved from their sorted places to where they were in x."""
+    back = mk1(argsort.bind(axis=axis), mk1(argsort.bind(axis=axis), x))
+    return T.take_along_axis(g, back, axis=axis)
+
+
+@goal("io")
+def steps(g):
+    """0, 1, 2, ... as far as g goes, in its dtype."""
+    return mk1(cast.bind(dtype=g.type.dtype), T.arange(handle(length(g, 0))).term)
+
+
+# ---------------------------------------------------------------------- rules
+@ruleset("grad")
+def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms: seg, hs: seg):
+    yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=b),),      order_back(x, a, b))
+    yield rule("reshape",       pullback(reshape(x, *ns), g),               tup(reshape(g, *ms), *hs),      lengths_of(x, ms), nothing_for_each(ns, hs))
+    yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *hs),                    nothing_for_each(ns, hs))
+    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a), g), tup(g, *hs),                   nothing_for_each(ns, hs))
+    yield rule("unbroadcast",   pullback(unbroadcast(x, axis=a), g),        (g,))
+    yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),                       items(xs, g, gs))
+    yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*gs),                       pieces(xs, a, g, gs))
+    yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (o,),                           on_diagonal(x, g, a, o))
+    yield rule("alloc_diag",    pullback(alloc_diag(x, offset=a), g),       (diagonal(g, offset=a),))
+    yield rule("arange",        pullback(arange(x, y, z, dtype=a), g),      (sum_(g, axis=(0,), dtype=a), None, sum_(g * o, axis=(0,), dtype=a)), steps(g, o))
+
+
+@ruleset("grad")
+def grad_index(x, y, g, o, c, a: param, b: param, ns: seg, hs: seg):
+    yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),        tup(inc_subtensor(o, g, *ns, index=a), *hs),  zeros(x, o), nothing_for_each(ns, hs))
+    yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g), tup(g, subtensor(g, *ns, index=a), *hs),      nothing_for_each(ns, hs))
+    yield rule("set_subtensor", pullback(set_subtensor(x, y, *ns, index=a), g), tup(set_subtensor(g, o, *ns, index=a), subtensor(g, *ns, index=a), *hs),  zero(g, o), nothing_for_each(ns, hs))
+    yield rule("gather",        pullback(gather(x, *ns, index=a), g),           tup(scatter_add(o, g, *ns, index=a), *hs),    zeros(x, o), nothing_for_each(ns, hs))
+    yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),   tup(g, gather(g, *ns, index=a), *hs),         nothing_for_each(ns, hs))
+    yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),   tup(scatter_set(g, o, *ns, index=a), switch(c, gather(g, *ns, index=a), o), *hs),  zero(g, o), last_written(x, y, ns, a, c), nothing_for_each(ns, hs))
+    yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),                                         unsorted(x, g, a, o))
+    yield rule("bincount",      pullback(bincount(x, c, y), g),                 (None, None, gather(g, x, index=("a",))))

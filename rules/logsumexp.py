@@ -1,0 +1,35 @@
+"""Logarithms of sums of exponentials, over operands (logaddexp) and along axes (logsumexp)."""
+
+from termgraph.rulelib._goals_stable import constant_along, leading, puts_back
+from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import exp, exp2, log, log1mexp, log2, logaddexp, logaddexp2, softplus
+from termgraph.terms.ops.reduce import logsumexp as logsumexp_
+from termgraph.terms.ops.reduce import sum_
+
+
+@ruleset("stabilize")
+def logaddexps(x: Float, y: Float, z: Float):
+    yield rule("two",             log(exp(x) + exp(y)),              logaddexp(x, y))
+    yield rule("three",           log(exp(x) + exp(y) + exp(z)),     logaddexp(logaddexp(x, y), z))
+    yield rule("base_two",        log2(exp2(x) + exp2(y)),           logaddexp2(x, y))
+    yield rule("difference",      log(exp(x) - exp(y)),              x + log1mexp(y - x),        assumes=["finite"])
+    yield rule("factored",        x + softplus(y - x),               logaddexp(x, y),            assumes=["finite"])
+
+
+@ruleset("stabilize")
+def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param):
+    yield rule("log_sum_exp",     log(sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a),      same_dtype(this, x))
+    yield rule("mean",            log(sum_(exp(x), axis=a, dtype=d) / y), logsumexp_(x, axis=a) - log(y),
+                                  same_dtype(this, x), assumes=["reassoc"])
+    yield rule("mean_kept",       log(dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) / y),
+                                  dimshuffle(logsumexp_(x, axis=a), order=o) - log(y),
+                                  same_dtype(this, x), assumes=["reassoc"])
+    yield rule("scaled",          log(y * sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a) + log(y),
+                                  same_dtype(this, x), assumes=["reassoc"])
+
+    # a maximum (or anything else) that was subtracted by hand and added again
+    yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=o), axis=a), logsumexp_(x, axis=a),
+                                  puts_back(o, a, x), assumes=["finite"])
+    yield rule("shifted_leading", z + logsumexp_(x - z, axis=a),      logsumexp_(x, axis=a),
+                                  leading(a), constant_along(z, a, x), assumes=["finite"])

@@ -1,0 +1,59 @@
+"""Signs go outside and sums are written `P - N`; whole numbers cancel exactly, in every dtype."""
+
+from termgraph.rulelib._goals_dtypes import below_zero
+from termgraph.rules import (
+    Constant,
+    Guard,
+    Inexact,
+    Integer,
+    NonConst,
+    Uniform,
+    even,
+    finite,
+    head,
+    negative,
+    nonnegative,
+    nonpositive,
+    odd,
+    positive,
+    rule,
+    ruleset,
+    same_dtype,
+    this,
+)
+from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
+
+Signed = Guard("Signed", lambda t: t.type.dtype is not None and t.type.np_dtype.kind in "ifc")
+ZERO = ["signed_zero"]
+
+
+@ruleset("canonicalize")
+def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed, u: Uniform):
+    yield rule("sub_constant",   v - c,                      v + (-c),                 same_dtype(c, this))
+    yield rule("add_neg",        x + (-y),                   x - y,                     same_dtype(y, this))
+    yield rule("mul_neg",        (-x) * y,                   -(x * y),                  same_dtype(x, this), same_dtype(y, this))
+    yield rule("neg_over",       (-x) / y,                   -(x / y),                  same_dtype(x, this))
+    yield rule("over_neg",       x / (-y),                   -(x / y),                  same_dtype(y, this))
+    yield rule("neg_sub",        (-x) - y,                   -(x + y),                  same_dtype(x, this), same_dtype(y, this), assumes=ZERO)
+    yield rule("neg_scaled",     -(u * x),                   (-u) * x,                  below_zero(u), same_dtype(u, this))
+    yield rule("odd",            f(-w),                      -f(w),                     odd(f), assumes=ZERO)
+    yield rule("even",           f(-s),                      f(s),                      even(f))
+
+    # absolute values and signs of what has a known sign
+    yield rule("abs_nonnegative", abs_(x),                   x,                         nonnegative(x), assumes=ZERO)
+    yield rule("abs_nonpositive", abs_(x),                   -x,                        nonpositive(x), assumes=ZERO)
+    yield rule("sign_positive",  sign(x),                    1,                         positive(x), finite(x))
+    yield rule("sign_negative",  sign(x),                    -1,                        negative(x), finite(x))
+    yield rule("abs_times_sign", abs_(w) * sign(w),          w, assumes=ZERO)
+
+    # whole numbers wrap around, so nothing is lost
+    yield rule("plus_minus",     (i + j) - j,                i)
+    yield rule("minus_plus",     (i - j) + j,                i)
+    yield rule("minus_minus",    i - (i - j),                j,                         same_dtype(i, j))
+    yield rule("minus_sum",      i - (i + j),                -j,                        same_dtype(i, j))
+    yield rule("sums",           (i + j) - (i + k),          j - k,                     same_dtype(i, j), same_dtype(i, k))
+    yield rule("not_plus_one",   invert(i) + 1,              -i)
+    yield rule("neg_minus_one",  -i - 1,                     invert(i))
+    yield rule("floor_div_one",  floor_div(i, 1),            i)
+    yield rule("mod_one",        mod(i, 1),                  0)
+    yield rule("mod_mod",        mod(mod(i, j), j),          mod(i, j))

@@ -1,0 +1,44 @@
+"""The sigmoid under its other names, its mirror image, and the products that its derivative is made of."""
+
+from termgraph.rules import Float, rule, ruleset
+from termgraph.terms.ops.elementwise import exp, sigmoid, softplus, sqr, tanh
+
+
+@ruleset("stabilize")
+def sigmoids(x: Float, y: Float, z: Float):
+    yield rule("sigmoid",         1 / (1 + exp(-x)),                 sigmoid(x))
+    yield rule("sigmoid_neg",     1 / (1 + exp(x)),                  sigmoid(-x))
+    yield rule("sigmoid_exp_neg", exp(-x) / (1 + exp(-x)),           sigmoid(-x))
+    yield rule("sigmoid_exp",     exp(x) / (1 + exp(x)),             sigmoid(x))
+    yield rule("one_minus_neg",   1 - sigmoid(-x),                   sigmoid(x))
+    yield rule("one_minus",       1 - sigmoid(x),                    sigmoid(-x))
+    yield rule("minus_one",       sigmoid(x) - 1,                    -sigmoid(-x))
+
+    # from tanh: 1 + tanh(x) is 0 long before the sigmoid is
+    yield rule("tanh_half",       1 + tanh(0.5 * x),                 2 * sigmoid(x))
+    yield rule("tanh_halved",     1 + tanh(x / 2),                   2 * sigmoid(x))
+    yield rule("tanh",            1 + tanh(x),                       2 * sigmoid(2 * x))
+    yield rule("tanh_half_neg",   1 - tanh(0.5 * x),                 2 * sigmoid(-x))
+    yield rule("tanh_halved_neg", 1 - tanh(x / 2),                   2 * sigmoid(-x))
+    yield rule("tanh_neg",        1 - tanh(x),                       2 * sigmoid(-2 * x))
+    yield rule("tanh_exp",        2 * sigmoid(x) - 1,                tanh(0.5 * x))
+
+    # of the stable logarithms
+    yield rule("exp_neg_softplus", exp(-softplus(-x)),               sigmoid(x))
+    yield rule("exp_softplus",    exp(-softplus(x)),                 sigmoid(-x))
+    yield rule("exp_difference",  exp(x - softplus(x)),              sigmoid(x))
+
+    # derivatives: an overflowing exponential meets a sigmoid that is 0
+    yield rule("scaled_exp",      (y * exp(x)) / (1 + exp(x)),       y * sigmoid(x))
+    yield rule("scaled_neg",      y / (1 + exp(-x)),                 y * sigmoid(x))
+    yield rule("scaled",          y / (1 + exp(x)),                  y * sigmoid(-x))
+    yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),            (y * sigmoid(x)) / z)
+    yield rule("scaled_over",     y / (z * (1 + exp(x))),             (y * sigmoid(-x)) / z)
+    yield rule("derivative_neg",  exp(-x) / sqr(1 + exp(-x)),        sigmoid(x) * sigmoid(-x))
+    yield rule("derivative",      exp(x) / sqr(1 + exp(x)),          sigmoid(x) * sigmoid(-x))
+    yield rule("derivative_mul",  (y * exp(x)) / sqr(1 + exp(x)),    y * sigmoid(x) * sigmoid(-x))
+    yield rule("derivative_over", exp(x) / (z * sqr(1 + exp(x))),    (sigmoid(x) * sigmoid(-x)) / z)
+    yield rule("derivative_mul_over", (y * exp(x)) / (z * sqr(1 + exp(x))), (y * sigmoid(x) * sigmoid(-x)) / z)
+    yield rule("times_exp_neg",   sigmoid(x) * exp(-x),              sigmoid(-x))
+    yield rule("times_exp",       sigmoid(-x) * exp(x),              sigmoid(x))
+    yield rule("ratio",           sigmoid(x) / sigmoid(-x),          exp(x))

@@ -1,0 +1,32 @@
+"""Powers with small exponents as products and roots, and divisions by powers of two as products, shifts and masks."""
+
+from termgraph.rulelib._goals_powers import exact_reciprocal, mask_of, mirrored, product_power, shift_of
+from termgraph.rules import Float, Inexact, Integer, finite, rule, ruleset
+from termgraph.terms.ops.elementwise import bitwise_and, exp, exp2, floor_div, mod, right_shift, sqr, sqrt
+
+E = 2.718281828459045
+
+
+@ruleset("specialize")
+def small_powers(x, y: Inexact, z: Float, k, m):
+    yield rule("three",          x ** 3,                     x * sqr(x),             assumes=["reassoc"])
+    yield rule("four",           x ** 4,                     sqr(sqr(x)),            assumes=["reassoc"])
+    yield rule("five",           x ** 5,                     x * sqr(sqr(x)),        assumes=["reassoc"])
+    yield rule("six",            x ** 6,                     sqr(x * sqr(x)),        assumes=["reassoc"])
+    yield rule("eight",          x ** 8,                     sqr(sqr(sqr(x))),       assumes=["reassoc"])
+    yield rule("whole",          x ** k,                     m,                      product_power(x, k, m), assumes=["reassoc"])
+    yield rule("three_halves",   z ** 1.5,                   z * sqrt(z),            finite(z), assumes=["reassoc"])
+    yield rule("five_halves",    z ** 2.5,                   sqr(z) * sqrt(z),       finite(z), assumes=["reassoc"])
+    yield rule("minus_half",     y ** -0.5,                  1 / sqrt(y),            finite(y), assumes=["reassoc"])
+    yield rule("negative",       y ** k,                     1 / y ** m,             mirrored(k, m), finite(y), assumes=["reassoc"])
+
+    # exponentials in disguise
+    yield rule("base_two",       2 ** z,                     exp2(z),                assumes=["reassoc"])
+    yield rule("base_e",         E ** z,                     exp(z),                 assumes=["reassoc"])
+
+
+@ruleset("specialize")
+def divisions(x: Integer, z: Float, k, m):
+    yield rule("exact",          z / k,                      z * m,                  exact_reciprocal(k, m))
+    yield rule("floor_div",      floor_div(x, k),            right_shift(x, m),      shift_of(k, x, m))
+    yield rule("mod",            mod(x, k),                  bitwise_and(x, m),      mask_of(k, x, m))

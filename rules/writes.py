@@ -1,0 +1,31 @@
+"""Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
+
+from termgraph.rulelib._goals_writes import like, takes, zero, zeros
+from termgraph.rules import param, rule, ruleset, same_dtype, same_type, seg
+from termgraph.terms.ops.indexing import inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor
+
+
+@ruleset("canonicalize")
+def writes(x, y, z, o, ks: seg, i: param):
+    # everything is written
+    yield rule("set_all",        set_subtensor(x, y, index=()),                  z,                           like(y, x, z))
+    yield rule("inc_all",        inc_subtensor(x, y, index=()),                  x + y,                       takes(x, y))
+
+    # written twice
+    yield rule("set_set",        set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, z, *ks, index=i))
+    yield rule("set_inc",        set_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, z, *ks, index=i))
+    yield rule("inc_set",        inc_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z))
+    yield rule("inc_inc",        inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i), inc_subtensor(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
+    yield rule("add_add",        scatter_add(scatter_add(x, y, *ks, index=i), z, *ks, index=i), scatter_add(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
+    yield rule("scatter_twice",  scatter_set(scatter_set(x, y, *ks, index=i), z, *ks, index=i), scatter_set(x, z, *ks, index=i))
+
+    # what was there before, or nothing
+    yield rule("set_same",       set_subtensor(x, subtensor(x, *ks, index=i), *ks, index=i), x)
+    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,                           zero(o))
+    yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,                           zero(o), assumes=["domain"])
+    yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i), inc_subtensor(x, y, *ks, index=i), takes(x, y))
+    yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o))
+
+    # a sum with something written into zeros is written into the other operand
+    yield rule("add_set",        set_subtensor(o, y, *ks, index=i) + x,          inc_subtensor(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])
+    yield rule("add_scatter",    scatter_add(o, y, *ks, index=i) + x,            scatter_add(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])

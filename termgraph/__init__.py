@@ -1,0 +1,139 @@
+"""termgraph: a compiler for mathematical expressions over arrays, built as a term-rewriting engine.
+
+This file holds the public names and nothing else.
+"""
+
+# The object, not the module of the same name: `tg.config.floatX` and `from termgraph import config` are the flags.
+# Likewise `tg.function` and `tg.grad` are the functions.
+
+from termgraph import db, printing, rules
+from termgraph.config import config
+from termgraph.db import rewrite
+from termgraph.debug import (
+    DebugMode,
+    MonitorMode,
+    NanGuardMode,
+    PdbBreakpoint,
+    eval_intermediate_values,
+)
+from termgraph.function import (
+    Function,
+    FunctionGraph,
+    FunctionMaker,
+    In,
+    Mode,
+    OpFromGraph,
+    Out,
+    evaluate,
+    function,
+    get_mode,
+    rebuild_collect_shared,
+    register_mode,
+)
+from termgraph.function.verify import verify_grad
+from termgraph.grad.api import DisconnectedType, grad
+from termgraph.grad.checkpoint import checkpoint
+from termgraph.grad.marks import (
+    consider_constant,
+    disconnected_grad,
+    grad_clip,
+    grad_reverse,
+    grad_scale,
+    undefined_grad,
+    zero_grad,
+)
+from termgraph.grad.own import grad_not_implemented, grad_undefined
+from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
+from termgraph.loops import scan_module
+from termgraph.loops.ifelse import ifelse
+from termgraph.loops.loop import loop
+from termgraph.loops.scan import scan
+from termgraph.loops.steps import until
+from termgraph.loops.views import foldl, foldr, map, reduce, scan_checkpoints
+from termgraph.printing import debugprint, dprint, pp
+from termgraph.tensor.checks import Assert, CheckAndRaise
+from termgraph.tensor.graph import clone, equal_computations
+from termgraph.tensor.sharedvar import SharedVariable, shared
+from termgraph.tensor.userop import as_op
+from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.terms.errors import MissingInputError, UnusedInputError
+from termgraph.terms.op import Op
+from termgraph.terms.types import TensorType, Type
+
+register_mode("DEBUG_MODE", DebugMode)
+register_mode("NanGuardMode", NanGuardMode)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Apply",
+    "Assert",
+    "CheckAndRaise",
+    "Constant",
+    "DebugMode",
+    "DisconnectedType",
+    "Function",
+    "FunctionGraph",
+    "FunctionMaker",
+    "In",
+    "Lop",
+    "MissingInputError",
+    "Mode",
+    "MonitorMode",
+    "NanGuardMode",
+    "Op",
+    "OpFromGraph",
+    "Out",
+    "PdbBreakpoint",
+    "Rop",
+    "SharedVariable",
+    "TensorType",
+    "Type",
+    "UnusedInputError",
+    "Variable",
+    "__version__",
+    "as_op",
+    "checkpoint",
+    "clone",
+    "config",
+    "consider_constant",
+    "db",
+    "debugprint",
+    "disconnected_grad",
+    "dprint",
+    "equal_computations",
+    "eval_intermediate_values",
+    "evaluate",
+    "foldl",
+    "foldr",
+    "function",
+    "get_mode",
+    "grad",
+    "grad_clip",
+    "grad_not_implemented",
+    "grad_reverse",
+    "grad_scale",
+    "grad_undefined",
+    "hessian",
+    "hessian_vector_product",
+    "ifelse",
+    "jacobian",
+    "loop",
+    "map",
+    "pp",
+    "printing",
+    "rebuild_collect_shared",
+    "reduce",
+    "register_mode",
+    "rewrite",
+    "rules",
+    "scan",
+    "scan_checkpoints",
+    "scan_module",
+    "shared",
+    "subgraph_grad",
+    "undefined_grad",
+    "until",
+    "verify_grad",
+    "zero_grad",
+]

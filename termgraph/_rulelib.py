@@ -1,0 +1,58 @@
+"""Where the rule library is: the one place that knows how it was installed.
+
+In a wheel the rule files are the folder termgraph/rulelib; in a checkout (plain or installed with `pip install -e`)
+they are the folder rules/ beside the package. Imports nothing of termgraph.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+PACKAGE = "termgraph.rulelib"
+_HERE = Path(__file__).resolve().parent
+
+
+def folder() -> Path:
+    """The folder that holds the rule files.
+
+    >>> folder().name in ("rulelib", "rules")
+    True
+    """
+    candidates = (_HERE / "rulelib", _HERE.parent / "rules")
+    for candidate in candidates:
+        if (candidate / "__init__.py").is_file():
+            return candidate
+    looked_in = " or ".join(str(candidate) for candidate in candidates)
+    raise FileNotFoundError(f"the rule library is missing: no __init__.py in {looked_in}; reinstall termgraph")
+
+
+def files() -> list[Path]:
+    """The rule files, sorted by name so that every process loads them in the same order."""
+    return sorted(path for path in folder().rglob("*.py") if path.name != "__init__.py")
+
+
+def module_name(path: Path) -> str:
+    """The importable name of a rule file: `rules/algebra.py` is `termgraph.rulelib.algebra`."""
+    inside = path.resolve().relative_to(folder()).with_suffix("")
+    return ".".join((PACKAGE, *inside.parts))
+
+
+def package() -> ModuleType:
+    """The rule library as a package, so that `import termgraph.rulelib.algebra` works however termgraph is installed.
+
+    The package is built from `folder()` and not searched for: with two copies of termgraph on one machine (an
+    installed one and a checkout), a search could answer with the rules of the other copy.
+    """
+    if PACKAGE in sys.modules:
+        return sys.modules[PACKAGE]
+    where = folder()
+    spec = importlib.util.spec_from_file_location(
+        PACKAGE, where / "__init__.py", submodule_search_locations=[str(where)]
+    )
+    assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE] = module
+    spec.loader.exec_module(module)
+    sys.modules["termgraph"].rulelib = module  # type: ignore[attr-defined]
+    return module

@@ -1,0 +1,74 @@
+/* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
+   docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
+#ifndef TG_ABI
+#define TG_ABI 1
+
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINTPTR_TYPE__ uintptr_t;
+typedef __SIZE_TYPE__ size_t;
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
+#define TG_EXPORT __attribute__((visibility("default")))
+#define TG_HIDDEN __attribute__((visibility("hidden")))
+
+/* Codes that a program may put into tg_status.code. Positive ones are between the generator and its `fail` function. */
+enum {
+    TG_OK = 0,
+    TG_INTERRUPT = -1, /* a Python exception is set (a signal handler raised) */
+    TG_NOMEM = -2,     /* v[0]: bytes wanted */
+    TG_CELL = -3,      /* v[0]: number of the shared variable whose value has the wrong type */
+    TG_LENGTH = -4     /* v[0]: number of the output, v[1]: axis, v[2]: its negative length */
+};
+
+/* One per call. A failing program fills code, op and v and returns nonzero. */
+typedef struct tg_status {
+    int64_t code, op, v[4];
+    int (*poll)(struct tg_status *); /* nonzero: stop, return TG_INTERRUPT */
+    int64_t *timers;                 /* room for timings, or NULL when nobody looks */
+    volatile int stop;               /* nonzero once the call must end: loops in other threads look at this */
+    void *who;                       /* the glue's own */
+} tg_status;
+
+typedef void (*tg_body)(void *context, int64_t begin, int64_t end, int64_t part);
+
+/* Services handed over by tg_bind when a library is loaded. */
+typedef struct tg_runtime {
+    int64_t abi;
+    /* Run body over [0, n) in parts; which part gets what depends on n, grain and the number of threads only. */
+    void (*parallel_for)(tg_body body, void *context, int64_t n, int64_t grain);
+    /* How many parts that will be: room for one partial result each. At most TG_MAX_PARTS. */
+    int64_t (*parts)(int64_t n, int64_t grain);
+    int64_t (*clock_ns)(void);
+    const void *blas; /* tg_blas *, NULL unless the library was built with needs_blas */
+} tg_runtime;
+
+enum { TG_MAX_PARTS = 256 };
+
+/* Between kernels and every thousand rows or so: if (TG_POLL(st)) return TG_INTERRUPT; */
+#define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)
+
+/* Report a failure; the first one stays. Safe in several threads. Returns the code, to be returned. */
+static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, int64_t v1, int64_t v2, int64_t v3)
+{
+    int64_t none = 0;
+    if (__atomic_compare_exchange_n(&st->code, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        st->op = op;
+        st->v[0] = v0, st->v[1] = v1, st->v[2] = v2, st->v[3] = v3;
+    }
+    st->stop = 1;
+    return (int)code;
+}
+
+/* The two entry points of a program. */
+TG_EXPORT int tg_plan(int64_t *env, tg_status *st);
+TG_EXPORT int tg_run(char **buf, const int64_t *env, tg_status *st);
+#endif

@@ -1,0 +1,388 @@
+"""Finding a C compiler and calling it.
+
+May touch: the environment, the cache directory, subprocesses. Nothing is looked for until `find_compiler()` is called;
+what a compiler can do is tried once, by building a one-line library, and remembered while it stays the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from termgraph.backends.c.cache import Cache, default_cache, digest
+from termgraph.config import config
+
+# -O1 with the vectoriser runs as fast as -O3 and compiles in two thirds of the time.
+# Never -ffast-math: it deletes NaN checks.
+COMMON_FLAGS = (
+    "-std=gnu11",
+    "-fPIC",
+    "-pipe",
+    "-O1",
+    "-ftree-vectorize",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-w",
+)
+_NATIVE = "-march=native"
+_PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
+_ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+
+
+class CompilerWarning(UserWarning):
+    """A compiler was asked for and cannot be used."""
+
+
+class CompileError(Exception):
+    """The C compiler refused a source text. The message is its first error with the line it points at.
+
+    `.first` is that error alone, `.file` and `.line` its place (after `#line`), `.stderr` everything the compiler said,
+    `.source` the text it was given and `.command` how it was called.
+    """
+
+    def __init__(self, command: Sequence[str], stderr: str, source: str, name: str = ""):
+        self.command, self.stderr, self.source, self.name = list(command), stderr, source, name
+        found = _ERROR.search(stderr)
+        self.file = found["file"] if found else None
+        self.line = int(found["line"]) if found else None
+        self.first = found["text"] if found else _linker_error(stderr)
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        what = f"the C compiler refused the code of {self.name}" if self.name else "the C compiler refused the code"
+        place = f"{self.file}:{self.line}: " if self.file else ""
+        shown = self._source_line()
+        return (
+            f"{what}: {place}{self.first}"
+            + (f"\n    {shown}" if shown else "")
+            + f"\n  command: {shlex.join(self.command)}"
+        )
+
+    def _source_line(self) -> str:
+        if self.file is None or self.line is None:
+            return ""
+        if os.path.basename(self.file).startswith("source"):
+            lines = self.source.splitlines()
+        else:  # a file of the user, cited through #line
+            try:
+                with open(self.file, encoding="utf-8", errors="replace") as text:
+                    lines = text.read().splitlines()
+            except OSError:  # the cited file is not on this machine: its name and line must do
+                return ""
+        return lines[self.line - 1].strip() if 0 < self.line <= len(lines) else ""
+
+
+def _linker_error(output: str) -> str:
+    """The line that matters among those of a linker, or the first one."""
+    lines = output.strip().splitlines() or ["it said nothing"]
+    return next((line.strip() for line in lines if "undefined" in line or "cannot find" in line), lines[0])
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler that has been seen to work: its command, kind ("gcc", "clang", "zig" or "cc") and usable flags."""
+
+    command: tuple[str, ...]
+    kind: str
+    flags: tuple[str, ...]
+    identity: str
+    version: str = field(default="", compare=False)
+
+    def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
+        """The command that makes an object file."""
+        return [*self.command, *self.flags, *flags, "-c", source, "-o", output]
+
+    def link_command(
+        self, objects: Sequence[str], output: str, libraries: Sequence[str] = (), defined: bool = True
+    ) -> list[str]:
+        """The command that makes a library of objects or sources. Libraries come last, or the linker drops them."""
+        return [*self.command, *self.flags, *shared_flags(defined), *objects, "-o", output, *libraries]
+
+    def environment(self) -> dict[str, str]:
+        """The environment to run it in: messages in English, and zig's own cache below ours."""
+        variables = dict(os.environ, LC_ALL="C")
+        if self.kind == "zig":
+            place = os.path.join(default_cache().root, "zig")
+            variables.setdefault("ZIG_GLOBAL_CACHE_DIR", place)
+            variables.setdefault("ZIG_LOCAL_CACHE_DIR", place)
+        return variables
+
+
+def shared_flags(defined: bool = True) -> list[str]:
+    """Linker flags of a shared library; `defined` makes a missing symbol an error now instead of when it is loaded."""
+    if sys.platform == "darwin":
+        return ["-shared"] if defined else ["-shared", "-undefined", "dynamic_lookup"]
+    return ["-shared", "-Wl,-z,defs"] if defined else ["-shared"]
+
+
+# -- finding one -------------------------------------------------------------------------------
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler to use, or None; `why_no_compiler()` says what was tried.
+
+    The flag `cc` decides ("none": no compiler), then `$CC`; else gcc, cc, clang and the `ziglang` package are tried.
+    """
+    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[0]
+
+
+def why_no_compiler() -> str:
+    """What was tried when `find_compiler()` found nothing: one line per candidate."""
+    return "\n".join(_search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[1])
+
+
+@functools.lru_cache(maxsize=8)
+def _search(flag: str, variable: str | None, path: str, root: str) -> tuple[Compiler | None, list[str]]:
+    if flag == "none":
+        return None, ["the flag cc is none: no compiler is wanted"]
+    if flag:
+        return _only(flag, "the flag cc")
+    if variable:
+        return _only(variable, "$CC")
+    tried: list[str] = []
+    for candidate in ("gcc", "cc", "clang"):
+        compiler = _try([candidate], tried)
+        if compiler is not None:
+            return compiler, tried
+    return _try(_zig_command(tried), tried), tried
+
+
+def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
+    """A compiler that was named is used or reported; another one in its place would be a silent surprise."""
+    tried: list[str] = []
+    compiler = _try(shlex.split(text), tried)
+    if compiler is None:
+        import warnings
+
+        warnings.warn(
+            f"{origin} names a compiler that cannot be used: {'; '.join(tried)}", CompilerWarning, stacklevel=4
+        )
+    return compiler, tried
+
+
+def _zig_command(tried: list[str]) -> list[str]:
+    """zig as a C compiler, from the package `ziglang` if somebody has installed it."""
+    import importlib.util
+
+    found = importlib.util.find_spec("ziglang")
+    if found is None or found.origin is None:
+        tried.append("ziglang: the package is not installed (pip install ziglang brings a compiler, 400 MB)")
+        return []
+    return [os.path.join(os.path.dirname(found.origin), "zig"), "cc"]
+
+
+def _try(command: list[str], tried: list[str]) -> Compiler | None:
+    if not command:
+        return None
+    executable = shutil.which(command[0])
+    if executable is None:
+        tried.append(f"{command[0]}: not found on PATH")
+        return None
+    full = (executable, *command[1:])
+    try:
+        return verified(full, default_cache())
+    except CompileError as error:
+        tried.append(f"{shlex.join(full)}: cannot build a library: {error.first}")
+    except OSError as error:
+        tried.append(f"{shlex.join(full)}: {error.strerror or error}")
+    return None
+
+
+def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
+    """The compiler behind a command, after it has built a library here or once before (the verdict is cached)."""
+    identity = compiler_identity(command)
+    known = cache.read("compiler", identity)
+    if known is not None:
+        verdict = json.loads(known.read("verdict.json"))
+        return Compiler(command, verdict["kind"], tuple(verdict["flags"]), identity, verdict["version"])
+    version = _version(command)
+    kind = _kind(command, version)
+    compiler = _first_working(command, kind, identity, version)
+    verdict = {"kind": kind, "flags": list(compiler.flags), "version": version}
+    text = json.dumps(verdict, sort_keys=True).encode()
+    cache.write("compiler", identity, {"verdict.json": text}, {"name": shlex.join(command)})
+    return compiler
+
+
+def _first_working(command: tuple[str, ...], kind: str, identity: str, version: str) -> Compiler:
+    """Try the flags with and without tuning for this processor; the last refusal is raised."""
+    failure: CompileError | None = None
+    for flags in ((*COMMON_FLAGS, _NATIVE), COMMON_FLAGS):
+        compiler = Compiler(command, kind, flags, identity, version)
+        try:
+            _probe(compiler)
+            return compiler
+        except CompileError as error:
+            failure = error
+    assert failure is not None
+    raise failure
+
+
+def _probe(compiler: Compiler) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="termgraph-") as directory:
+        with open(os.path.join(directory, "source.c"), "w") as out:
+            out.write(_PROBE)
+        run_compiler(compiler, compiler.link_command(["source.c"], "probe.so"), directory, _PROBE, "the test program")
+
+
+def run_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str) -> None:
+    """Run one compiler command in a directory; raise CompileError if it fails."""
+    wait_for_compiler(start_compiler(compiler, command, directory), command, source, name)
+
+
+def start_compiler(compiler: Compiler, command: list[str], directory: str):
+    """Start one compiler command; give the process to `wait_for_compiler`."""
+    import subprocess
+
+    return subprocess.Popen(
+        command,
+        cwd=directory,
+        env=compiler.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def wait_for_compiler(process, command: list[str], source: str, name: str) -> None:
+    """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
+    import errno
+
+    try:
+        output = process.communicate()[0].decode("utf-8", "replace")
+    except BaseException:  # Ctrl-C: do not leave a compiler behind
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode == 0:
+        return
+    if "No space left on device" in output:
+        raise OSError(errno.ENOSPC, "no space left for the compiler's output")
+    raise CompileError(command, output or f"it ended with status {process.returncode}", source, name)
+
+
+# -- identity ----------------------------------------------------------------------------------
+
+
+def compiler_identity(command: Sequence[str]) -> str:
+    """Path, size and time of the executable stand for its version: asking it would cost a process per start."""
+    real = os.path.realpath(command[0])
+    status = os.stat(real)
+    return (
+        f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{digest(' '.join(COMMON_FLAGS))[:8]}"
+    )
+
+
+def _version(command: Sequence[str]) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [*command, "--version"], check=False, capture_output=True, text=True, timeout=60, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:  # only text for people; the probe decides whether it works
+        return f"version unknown ({error})"
+    return (done.stdout or done.stderr).strip().partition("\n")[0]
+
+
+def _kind(command: Sequence[str], version: str) -> str:
+    name = os.path.basename(command[0])
+    if name.startswith("zig"):
+        return "zig"
+    if "clang" in version:
+        return "clang"
+    return "gcc" if "gcc" in version.lower() or "Free Software" in version or name.startswith("gcc") else "cc"
+
+
+@functools.cache
+def cpu_identity() -> str:
+    """A name for what this processor can execute: a shared cache never gives its code to another kind."""
+    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
+    try:
+        with open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith(("flags", "Features")):
+                    return f"{machine}-{digest(' '.join(sorted(line.partition(':')[2].split())))[:12]}"
+    except OSError:  # no /proc: the machine name has to do
+        pass
+    return machine
+
+
+@functools.cache
+def libc_identity() -> str:
+    """Name and version of the C library that compiled code will meet."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or "libc"
+    except (AttributeError, ValueError, OSError):  # not glibc
+        return sys.platform
+
+
+# -- vector mathematics ------------------------------------------------------------------------
+
+_LIBMVEC_ONE = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+)
+_LIBMVEC_ONE += ("expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")
+_LIBMVEC_TWO = ("atan2", "hypot", "pow")
+
+
+@functools.cache
+def libmvec() -> frozenset[str]:
+    """The functions that glibc's vector library has here, for float64 and float32 in every vector length this CPU uses.
+
+    Looked up in the library itself (0.2 ms), not with the linker. Empty where there is no such library.
+    """
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("libmvec.so.1")
+    except OSError:  # musl, macOS, very old glibc: scalar functions are used
+        return frozenset()
+    lengths = _vector_lengths()
+
+    def complete(name: str, arguments: str) -> bool:
+        return all(
+            hasattr(library, f"_ZGV{isa}N{length}{arguments}_{name}")
+            and hasattr(library, f"_ZGV{isa}N{2 * length}{arguments}_{name}f")
+            for isa, length in lengths
+        )
+
+    return frozenset([n for n in _LIBMVEC_ONE if complete(n, "v")] + [n for n in _LIBMVEC_TWO if complete(n, "vv")])
+
+
+def _vector_lengths() -> list[tuple[str, int]]:
+    """Vector ABI letter and doubles per vector of what compiled code may call on this processor."""
+    if not hasattr(os, "uname") or os.uname().machine != "x86_64":
+        return [("n", 2)]  # Advanced SIMD
+    with open("/proc/cpuinfo") as info:
+        flags = next((set(line.split()) for line in info if line.startswith("flags")), set())
+    found = [("b", 2)]
+    if "avx" in flags:
+        found.append(("c", 4))
+    if "avx2" in flags:
+        found.append(("d", 4))
+    if "avx512f" in flags:
+        found.append(("e", 8))
+    return found

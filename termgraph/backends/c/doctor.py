@@ -1,0 +1,148 @@
+"""What `termgraph doctor` says about the C backend: compiler, vector mathematics, BLAS, glue and cache.
+
+May touch: whatever it examines. Each function yields (what, status, detail), where status is "ok", "note" or "problem".
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from termgraph.backends.c import blas as blas_module
+from termgraph.backends.c import compilers, glue
+from termgraph.backends.c.builder import build_library
+from termgraph.backends.c.cache import default_cache
+from termgraph.backends.c.cores import thread_count
+from termgraph.backends.c.signature import Input, Output, Signature
+
+Row = tuple[str, str, str]
+
+_NO_COMPILER = (
+    "none, so functions run on NumPy, which is slower; install one (apt install gcc, conda install gcc, or pip install "
+    "ziglang) or name one in $CC"
+)
+_PROBE = """
+/* checked %d */
+int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_run(char **buf, const int64_t *env, tg_status *st)
+{
+    for (int64_t i = 0; i < env[0]; i++) ((double *)buf[1])[i] = ((double *)buf[0])[i * env[1]] + 1;
+    return 0;
+}
+"""
+_PROBE_SIGNATURE = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one")
+
+
+def compiler() -> Iterator[Row]:
+    """Which compiler is used, how long a program takes to build, how long a call takes."""
+    found = compilers.find_compiler()
+    if found is None:
+        yield "compiler", "problem", _NO_COMPILER
+        yield "tried", "note", compilers.why_no_compiler().replace("\n", "; ")
+        return
+    yield "compiler", "ok", f"{shlex.join(found.command)}: {found.version}"
+    yield "flags", "ok", " ".join(found.flags)
+    yield from _probe()
+    yield _vector_functions()
+    yield "threads", "ok", f"{thread_count()} for a compiled loop"
+
+
+def _probe() -> Iterator[Row]:
+    fast = glue.provider().__name__ == "_glue"
+    begin = time.perf_counter()
+    try:
+        library = build_library(_PROBE % time.time_ns(), "doctor")
+    except (compilers.CompileError, OSError) as error:
+        yield "probe", "problem", f"a small program cannot be built: {error}"
+        return
+    seconds = time.perf_counter() - begin
+    yield "probe", "ok", f"built and loaded in {seconds * 1e3:.0f} ms"
+    f, x = glue.bind(library, _PROBE_SIGNATURE), np.zeros(3)
+    if list(f(x)) != [1, 1, 1]:
+        yield "calls", "problem", f"x + 1 gives {f(x)} for x = {x}; please report this"
+        return
+    default_cache().discard(library.key)
+    rate = f"{_best(lambda: [f(x) for _ in range(1000)]) * 1e3:.2f} us per call of x + 1, {x.size} elements"
+    yield (
+        "calls",
+        "ok" if fast else "note",
+        rate + ("" if fast else "; through ctypes, because the glue cannot be built"),
+    )
+
+
+def _vector_functions() -> Row:
+    available = sorted(compilers.libmvec())
+    missing = sorted({*compilers._LIBMVEC_ONE, *compilers._LIBMVEC_TWO} - set(available))
+    if not available:
+        return (
+            "libmvec",
+            "note",
+            "not found: exp, log, tanh ... are computed one element at a time (glibc 2.35 has them)",
+        )
+    return "libmvec", "ok", f"{len(available)} functions" + (f"; missing: {', '.join(missing)}" if missing else "")
+
+
+def blas() -> Iterator[Row]:
+    """Which BLAS is used and how fast it is."""
+    found, tried = blas_module.available()
+    for text in tried:
+        yield "passed over", "note", text
+    if found is None:
+        yield "BLAS", "problem", "none can be loaded; run: pip install scipy-openblas32"
+        return
+    found.set_threads(blas_module.blas_thread_count())
+    yield "BLAS", "ok", f"{found.provider}, {blas_module.blas_thread_count()} thread(s), {found.path}"
+    if compilers.find_compiler() is not None:
+        for letter, dtype in (("s", np.float32), ("d", np.float64)):
+            yield f"{letter}gemm 512", "ok", f"{_gemm_rate(letter, dtype, 512):.0f} GFLOP/s"
+
+
+def _gemm_rate(letter: str, dtype: type, n: int) -> float:
+    """GFLOP/s of a square matrix product, called the way compiled programs call it."""
+    text = (
+        "int tg_plan(int64_t *env, tg_status *st) { env[8] = env[9] = env[0]; env[10] = 1000000; return 0; }\n"
+        "int tg_run(char **buf, const int64_t *env, tg_status *st)\n{\n"
+        f"    TG_BLAS->{letter}gemm(TG_ROWS, TG_PLAIN, TG_PLAIN, env[0], env[0], env[0], 1, (void *)buf[0], env[0],\n"
+        "        (void *)buf[1], env[0], 0, (void *)buf[2], env[0]);\n    return 0;\n}\n"
+    )
+    name = np.dtype(dtype).name
+    signature = Signature(
+        [Input("a", name, (None, None)), Input("b", name, (None, None))], outputs=[Output(name, 2)], returns="one"
+    )
+    f = glue.bind(build_library(text, f"doctor_{letter}gemm", needs_blas=True), signature)
+    a: np.ndarray = np.ones((n, n), dtype)
+    if f(a, a)[0, 0] != n:
+        raise RuntimeError(f"{letter}gemm is wrong: {f(a, a)[0, 0]} instead of {n}")
+    return 2 * n**3 / _best(lambda: f(a, a)) / 1e9
+
+
+def cache() -> Iterator[Row]:
+    """Where compiled code is kept, how much there is, whether it can be written."""
+    kept = default_cache()
+    entries = list(kept.entries())
+    size = sum(entry.size for entry in entries)
+    yield "folder", "ok", kept.root
+    yield "content", "ok", f"{len(entries)} entries, {size / 1e6:.1f} of at most {kept.limit() / 1e6:.0f} MB"
+    place = kept.root
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    if not os.access(place, os.W_OK):
+        yield "writable", "problem", f"{place} cannot be written; set the flag cache.dir to a folder you can write"
+    elif os.stat(place).st_mode & 0o022:
+        yield "safety", "note", f"other users can write {place}, and so could change code that you will run"
+
+
+def _best(run, seconds: float = 0.1) -> float:
+    """Shortest time of one call, in seconds."""
+    best, until = float("inf"), time.perf_counter() + seconds
+    while True:
+        begin = time.perf_counter()
+        run()
+        end = time.perf_counter()
+        best = min(best, end - begin)
+        if end > until:
+            return best

@@ -1,0 +1,228 @@
+"""The files behind the cache: how an entry is laid out, checked, written, locked, evicted and swept.
+
+May touch: the cache directory only. Every step expects other processes to create and remove things at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+LAYOUT = "v1"
+WHY = "why.json"
+_TOUCH_AFTER = 3600.0  # an entry's time of use is written at most this often
+_SPARE_NEWER = 60.0  # entries this fresh are not evicted: their makers are about to load them
+_ORPHAN_AFTER = 86400.0  # age at which another host's unfinished work is given up
+
+
+def digest(data: bytes | str) -> str:
+    """The hash used for keys and for checking files: 40 hex digits of blake2b."""
+    raw = data.encode() if isinstance(data, str) else data
+    return hashlib.blake2b(raw, digest_size=20).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One finished entry: where it lies and what its `why.json` says."""
+
+    key: str
+    path: str
+    why: dict[str, Any] = field(repr=False)
+
+    def file(self, name: str) -> str:
+        """Full path of one file of the entry."""
+        return os.path.join(self.path, name)
+
+    def read(self, name: str) -> bytes:
+        """Content of one file of the entry."""
+        with open(self.file(name), "rb") as source:
+            return source.read()
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files, as recorded when it was made."""
+        return sum(int(size) for size, _ in self.why["files"].values())
+
+
+def place(root: str, key: str) -> str:
+    return os.path.join(root, LAYOUT, key[:2], key)
+
+
+def inspect(key: str, path: str, deep: bool = True) -> tuple[Entry | None, str | None]:
+    """The entry at `path`, or what is wrong with it (None, None: there is none)."""
+    try:
+        with open(os.path.join(path, WHY), "rb") as source:
+            why = json.loads(source.read())
+        for name, (size, content_hash) in why["files"].items():
+            with open(os.path.join(path, name), "rb") as source:
+                if not deep:
+                    continue
+                content = source.read()
+            if len(content) != size:
+                return None, f"{name} has {len(content)} bytes instead of {size}"
+            if digest(content) != content_hash:
+                return None, f"the content of {name} has changed"
+        return Entry(key, path, why), None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return None, f"{WHY} is unreadable: {error}"
+    except OSError as error:
+        gone = not os.path.isdir(path)  # removed by another process while we looked
+        return None, None if gone else f"{os.path.basename(error.filename or '')}: {error.strerror}"
+
+
+def describe_files(directory: str) -> dict[str, tuple[int, str]]:
+    found = {}
+    for name in sorted(os.listdir(directory)):
+        path = os.path.join(directory, name)
+        with open(path, "rb") as source:
+            content = source.read()
+        found[name] = (len(content), digest(content))
+    return found
+
+
+def write_file(path: str, content: bytes) -> None:
+    """No fsync: after a power loss the recorded hashes tell a damaged file, which is then made again."""
+    with open(path, "wb") as out:
+        out.write(content)
+
+
+def new_work_directory(root: str) -> str:
+    path = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
+    os.makedirs(path, mode=0o700)
+    return path
+
+
+def this_host() -> str:
+    """Process ids mean something only within one host and one container: a short name for that."""
+    try:
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        namespace = 0
+    node = os.uname().nodename if hasattr(os, "uname") else ""
+    return digest(f"{node}:{namespace}")[:8]
+
+
+def wait_for_lock(handle: int, deadline: float) -> None:
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system: two processes may then build the same entry
+        return
+    pause = 0.002
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+        except OSError:  # a file system without locks: go on without
+            return
+
+
+def unlock(handle: int) -> None:
+    with contextlib.suppress(
+        ImportError, OSError
+    ):  # closing it is what counts; unlocking frees copies in forked children
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
+def touch(path: str) -> None:
+    try:
+        if time.time() - os.stat(path).st_mtime > _TOUCH_AFTER:
+            os.utime(path)
+    except OSError:  # read-only, or just evicted: the time of use is only advice
+        pass
+
+
+def mtime(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:  # not there, or removed meanwhile
+        return []
+
+
+def entry_paths(root: str) -> Iterator[str]:
+    top = os.path.join(root, LAYOUT)
+    for group in names(top):
+        for key in names(os.path.join(top, group)):
+            yield os.path.join(top, group, key)
+
+
+def rename_away(root: str, path: str) -> bool:
+    """Take an entry out of sight in one step, then delete it at leisure. True if this call removed it."""
+    try:
+        work = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
+        os.makedirs(os.path.dirname(work), exist_ok=True)
+        os.rename(path, work)
+    except OSError:  # gone already, or this directory is read-only
+        return False
+    remove_tree(work)
+    return True
+
+
+def remove_tree(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def evict(root: str, limit: int) -> int:
+    known = []
+    for path in entry_paths(root):
+        try:
+            known.append((os.stat(path).st_mtime, sum(item.stat().st_size for item in os.scandir(path)), path))
+        except OSError:  # evicted by another process meanwhile
+            continue
+    total, gone = sum(size for _, size, _ in known), 0
+    for used, size, path in sorted(known):
+        if total <= limit or used > time.time() - _SPARE_NEWER:
+            break
+        gone += rename_away(root, path)
+        total -= size
+    return gone
+
+
+def sweep_unfinished(root: str) -> None:
+    """Remove what killed processes left in tmp: ours by process id, other hosts' (and lock files) by age."""
+    here = this_host()
+    top = os.path.join(root, "tmp")
+    for name in names(top):
+        path = os.path.join(top, name)
+        age = time.time() - (mtime(path) or time.time())
+        if name.endswith(".lock"):
+            if age > _ORPHAN_AFTER:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            continue
+        host, _, rest = name.partition("-")
+        pid = rest.partition("-")[0]
+        dead = host == here and pid.isdigit() and not alive(int(pid))
+        if age > _ORPHAN_AFTER or (dead and age > 2.0):
+            remove_tree(path)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,223 @@
+"""From terms to a C program: loop tree, text, signature. `generate` is all that the pipeline needs.
+
+May import terms, lower and this package; compiles nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c import libcalls, prelude
+from termgraph.backends.c.dialect import CDialect
+from termgraph.backends.c.kernels import KernelWriter
+from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
+from termgraph.backends.cstyle import Printer
+from termgraph.lower.cost import work
+from termgraph.lower.index import Poly, Sym, maximum, product
+from termgraph.lower.kernel import Buf
+from termgraph.lower.lengths import Site
+from termgraph.lower.loops import Lowered, lower
+from termgraph.lower.memory import share_room, update_modes
+from termgraph.lower.tree import Call
+from termgraph.terms.traverse import substitute
+
+LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
+FLAGS = ("-fwrapv",)  # integers wrap around, as in NumPy
+
+
+@dataclass
+class CProgram:
+    """C text with what the builder and the glue have to know. `sites[op]` says what a reported failure means."""
+
+    source: str
+    signature: Signature
+    constants: list[np.ndarray]
+    sites: list[Site]
+    lowered: Lowered
+    needs_blas: bool = False
+    flags: tuple[str, ...] = FLAGS
+    libraries: tuple[str, ...] = ("-lmvec", "-lm")
+    leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
+
+    def original(self, t: Any) -> Any:
+        """The term of the graph this program was made from, for one that appears in `sites`."""
+        found = self.lowered.origin.get(t, t)
+        return substitute([found], self.leaves)[0] if self.leaves else found
+
+
+def generate(
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    updates: Sequence[tuple[int, Any]] = (),
+    cells: Sequence[Any] = (),
+    names: Sequence[str | None] = (),
+    returns: Any = "list",
+) -> CProgram:
+    """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
+
+    `updates` are pairs of a cell's number and the term of its new value.
+    """
+    roots = [*outputs, *[t for _, t in updates]]
+    return _Generator(list(args), list(cells), roots, len(outputs), [c for c, _ in updates], names, returns).program()
+
+
+class _Generator:
+    def __init__(
+        self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any
+    ) -> None:
+        self.args, self.cells, self.roots, self.count = args, cells, roots, count
+        self.updated, self.names, self.returns = updated, names, returns
+        self.lowered = lower(roots, use_values=False)
+        self.st = self.lowered.statements
+        self.d = CDialect()
+        self.consts = list(self.st.consts)
+        self.nodes, self.modes = update_modes(self.lowered.nodes, self._updates())
+        self.rooms = share_room(self.nodes, self.st.temps)
+        # One workspace per array argument (a contiguous copy, if it needs one), then the temporaries.
+        self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
+        self.signature = self._signature()
+
+    def _updates(self) -> list[tuple[Buf, Buf]]:
+        """The buffers of the old and the new value of each updated cell that could be one."""
+        self.targets = {int(b.name[3:]): b for b in self.st.outputs}
+        pairs = []
+        for k, cell in enumerate(self.updated, self.count):
+            leaf, new = self.cells[cell], self.targets.get(k)
+            old = self.st.inputs.get(leaf)
+            if new is None or old is None or self.roots.count(self.roots[k]) > 1:
+                continue
+            if new.dtype == old.dtype and new.shape == old.shape:
+                pairs.append((old, new))
+        return pairs
+
+    # ------------------------------------------------------------------ layout of buf and env
+    def _signature(self) -> Signature:
+        names = [*self.names, *[None] * (len(self.args) - len(self.names))]
+        out = [Output(t.type.dtype, t.type.ndim) for t in self.roots[: self.count]]
+        new = []
+        for k, (c, t) in enumerate(zip(self.updated, self.roots[self.count :])):
+            target = self.targets.get(self.count + k)
+            mode: Any = self.modes.get(target, "fresh") if target is not None else "fresh"
+            new.append(Update(c, t.type.dtype, t.type.ndim, mode))
+        return Signature(
+            [Input(n, a.type.dtype, a.type.shape) for n, a in zip(names, self.args)],
+            [CellInput(c.type.dtype, c.type.shape) for c in self.cells],
+            len(self.consts),
+            out,
+            new,
+            len(self.packed) + len(self.rooms),
+            returns=self.returns,
+        )
+
+    def env_of(self, sym: Sym) -> int:
+        """Where a symbol stands in `env`."""
+        kind, (arg, _, axis) = sym.name[0], sym.name[1:].partition("_")
+        return self.port_env(int(arg)) + int(axis) + (self._leaf(int(arg)).type.ndim if kind == "s" else 0)
+
+    def _leaf(self, i: int) -> Any:
+        return [*self.args, *self.cells][i]
+
+    def port_env(self, i: int) -> int:
+        """Where the lengths of an argument or cell begin."""
+        s, n = self.signature, len(self.args)
+        return s.input_env(i) if i < n else s.cell_env(i - n)
+
+    def slots(self) -> dict[Buf, int]:
+        """Position of every buffer in `buf`."""
+        s, n = self.signature, len(self.args)
+        out = {b: s.input_buf(t.index) if t.index < n else s.cell_buf(t.index - n) for t, b in self.st.inputs.items()}
+        out |= {self.st.consts[t]: s.constant_buf(k) for k, t in enumerate(self.consts)}
+        out |= {b: s.output_buf(k) for k, b in self.targets.items()}  # updates follow outputs
+        return out | {b: s.workspace_buf(len(self.packed) + k) for k, room in enumerate(self.rooms) for b in room}
+
+    # ------------------------------------------------------------------ text
+    def program(self) -> CProgram:
+        aliased = {b for pair in self._updates() if pair[1] in self.modes for b in pair}
+        kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased)
+        run = self.run_text(kernels)
+        plan = self.plan_text()
+        body = "\n\n".join([kernels.context_text(self.signature.buf_size), *kernels.functions, plan, run])
+        calls = libcalls.helpers(body)
+        helpers = prelude.needed(body)
+        source = "\n\n".join(part for part in (helpers, calls, body) if part) + "\n"
+        sites = list(self.lowered.lengths.sites)
+        needs_blas = any(isinstance(n, Call) for n in self.nodes)
+        return CProgram(
+            source, self.signature, [np.asarray(t.value) for t in self.consts], sites, self.lowered, needs_blas
+        )
+
+    def plan_text(self) -> str:
+        """tg_plan: check lengths, say how large everything is."""
+        p = Printer(self.d, [])
+        lines: list[str] = []
+        for check in self.lowered.lengths.checks.values():
+            a, b = p.poly(check.a), p.poly(check.b)
+            sign, code = ("!=", LENGTH_DIFFERS) if check.test == "eq" else ("<", LENGTH_TOO_SMALL)
+            lines.append(f"    if ({a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
+        s = self.signature
+        for k, t in enumerate(self.roots):
+            at = s.output_env(k)
+            lines += [f"    env[{at + d}] = {p.poly(n)};" for d, n in enumerate(self.shape(t))]
+        for k, a in enumerate(self.packed):
+            at, nd = self.port_env(a.index), a.type.ndim
+            size = f"tg_packed_size(env + {at}, {nd}, {a.type.np_dtype.itemsize})"
+            lines.append(f"    env[{s.workspace_env(k)}] = {size};")
+        for k, room in enumerate(self.rooms, len(self.packed)):
+            size = functools.reduce(maximum, [self.bytes_of(b) for b in room])
+            lines.append(f"    env[{s.workspace_env(k)}] = {p.poly(size)};")
+        lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
+        head = [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms]
+        return "\n".join(
+            ["TG_EXPORT int tg_plan(int64_t *env, tg_status *st)", "{", *head, *lines, "    return 0;", "}"]
+        )
+
+    def shape(self, t: Any) -> tuple[Poly, ...]:
+        """Lengths of an output (composite ops were expanded: look it up by position)."""
+        lengths = self.lowered.lengths
+        return lengths[self.lowered.outputs[self.roots.index(t)]]
+
+    def bytes_of(self, b: Buf) -> Poly:
+        """Size of a buffer."""
+        return product(b.shape) * np.dtype(b.dtype).itemsize
+
+    def run_text(self, kernels: KernelWriter) -> str:
+        """tg_run: kernels, library calls and scalars in order."""
+        top = kernels.top(self.nodes)
+        lines = ["    tg_context c = {.env = env, .st = st};"]
+        lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c.buf[i] = buf[i];")
+        for k, a in enumerate(self.packed):
+            at, slot = self.port_env(a.index), self.slots()[self.st.inputs[a]]
+            space = self.signature.workspace_buf(k)
+            lines.append(
+                f"    c.buf[{slot}] = tg_packed(c.buf[{space}], c.buf[{slot}], env + {at}, {a.type.ndim}, "
+                f"{a.type.np_dtype.itemsize});"
+            )
+        lines += kernels.head(top)
+        lines += top.lines
+        lines += self.copies()
+        return "\n".join([
+            "TG_EXPORT int tg_run(char **buf, const int64_t *env, tg_status *st)", "{", *lines, "    return 0;", "}",
+        ])  # fmt: skip
+
+    def copies(self) -> list[str]:
+        """Outputs that are equal are computed once."""
+        first: dict[Any, int] = {}
+        out = []
+        s = self.signature
+        for k, t in enumerate(self.lowered.outputs):
+            if t in first:
+                p = Printer(self.d, [])
+                size = p.poly(product(self.lowered.lengths[t]) * t.type.np_dtype.itemsize)
+                lengths = "".join(f" const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms)
+                copied = f"__builtin_memcpy(buf[{s.output_buf(k)}], buf[{s.output_buf(first[t])}], {size});"
+                out.append(f"    {{{lengths} {copied} }}")
+            first.setdefault(t, k)
+        return out
+
+
+__all__ = ["CProgram", "generate"]

@@ -1,0 +1,321 @@
+"""The functions of a C program: one per outermost loop, over a range of its variable, and the body that calls them.
+
+A kernel gets a context: buffers, lengths, status, and the scalars computed before it. May import lower and this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from termgraph.backends.c.dialect import CDialect
+from termgraph.backends.cstyle import Printer, index_references, references
+from termgraph.lower.cost import per_iteration
+from termgraph.lower.index import Sym
+from termgraph.lower.kernel import ARG_FOLDS, Buf
+from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Tiles, Write, walk
+
+PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
+
+
+class KernelWriter:
+    """Writes kernels as functions, and collects what their context must hold."""
+
+    def __init__(
+        self, dialect: CDialect, slots: dict[Buf, int], env_of: Callable[[Sym], int], aliased: Collection[Buf] = ()
+    ) -> None:
+        self.d, self.slots, self.env_of = dialect, slots, env_of
+        self.aliased = aliased  # buffers of which two may be one
+        self.functions: list[str] = []
+        self.fields: list[str] = []
+        self.partials = 0
+        self.count = 0
+        self.shared_values: set[Any] = set()
+        self.indices: list[str] = []
+
+    # ------------------------------------------------------------------ the calling side
+    def top(self, nodes: Sequence[Node]) -> Printer:
+        """The statements of tg_run."""
+        p = Printer(self.d, [n for n in nodes if isinstance(n, Write)])
+        shared = self.shared_values = self.shared(nodes)
+        once = p.used_once(nodes) - shared
+        for n in nodes:
+            if isinstance(n, Kernel):
+                self.call(n, p)
+            elif isinstance(n, Call):
+                self.library(n, p)
+            elif isinstance(n, Let) and n.term in once:
+                p.body([n])
+                if n.term in p.inline or n.term not in p.text:
+                    p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
+            else:
+                p.node(n)
+            if not isinstance(n, (Kernel, Call)):
+                self.after(n, p, shared)
+        return p
+
+    def shared(self, nodes: Sequence[Node]) -> set[Any]:
+        """Values that kernels use: those computed outside of them go through the context."""
+        kernels = [n for n in nodes if isinstance(n, Kernel)]
+        return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
+
+    def after(self, n: Node, p: Printer, shared: set[Any]) -> None:
+        """Check an index at once; put a value into the context."""
+        for t, name, length in p.checks:
+            p.add(f"if ({bad(name, length)}) return {failure(t, name, length)};")
+            self.indices.append(name)
+        p.checks.clear()
+        term = getattr(n, "term", None)
+        if term in shared:
+            self.share(term, p)
+
+    def share(self, t: Any, p: Printer) -> None:
+        """Make a value of tg_run known to later kernels, under the same name."""
+        name = p.text[t]
+        field = f"g{len(self.fields)}"
+        self.fields.append(f"    {self.d.ctype(t.type.dtype)} {field};")
+        p.add(f"c.{field} = {name};")
+        p.outside[t] = field
+
+    def call(self, n: Kernel, p: Printer) -> None:
+        """Run a kernel over all of its range."""
+        var = n.node.var
+        extent, cost = p.poly(var.extent), p.poly(per_iteration(n.node))
+        name = f"kernel{self.count}"
+        self.count += 1
+        self.kernel(n, name, p.outside)
+        if isinstance(n.node, Reduce):
+            self.call_reduction(n.node, name, extent, cost, p)
+        elif n.parallel:
+            if not n.final:
+                p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+            p.add(f"if (tg_each(&c, {name}, {extent}, {cost})) return (int)st->code;")
+        else:
+            p.add(f"if (tg_all(&c, {name}, {extent})) return (int)st->code;")
+
+    def call_reduction(self, n: Reduce, name: str, extent: str, cost: str, p: Printer) -> None:
+        """A fold over everything: partial results over fixed parts, then their fold in order."""
+        p.add(f"c.parts = tg_parts({extent}, {cost});")
+        p.add(f"if (tg_each(&c, {name}, c.parts, ({extent}) / c.parts * ({cost}))) return (int)st->code;")
+        for k, f in enumerate(n.folds):
+            acc = p.names.new("a")
+            p.declare_fold(f, acc)
+            kind, dtype = f.op.params["kind"], f.type.dtype
+            part = f"(({self.d.ctype(dtype)} *)c.partial[{k}])[part]"
+            if kind in ARG_FOLDS:
+                body = self.d.ctype(f.args[0].type.dtype)
+                best = f"(({body} *)c.partial[{len(n.folds) + k}])[part]"
+                step = p.arg_step(kind, acc, best, part)
+            else:
+                step = self.d.fold_step(kind, dtype, acc, part)
+            p.add(f"for (int64_t part = 0; part < c.parts; part++) {step}")
+            p.call_it(f, acc)
+            if f in self.shared_values:
+                self.share(f, p)
+
+    def library(self, n: Call, p: Printer) -> None:
+        """A library call; the text of each is in `libcalls`."""
+        from termgraph.backends.c.libcalls import write_call
+
+        write_call(self, n, p)
+
+    # ------------------------------------------------------------------ the kernel's side
+    def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:
+        """The function of one outermost loop."""
+        loop = n.node
+        if isinstance(loop, Tiles):
+            self.tiles(loop, name, outside)
+            return
+        p = Printer(self.d, [n], outside)
+        p.aliased = self.aliased
+        if isinstance(loop, Reduce):
+            self.partial_folds(loop, p)
+        else:
+            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop))
+        self.function(name, p, "int64_t begin, int64_t end")
+
+    def polling(self, loop: Any) -> dict[str, str]:
+        """Long rows ask now and then whether to stop."""
+        if isinstance(loop, Columns) or not isinstance(loop, Loop) or loop.simd:
+            return {}
+        return {"first": f"if (!(i{loop.var.level} & 1023) && TG_POLL(c->st)) break;"}
+
+    def partial_folds(self, loop: Reduce, p: Printer) -> None:
+        """The parts begin..end-1 of a fold over everything."""
+
+        self.partials = max(self.partials, 2 * len(loop.folds))
+        with p.block("for (int64_t part = begin; part < end; part++)"):
+            n = p.poly(loop.var.extent)
+            p.add("if (TG_POLL(c->st)) break;")
+            p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
+            p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
+            p.on_reduce(loop, "from", "to")
+            for k, f in enumerate(loop.folds):
+                p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
+                if f.op.params["kind"] in ARG_FOLDS:
+                    body = self.d.ctype(f.args[0].type.dtype)
+                    p.add(f"(({body} *)c->partial[{len(loop.folds) + k}])[part] = {p.text[f]}_best;")
+
+    def tiles(self, loop: Tiles, name: str, outside: dict[Any, str]) -> None:
+        """One function per part, and a loop over blocks that calls them in turn."""
+        parts = []
+        for k, body in enumerate(loop.parts):
+            p = Printer(self.d, body, outside)
+            i = f"i{loop.var.level}"
+            p.add(self.d.simd)
+            with p.block("for (int64_t u = 0; u < count; u++)"):
+                p.add(f"const int64_t {i} = begin + u;")
+                p.body(body)
+            slots = "".join(f", {self.d.ctype(b.dtype)} *restrict {b.name}" for b in p.bufs if b.kind == "tile")
+            given = "".join(f", {b.name}" for b in p.bufs if b.kind == "tile")
+            self.function(f"{name}_{k}", p, f"int64_t begin, int64_t count{slots}", noinline=True)
+            parts.append(f"{name}_{k}(c, begin, begin + {loop.width} < end ? {loop.width} : end - begin{given});")
+        p = Printer(self.d, [])
+        for b in loop.slots:
+            p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
+        with p.block(f"for (; begin < end; begin += {loop.width})"):
+            p.add("if (TG_POLL(c->st)) break;", *parts)
+        self.function(name, p, "int64_t begin, int64_t end")
+
+    def function(self, name: str, p: Printer, arguments: str, noinline: bool = False) -> None:
+        """A function around the printed body: what it uses of the context in front, its checks at the end."""
+        first = "" if noinline else "void *context, "
+        extra = "" if noinline else ", int64_t unused"
+        if noinline:
+            head = f"static __attribute__((noinline)) void {name}(tg_context *c, {arguments})"
+        else:
+            head = f"static void {name}({first}{arguments}{extra})"
+        lines = [head, "{"]
+        if not noinline:
+            lines.append("    tg_context *c = context;")
+        lines += self.head(p, "c->")
+        lines += self.rows(p)
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in p.checks]
+        lines += p.lines
+        lines += [f"    if ({bad(k, n)}) {failure(t, k, n, 'c->st')};" for t, k, n in p.checks]
+        lines += [f"    free({r.buf.name});" for r in p.rows]
+        self.functions.append("\n".join([*lines, "}"]))
+
+    def rows(self, p: Printer) -> list[str]:
+        """Room for rows, once per call of the kernel."""
+        out = []
+        for k, r in enumerate(p.rows):
+            c = self.d.ctype(r.buf.dtype)
+            out.append(f"    {c} *restrict {r.buf.name} = malloc(sizeof({c}) * ({p.poly(r.length)}) + 64);")
+            freed = " ".join(f"free({q.buf.name});" for q in p.rows[:k])
+            size = f"(int64_t)sizeof({c}) * ({p.poly(r.length)})"
+            out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, 0, {size}, 0, 0, 0); return; }}")
+        return out
+
+    def head(self, p: Printer, c: str = "c.") -> list[str]:
+        """Local names for the buffers, lengths and scalars that a function uses."""
+        lines = []
+        for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
+            if b.kind in ("tile", "row"):
+                continue
+            const = "const " if b.kind in ("input", "const") else ""
+            kind = f"{const}{self.d.stored_type(b.dtype)} *"
+            restrict = "" if b in self.aliased else "restrict "
+            lines.append(f"    {kind}{restrict}{b.name} = ({kind}){c}buf[{self.slots[b]}];")
+        for r in p.rows:
+            p.poly(r.length)
+        for s in p.syms:
+            env = f"{c}env" if c == "c->" else "env"
+            lines.append(f"    const int64_t {s.name} = {env}[{self.env_of(s)}];")
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (self.indices if c == "c." else ())]
+        if c == "c->":
+            for t in p.used_outside:
+                lines.append(f"    const {self.d.ctype(t.type.dtype)} {p.outside[t]} = c->{p.outside[t]};")
+        return lines
+
+    def context_text(self, bufs: int) -> str:
+        """The context, and the functions that run a kernel over its range."""
+        partial = f"    int64_t parts;\n    char partial[{self.partials}][{PARTS} * 16];\n" if self.partials else ""
+        fields = "".join(f + "\n" for f in self.fields)
+        context = (
+            "typedef struct {\n    const int64_t *env;\n    tg_status *st;\n"
+            f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
+        )
+        return f"{context}\n\n{SERVICES.strip()}" + (f"\n\n{PARTS_TEXT.strip()}" if self.partials else "")
+
+
+def bad(name: str, length: str) -> str:
+    """Whether one of the indices seen was out of range."""
+    return f"{name}_low < -({length}) || {name}_high >= {length}"
+
+
+def failure(t: Any, name: str, length: str, st: str = "st") -> str:
+    """Report the index that was out of range."""
+    worst = f"{name}_high >= {length} ? {name}_high : {name}_low"
+    return f"tg_fail({st}, 3, {t.op.params['site']}, {worst}, {length}, 0, 0)"
+
+
+SERVICES = """
+void *malloc(size_t);
+void free(void *);
+
+/* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */
+static inline int tg_each(tg_context *c, tg_body kernel, int64_t n, int64_t cost)
+{
+    enum { GRAIN = 150000 };
+    if (n <= 0) return 0;
+    if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for(kernel, c, n, GRAIN / (cost + 1) + 1);
+    else kernel(c, 0, n, 0);
+    return (int)c->st->code;
+}
+static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
+{
+    if (n > 0) kernel(c, 0, n, 0);
+    return (int)c->st->code;
+}
+
+/* Lengths and strides (in elements) of an argument are in env: does it lie in row-major order? */
+static inline int tg_is_packed(const int64_t *env, int nd)
+{
+    int64_t step = 1;
+    int packed = 1;
+    for (int d = nd - 1; d >= 0; d--) {
+        if (env[d] == 0) return 1;
+        if (env[d] != 1 && env[nd + d] != step) packed = 0;
+        step *= env[d];
+    }
+    return packed;
+}
+static inline int64_t tg_packed_size(const int64_t *env, int nd, int64_t item)
+{
+    if (tg_is_packed(env, nd)) return 0;
+    for (int d = 0; d < nd; d++) item *= env[d];
+    return item;
+}
+static __attribute__((noinline, cold)) char *
+tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
+{
+    int64_t at[64] = {0}, n = env[nd - 1], step = env[2 * nd - 1];
+    char *out = to;
+    for (;;) {
+        int64_t place = 0;
+        for (int d = 0; d < nd - 1; d++) place += at[d] * env[nd + d];
+        const char *row = from + place * item;
+        if (item == 8) for (int64_t k = 0; k < n; k++) ((int64_t *)out)[k] = ((const int64_t *)row)[k * step];
+        else if (item == 4) for (int64_t k = 0; k < n; k++) ((int32_t *)out)[k] = ((const int32_t *)row)[k * step];
+        else for (int64_t k = 0; k < n; k++) __builtin_memcpy(out + k * item, row + k * step * item, item);
+        out += n * item;
+        int d = nd - 2;
+        for (; d >= 0; at[d--] = 0)
+            if (++at[d] < env[d]) break;
+        if (d < 0) return to;
+    }
+}
+static inline char *tg_packed(char *to, char *from, const int64_t *env, int nd, int64_t item)
+{
+    return tg_is_packed(env, nd) ? from : tg_pack(to, from, env, nd, item);
+}
+"""
+PARTS_TEXT = f"""
+/* How many partial results a fold over n elements has: a matter of n only, so that results do not depend on threads. */
+static inline int64_t tg_parts(int64_t n, int64_t cost)
+{{
+    int64_t parts = n / (150000 / (cost + 1) + 1);
+    return parts < 1 ? 1 : parts > {PARTS} ? {PARTS} : parts;
+}}
+"""

@@ -1,0 +1,57 @@
+"""Building and binding generated programs, and what their failures mean.
+
+`compile_program` makes a callable of a `CProgram`; `failure` turns what a program reports into an exception.
+May import terms, lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from termgraph.backends.c.builder import build_library
+from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
+from termgraph.backends.c.glue import bind
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.evaluate import HOW_TO_BROADCAST
+from termgraph.terms.text import one_line
+
+
+def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
+    """The exception for a failure that generated code reported, naming the term and the numbers."""
+    if not 0 <= op < len(program.sites) or code not in (LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX):
+        if code == -2:
+            return MemoryError(f"no room for {numbers[0]} bytes")
+        return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
+    site = program.sites[op]
+    kind = IndexError if code == BAD_INDEX or "out of bounds" in site.text else ShapeError
+    text = site.text.format(*numbers)
+    if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:
+        text += f"; {HOW_TO_BROADCAST}"
+    error: Any = kind(text)
+    error.term = program.original(site.term)
+    return error
+
+
+def compile_program(program: CProgram, name: str = "f", fail: Callable[..., Any] | None = None, **binding: Any) -> Any:
+    """Build (or take from the cache) and load a program; the result is called with arrays.
+
+    `fail(code, op, v0, v1, v2, v3)` raises the exception for a failure; the default is `failure`. `binding` goes to
+    `glue.bind`.
+    """
+    library = build_library(
+        program.source, name, needs_blas=program.needs_blas, flags=program.flags, libraries=program.libraries
+    )
+
+    def report(code: int, op: int, *numbers: int) -> None:
+        error = failure(program, code, op, *numbers)
+        if hasattr(error, "term"):
+            error.args = (f"{error.term.op.family.name}: {error}\n  in {one_line(error.term)}",)
+        raise error
+
+    return bind(library, program.signature, name=name, constants=program.constants, fail=fail or report, **binding)
+
+
+def compile_terms(args: Sequence[Any], outputs: Sequence[Any], name: str = "f", **options: Any) -> Any:
+    """The callable that computes output terms from `Arg` leaves: `generate` and `compile_program` in one."""
+    return compile_program(generate(args, outputs, **options), name)

@@ -1,0 +1,217 @@
+"""A whole program in segments: maximal runs of what C can express become one instruction each.
+
+What C cannot express stays an instruction that runs by its NumPy meaning. May import terms, lower, vm and this package.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termgraph.backends.c.dialect import CDialect, NotInC
+from termgraph.backends.c.generate import CProgram, generate
+from termgraph.backends.c.program import compile_program
+from termgraph.lower.expand import EXPANSIONS, expand
+from termgraph.lower.index import ZERO, poly
+from termgraph.lower.kernel import Buf, Scalars
+from termgraph.lower.lengths import NotLowerable
+from termgraph.lower.policy import CUTS
+from termgraph.lower.push import AT
+from termgraph.terms.op import CONST
+from termgraph.terms.term import Arg, Term
+from termgraph.terms.traverse import substitute
+from termgraph.terms.types import TensorType
+from termgraph.vm.program import Instruction, Program, demand_groups
+
+VIEWS = frozenset(("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "cast"))
+Key = tuple
+
+
+@dataclass
+class Segment:
+    """A run of terms for one C program: `roots` are computed from `leaves`."""
+
+    leaves: list[Any]
+    roots: list[Any]
+
+
+# ---------------------------------------------------------------------- what C can express
+def expressible(t: Any) -> bool:
+    """Whether a term may be part of a C program, judged by itself."""
+    if t.__class__ is not Term:
+        return isinstance(t.type, TensorType)
+    if not isinstance(t.type, TensorType) or not all(isinstance(a.type, TensorType) for a in t.args):
+        return False
+    if t.op.kind == "elementwise":
+        constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])
+        return _elementwise(t.op, tuple([a.type.dtype for a in t.args]), constant)
+    name = t.op.family.name
+    if name in ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp"):
+        return t.args[0].type.np_dtype.kind != "c"
+    return name in AT or name in CUTS or name in EXPANSIONS
+
+
+@functools.lru_cache(maxsize=4096)
+def _elementwise(op: Any, dtypes: tuple[str, ...], constants: tuple) -> bool:
+    """Whether the dialect has a text for an op on these dtypes, the casts of its loop included."""
+    s, d = Scalars(), CDialect()
+    args = []
+    for i, (dtype, c) in enumerate(zip(dtypes, constants)):
+        args.append(c if c is not None else s.load(Buf(f"x{i}", dtype, (poly(1),), "input"), ZERO))
+    try:
+        t = s.elementwise(op, tuple(args))
+        for node in (t, *t.args):
+            if node.args:
+                d.expression(node, ["x"] * len(node.args))
+    except (NotInC, TypeError):
+        return False
+    return True
+
+
+# ---------------------------------------------------------------------- dividing
+class _Divider:
+    """Gives each application a key: instructions with equal keys run together."""
+
+    def __init__(self, program: Program, refused: set[Any]) -> None:
+        self.program = program
+        self.in_c: list[bool] = []
+        self.keys: list[Key] = []
+        producer = program.producers()
+        needs = demand_groups(program) if program.lazy else [frozenset()] * len(program.instructions)
+        for i, ins in enumerate(program.instructions):
+            t = ins.terms[0]
+            ours = not ins.several and not ins.lazy and t not in refused and expressible(t)
+            depth = 0
+            for slot in ins.inputs:
+                j = producer.get(slot)
+                if j is not None:
+                    # one step further than an instruction of another kind, or one that may not run
+                    apart = self.in_c[j] and needs[j] != needs[i]
+                    depth = max(depth, self.keys[j][0] + (1 if (ours and not self.in_c[j]) or apart else 0))
+            self.in_c.append(ours)
+            self.keys.append((depth, needs[i]))
+
+    def segments(self) -> list[tuple[list[int], Segment]]:
+        """The C segments in order, each with the numbers of its instructions."""
+        groups: dict[Key, list[int]] = {}
+        for i, ours in enumerate(self.in_c):
+            if ours:
+                groups.setdefault(self.keys[i], []).append(i)
+        return [(members, self._segment(members)) for members in groups.values()]
+
+    def _segment(self, members: list[int]) -> Segment:
+        program, inside = self.program, set(members)
+        term_of = program.term_of
+        made = {program.instructions[i].outputs[0] for i in members}
+        wanted = set(program.outputs)
+        for i, ins in enumerate(program.instructions):
+            if i not in inside:
+                wanted.update(ins.inputs)
+        results = [program.instructions[i].outputs[0] for i in members]
+        roots = [term_of[slot] for slot in results if slot in wanted]
+        leaves: dict[Any, None] = {}
+        for i in members:
+            for slot in program.instructions[i].inputs:
+                if slot not in made and term_of[slot].op is not CONST:
+                    leaves[term_of[slot]] = None
+        return Segment(list(leaves), roots)
+
+
+def c_segments(program: Program) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
+    """The C segments of a program, and the terms that turned out to need the NumPy meaning."""
+    refused: set[Any] = set()
+    while True:
+        found = []
+        try:
+            for members, segment in _Divider(program, refused).segments():
+                found.append((members, segment, _generated(segment, program)))
+        except _Refused as error:
+            if error.term in refused or error.term not in program.term_of:
+                raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
+            refused.add(error.term)
+            continue
+        return found, refused
+
+
+class _Refused(Exception):
+    def __init__(self, term: Any) -> None:
+        super().__init__(str(term))
+        self.term = term
+
+
+def _generated(segment: Segment, program: Program) -> CProgram:
+    """The C program of a segment; _Refused names the term of the graph that it cannot hold."""
+    args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
+    roots = substitute(segment.roots, dict(zip(segment.leaves, args)))
+    try:
+        code = generate(args, roots, returns="one" if len(roots) == 1 else "tuple")
+        code.leaves = dict(zip(args, segment.leaves))
+        return code
+    except NotLowerable as error:
+        origin = expand(roots)[1]
+        (term,) = substitute([origin.get(error.term, error.term)], dict(zip(args, segment.leaves)))
+        raise _Refused(term) from error
+
+
+# ---------------------------------------------------------------------- linking
+def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", raise_failure: Callable | None = None) -> Program:
+    """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
+    plain = Program.from_terms(args, roots)
+    found, _ = c_segments(plain)
+    if not found:
+        return plain
+    merged: dict[int, Instruction] = {}
+    gone: set[int] = set()
+    slot_of = {t: s for s, t in enumerate(plain.term_of)}
+    for k, (members, segment, code) in enumerate(found):
+        run = compile_program(code, f"{name}.{k}" if len(found) > 1 else name)
+        inputs = [slot_of[t] for t in segment.leaves]
+        outputs = [slot_of[t] for t in segment.roots]
+        op = KernelOp(name, code)
+        merged[members[-1]] = Instruction(op, inputs, outputs, segment.roots, len(outputs) > 1, run)
+        gone.update(members)
+    # A segment runs where all its leaves are there: after the last instruction that makes one of them.
+    return _ordered(plain, merged, gone)
+
+
+def _ordered(plain: Program, merged: dict[int, Instruction], gone: set[int]) -> Program:
+    rest = [ins for i, ins in enumerate(plain.instructions) if i not in gone]
+    todo = [*rest, *merged.values()]
+    have = set(plain.inputs) | set(plain.constants)
+    order: list[Instruction] = []
+    while todo:
+        later = []
+        for ins in todo:
+            if all(s in have for s in ins.inputs):
+                order.append(ins)
+                have.update(ins.outputs)
+            else:
+                later.append(ins)
+        if len(later) == len(todo):
+            raise AssertionError("segments that wait for each other")
+        todo = later
+    return Program(plain.inputs, plain.constants, order, plain.outputs, plain.term_of)
+
+
+class KernelOp:
+    """Stands where a program's instruction has its op: a run of terms compiled to C."""
+
+    lazy = False
+    nout = 1
+    kind = "kernel"
+    params: dict = {}
+    meaning = None  # it is run by its code only
+
+    def __init__(self, name: str, code: CProgram) -> None:
+        self.name, self.code = f"c:{name}", code
+        self.family = self
+
+    @property
+    def source(self) -> str:
+        """Its C text."""
+        return self.code.source
+
+    def __repr__(self) -> str:
+        return self.name

@@ -1,0 +1,409 @@
+"""Kernel terms and loop trees as C-like text. What differs between C and CUDA is in a small dialect object.
+
+May import terms and lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from termgraph.lower.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
+from termgraph.lower.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
+from termgraph.lower.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
+from termgraph.terms.op import CONST
+
+LINE = 110  # a value used once is written where it is used, as long as the line stays readable
+
+
+class Dialect(Protocol):
+    """What a C-like language is asked for."""
+
+    simd: str  # what stands in front of a loop of independent iterations
+    aligned: str
+
+    def ctype(self, dtype: str) -> str:
+        """The type in which elements are computed."""
+        ...
+
+    def literal(self, value: Any, dtype: str) -> str:
+        """A number."""
+        ...
+
+    def expression(self, t: Any, args: Sequence[str]) -> str:
+        """An element-wise op applied to argument texts."""
+        ...
+
+    def load(self, buf: Buf, offset: str) -> str:
+        """Read an element."""
+        ...
+
+    def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
+        """Write or add to an element."""
+        ...
+
+    def fold_init(self, kind: str, dtype: str) -> str:
+        """The value of a fold over nothing."""
+        ...
+
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
+        """The statement that folds a value in."""
+        ...
+
+
+class Names:
+    """Short names for what a function defines, numbered in order."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def new(self, prefix: str) -> str:
+        """The next name with this prefix."""
+        n = self.counts.get(prefix, 0)
+        self.counts[prefix] = n + 1
+        return f"{prefix}{n}"
+
+
+class Printer:
+    """Writes the statements of one function. `outside` names values that are computed before it is called."""
+
+    def __init__(self, dialect: Dialect, nodes: Iterable[Node], outside: dict[Any, str] | None = None) -> None:
+        self.d = dialect
+        self.names = Names()
+        self.text: dict[Any, str] = dict(outside or {})
+        self.hidden: list[dict[Any, str]] = []  # per open block: names from outside it that are hidden inside
+        self.inline: dict[Any, str] = {}
+        self.lines: list[str] = []
+        self.indent = 1
+        self.syms: dict[Sym, None] = {}
+        self.bufs: dict[Buf, None] = {}
+        self.rows: list[Row] = []
+        self.checks: list[tuple[Any, str, str]] = []
+        self.outside: dict[Any, str] = dict(outside or {})
+        self.used_outside: dict[Any, None] = {}
+        self.aliased: Collection[Buf] = ()  # buffers of which two may be one
+        self.written = {n.buf for n in walk(list(nodes)) if isinstance(n, Write)}
+
+    # ------------------------------------------------------------------ lines
+    def add(self, *lines: str) -> None:
+        """Append statements at the present indentation."""
+        self.lines.extend("    " * self.indent + line for line in lines)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """`head { ... }`."""
+        self.add(f"{head} {{" if head else "{")
+        self.indent += 1
+        self.hidden.append({})
+        yield
+        self.text.update(self.hidden.pop())
+        self.indent -= 1
+        self.add("}")
+
+    def call_it(self, t: Any, name: str) -> None:
+        """From here on, to the end of the block, a value has this name; a name from further out is hidden."""
+        if t in self.text and self.hidden:
+            self.hidden[-1].setdefault(t, self.text[t])
+        self.text[t] = name
+
+    # ------------------------------------------------------------------ indices
+    def poly(self, p: Poly) -> str:
+        """An index or a length."""
+        if not p.terms:
+            return "0"
+        parts = []
+        for m, c in sorted(p.terms, key=lambda row: (row[1] < 0, not row[0], [_rank(a) for a in row[0]])):
+            factors = [self.atom(a) for a in m]
+            if abs(c) != 1 or not m:
+                factors.insert(0, str(abs(c)))
+            parts.append((" - " if c < 0 else " + ") + "*".join(factors))
+        text = "".join(parts)
+        return text[3:] if text.startswith(" + ") else "-" + text[3:]
+
+    def atom(self, a: Atom) -> str:
+        """One factor of an index."""
+        if isinstance(a, Var):
+            return f"i{a.level}"
+        if isinstance(a, Sym):
+            self.syms[a] = None
+            return a.name
+        if isinstance(a, Value):
+            return self.ref(a.term)
+        assert isinstance(a, Apply)
+        x, y = (self.poly(q) for q in a.args)
+        if a.fn in ("floordiv", "mod") and a.fv and nonneg(a.args[0]) and nonneg(a.args[1] - 1, given=a.args[0]):
+            return f"(({x}) {'/' if a.fn == 'floordiv' else '%'} ({y}))"
+        return f"tg_{a.fn}_i64({x}, {y})"
+
+    # ------------------------------------------------------------------ values
+    def ref(self, t: Any) -> str:
+        """The text that stands for a term's value."""
+        if t.op is CONST:
+            return self.d.literal(t.value, t.type.dtype)
+        if t in self.inline:
+            return self.inline.pop(t)
+        if t in self.outside and self.text[t] == self.outside[t]:
+            self.used_outside[t] = None
+        return self.text[t]
+
+    def expression(self, t: Any) -> str:
+        """How a term is computed from its operands."""
+        family, params = t.op.family, t.op.params
+        if family is LOAD:
+            return self.load(params["buf"], params["offset"])
+        if family is IVAL:
+            return self.poly(params["index"])
+        if family is ITEST:
+            sign = {"lt": "<", "le": "<=", "eq": "=="}[params["test"]]
+            return f"({self.poly(params['a'])} {sign} {self.poly(params['b'])})"
+        return self.d.expression(t, [self.ref(a) for a in t.args])
+
+    def load(self, buf: Buf, offset: Poly) -> str:
+        """Read an element of a buffer."""
+        self.bufs[buf] = None
+        return self.d.load(buf, self.place(buf, offset))
+
+    def place(self, buf: Buf, offset: Poly) -> str:
+        """The subscript of an element; tiles hold one block only."""
+        return "u" if buf.kind == "tile" else self.poly(offset)
+
+    # ------------------------------------------------------------------ statements
+    def body(self, nodes: Sequence[Node]) -> None:
+        """Statements in order; values used once, nearby, are written where they are used."""
+        once = self.used_once(nodes)
+        for n in nodes:
+            if isinstance(n, Let) and n.term in once and n.stored is None and n.term.op.family is not INDEX:
+                text = self.expression(n.term)
+                if len(text) <= LINE:
+                    self.inline[n.term] = text
+                    continue
+                self.define(n.term, text)
+            else:
+                self.node(n)
+
+    def used_once(self, nodes: Sequence[Node]) -> set[Any]:
+        """Terms that one statement of this list uses, once, and nothing deeper inside."""
+        counts: dict[Any, int] = {}
+        for n in nodes:
+            deep = any(True for _ in n.children()) or isinstance(n, Branch)
+            for inner in walk([n]) if deep else (n,):
+                for t in references(inner):
+                    counts[t] = counts.get(t, 0) + (2 if deep else 1)
+        return {t for t, n in counts.items() if n == 1 and not self.may_change(t)}
+
+    def may_change(self, t: Any) -> bool:
+        """Whether t reads storage that this function writes: then it is read where the tree says."""
+        if t.op.family is not LOAD:
+            return False
+        return t.op.params["buf"] in self.written or t.op.params["buf"] in self.aliased
+
+    def node(self, n: Node) -> None:
+        """One statement."""
+        getattr(self, "on_" + type(n).__name__.lower())(n)
+
+    def define(self, t: Any, text: str) -> None:
+        """Name a value."""
+        name = self.names.new("v")
+        self.add(f"const {self.d.ctype(t.type.dtype)} {name} = {text};")
+        self.call_it(t, name)
+
+    def on_let(self, n: Let) -> None:
+        if n.stored is not None:
+            self.define(n.term, self.load(*n.stored))
+        elif n.term.op.family is INDEX:
+            self.on_index(n.term)
+        else:
+            self.define(n.term, self.expression(n.term))
+
+    def on_index(self, t: Any) -> None:
+        """An index from data: the extremes seen are checked after the loop, so that the loop stays a vector loop."""
+        name, length = self.names.new("k"), self.poly(t.op.params["length"])
+        self.add(f"int64_t {name} = {self.ref(t.args[0])};")
+        self.add(f"{name}_low = {name} < {name}_low ? {name} : {name}_low;")
+        self.add(f"{name}_high = {name} > {name}_high ? {name} : {name}_high;")
+        self.add(f"{name} = {name} < 0 ? {name} + {length} : {name};")
+        self.add(f"{name} = (uint64_t){name} < (uint64_t)({length}) ? {name} : 0;")
+        self.checks.append((t, name, length))
+        self.call_it(t, name)
+
+    def on_write(self, n: Write) -> None:
+        self.bufs[n.buf] = None
+        self.add(self.d.store(n.buf, self.place(n.buf, n.offset), self.ref(n.value), n.mode))
+
+    def on_accumulate(self, n: Accumulate) -> None:
+        kind, body = n.fold.op.params["kind"], n.fold.args[0]
+        acc, value = self.text["acc", n.fold], self.ref(body)
+        if kind in ARG_FOLDS:
+            where = f"i{n.fold.op.params['var'].level}"
+            self.add(self.arg_step(kind, acc, value, where))
+        else:
+            self.add(self.d.fold_step(kind, n.fold.type.dtype, acc, value))
+
+    def arg_step(self, kind: str, acc: str, value: str, where: str) -> str:
+        """Take the first largest (smallest) element; NaN wins."""
+        sign = ">" if kind == "argmax" else "<"
+        return (
+            f"if ({value} {sign} {acc}_best || ({value} != {value} && {acc}_best == {acc}_best)) "
+            f"{{ {acc}_best = {value}; {acc} = {where}; }}"
+        )
+
+    def on_branch(self, n: Branch) -> None:
+        t = n.term
+        name = self.names.new("v")
+        self.add(f"{self.d.ctype(t.type.dtype)} {name};")
+        for head, arm, value in (
+            (f"if ({self.ref(t.args[0])})", n.then, t.args[1]),
+            ("else", n.orelse, t.args[2]),
+        ):
+            with self.block(head):
+                self.body(arm)
+                self.add(f"{name} = {self.ref(value)};")
+        self.call_it(t, name)
+
+    def on_row(self, n: Row) -> None:
+        self.rows.append(n)
+
+    # ------------------------------------------------------------------ loops
+    def for_head(self, var: Var, begin: str = "0", end: str | None = None) -> str:
+        """The header of a loop."""
+        i = f"i{var.level}"
+        return f"for (int64_t {i} = {begin}; {i} < {end or self.poly(var.extent)}; {i}++)"
+
+    def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
+        head = self.for_head(n.var, begin, end)
+        if n.simd:
+            self.add(self.d.simd)
+
+        with self.block(head):
+            if first:
+                self.add(first)
+            self.body(n.body)
+
+    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None) -> None:
+        if n.lanes:
+            self.reduce_in_lanes(n, begin, end or self.poly(n.var.extent))
+            return
+        for f in n.folds:
+            acc = self.names.new("a")
+            self.declare_fold(f, acc)
+            self.text["acc", f] = acc
+        with self.block(self.for_head(n.var, begin, end)):
+            self.body(n.body)
+        for f in n.folds:
+            self.text[f] = self.text["acc", f]
+
+    def declare_fold(self, f: Any, acc: str) -> None:
+        """The variables a fold needs, with their first values."""
+        kind, dtype = f.op.params["kind"], f.type.dtype
+        if kind in ARG_FOLDS:
+            body = f.args[0].type.dtype
+            self.add(f"{self.d.ctype(body)} {acc}_best = {self.d.fold_init(ARG_FOLDS[kind], body)}; int64_t {acc} = 0;")
+        else:
+            self.add(f"{self.d.ctype(dtype)} {acc} = {self.d.fold_init(kind, dtype)};")
+
+    def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
+        """Partial results side by side, added up in a fixed order: the result depends on no vector width."""
+        i, width = f"i{n.var.level}", n.lanes
+        accs = []
+        for f in n.folds:
+            acc = self.names.new("a")
+            accs.append(acc)
+            self.declare_lanes(f, acc, width)
+            self.text["acc", f] = f"{acc}_lane[u]"
+        k = self.names.new("b")
+        self.add(f"int64_t {k} = {begin};")
+        step = f"for (int64_t u = 0; u < {width}; u++)"
+        with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
+            self.lane_loop(step, n.body, i, k)
+        self.lane_loop(f"for (int64_t u = 0; u < {end} - {k}; u++)", n.body, i, k)
+        for f, acc in zip(n.folds, accs):
+            self.add_up(f, acc, width)
+            self.text[f] = acc
+
+    def declare_lanes(self, f: Any, acc: str, width: int) -> None:
+        """One partial result per lane."""
+        kind, dtype = f.op.params["kind"], f.type.dtype
+        self.add(f"{self.d.ctype(dtype)} {acc}_lane[{width}]{self.d.aligned};")
+        self.add(f"for (int64_t u = 0; u < {width}; u++) {acc}_lane[u] = {self.d.fold_init(kind, dtype)};")
+
+    def lane_loop(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
+        """The body for all lanes."""
+        self.add(self.d.simd)
+        with self.block(head):
+            self.add(f"const int64_t {i} = {base} + u;")
+            self.body(body)
+
+    def add_up(self, f: Any, acc: str, width: int) -> None:
+        """Fold the lanes into one value, as a tree."""
+        kind, dtype = f.op.params["kind"], f.type.dtype
+        step = self.d.fold_step(kind, dtype, f"{acc}_lane[u]", f"{acc}_lane[u + h]")
+        self.add(f"for (int64_t h = {width // 2}; h; h >>= 1) for (int64_t u = 0; u < h; u++) {step}")
+        self.add(f"const {self.d.ctype(dtype)} {acc} = {acc}_lane[0];")
+
+    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
+        base, count = self.names.new("b"), self.names.new("w")
+        stop = end or self.poly(n.var.extent)
+
+        with self.block(f"for (int64_t {base} = {begin}; {base} < {stop}; {base} += {n.width})"):
+            self.add(f"const int64_t {count} = {stop} - {base} < {n.width} ? {stop} - {base} : {n.width};")
+            for sweep in n.body:
+                self.sweep(sweep, n, base, count)
+
+    def sweep(self, s: Sweep, n: Columns, base: str, count: str) -> None:
+        """One inner loop over all lanes, four rows at a time: the accumulators are touched a quarter as often."""
+        i, step = f"i{n.var.level}", f"for (int64_t u = 0; u < {count}; u++)"
+        if s.var is None:
+            self.lane_loop(step, s.body, i, base)
+            return
+        for f in s.folds:
+            acc = self.names.new("a")
+            self.declare_lanes(f, acc, n.width)
+            self.text["acc", f] = self.text[f] = f"{acc}_lane[u]"
+        k, rows = f"i{s.var.level}", self.names.new("r")
+        extent = self.poly(s.var.extent)
+        self.add(f"int64_t {rows} = 0;")
+
+        if not s.outer:
+            with self.block(f"for (; {rows} + 4 <= {extent}; {rows} += 4)"):
+                self.add(self.d.simd)
+                with self.block(step):
+                    self.add(f"const int64_t {i} = {base} + u;")
+                    for q in range(4):
+                        with self.block(""):
+                            self.add(f"const int64_t {k} = {rows} + {q};")
+                            self.body(s.body)
+        with self.block(f"for (; {rows} < {extent}; {rows}++)"):
+            self.add(f"const int64_t {k} = {rows};")
+            self.body(s.outer)
+            self.lane_loop(step, s.body, i, base)
+
+    def on_sweep(self, n: Sweep) -> None:
+        raise AssertionError("a sweep stands only in columns")
+
+
+def _rank(a: Atom) -> tuple:
+    return (a.level, "") if isinstance(a, Var) else (99, a.key)
+
+
+def index_references(n: Node) -> list[Any]:
+    """The terms whose values a statement uses inside an index."""
+    if isinstance(n, Let) and n.stored is not None:
+        return values(n.stored[1])
+    if isinstance(n, (Loop, Reduce, Columns)):
+        return values(n.var.extent)
+    return []
+
+
+def references(n: Node) -> list[Any]:
+    """The terms whose values a statement itself uses, with repetition."""
+    if isinstance(n, Let):
+        return [] if n.stored is not None else list(kids(n.term))
+    if isinstance(n, Write):
+        return [n.value, *values(n.offset)]
+    if isinstance(n, Accumulate):
+        kind = n.fold.op.params["kind"]
+        return [n.fold.args[0]] * (4 if kind in ARG_FOLDS else 2 if kind in ("max", "min") else 1)
+    if isinstance(n, Branch):
+        return list(n.term.args)
+    return []

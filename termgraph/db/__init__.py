@@ -1,0 +1,28 @@
+"""The rule database: which rules exist, which a query selects, which fired and why one did not.
+
+    from termgraph import db
+    rs = db.query("+fast_run", "-inplace", "&stabilize")
+
+May import rules and below.
+"""
+
+from termgraph.db.database import (
+    PASSES,
+    GraphPass,
+    all_rules,
+    load,
+    makes,
+    query,
+    register_pass,
+    rewrite,
+    rewrites,
+    rules,
+)
+from termgraph.db.explain import Explanation, find_rule, why, why_not
+from termgraph.db.loading import ERRORS
+from termgraph.db.query import TRUSTED, Query
+
+__all__ = [
+    "ERRORS", "PASSES", "TRUSTED", "Explanation", "GraphPass", "Query", "all_rules", "find_rule", "load", "makes",
+    "query", "register_pass", "rewrite", "rewrites", "rules", "why", "why_not",
+]  # fmt: skip

@@ -1,0 +1,191 @@
+"""The rule database: every rule and graph pass that is defined, and queries over them.
+
+Rule sets are frozen and cached, so that the compiled matchers and the memo of a query live as long as its rules.
+May import rules and the other modules of this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kanren import eq, lall
+from unification import Var
+
+from termgraph.db import loading
+from termgraph.db.query import EVERYTHING, Query
+from termgraph.rules import authoring
+from termgraph.rules.compiled import RuleSet, heads_of
+from termgraph.rules.definition import Rule, all_tags
+from termgraph.rules.pattern import HeadWith
+from termgraph.terms.errors import RuleError
+from termgraph.terms.op import Op
+from termgraph.terms.term import Term
+
+
+class GraphPass(NamedTuple):
+    """A step that is not term rewriting (fusion, placement, ...), chosen by the same queries as rules."""
+
+    name: str
+    run: Callable[..., Any]
+    tags: frozenset[str]
+    order: float
+    doc: str
+
+
+PASSES: dict[str, GraphPass] = {}
+_cache: dict[tuple, RuleSet] = {}
+_cached_at = -1
+_loaded = False
+
+
+def all_rules() -> list[Rule]:
+    """Every rule, sorted by topic and place in its file: the order in which files were loaded does not matter."""
+    _ensure_library()
+    return sorted(authoring.DEFINED.values(), key=lambda r: r.order)
+
+
+def _ensure_library() -> None:
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        loading.load_library()
+
+
+def load(path: Any) -> list[str]:
+    """Load a rule file and return the names of its rules. Mistakes in it are warnings with file and line."""
+    _ensure_library()
+    return loading.load(path)
+
+
+def query(
+    *spec: Any,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    require: Iterable[str] = (),
+    assume: Iterable[str] | None = None,
+) -> RuleSet:
+    """The rules with some of the included tags, none of the excluded and all of the required ones.
+
+    Words carry their sign: `query("+fast_run", "-inplace", "&stabilize")`. A tag may also be the name of a rule or of
+    a topic. `assume` lists what may be taken on trust (default: what Theano takes); `assume=[]` nothing.
+    """
+    global _cached_at
+    asked = Query.parse(*spec, include=include, exclude=exclude, require=require, assume=assume)
+    _ensure_library()
+    if _cached_at != authoring.generation():
+        _cache.clear()
+        _cached_at = authoring.generation()
+    found = _cache.get(asked)
+    if found is None:
+        found = _cache[asked] = _select(asked)
+    return found
+
+
+def _select(asked: Query) -> RuleSet:
+    chosen = [r for r in all_rules() if asked.selects(names_of(r)) and asked.admits(r.assumes)]
+    assume = asked.assume
+    if EVERYTHING in assume:
+        from termgraph.rules.facts import FACTS
+
+        assume = assume | FACTS.keys()
+    found = RuleSet(chosen, assume, asked.text)
+    found.passes = tuple(
+        sorted((p for p in PASSES.values() if asked.selects({*p.tags, p.name})), key=lambda p: (p.order, p.name))
+    )
+    return found
+
+
+def names_of(rule: Rule) -> set[str]:
+    """Everything by which a query may name a rule."""
+    return {*rule.tags, rule.name, rule.topic}
+
+
+def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] | None = None) -> Any:
+    """The expression (or list of expressions) rewritten by the rules of a query; nothing is compiled to code.
+
+    Without a query, the rules of `fast_run` that rewrite expressions are used: canonicalize, stabilize, specialize.
+    """
+    if not spec:
+        for stage in ("canonicalize", "stabilize", "canonicalize", "specialize"):
+            expr = query("+fast_run", f"&{stage}", assume=assume).rewrite(expr, strict=strict)
+        return expr
+    return query(*spec, assume=assume).rewrite(expr, strict=strict)
+
+
+# ---------------------------------------------------------------------- passes
+def register_pass(
+    name: str, run: Callable[..., Any], *tags: str, order: float = 0.0, overwrite: bool = False
+) -> GraphPass:
+    """Register a graph pass beside the rules; `query(...).passes` lists those selected, by `order`, then name."""
+    if name in PASSES and not overwrite:
+        raise RuleError(f"a graph pass named {name!r} exists; choose another name or pass overwrite=True")
+    made = PASSES[name] = GraphPass(name, run, all_tags(tags), order, (run.__doc__ or "").strip())
+    _cache.clear()
+    return made
+
+
+# ---------------------------------------------------------------------- questions
+def rules(head: Any = None, tag: str | None = None, makes: Any = None) -> list[Rule]:
+    """Rules by the operator at the root of their left side, by tag (or name), by what their right side makes."""
+    found = all_rules()
+    if tag is not None:
+        found = [r for r in found if tag in names_of(r)]
+    if head is not None:
+        family = _family(head)
+        found = [r for r in found if not (heads := heads_of(r)) or family in heads]
+    if makes is not None:
+        family = _family(makes)
+        found = [r for r in found if family in made_by(r)]
+    return found
+
+
+def makes(*asked: Any) -> Any:
+    """`makes(op)`: the rules whose right side contains the op. `makes(rule_name, op)`: the same as a kanren goal."""
+    if len(asked) == 1:
+        return rules(makes=asked[0])
+    name, op = asked
+
+    def makes_goal(state: Any) -> Iterator[Any]:
+        for r in all_rules():
+            for family in made_by(r):
+                yield from lall(eq(name, r.name), eq(op, family))(state)
+
+    return makes_goal
+
+
+def made_by(rule: Rule) -> list[Op]:
+    """The op families on a rule's right side that are not on its left."""
+    out: list[Op] = []
+    for instance in rule.instances():
+        before = _families(instance.lhs)
+        out += [f for f in _families(instance.rhs) if f not in before and f not in out]
+    return out
+
+
+def _families(pattern: Any) -> list[Op]:
+    found: list[Op] = []
+    stack = [pattern]
+    while stack:
+        p = stack.pop()
+        if p.__class__ is Term:
+            if not isinstance(p.op, (Var, HeadWith)) and p.op.family not in found:
+                found.append(p.op.family)
+            stack.extend(p.args)
+    return found
+
+
+def rewrites(rule: Any, before: Any, after: Any) -> Any:
+    """A kanren goal: the named rule takes `before` to `after` at the root. Any of the three may be a logic variable."""
+
+    def rewrites_goal(state: Any) -> Iterator[Any]:
+        for r in all_rules():
+            yield from lall(eq(rule, r.name), r.relation(before, after))(state)
+
+    return rewrites_goal
+
+
+def _family(op: Any) -> Op:
+    if not isinstance(op, Op):
+        raise TypeError(f"expected an op such as T.log, got {op!r:.60}")
+    return op.family

@@ -1,0 +1,93 @@
+"""Finding and loading rule files: the library, `TERMGRAPH_RULES`, entry points, `db.load(path)`.
+
+A file with a mistake is reported with file and line; what is good in it, and all other files, still load.
+May import rules.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from termgraph import _rulelib
+from termgraph.rules import authoring
+from termgraph.terms.errors import RuleError, RuleWarning
+
+ENTRY_POINTS = "termgraph.rules"
+ERRORS: list[RuleError] = []  # everything refused so far
+LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
+
+
+def load_library() -> None:
+    """Load the rule library, the files named in TERMGRAPH_RULES and installed plug-ins."""
+    _rulelib.package()
+    for path in _rulelib.files():
+        name = _rulelib.module_name(path)
+        _guarded(str(path), functools.partial(importlib.import_module, name))
+    for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
+        path = Path(entry).expanduser()
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        for file in files:
+            load(file)
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: (p.name, p.value)):
+        _guarded(f"entry point {point.name} = {point.value}", point.load)
+
+
+def load(path: Any) -> list[str]:
+    """Load one rule file; the names of its rules. Loading a file again replaces its rules."""
+    path = Path(path).expanduser()
+    where = str(path.resolve())
+    if not path.is_file():
+        _report(where, RuleError(f"rule file {path} does not exist"))
+        return []
+    if where in LOADED:
+        authoring.forget(LOADED[where])
+    name = f"termgraph_rules_{path.stem}_{abs(hash(where)):x}"
+    spec = importlib.util.spec_from_file_location(name, where)
+    assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"
+    module = importlib.util.module_from_spec(spec)
+    before = set(authoring.DEFINED)
+
+    def run() -> None:
+        sys.modules[name] = module
+        spec.loader.exec_module(module)  # type: ignore[union-attr]
+
+    _guarded(where, run)
+    LOADED[where] = sorted(set(authoring.DEFINED) - before)
+    return LOADED[where]
+
+
+def _guarded(where: str, run: Callable[[], Any]) -> None:
+    with authoring.collecting_errors() as refused:
+        try:
+            run()
+        except RuleError as err:
+            refused.append(err)
+        except Exception as err:  # a rule file is a program: anything may go wrong in it, and is reported
+            refused.append(RuleError(f"rule file {_place(where, err)}: {type(err).__name__}: {err}"))
+        except SystemExit as err:
+            refused.append(RuleError(f"rule file {where} called exit({err.code!r})"))
+    for error in refused:
+        _report(where, error)
+
+
+def _place(where: str, err: Exception) -> str:
+    if isinstance(err, SyntaxError):
+        return f"{err.filename}:{err.lineno}"
+    lines = [f.lineno for f in traceback.extract_tb(err.__traceback__) if os.path.abspath(f.filename) == where]
+    return f"{where}:{lines[-1]}" if lines else where
+
+
+def _report(where: str, error: RuleError) -> None:
+    ERRORS.append(error)
+    warnings.warn(RuleWarning(f"{error} (left out; everything else is loaded)"), stacklevel=4)

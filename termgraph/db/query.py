@@ -1,0 +1,73 @@
+"""Query: which rules, by tag or name, and what they may take on trust. A frozen value. May import nothing of db."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+# What default queries take on trust, as Theano does: no inf or nan among operands, no division by zero, rounding and
+# the sign of a zero may change, functions are used inside their domain, integers do not overflow.
+TRUSTED = frozenset(("domain", "finite", "nonzero", "overflow", "reassoc", "signed_zero"))
+EVERYTHING = "everything"  # what the tag `unsafe` admits
+
+
+class Query(NamedTuple):
+    """Tags (or names of rules and topics) to include, exclude and require; assumptions to admit.
+
+    >>> Query.parse("+fast_run -inplace", "&stabilize").text
+    '+fast_run -inplace &stabilize'
+    """
+
+    include: frozenset[str]
+    exclude: frozenset[str]
+    require: frozenset[str]
+    assume: frozenset[str]
+
+    @classmethod
+    def parse(
+        cls,
+        *spec: Any,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        require: Iterable[str] = (),
+        assume: Iterable[str] | None = None,
+    ) -> Query:
+        """From words with signs (`+tag` include, `-tag` exclude, `&tag` require) and keyword lists."""
+        parts: dict[str, set[str]] = {"+": set(include), "-": set(exclude), "&": set(require)}
+        for text in spec:
+            if isinstance(text, Query):
+                parts["+"] |= text.include
+                parts["-"] |= text.exclude
+                parts["&"] |= text.require
+                assume = text.assume if assume is None else assume
+                continue
+            if not isinstance(text, str):
+                raise TypeError(f"a query takes words such as '+fast_run' or '-inplace', got {text!r:.60}")
+            for word in re.split(r"[\s,]+", text.strip()):
+                if word:
+                    sign, tag = (word[0], word[1:]) if word[0] in parts else ("+", word)
+                    parts[sign].add(tag)
+        trusted = TRUSTED if assume is None else frozenset((assume,) if isinstance(assume, str) else assume)
+        if "unsafe" in parts["+"]:
+            trusted |= {EVERYTHING}
+        return cls(frozenset(parts["+"]), frozenset(parts["-"]), frozenset(parts["&"]), trusted)
+
+    @property
+    def text(self) -> str:
+        """The query as words."""
+        words = [
+            sign + tag
+            for sign, tags in (("+", self.include), ("-", self.exclude), ("&", self.require))
+            for tag in sorted(tags)
+        ]
+        return " ".join(words)
+
+    def selects(self, tags: Iterable[str]) -> bool:
+        """Whether something with these tags (its own name among them) is selected."""
+        tags = frozenset(tags)
+        return bool(tags & self.include) and not tags & self.exclude and self.require <= tags
+
+    def admits(self, assumes: frozenset[str]) -> bool:
+        """Whether the query takes on trust what a rule assumes."""
+        return EVERYTHING in self.assume or assumes <= self.assume

@@ -1,0 +1,68 @@
+"""MonitorMode: functions of the user's that see every instruction before and after it runs. May import `function`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.debug.nodes import NodeView
+from termgraph.function.mode import Mode
+from termgraph.vm.program import Instruction
+
+
+class MonitorMode(Mode):
+    """A mode that calls `pre_func(i, node, fn)` before and `post_func(i, node, fn)` after every instruction.
+
+    `fn.inputs` and `fn.outputs` are lists of one-element lists with the values. `callback(node, storage)` is called
+    after every instruction too; `storage` is a dictionary from the node's variables to their values.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> def show(i, node, fn):
+    ...     print(i, node.op, [cell[0] for cell in fn.outputs])
+    >>> x = T.dscalar("x")
+    >>> f = tg.function([x], T.sqr(x) + x, mode=MonitorMode(post_func=show, optimizer="None"))
+    >>> _ = f(3.0)
+    0 sqr [array(9.)]
+    1 add [array(12.)]
+    """
+
+    def __init__(
+        self,
+        pre_func: Callable | None = None,
+        post_func: Callable | None = None,
+        callback: Callable | None = None,
+        optimizer: str | None = None,
+        linker: str = "py",
+    ) -> None:
+        super().__init__(linker=linker, optimizer=optimizer)
+        self.pre_func, self.post_func, self.callback = pre_func, post_func, callback
+
+    def watch(self, maker: Any) -> list[Any]:
+        """The observer that makes the calls."""
+        return [*super().watch(maker), _Monitor(self, NodeView(maker.work))]
+
+
+class Values:
+    """`inputs` and `outputs`: the values of an instruction, each in a list of its own."""
+
+    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
+        self.inputs, self.outputs = [[v] for v in inputs], [[v] for v in outputs]
+
+
+class _Monitor:
+    def __init__(self, mode: MonitorMode, nodes: NodeView) -> None:
+        self.mode, self.nodes = mode, nodes
+
+    def before(self, i: int, instruction: Instruction, slots: list[Any]) -> None:
+        if self.mode.pre_func is not None:
+            inputs = [slots[s] for s in instruction.inputs]
+            self.mode.pre_func(i, self.nodes[i], Values(inputs, [None] * len(instruction.outputs)))
+
+    def __call__(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
+        inputs = [slots[s] for s in instruction.inputs]
+        outputs = [slots[s] for s in instruction.outputs]
+        node = self.nodes[i]
+        if self.mode.post_func is not None:
+            self.mode.post_func(i, node, Values(inputs, outputs))
+        if self.mode.callback is not None:
+            self.mode.callback(node, dict(zip([*node.inputs, *node.outputs], [*inputs, *outputs])))

@@ -1,0 +1,150 @@
+"""NanGuardMode: stop at the first NaN, infinity or huge number, and say where it arose. May import `function`.
+
+An instruction that fuses many operations is run again one operation at a time to find the first bad one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.config import config
+from termgraph.function.mode import Mode
+from termgraph.tensor.trace import describe_site
+from termgraph.terms.errors import TermgraphError
+from termgraph.terms.evaluate import apply_meaning
+from termgraph.terms.op import CONST
+from termgraph.terms.term import Term
+from termgraph.terms.traverse import children_first_until
+from termgraph.vm.failures import shown
+from termgraph.vm.program import Instruction
+
+BIG = 1e10
+
+
+class NanGuardError(TermgraphError, AssertionError):
+    """A value that NanGuardMode does not allow. `kind` is "NaN", "infinity" or "big value"."""
+
+    kind = ""
+
+
+class NanGuardMode(Mode):
+    """A mode that stops when an input or result holds NaN, an infinity, or a number above 1e10.
+
+    What counts as an error can be chosen; the defaults are the flags `NanGuardMode.nan_is_error` and so on.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = tg.function([x], T.log(x) * 2, mode=NanGuardMode(inf_is_error=False))
+    >>> f([1.0, -1.0])
+    Traceback (most recent call last):
+        ...
+    termgraph.debug.nanguard.NanGuardError: ...
+    """
+
+    def __init__(
+        self,
+        nan_is_error: bool | None = None,
+        inf_is_error: bool | None = None,
+        big_is_error: bool | None = None,
+        optimizer: str | None = None,
+        linker: str | None = None,
+    ) -> None:
+        super().__init__(linker=linker, optimizer=optimizer)
+        flags = config.NanGuardMode
+        self.nan_is_error = flags.nan_is_error if nan_is_error is None else nan_is_error
+        self.inf_is_error = flags.inf_is_error if inf_is_error is None else inf_is_error
+        self.big_is_error = flags.big_is_error if big_is_error is None else big_is_error
+
+    def kind_of(self, value: Any) -> str | None:
+        """What is wrong with a value, or None."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or value.size == 0:
+            return None
+        finite = np.isfinite(value)
+        if not finite.all():
+            if self.nan_is_error and np.isnan(value).any():
+                return "NaN"
+            if self.inf_is_error and np.isinf(value).any():
+                return "infinity"
+        if self.big_is_error and (np.abs(value[finite]) > BIG).any():
+            return "big value"
+        return None
+
+    def watch(self, maker: Any) -> list[Any]:
+        """The observer that looks at every value."""
+        return [*super().watch(maker), _Guard(self, maker.work)]
+
+    def check_inputs(self, maker: Any, values: Sequence[Any]) -> None:
+        """Look at the arguments and shared variables before the run."""
+        for item, value in zip(maker.inputs, values):
+            kind = self.kind_of(value)
+            if kind:
+                place = describe_site(item.variable.site)
+                what = "shared variable" if item.shared else "input"
+                raise _error(
+                    kind, f"{place}\n{kind} in the {what} {item.name or item.variable.type}{_where(kind, value)}"
+                )
+
+
+class _Guard:
+    def __init__(self, mode: NanGuardMode, work: Any) -> None:
+        self.mode, self.work = mode, work
+
+    def __call__(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
+        for s in instruction.outputs:
+            kind = self.mode.kind_of(slots[s])
+            if kind:
+                given = {self.work.program.term_of[n]: slots[n] for n in instruction.inputs}
+                term, value, operands = first_bad(instruction, given, self.mode.kind_of)
+                value = slots[s] if term is None else value
+                raise _error(kind, self._report(kind, term or instruction.terms[0], value, operands))
+
+    def _report(self, kind: str, term: Any, value: Any, operands: Sequence[Any]) -> str:
+        name, site = self.work.lookup(term)
+        lines = [describe_site(site)] if site else []
+        called = f" ({name})" if name else ""
+        lines.append(f"{kind} in the result{called} of {shown(term, self.work.lookup, 200)}{_where(kind, value)}")
+        for k, (a, v) in enumerate(zip(term.args, operands)):
+            label = self.work.lookup(a)[0] or shown(a, self.work.lookup, 60)
+            extent = f", from {np.min(v)} to {np.max(v)}" if isinstance(v, np.ndarray) and v.size else ""
+            shape = f"{v.dtype}, shape {v.shape}" if isinstance(v, np.ndarray) else type(v).__name__
+            lines.append(f"  operand {k}: {label}, {shape}{extent}")
+        return "\n".join(lines)
+
+
+def first_bad(
+    instruction: Instruction, given: dict[Any, Any], kind_of: Callable[[Any], str | None]
+) -> tuple[Any, Any, list[Any]]:
+    """The first term inside an instruction whose value is bad: (term, value, operand values).
+
+    `given` holds the values of the terms that the instruction reads. (None, None, []) if, computed one by one, none is.
+    """
+    values = {id(t): v for t, v in given.items()}
+    for t in children_first_until(instruction.terms, values):
+        if t.op is CONST:
+            values[id(t)] = t.value
+        elif t.__class__ is Term:
+            operands = [values[id(a)] for a in t.args]
+            result = values[id(t)] = apply_meaning(t, operands)
+            for value in result if isinstance(result, tuple) else (result,):
+                if kind_of(value):
+                    return t, value, operands
+    return None, None, []
+
+
+def _where(kind: str, value: np.ndarray) -> str:
+    """How many bad elements there are, and where the first is."""
+    bad = {"NaN": np.isnan, "infinity": np.isinf}.get(kind, lambda v: np.abs(v) > BIG)(value)
+    if value.ndim == 0:
+        return f": {value}"
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    return f": {int(bad.sum())} of {value.size} elements of an array of shape {value.shape}, the first at {list(first)}"
+
+
+def _error(kind: str, text: str) -> NanGuardError:
+    error = NanGuardError(text.lstrip("\n"))
+    error.kind = kind
+    error._termgraph_explained = True  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,52 @@
+"""The value of every variable of a graph for given inputs. May import `function`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from termgraph.function.api import function
+from termgraph.function.mode import Mode
+from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.view import ancestors
+
+
+def eval_intermediate_values(outputs: Any, inputs: Mapping[Any, Any]) -> dict[Variable, Any]:
+    """A dictionary from each variable under `outputs` (inputs first) to its value, computed without any rewriting.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = T.exp(x) + 1
+    >>> [(str(v), float(value)) for v, value in eval_intermediate_values(y, {x: 0.0}).items()]
+    [('x', 0.0), ('exp.0', 1.0), ('add.0', 2.0)]
+    """
+    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    wanted = [v for v in reversed(ancestors(outputs)) if not isinstance(v, Constant)]
+    wanted = _inputs_first(wanted)
+    f = function(
+        list(inputs),
+        wanted,
+        mode=Mode(optimizer="None", linker="py"),
+        no_default_updates=True,
+        on_unused_input="ignore",
+        allow_input_downcast=None,
+    )
+    return dict(zip(wanted, f(*inputs.values())))
+
+
+def _inputs_first(variables: list[Variable]) -> list[Variable]:
+    """The variables so that each stands after those it is computed from."""
+    from termgraph.tensor.view import inputs_of
+
+    done: dict[int, Variable] = {}
+    wanted = {id(v) for v in variables}
+    stack: list[Any] = list(reversed(variables))
+    while stack:
+        v = stack[-1]
+        missing = [u for u in inputs_of(v) if id(u) not in done and id(u) in wanted]
+        if id(v) in done or not missing:
+            done.setdefault(id(v), v)
+            stack.pop()
+        else:
+            stack.extend(reversed(missing))
+    return list(done.values())

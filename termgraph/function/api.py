@@ -1,0 +1,237 @@
+"""`function()`, the entry point of compiling, and `eval`. May import everything of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from termgraph.config import config
+from termgraph.function.capture import checked_givens
+from termgraph.function.inout import In, Out, convert_function_input, wrap_out
+from termgraph.function.maker import FunctionMaker
+from termgraph.function.mode import get_mode
+from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, label
+from termgraph.tensor.variable import Variable
+from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
+
+
+def function(
+    inputs: Sequence[Any],
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+    output_keys: Sequence[Any] | None = None,
+    trust_input: bool = False,
+) -> Any:
+    """Compile a function from some variables to others.
+
+    inputs: a list of variables, `In(...)` or pairs (variable, default). outputs: a variable, a list, a dictionary, or
+    None. updates: new values of shared variables, as a dictionary or pairs. givens: variables to replace. mode: a Mode,
+    its name, or tags such as `"-inplace"`. no_default_updates: True, or the shared variables whose `default_update` is
+    left out. allow_input_downcast: True converts arguments even with loss, None (default) only Python floats.
+    on_unused_input: "raise", "warn" or "ignore". profile: True times every instruction; see `f.profile`.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> f = tg.function([x, y], x * y + 1)
+    >>> float(f(2, 3))
+    7.0
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"inputs must be a list of variables, got {type(inputs).__name__} {inputs!r:.60}; write [x]")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {name!r}")
+    ins = [convert_function_input(i, allow_input_downcast) for i in inputs]
+    outputs, output_keys = _with_keys(outputs, output_keys)
+    outs = _wrapped(outputs)
+    given = checked_givens(givens, [i.variable for i in ins], rebuild_strict)
+    changes = _checked_updates(updates, ins)
+    roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
+    shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
+    ins += [_shared_in(v, changes) for v in shared]
+    maker = FunctionMaker(
+        ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
+        name=name, givens=given,
+    )  # fmt: skip
+    f = maker.create()
+    f.trust_input = bool(trust_input)
+    return f
+
+
+def _shared_in(v: Any, changes: Mapping[Any, Any]) -> In:
+    updated = v in changes
+    return In(v, value=v.container, update=changes.get(v), mutable=updated, borrow=True, shared=True)
+
+
+def _with_keys(outputs: Any, keys: Any) -> tuple[Any, Any]:
+    """A dictionary of outputs as a list and its keys, sorted by name."""
+    if not isinstance(outputs, dict):
+        if keys is not None and not isinstance(outputs, (list, tuple)):
+            raise TypeError("output_keys needs a list of outputs")
+        return outputs, keys
+    if keys is not None:
+        raise TypeError("give a dictionary of outputs or output_keys, not both")
+    for key in outputs:
+        if not isinstance(key, str):
+            raise TypeError(f"the keys of a dictionary of outputs must be strings, got {key!r}")
+    ordered = sorted(outputs)
+    return [outputs[k] for k in ordered], ordered
+
+
+def _wrapped(outputs: Any) -> Any:
+    if outputs is None:
+        return None
+    if isinstance(outputs, (list, tuple)):
+        wrapped = []
+        for i, o in enumerate(outputs):
+            try:
+                wrapped.append(wrap_out(o))
+            except TypeError as err:
+                raise TypeError(f"outputs[{i}]: {err}") from None
+        return wrapped
+    return wrap_out(outputs)
+
+
+def _listed(outs: Any) -> list[Out]:
+    return [] if outs is None else outs if isinstance(outs, list) else [outs]
+
+
+def _checked_updates(updates: Any, ins: Sequence[In]) -> dict[Any, Any]:
+    """`updates` as a dictionary from shared variables to variables of their types."""
+    if updates is None:
+        return {}
+    if not isinstance(updates, (Mapping, list, tuple)) and not isinstance(updates, Iterable):
+        raise TypeError(f"updates must be a dictionary or pairs (shared variable, new value), got {updates!r:.60}")
+    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    changes: dict[Any, Any] = {}
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"updates: expected pairs (shared variable, new value), got {pair!r:.80}")
+        target, new = pair
+        if not is_shared(target):
+            raise TypeError(f"updates: only shared variables can be updated, got {target!r:.60}; make it with shared()")
+        if target in changes:
+            raise ValueError(f"updates: {label(target)} is updated twice")
+        changes[target] = checked_update(target, new)
+    return changes
+
+
+def collect_shared(
+    roots: Sequence[Any],
+    updates: dict[Any, Any],
+    givens: Mapping[Any, Any],
+    no_default_updates: Any = False,
+    inputs: Sequence[Variable] = (),
+) -> list[Any]:
+    """The shared variables that the graph uses, in order of use; adds default updates to `updates`.
+
+    What is replaced by `givens` or computed above an input is not searched.
+    """
+    if not isinstance(no_default_updates, (bool, list, tuple, set)):
+        raise TypeError(f"no_default_updates must be a bool or a list of shared variables, got {no_default_updates!r}")
+    silent = no_default_updates if not isinstance(no_default_updates, bool) else ()
+    searched: list[Any] = [*roots, *updates.values()]
+    found: dict[Any, None] = {}
+    while searched:
+        for v in _shared_leaves(searched, givens, inputs):
+            found.setdefault(v)
+        searched = []
+        if no_default_updates is True:
+            break
+        for v in found:
+            if v._default_update is not None and v not in updates and not any(v is s for s in silent):
+                updates[v] = v._default_update
+                searched.append(v._default_update)
+    for v in updates:
+        found.setdefault(v)
+    return list(found)
+
+
+def _shared_leaves(variables: Sequence[Any], givens: Mapping[Any, Any], inputs: Sequence[Any]) -> list[Any]:
+    """The shared variables under some variables, with inputs cut off and replacements made."""
+    cut = [v.term for v in inputs if v.owner is not None]
+    keys = resolve_bound([*[v.term for v in givens], *cut])
+    values = [*resolve_bound([v.term for v in givens.values()]), *[v.term for v in _stubs(inputs)]]
+    roots = substitute(resolve_bound([v.term for v in variables]), dict(zip(keys, values)))
+    return [leaf.shared for leaf in free_inputs(roots) if leaf.shared is not None]
+
+
+def _stubs(inputs: Sequence[Any]) -> list[Any]:
+    return [v.type.make_variable() for v in inputs if v.owner is not None]
+
+
+def rebuild_collect_shared(
+    outputs: Any,
+    inputs: Sequence[Any] | None = None,
+    replace: Any = None,
+    updates: Any = None,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+    no_default_updates: Any = False,
+) -> tuple[Any, list]:
+    """Outputs with replacements made, and what else a function needs: `(outputs, [inputs, updates, shared])`.
+
+    Variables are immutable handles here, so inputs are never copied whatever `copy_inputs_over` says.
+    """
+    from termgraph.tensor.view import variables_of
+
+    ins = list(inputs or [])
+    given = checked_givens(replace, ins, rebuild_strict)
+    changes = _checked_updates(updates, [])
+    listed = list(outputs) if isinstance(outputs, (list, tuple)) else [] if outputs is None else [outputs]
+    shared = collect_shared(listed, changes, given, no_default_updates, ins)
+    mapping = {k.term: v.term for k, v in given.items()}
+    variables = [o.variable if isinstance(o, Out) else o for o in listed]
+    rebuilt = (
+        variables
+        if not mapping
+        else variables_of(
+            substitute(resolve_bound([v.term for v in variables]), mapping), {v.term: v for v in (*ins, *shared)}
+        )
+    )
+    new_outputs = rebuilt if isinstance(outputs, (list, tuple)) else rebuilt[0] if rebuilt else None
+    return new_outputs, [ins, changes, shared]
+
+
+def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> Any:
+    """The value of a variable for given values of its inputs (keys are variables, or names of inputs).
+
+    The compiled function is kept with the variable for the next call with the same inputs.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> (x * 2).eval({x: [1.0, 2.0]})
+    array([2., 4.])
+    """
+    values = dict(inputs_to_values or {})
+    inputs = [_by_name(variable, key) if isinstance(key, str) else key for key in values]
+    cache = variable.tag.__dict__.setdefault("_compiled", {})
+    key = (tuple(id(v) for v in inputs), repr(kwargs))
+    f = cache.get(key)
+    if f is None:
+        kwargs.setdefault("allow_input_downcast", None)
+        if config.linker == "auto":
+            kwargs.setdefault("mode", get_mode(None).clone(linker="py"))  # one value is not worth a compiler's time
+        f = cache[key] = function(inputs, variable, **kwargs)
+    return f(*values.values())
+
+
+def _by_name(variable: Any, name: str) -> Any:
+    from termgraph.tensor.view import ancestors
+
+    found = [v for v in ancestors([variable]) if v.name == name]
+    if len(found) != 1:
+        raise ValueError(f"eval: {len(found) or 'no'} variables named {name!r} in the graph; give the variable itself")
+    return found[0]
+
+
+__all__ = ["TypeMismatch", "collect_shared", "compatible", "evaluate", "function", "rebuild_collect_shared"]

@@ -1,0 +1,208 @@
+"""Capture: from the user's variables to closed terms over numbered arguments. The user's graph is only read.
+
+Rules and code see `Arg(0), Arg(1), ...`, so that equal graphs compile to equal code whatever their inputs are called.
+May import the tensor language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from termgraph.tensor.sharedvar import compatible, label
+from termgraph.tensor.trace import placed
+from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.view import ancestors, inputs_of
+from termgraph.terms.errors import MissingInputError, TypeMismatch
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
+
+
+class Captured:
+    """A closed graph: `roots` are terms over `args`, one per input. `lookup(term)` gives the user's name and place."""
+
+    def __init__(self, args: list[Arg], roots: list[Any], sources: Sources | None = None) -> None:
+        self.args, self.roots = args, roots
+        self.sources = sources
+
+    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+        """(name, site) of the user's variable that a captured term came from; (None, ()) if there is none."""
+        return (None, ()) if self.sources is None else self.sources.lookup(term)
+
+
+def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Mapping[Variable, Any]) -> Captured:
+    """Close the graph of `outputs` over `inputs`, with some variables replaced.
+
+    An input may be any variable: what computes it is cut off. MissingInputError if a leaf is left over.
+    """
+    roots = resolve_bound([v.term for v in outputs])
+    args = [Arg(i, v.type) for i, v in enumerate(inputs)]
+    replace = dict(zip(resolve_bound([v.term for v in inputs]), args))
+    if givens:
+        keys = resolve_bound([v.term for v in givens])
+        values = substitute(resolve_bound([v.term for v in givens.values()]), replace)
+        replace = {**dict(zip(keys, values)), **replace}
+    captured = substitute(roots, replace)
+    _refuse_missing(captured, inputs, outputs, givens)
+    return Captured(args, captured, Sources([*outputs, *givens.values()], replace, inputs, args))
+
+
+def checked_givens(givens: Any, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
+    """`givens` as a dictionary from variables to variables of a type that fits."""
+    from termgraph.tensor.wrap import as_tensor
+
+    pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
+    checked: dict[Variable, Variable] = {}
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"givens: expected a dictionary or pairs (variable, replacement), got {pair!r:.80}")
+        old, new = pair
+        if not isinstance(old, Variable):
+            raise TypeError(f"givens: can only replace symbolic variables, got {type(old).__name__} {old!r:.60}")
+        if any(old is v for v in inputs):
+            raise RuntimeError(
+                f"givens: {label(old)} is an input of the function, which gets its value from the call; "
+                "leave it out of the inputs or out of givens"
+            )
+        if old in checked:
+            raise ValueError(f"givens: {label(old)} is replaced twice")
+        if not isinstance(new, Variable):
+            new = as_tensor(new, dtype=old.type.dtype if isinstance(new, (bool, int, float, complex)) else None)
+        checked[old] = _fitted(old, new, rebuild_strict)
+    return checked
+
+
+def _fitted(old: Variable, new: Variable, strict: bool) -> Variable:
+    if compatible(old.type, new.type):
+        return new
+    if not strict:
+        return new
+    raise TypeMismatch(
+        f"givens: {label(old)} has type {old.type}, its replacement {new} has type {new.type}; "
+        "convert the replacement, or pass rebuild_strict=False to rebuild the graph with the new type"
+    )
+
+
+# ---------------------------------------------------------------------- what is missing
+def _refuse_missing(
+    captured: Sequence[Any], inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Mapping[Variable, Any]
+) -> None:
+    left = free_inputs(captured)
+    if not left:
+        return
+    stop = {v.term for v in (*inputs, *givens)}
+    leaf = left[0]
+    chain = variable_path([*outputs, *givens.values()], leaf, stop)
+    shown = chain[-1].name if chain and chain[-1].name else repr(leaf)
+    lines = [f"the graph needs the input {shown} of type {leaf.type}, which was not given a value."]
+    if len(left) > 1:
+        lines[0] += f" (Also missing: {', '.join(repr(other) for other in left[1:6])}.)"
+    lines.append("Add it to the inputs of the function, or replace it with givens=. It is used like this:")
+    lines += _chain_text(chain)
+    raise MissingInputError(placed(chain[-1].site if chain else (), "\n".join(lines)))
+
+
+def _chain_text(chain: Sequence[Variable], limit: int = 12) -> list[str]:
+    """From the input to the output, one variable a line, with the line of the user's program that made it."""
+    steps = list(reversed(chain))
+    if len(steps) > limit:
+        cut = len(steps) - limit
+        steps = [*steps[: limit // 2], None, *steps[-limit // 2 :]]
+    lines = []
+    for i, v in enumerate(steps):
+        if v is None:
+            lines.append(f"  ... {cut} more ...")
+            continue
+        arrow = "  " if i == 0 else "  -> "
+        made = f"   ({v.where})" if v.where else ""
+        lines.append(f"{arrow}{describe(v)}{made}")
+    return lines
+
+
+def describe(v: Variable) -> str:
+    """A variable by its name, or by the application that makes it."""
+    if v.name:
+        return v.name
+    from termgraph.tensor.naming import apply_text
+
+    return apply_text(v.owner) if v.owner is not None else f"<{v.type}>"
+
+
+def variable_path(roots: Iterable[Variable], leaf: Any, stop: Iterable[Any] = ()) -> list[Variable]:
+    """One chain of variables from a root down to the variable whose term is `leaf`, not through terms in `stop`."""
+    stop = set(stop)
+    parent: dict[int, tuple[Variable, Variable | None]] = {}
+    stack: list[Variable] = []
+    for root in roots:
+        if id(root) not in parent:
+            parent[id(root)] = (root, None)
+            stack.append(root)
+    while stack:
+        v = stack.pop()
+        if v.term is leaf:
+            chain = []
+            step: Variable | None = v
+            while step is not None:
+                chain.append(step)
+                step = parent[id(step)][1]
+            return chain[::-1]
+        if v.term in stop:
+            continue
+        for u in inputs_of(v):
+            if id(u) not in parent:
+                parent[id(u)] = (u, v)
+                stack.append(u)
+    return []
+
+
+# ---------------------------------------------------------------------- where terms came from
+class Sources:
+    """The user's names and lines for captured terms, worked out only when an error or a printout asks."""
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        replace: Mapping[Any, Any],
+        inputs: Sequence[Variable],
+        args: Sequence[Arg],
+    ) -> None:
+        self._variables, self._replace = list(variables), dict(replace)
+        self._inputs = list(zip(args, inputs))
+        self._table: dict[Any, tuple[str | None, tuple]] | None = None
+
+    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+        """(name, site) of a captured term."""
+        return self.table().get(term, (None, ()))
+
+    def table(self) -> dict[Any, tuple[str | None, tuple]]:
+        """All that is known: captured term -> (name, site)."""
+        if self._table is None:
+            self._table = self._build()
+        return self._table
+
+    def fill(self, table: dict[Any, tuple[str | None, tuple]]) -> None:
+        """Set what is known, instead of working it out from variables."""
+        self._table = table
+
+    def _build(self) -> dict[Any, tuple[str | None, tuple]]:
+        table: dict[Any, tuple[str | None, tuple]] = {}
+        variables = ancestors(self._variables)
+        terms = [v.term for v in variables]
+        for v, t in zip(variables, substitute(resolve_bound(terms), self._replace)):
+            _note(table, t, v)
+        for arg, v in self._inputs:
+            table[arg] = (v.name, v.site)
+        return table
+
+
+def _note(table: dict, term: Any, v: Variable) -> None:
+    """The first variable of a term gives its place; the first named one its name."""
+    name, site = table.get(term, (None, ()))
+    if isinstance(v, Constant) and not v.name:
+        return
+    table[term] = (name or v.name, site or v.site)
+
+
+def uses(roots: Sequence[Any]) -> set[Any]:
+    """All terms of a graph."""
+    return set(children_first(roots))

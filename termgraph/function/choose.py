@@ -1,0 +1,37 @@
+"""Whether a linker means C code on this machine. Asked when a function is compiled, never at import.
+
+May import config and the C backend.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from termgraph.config import config
+
+
+def wants_c(linker: str) -> bool:
+    """Whether programs of this linker are compiled to C here; "c" insists, "auto" takes what there is."""
+    from termgraph.backends.c.compilers import find_compiler, why_no_compiler
+
+    if linker not in ("c", "auto"):
+        return False
+    if find_compiler() is not None:
+        return True
+    if linker == "c":
+        raise RuntimeError(f"linker='c' needs a C compiler: {why_no_compiler()}; or use linker='py'")
+    _warn_once(why_no_compiler())
+    return False
+
+
+_warned: list[str] = []
+
+
+def _warn_once(why: str) -> None:
+    if not _warned and config.linker == "auto":
+        _warned.append(why)
+        warnings.warn(
+            f"no C compiler: functions run on the Python virtual machine, with the same results ({why}); "
+            "`termgraph doctor` says more, linker=py silences this",
+            stacklevel=2,
+        )

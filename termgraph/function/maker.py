@@ -1,0 +1,211 @@
+"""FunctionMaker: everything that is decided once, when a function is compiled. `create()` makes the callable.
+
+May import everything of this room.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from termgraph.config import config
+from termgraph.function.capture import Captured, capture, describe, uses
+from termgraph.function.fgraph import FunctionGraph
+from termgraph.function.inout import In, Out, wrap_in, wrap_out
+from termgraph.function.linker import Linker
+from termgraph.function.mode import Mode, get_mode
+from termgraph.function.native import make_function
+from termgraph.function.pipeline import Compilation, compile_graph, link_graph
+from termgraph.tensor.sharedvar import Container, is_shared, label
+from termgraph.tensor.trace import placed
+from termgraph.tensor.variable import Variable
+from termgraph.terms.errors import UnusedInputError
+from termgraph.terms.traverse import children_first
+from termgraph.vm.profile import Profile
+
+REACTIONS = ("raise", "warn", "ignore")
+
+
+class FunctionMaker:
+    """Holds the inputs (`In`), outputs (`Out`), mode, graph and program of a function.
+
+    `fgraph` may give a graph that was rewritten before: then nothing is rewritten again.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        outputs: Any,
+        mode: Any = None,
+        accept_inplace: bool = False,
+        function_builder: Callable = make_function,
+        profile: Any = None,
+        on_unused_input: str | None = None,
+        fgraph: FunctionGraph | None = None,
+        output_keys: Sequence[Any] | None = None,
+        name: str | None = None,
+        givens: Mapping[Variable, Variable] | None = None,
+    ) -> None:
+        start = perf_counter()
+        self.mode = get_mode(mode)
+        self.accept_inplace, self.function_builder = accept_inplace, function_builder
+        self.name = name
+        self.timed = bool(profile if profile is not None else config.profile)
+        self.inputs: list[In] = [wrap_in(i) for i in inputs]
+        self.return_none = outputs is None
+        self.unpack_single = not isinstance(outputs, (list, tuple)) and outputs is not None
+        listed = [] if outputs is None else [outputs] if self.unpack_single else list(outputs)
+        self.outputs: list[Out] = [wrap_out(o) for o in listed]
+        self.output_keys = None if output_keys is None else list(output_keys)
+        self._check_names()
+        captured = self._capture(givens or {}, fgraph)
+        self._check_unused(captured, reaction(on_unused_input))
+        check_inplace(captured, accept_inplace)
+        captured_at = perf_counter()
+        self.work = link_graph(captured, self.mode) if fgraph is not None else compile_graph(captured, self.mode)
+        stages = {"capture": captured_at - start, **self.work.seconds}
+        self.profile = profile if isinstance(profile, Profile) else Profile(name)
+        self.profile.stages = {**self.profile.stages, **stages}
+        self.profile.rules = self.work.rule_counts()
+        self.profile.rule_seconds = self.work.rule_seconds()
+        self._fgraph = fgraph
+        self.keeps_updates = True
+
+    def restore(self, state: dict[str, Any], inputs: list[In], outputs: list[Out], work: Compilation) -> None:
+        """Set up from saved parts instead of compiling; what unpickling calls."""
+        self.mode, self.accept_inplace, self.function_builder = work.mode, True, make_function
+        self.name, self.timed, self.work, self._fgraph = state["name"], state["timed"], work, None
+        self.inputs, self.outputs = inputs, outputs
+        self.updated = [item for item in inputs if item.update is not None]
+        self.return_none, self.unpack_single, self.output_keys, self.keeps_updates = state["return"]
+        self.profile = Profile(self.name, work.seconds)
+        self.profile.rules = state["rules"]
+
+    def watched(self) -> bool:
+        """Whether the mode looks at every operation, or checks what goes in and out."""
+        kind = type(self.mode)
+        hooks = (kind.watch, kind.check_inputs, kind.check_results)
+        return bool(self.mode.observers) or hooks != (Mode.watch, Mode.check_inputs, Mode.check_results)
+
+    # ------------------------------------------------------------------ checks
+    def _check_names(self) -> None:
+        seen: dict[int, int] = {}
+        for i, item in enumerate(self.inputs):
+            j = seen.setdefault(id(item.variable.term), i)
+            if j != i:
+                raise ValueError(
+                    f"inputs {j} and {i} are the same variable, {describe(item.variable)}: list each input once"
+                )
+        if self.output_keys is not None and len(self.output_keys) != len(self.outputs):
+            raise ValueError(f"output_keys has {len(self.output_keys)} names for {len(self.outputs)} outputs")
+
+    def _capture(self, givens: Mapping[Variable, Variable], fgraph: FunctionGraph | None) -> Captured:
+        """The closed graph: outputs first, then the updates."""
+        self.updated = [item for item in self.inputs if item.update is not None]
+        if fgraph is None:
+            roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
+            return capture([item.variable for item in self.inputs], roots, givens)
+        if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):
+            raise ValueError(
+                f"the given fgraph has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs; the function has "
+                f"{len(self.inputs)} inputs and {len(self.outputs)} outputs with {len(self.updated)} updates"
+            )
+        return Captured(fgraph.args, fgraph.roots, fgraph.sources)
+
+    def _check_unused(self, captured: Captured, react: str) -> None:
+        if react == "ignore":
+            return
+        used = uses(captured.roots)
+        unused = [i for i, a in enumerate(captured.args) if a not in used and not self.inputs[i].shared]
+        unused = [i for i in unused if self.inputs[i].update is None]
+        if unused:
+            report_unused([(i, self.inputs[i].variable) for i in unused], react)
+
+    # ------------------------------------------------------------------ the function
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The rewritten graph: inputs (shared variables included), outputs, then updates."""
+        if self._fgraph is None:
+            self._fgraph = graph_of(self.work)
+        return self._fgraph
+
+    @property
+    def linker(self) -> Linker:
+        """What makes the graph runnable, for those who want it as a thunk over containers."""
+        return Linker(self.work, config.allow_gc if self.mode.allow_gc is None else self.mode.allow_gc)
+
+    @property
+    def indices(self) -> list[list[Any]]:
+        """`[input, expanded inputs, positions]` for each input."""
+        return [[item, [], [i]] for i, item in enumerate(self.inputs)]
+
+    def create(self, input_storage: Sequence[Any] | None = None, trustme: bool = False, storage_map: Any = None) -> Any:
+        """The callable, with `input_storage` (values or containers, one per input) instead of the Ins' defaults."""
+        given = [item.value for item in self.inputs] if input_storage is None else list(input_storage)
+        if len(given) != len(self.inputs):
+            raise ValueError(f"input_storage has {len(given)} entries for {len(self.inputs)} inputs")
+        containers, defaults = [], []
+        for item, value in zip(self.inputs, given):
+            container = value if isinstance(value, Container) else _new_container(item, None if trustme else value)
+            if trustme and not isinstance(value, Container):
+                container.storage[0] = value
+            required = value is None
+            refeed = not required and not item.shared and item.update is None
+            containers.append(container)
+            defaults.append((required, refeed, container.storage[0] if refeed else container))
+        return self.function_builder(self, containers, defaults, name=self.name)
+
+
+def _new_container(item: In, value: Any) -> Container:
+    return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
+
+
+def graph_of(work: Compilation) -> FunctionGraph:
+    """The graph of a compilation as variables, with the names and places of the user's."""
+    sources = work.captured.sources
+    known = dict(sources.table()) if sources is not None else {}
+    if work.traces:
+        made = [t for t in children_first(work.roots) if t not in known]
+        known.update({t: work.lookup(t) for t in made})
+    graph = FunctionGraph.from_terms(work.args, work.roots, known)
+    graph.sources = sources
+    return graph
+
+
+def reaction(on_unused_input: str | None) -> str:
+    """What to do about unused inputs: the argument, or the flag."""
+    chosen = config.on_unused_input if on_unused_input is None else on_unused_input
+    if chosen not in REACTIONS:
+        raise ValueError(f"on_unused_input must be one of {', '.join(REACTIONS)}, got {on_unused_input!r}")
+    return chosen
+
+
+def report_unused(unused: Sequence[tuple[int, Variable]], react: str) -> None:
+    """Raise or warn about inputs that no output needs."""
+    i, v = unused[0]
+    others = ", ".join(f"{describe(u)} (position {j})" for j, u in unused[1:])
+    message = placed(
+        v.site,
+        f"input {describe(v)} of type {v.type} (position {i}) is not used by any output"
+        + (f"; nor are {others}" if others else "")
+        + ". Leave it out, or pass on_unused_input='ignore' or 'warn'.",
+    )
+    if react == "raise":
+        raise UnusedInputError(message)
+    warnings.warn(message, stacklevel=6)
+
+
+def check_inplace(captured: Captured, accept: bool) -> None:
+    """Refuse ops that overwrite their inputs in a user's graph, unless asked for."""
+    if accept:
+        return
+    for t in uses(captured.roots):
+        if t.args and getattr(t.op, "destroy_map", None):
+            raise TypeError(
+                f"the graph contains {t.op}, which overwrites its input; pass accept_inplace=True if that is meant"
+            )
+
+
+__all__ = ["FunctionMaker", "is_shared", "label"]

@@ -1,0 +1,209 @@
+"""Mode: which rules may be used and what runs the result. A mode is a query on the rule database plus a linker.
+
+May import config. Modes that other rooms define (debugging) register themselves with `register_mode`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from termgraph.config import config
+
+_SETS = {"fast_run": "fast_run", "fast_compile": "fast_compile", "unsafe": "unsafe", "none": "None"}
+LINKERS = ("auto", "c", "py", "cuda")
+_LINKER_NAMES = {"vm": "py", "cvm": "c", "cvm_nogc": "c", "c|py": "auto", "vm_nogc": "py", "py_nogc": "py"}
+
+
+class Mode:
+    """A choice of rules and of what runs the program.
+
+    `optimizer` is a set of rules (`"fast_run"`, `"fast_compile"`, `"unsafe"`, `"None"`) or tags such as
+    `"+fast_run -inplace"`; `linker` is `"c"`, `"py"`, `"cuda"` or `"auto"`. `strict` admits only rules that take
+    nothing on trust. Modes are values: `including`, `excluding` and `requiring` give new ones.
+
+    >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")
+    Mode(optimizer='+fast_run -inplace', linker='py')
+    """
+
+    def __init__(
+        self,
+        linker: str | None = None,
+        optimizer: str | None = None,
+        strict: bool = False,
+        name: str | None = None,
+        allow_gc: bool | None = None,
+    ) -> None:
+        linker = config.linker if linker is None else linker
+        self.linker = _checked_linker(linker)
+        if allow_gc is None and isinstance(linker, str) and linker.endswith("_nogc"):
+            allow_gc = False
+        self.strict, self.name, self.allow_gc = bool(strict), name, allow_gc
+        base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
+        self.base = base or config.optimizer
+        self.include, self.exclude, self.require = include, exclude, require
+        self.observers: tuple[Callable, ...] = ()
+
+    # ------------------------------------------------------------------ the query
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The query on the rule database: `("+fast_run", "-inplace", ...)`."""
+        sets = (f"+{self.base}",) if self.base != "unsafe" else ("+fast_run", "+unsafe")
+        more = [f"{sign}{t}" for sign, ts in zip("+-&", (self.include, self.exclude, self.require)) for t in ts]
+        return (*sets, *more)
+
+    @property
+    def optimizer(self) -> str:
+        """The query as text."""
+        return " ".join(self.tags) if self.base != "None" or self.include else "None"
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether any rule may be used at all."""
+        return self.base != "None" or bool(self.include)
+
+    def including(self, *tags: str) -> Mode:
+        """This mode with further tags of rules (or rule names)."""
+        words = _words(tags)
+        return self._with(include=(*self.include, *words), exclude=tuple(t for t in self.exclude if t not in words))
+
+    def excluding(self, *tags: str) -> Mode:
+        """This mode without the rules of these tags (or names)."""
+        words = _words(tags)
+        return self._with(exclude=(*self.exclude, *words), include=tuple(t for t in self.include if t not in words))
+
+    def requiring(self, *tags: str) -> Mode:
+        """This mode with only those rules that have all of these tags."""
+        return self._with(require=(*self.require, *_words(tags)))
+
+    def clone(self, **changes: Any) -> Mode:
+        """This mode with some attributes changed: `linker`, `optimizer`, `strict`, `allow_gc`, `observers`, `name`."""
+        if "optimizer" in changes:
+            base, include, exclude, require = _parse(changes.pop("optimizer"))
+            changes |= {"base": base or config.optimizer, "include": include, "exclude": exclude, "require": require}
+        if "linker" in changes:
+            changes["linker"] = _checked_linker(changes["linker"])
+        return self._with(**changes)
+
+    def _with(self, **changes: Any) -> Mode:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        unknown = changes.keys() - self.__dict__.keys()
+        if unknown:
+            raise TypeError(f"Mode has no attribute {sorted(unknown)}; it has {sorted(self.__dict__)}")
+        for attribute in ("include", "exclude", "require"):
+            if attribute in changes:
+                changes[attribute] = tuple(dict.fromkeys(changes[attribute]))
+        new.__dict__.update(changes)
+        return new
+
+    # ------------------------------------------------------------------ hooks for modes that watch the run
+    def watch(self, maker: Any) -> list[Any]:
+        """Observers for the machine of a function: none, unless the mode watches."""
+        return list(self.observers)
+
+    def check_inputs(self, maker: Any, values: Sequence[Any]) -> None:
+        """Called with the values of all inputs before a run; a mode that guards raises here."""
+
+    def check_results(self, maker: Any, values: Sequence[Any], results: Sequence[Any]) -> None:
+        """Called after a run, before any update is written; a mode that checks raises here."""
+
+    def __repr__(self) -> str:
+        strict = ", strict=True" if self.strict else ""
+        return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{strict})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc))
+
+
+def _checked_linker(linker: Any) -> str:
+    word = linker.lower() if isinstance(linker, str) else linker
+    word = _LINKER_NAMES.get(word, word)
+    if word not in LINKERS:
+        raise ValueError(f"linker must be one of {', '.join(LINKERS)}, got {linker!r}")
+    return word
+
+
+def _words(tags: Iterable[str]) -> tuple[str, ...]:
+    out: list[str] = []
+    for tag in tags:
+        if not isinstance(tag, str):
+            raise TypeError(f"a tag is a string, got {tag!r}")
+        out += [t for t in re.split(r"[\s:,]+", tag) if t]
+    return tuple(out)
+
+
+def _parse(text: Any) -> tuple[str | None, tuple, tuple, tuple]:
+    """(base set, include, exclude, require) of an optimizer's text; the base is None if only tags were given."""
+    if text is None:
+        return "None", (), (), ()
+    if not isinstance(text, str):
+        raise TypeError(f"optimizer must be a text such as 'fast_run' or '+fast_run -inplace', got {text!r}")
+    base = None
+    parts: dict[str, list[str]] = {"+": [], "-": [], "&": []}
+    for word in _words([text]):
+        sign, tag = (word[0], word[1:]) if word[0] in parts else ("+", word)
+        if sign == "+" and tag.lower() in _SETS:
+            base = _SETS[tag.lower()] if base in (None, "fast_run") else base
+        elif word[0] not in parts:
+            known = ", ".join(_SETS.values())
+            raise ValueError(
+                f"no optimizer {word!r}: expected one of {known}, or tags with a sign, as '+fast_run -inplace'"
+            )
+        else:
+            parts[sign].append(tag)
+    return base, tuple(parts["+"]), tuple(parts["-"]), tuple(parts["&"])
+
+
+# ---------------------------------------------------------------------- modes by name
+_PREDEFINED: dict[str, Callable[[], Mode]] = {
+    "NONE": lambda: Mode(optimizer="None", name="None"),
+    "FAST_COMPILE": lambda: Mode(optimizer="fast_compile", name="FAST_COMPILE"),
+    "FAST_RUN": lambda: Mode(optimizer="fast_run", name="FAST_RUN"),
+    "UNSAFE": lambda: Mode(optimizer="unsafe", name="UNSAFE"),
+    "STRICT": lambda: Mode(optimizer="fast_run", strict=True, name="STRICT"),
+    "MODE": lambda: Mode(name="Mode"),
+}
+
+
+def register_mode(name: str, make: Callable[[], Mode] | Mode) -> None:
+    """Make a mode known by a name, for `function(..., mode=name)` and `config.mode`."""
+    key = _key(name)
+    if key in _PREDEFINED:
+        raise ValueError(f"there is a mode named {name!r} already")
+    _PREDEFINED[key] = (lambda: make) if isinstance(make, Mode) else make
+
+
+def _key(name: str) -> str:
+    return name.upper().replace("_", "") if name.upper() not in _PREDEFINED else name.upper()
+
+
+def get_mode(mode: Any = None) -> Mode:
+    """The mode meant by None (`config.mode`), a name, a text of tags, or a Mode."""
+    if isinstance(mode, Mode):
+        return mode
+    if mode is None:
+        mode = config.mode
+    if not isinstance(mode, str):
+        raise TypeError(f"mode must be a Mode, a name such as 'FAST_RUN' or tags such as '-inplace', got {mode!r}")
+    found = _by_name(mode)
+    return found.including(config.optimizer_including).excluding(config.optimizer_excluding)
+
+
+get_default_mode = get_mode
+
+
+def _by_name(name: str) -> Mode:
+    for key in (name.upper(), name.upper().replace("_", "")):
+        if key in _PREDEFINED:
+            return _PREDEFINED[key]()
+    if name[:1] in "+-&" and name:
+        return Mode(optimizer=name)
+    known = ["None", "FAST_COMPILE", "FAST_RUN", "UNSAFE", "STRICT", "DEBUG_MODE", "NanGuardMode"]
+    raise ValueError(
+        f"no mode named {name!r}: expected one of {', '.join(known)}, or tags such as '+fast_run -inplace'"
+    )

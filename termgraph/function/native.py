@@ -1,0 +1,171 @@
+"""Native functions: a whole program compiled to C and called without a Python frame.
+
+`native_function` makes one where C can express everything; otherwise it says why not, and the virtual machine runs the
+program, with C segments for what C can express. May import the C backend, the vm and this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from termgraph.function.compiled import Function, MachineFunction
+from termgraph.tensor.sharedvar import Container
+from termgraph.terms.term import Arg, Term
+from termgraph.terms.traverse import substitute
+from termgraph.terms.types import TensorType
+from termgraph.vm.failures import explain
+
+
+class NotNative(Exception):
+    """Why a function cannot be one native call; the virtual machine runs it."""
+
+
+def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
+    """The callable of a maker: native where that is possible, else run by the virtual machine."""
+    if maker.work.in_c and not maker.timed and not maker.watched():
+        try:
+            return native_function(maker, storage, defaults, name)
+        except NotNative as why:
+            maker.work.not_native = str(why)
+    return MachineFunction(maker, storage, defaults, name)
+
+
+class Layout(NamedTuple):
+    """How a maker's inputs are told to the C program: arguments, then cells with the updated ones first."""
+
+    arguments: list[int]  # numbers of the maker's inputs
+    cells: list[int]
+    updated: int  # how many of the cells
+
+
+def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
+    """One native callable for the whole program, or NotNative."""
+    from termgraph.backends.c.glue import attach, bind, callable_type
+
+    layout = _layout(maker, storage, defaults)
+    code, library = _compiled(maker, layout, defaults)
+    holder: list[Any] = []
+    f = bind(
+        library,
+        code.signature,
+        name=name or "function",
+        cells=[attach(storage[i]) for i in layout.cells],
+        constants=code.constants,
+        filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
+        fail=lambda *status: _fail(maker, code, layout, status),
+        wrap=lambda results: dict(zip(maker.output_keys, results)),
+        cls=callable_type(Function),
+    )
+    holder.append(f)
+    f._describe(maker, storage, defaults, name)
+    return f
+
+
+def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple]) -> Layout:
+    inputs = maker.inputs
+    arguments = [i for i, item in enumerate(inputs) if not item.shared]
+    updated = [i for i, item in enumerate(inputs) if item.update is not None] if maker.keeps_updates else []
+    cells = [*updated, *[i for i, item in enumerate(inputs) if item.shared and i not in updated]]
+    for i, item in enumerate(inputs):
+        if not isinstance(item.variable.type, TensorType):
+            raise NotNative(f"input {item.name or i} is not an array")
+        if item.shared and storage[i].storage[0] is None:
+            raise NotNative(f"shared variable {item.name or i} has no value")
+    for i in arguments:
+        required, refeed, _ = defaults[i]
+        if inputs[i].update is not None or not (required or refeed):
+            raise NotNative(f"input {inputs[i].name or i} has a value that calls change")
+    for i, root in zip(updated, maker.work.roots[len(maker.outputs) :]):
+        if not inputs[i].variable.type.accepts(root.type):
+            raise NotNative(f"the lengths of the update of {inputs[i].name or i} are checked at run time")
+    if len({id(storage[i]) for i in cells}) != len(cells):
+        raise NotNative("two of its shared variables have one memory")
+    return Layout(arguments, cells, len(updated))
+
+
+def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any]:
+    """The C program and its library; made once for all copies with the same layout."""
+    from termgraph.backends.c.builder import build_library
+
+    made = maker.work.native
+    key = (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
+    if key not in made:
+        code = _generated(maker, layout)
+        options = {"needs_blas": code.needs_blas, "flags": code.flags, "libraries": code.libraries}
+        library = build_library(code.source, maker.name or "function", **options)
+        made[key] = (code, library)
+    code, library = made[key]
+    signature = replace(code.signature, inputs=_ports(maker, layout, defaults))
+    return replace(code, signature=signature), library
+
+
+def _generated(maker: Any, layout: Layout) -> Any:
+    from termgraph.backends.c.generate import generate
+    from termgraph.backends.c.segments import expressible
+    from termgraph.lower.lengths import NotLowerable
+    from termgraph.terms.traverse import children_first
+
+    work = maker.work
+    order = [*layout.arguments, *layout.cells]
+    renumbered = {work.args[i]: Arg(k, work.args[i].type) for k, i in enumerate(order)}
+    roots = work.linked_roots if maker.keeps_updates else work.linked_roots[: len(maker.outputs)]
+    for t in children_first(roots):
+        if t.__class__ is Term and not expressible(t):
+            raise NotNative(f"C has no text for {t.op.name} of {', '.join(str(a.type) for a in t.args)}")
+    roots = substitute(roots, renumbered)
+    n, args = len(maker.outputs), [renumbered[work.args[i]] for i in order]
+    try:
+        return generate(
+            args[: len(layout.arguments)],
+            roots[:n],
+            list(enumerate(roots[n:])),
+            args[len(layout.arguments) :],
+            [maker.inputs[i].name for i in layout.arguments],
+            _returns(maker),
+        )
+    except NotLowerable as why:
+        raise NotNative(str(why)) from None
+
+
+def _returns(maker: Any) -> str:
+    if maker.return_none:
+        return "none"
+    if maker.output_keys is not None:
+        return "wrapped"
+    return "one" if maker.unpack_single else "list"
+
+
+def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
+    """The arguments as the glue checks them: lengths, defaults, which Python numbers are taken as they are."""
+    from termgraph.backends.c.signature import NO_DEFAULT, Input
+
+    ports = []
+    for i in layout.arguments:
+        item, (required, _, default) = maker.inputs[i], defaults[i]
+        type_ = item.variable.type
+        numbers: frozenset[str] | None = frozenset() if item.strict else None
+        ports.append(Input(item.name, type_.dtype, type_.shape, NO_DEFAULT if required else default, numbers))
+    return ports
+
+
+def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
+    """Raise what a failed program reports, in the user's words."""
+    from termgraph.backends.c.program import failure
+
+    error = failure(code, *status)
+    term = getattr(error, "term", None)
+    if term is None:
+        raise error
+    work = maker.work
+    back = {Arg(k, work.args[i].type): work.args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
+    error.term = substitute([term], back)[0]  # type: ignore[attr-defined]
+    raise explain(error, _Place(error.term), [], work.lookup) from None  # type: ignore[attr-defined]
+
+
+class _Place:
+    """Stands for the instruction that failed: a term inside a kernel."""
+
+    def __init__(self, term: Any) -> None:
+        self.op, self.terms = term.op, [term]

@@ -1,0 +1,251 @@
+"""The pipeline: how `function()` gets from a captured graph to a program. One list of named stages, nothing else.
+
+A stage takes the Compilation and changes its `roots` or makes its `program`. May import everything below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from termgraph.config import config
+from termgraph.function.capture import Captured
+from termgraph.function.choose import wants_c
+from termgraph.function.mode import Mode
+from termgraph.loops.passes import run_passes
+from termgraph.tensor.trace import placed
+from termgraph.terms.ops.call import call, inline_calls
+from termgraph.terms.ops.loop import loop, note_places, places_of
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.traverse import children_first, rebuild, subterms
+from termgraph.vm.program import Program
+
+
+class Compilation:
+    """What the stages work on: the graph as it is rewritten, the mode, and notes on what was done."""
+
+    def __init__(self, captured: Captured, mode: Mode) -> None:
+        self.args: list[Any] = list(captured.args)
+        self.roots: list[Any] = list(captured.roots)
+        self.captured, self.mode = captured, mode
+        self.seconds: dict[str, float] = {}
+        self.traces: list[Any] = []  # one per rewriting stage, iterable over records
+        self.bodies: dict[Any, Any] = {}  # ops with a body -> the same with the body rewritten
+        self.linked_roots: list[Any] = []
+        self.program: Program | None = None  # one instruction per operation
+        self.in_c = False
+        self.native: dict[Any, Any] = {}  # C programs of the whole graph, by what they update and return
+        self.not_native: str | None = None
+        self._segmented: Program | None = None
+
+    def fastest_program(self) -> Program:
+        """The program with C code for what C can express; the plain one where C is not wanted."""
+        assert self.program is not None
+        if not self.in_c:
+            return self.program
+        if self._segmented is None:
+            from termgraph.backends.c.segments import link as link_segments
+
+            self._segmented = link_segments(self.args, self.linked_roots)
+            self._refuse_slow_parts(self._segmented)
+        return self._segmented
+
+    def _refuse_slow_parts(self, program: Program) -> None:
+        """linker="c" insists: nothing may run by its NumPy meaning unnoticed."""
+        slow = [i for i in program.instructions if i.op.kind != "kernel"]
+        if self.mode.linker != "c" or not slow:
+            return
+        places = [placed(self.lookup(i.terms[0])[1], f"{i.op.name} has no C code") for i in slow[:5]]
+        raise NotImplementedError(
+            "linker='c' runs C code only, and this graph needs more:\n" + "\n".join(places) + "\nUse linker='auto'."
+        )
+
+    def c_source(self) -> str:
+        """The generated C text, or an empty string."""
+        if self.native:
+            return "\n".join(dict.fromkeys(code.source for code, _ in self.native.values()))
+        if not self.in_c:
+            return ""
+        kernels = [i.op for i in self.fastest_program().instructions if i.op.kind == "kernel"]
+        return "\n".join(op.source for op in kernels)
+
+    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+        """(name, site) of the user's variable that a term of the program came from, also through rewriting."""
+        name, site = self.captured.lookup(term)
+        if name is None:
+            name = self.captured.lookup(self._back(term, "replaced"))[0]
+        return (name, site) if site else (name, self.captured.lookup(self.origin(term))[1])
+
+    def origin(self, term: Any) -> Any:
+        """The term, as it was before rewriting, that a term of the rewritten graph came from."""
+        return self._back(term, "origins")
+
+    def _back(self, term: Any, links: str) -> Any:
+        for trace in reversed(self.traces):
+            table: dict = getattr(trace, links, dict)()
+            for _ in range(len(table)):  # a chain of replacements; never longer than there are any
+                if term not in table:
+                    break
+                term = table[term]
+        return term
+
+    @property
+    def trace(self) -> list[Any]:
+        """All records of rewriting, in order."""
+        return [record for trace in self.traces for record in trace]
+
+    def rule_counts(self) -> dict[str, int]:
+        """How often each rule was applied."""
+        counts: dict[str, int] = {}
+        for trace in self.traces:
+            for rule, n in trace.counts.items():
+                counts[rule] = counts.get(rule, 0) + n
+        return counts
+
+    def rule_seconds(self) -> dict[str, float]:
+        """Seconds spent in each rule that was applied."""
+        seconds: dict[str, float] = {}
+        for trace in self.traces:
+            for rule, s in trace.seconds.items():
+                seconds[rule] = seconds.get(rule, 0.0) + s
+        return seconds
+
+    def run(self, stages: Sequence[Stage]) -> Compilation:
+        """Run the stages in order, timing each."""
+        for stage in stages:
+            start = perf_counter()
+            stage.run(self)
+            self.seconds[stage.name] = self.seconds.get(stage.name, 0.0) + perf_counter() - start
+        return self
+
+
+class Stage(NamedTuple):
+    """One named step of compiling."""
+
+    name: str
+    run: Callable[[Compilation], None]
+
+
+def rewriting(tag: str) -> Stage:
+    """The stage that rewrites with the rules of the mode that carry `tag`."""
+
+    def run(work: Compilation) -> None:
+        rules = rules_of(work.mode, tag) if work.mode.rewrites else None
+        if rules is not None:
+            work.roots, trace = rules.rewrite_terms(work.roots, strict=work.mode.strict)
+            trace.stage = tag
+            work.traces.append(trace)
+
+    return Stage(tag, run)
+
+
+def rules_of(mode: Mode, tag: str) -> Any:
+    """The rules of a mode for one stage, or None while there is no rule database."""
+    if find_spec("termgraph.db") is None:
+        return None
+    from importlib import import_module
+
+    return import_module("termgraph.db").query(*mode.tags, f"&{tag}", assume=() if mode.strict else None)
+
+
+def available(linker: str) -> bool:
+    """Whether programs of that kind can be made here."""
+    return linker in ("py", "auto", "c")
+
+
+def inline(work: Compilation) -> None:
+    """Replace the calls of graphs that asked for it by their bodies."""
+    work.roots = inline_calls(work.roots, lambda op: op.params["inline"])
+
+
+def bodies(work: Compilation) -> None:
+    """Rewrite the bodies of loops and of the calls that are kept, with the same stages."""
+
+    def change(t: Any, args: tuple) -> Any:
+        op = t.op
+        if op.family in WITH_BODY:
+            op = work.bodies.get(op) or _rewritten_body(op, work)
+        return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
+
+    if work.mode.rewrites and any(t.op.family in WITH_BODY for t in subterms(work.roots)):
+        work.roots = rebuild(work.roots, change)
+
+
+def _rewritten_body(op: Any, work: Compilation) -> Any:
+    """The op with its body rewritten; what is known of the body's lines in the user's program is kept."""
+    sources: Any = BodySources(op) if op.family is loop else None
+    takes, body = op.params["takes"], list(op.params["body"])
+    inner = Compilation(Captured([Arg(i, t) for i, t in enumerate(takes)], body, sources), work.mode)
+    inner.bodies = work.bodies
+    inner.run(REWRITING)
+    work.traces.extend(inner.traces)
+    new = op.bind(body=tuple(inner.roots))
+    work.bodies[op] = work.bodies[new] = new
+    if sources is not None and new is not op:
+        note_places(new, lambda: {t: inner.lookup(t) for t in children_first(inner.roots)})
+    return new
+
+
+WITH_BODY = (call, loop)
+
+
+class BodySources:
+    """The user's names and lines for the terms of a loop's body."""
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+
+    def lookup(self, term: Any) -> tuple:
+        """(name, site) of a term of the body."""
+        return places_of(self.op).get(term, (None, ()))
+
+
+def loops(work: Compilation) -> None:
+    """Simplify loops as a whole, by the rules and the graph passes with the tag `scan`; then what that brought out."""
+    for _ in range(2):
+        SCAN_RULES.run(work)
+        rules = rules_of(work.mode, "scan") if work.mode.rewrites else None
+        if rules is None or not rules.passes or not any(t.op.family is loop for t in subterms(work.roots)):
+            return
+        work.roots, trace = run_passes(work.roots, rules.passes)
+        if not trace.counts:
+            return
+        work.traces.append(trace)
+        work.run(REWRITE_AGAIN)
+
+
+def link(work: Compilation) -> None:
+    """Make the program that the mode's linker runs."""
+    if not available(work.mode.linker):
+        raise NotImplementedError(f"the linker {work.mode.linker!r} is not available yet; use linker='c' or 'auto'")
+    work.linked_roots = inline_calls(work.roots)
+    work.program = Program.from_terms(work.args, work.linked_roots)
+    work.in_c = wants_c(work.mode.linker)
+
+
+SCAN_RULES = rewriting("scan")
+REWRITE_AGAIN: list[Stage] = [
+    rewriting("canonicalize"),
+    rewriting("stabilize"),
+    rewriting("canonicalize"),
+    rewriting("specialize"),
+    Stage("bodies", bodies),
+]
+REWRITING: list[Stage] = [Stage("inline", inline), *REWRITE_AGAIN, Stage("scan", loops)]
+
+# From the captured graph to a program.
+STAGES: list[Stage] = [*REWRITING, Stage("link", link)]
+
+
+def compile_graph(captured: Captured, mode: Mode) -> Compilation:
+    """Rewrite and link a captured graph as the mode says."""
+    with config.change_flags({"traceback.limit": 0}):  # variables made meanwhile are not the user's
+        return Compilation(captured, mode).run(STAGES)
+
+
+def link_graph(captured: Captured, mode: Mode) -> Compilation:
+    """Link a graph that needs no rewriting any more."""
+    with config.change_flags({"traceback.limit": 0}):
+        return Compilation(captured, mode).run(STAGES[-1:])

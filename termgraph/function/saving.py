@@ -1,0 +1,216 @@
+"""Copying and saving compiled functions. What is saved is the rewritten graph: loading rewrites nothing.
+
+The format is a dictionary of plain data with a version number, described in docs/saving.md. May import this room.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from termgraph.config import config
+from termgraph.function.capture import Captured, Sources
+from termgraph.function.inout import In, Out
+from termgraph.function.pipeline import Compilation, compile_graph, link_graph
+from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
+from termgraph.tensor.trace import frames_of
+from termgraph.tensor.variable import Variable
+from termgraph.terms.errors import TermgraphError, TypeMismatch
+from termgraph.terms.serial import flat_parts, from_flat_parts
+from termgraph.vm.profile import Profile
+
+VERSION = 1
+
+
+class SavedFunctionError(TermgraphError, ValueError):
+    """A saved function that this version cannot read."""
+
+
+# ---------------------------------------------------------------------- copies
+def copied(
+    f: Any,
+    share_memory: bool = False,
+    swap: Mapping[Any, Any] | None = None,
+    delete_updates: bool = False,
+    name: str | None = None,
+    profile: Any = None,
+) -> Any:
+    """What `Function.copy` returns."""
+    new_of = _checked_swap(f, swap or {})
+    maker = copy.copy(f.maker)
+    maker.name = name or f.name
+    maker.timed = f.maker.timed if profile is None else bool(profile)
+    maker.profile = profile if isinstance(profile, Profile) else Profile(maker.name, f.maker.profile.stages)
+    maker.profile.rules = dict(f.maker.profile.rules)
+    maker.inputs = [_swapped(item, new_of) for item in f.maker.inputs]
+    maker.keeps_updates = f.maker.keeps_updates and not delete_updates
+    storage = [
+        (item.value if item.shared else _fresh(item, c) if item.update is not None else None)
+        for item, c in zip(maker.inputs, f.input_storage)
+    ]
+    given = [item.value if s is None else s for item, s in zip(maker.inputs, storage)]
+    g = maker.create(given)
+    g.trust_input = f.trust_input
+    if share_memory:
+        g.vm.share_storage(f.vm)
+    return g
+
+
+def _checked_swap(f: Any, swap: Mapping[Any, Any]) -> dict[Any, Any]:
+    used = f.get_shared()
+    for old, new in swap.items():
+        if not is_shared(old) or not is_shared(new):
+            raise TypeError(f"copy(swap=...): keys and values must be shared variables, got {old!r:.40}: {new!r:.40}")
+        if not any(old is v for v in used):
+            raise ValueError(f"copy(swap=...): the function does not use {label(old)}")
+        if not compatible(old.type, new.type):
+            raise TypeMismatch(f"copy(swap=...): {label(old)} has type {old.type}, {label(new)} has type {new.type}")
+    after = [swap.get(v, v) for v in used]
+    for i, v in enumerate(after):
+        if any(v is w for w in after[:i]):
+            raise ValueError(f"copy(swap=...): {label(v)} would stand for two of the function's shared variables")
+    return dict(swap)
+
+
+def _swapped(item: In, new_of: Mapping[Any, Any]) -> In:
+    new = new_of.get(item.variable) if item.shared else None
+    if new is None:
+        return item
+    changed = copy.copy(item)
+    changed.variable, changed.value, changed.name = new, new.container, new.name
+    return changed
+
+
+def _fresh(item: In, container: Container) -> Container:
+    """The state of an updated input, as a container of its own."""
+    return Container(container.type, copy.deepcopy(container.storage[0]), item.name, item.strict, item.allow_downcast)
+
+
+def deep_copied(f: Any, memo: dict) -> Any:
+    """`copy.deepcopy(f)`: shared variables are copied too, once for everything copied together."""
+    swap = {v: clone_shared(v, memo) for v in f.get_shared()}
+    return copied(f, swap=swap)
+
+
+# ---------------------------------------------------------------------- saving
+def state_of(f: Any) -> dict[str, Any]:
+    """Everything that makes the function again, as plain data."""
+    maker, work = f.maker, f.maker.work
+    known = dict(_known(work))
+    roots = [*work.captured.roots, *work.roots, *known]
+    return {
+        "version": VERSION,
+        "name": f.name,
+        "trust_input": f.trust_input,
+        "mode": maker.mode,
+        "inputs": [_input_state(i) for i in maker.inputs],
+        "outputs": [(o.variable.type, o.variable.name, o.borrow) for o in maker.outputs],
+        "return": (maker.return_none, maker.unpack_single, maker.output_keys, maker.keeps_updates),
+        "args": [(a.index, a.type) for a in work.args],
+        "graph": flat_parts(roots),
+        "n_roots": len(work.roots),
+        "known": list(known.values()),
+        "values": [None if i.shared else c.storage[0] for i, c in zip(maker.inputs, f.input_storage)],
+        "rules": dict(maker.profile.rules),
+        "timed": maker.timed,
+    }
+
+
+def _known(work: Compilation) -> Any:
+    """(term, (name, frames)) for the terms of the user's that the program or its captured graph still has."""
+    sources = work.captured.sources
+    for term, (name, site) in (sources.table() if sources is not None else {}).items():
+        yield term, (name, tuple(frames_of(site)))
+
+
+def _input_state(item: In) -> dict[str, Any]:
+    plain = {k: getattr(item, k) for k in ("name", "mutable", "borrow", "strict", "allow_downcast", "autoname")}
+    shared = item.variable if item.shared else None
+    default = None if item.shared else item.value
+    return {
+        **plain,
+        "shared": shared,
+        "type": item.variable.type,
+        "variable_name": item.variable.name,
+        "frames": tuple(frames_of(item.variable.site)),
+        "default": default,
+        "updated": item.update is not None,
+    }
+
+
+def restored(state: dict[str, Any]) -> Any:
+    """The inverse of `state_of`: links the saved graph, or rewrites it again if the flag asks for that."""
+    from termgraph.function.maker import FunctionMaker
+
+    if not isinstance(state, dict) or state.get("version") != VERSION:
+        version = state.get("version") if isinstance(state, dict) else type(state).__name__
+        raise SavedFunctionError(
+            f"this saved function has format {version!r}, this version of termgraph reads format {VERSION}; "
+            "compile it again from its expressions and save that"
+        )
+    maker = object.__new__(FunctionMaker)
+    maker.restore(state, [_restored_input(i) for i in state["inputs"]], _restored_outputs(state), _linked(state))
+    values = state["values"]
+    storage = [i.value if i.shared else _container(i, v) for i, v in zip(maker.inputs, values)]
+    f = maker.create([s if i.shared or i.update is not None else i.value for i, s in zip(maker.inputs, storage)])
+    f.trust_input = state["trust_input"]
+    return f
+
+
+def _container(item: In, value: Any) -> Container:
+    return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
+
+
+def _linked(state: dict[str, Any]) -> Compilation:
+    from termgraph.terms.term import Arg
+
+    roots = from_flat_parts(*state["graph"])
+    n = state["n_roots"]
+    captured_roots, rewritten, terms = roots[:n], roots[n : 2 * n], roots[2 * n :]
+    sources = Sources([], {}, [], [])
+    sources.fill(dict(zip(terms, state["known"])))
+    args = [Arg(index, type_) for index, type_ in state["args"]]
+    mode = _usable(state["mode"])
+    if config.reoptimize_unpickled_function:
+        return compile_graph(Captured(args, captured_roots, sources), mode)
+    work = link_graph(Captured(args, rewritten, sources), mode)
+    work.captured = Captured(args, captured_roots, sources)
+    return work
+
+
+def _usable(mode: Any) -> Any:
+    """The mode, or one that this machine can run, with a warning."""
+    from termgraph.function.pipeline import available
+
+    if available(mode.linker):
+        return mode
+    warnings.warn(
+        f"the saved function was made for linker {mode.linker!r}, which is not available here; it runs on the "
+        "Python VM instead, with the same results",
+        stacklevel=4,
+    )
+    return mode.clone(linker="py")
+
+
+def _restored_input(state: dict[str, Any]) -> In:
+    item = object.__new__(In)
+    for key in ("name", "mutable", "borrow", "strict", "allow_downcast", "autoname"):
+        setattr(item, key, state[key])
+    shared = state["shared"]
+    item.shared = item.implicit = shared is not None
+    item.variable = shared if shared is not None else _variable(state["type"], state["variable_name"], state["frames"])
+    item.value = shared.container if shared is not None else state["default"]
+    item.update = _variable(state["type"], None) if state["updated"] else None
+    return item
+
+
+def _restored_outputs(state: dict[str, Any]) -> list[Out]:
+    return [Out(_variable(type_, name), borrow) for type_, name, borrow in state["outputs"]]
+
+
+def _variable(type_: Any, name: str | None, frames: tuple = ()) -> Variable:
+    v = type_.make_variable(name)
+    v.site = frames
+    return v

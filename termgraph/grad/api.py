@@ -1,0 +1,294 @@
+"""grad, Lop and subgraph_grad: gradients as the user asks for them. May import terms, tensor, rules and db."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from termgraph.grad.explain import disconnected_text, label, refusal_text
+from termgraph.grad.reverse import Backward, can_move, cuts
+from termgraph.tensor.trace import user_site
+from termgraph.tensor.variable import Variable
+from termgraph.tensor.view import LateView, ancestors
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.build import filled_like, number_like
+from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError
+from termgraph.terms.op import INPUT
+from termgraph.terms.ops.elementwise import add, cast, conj, real
+from termgraph.terms.term import mk, mk1
+from termgraph.terms.traverse import children_first, resolve_bound, subterms
+from termgraph.terms.types import TensorType, Type
+
+
+class DisconnectedType(Type):
+    """The type of a gradient that does not exist because nothing connects the cost with the input."""
+
+    __slots__ = ()
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+        raise TypeError("a disconnected gradient has no value")
+
+    def __repr__(self) -> str:
+        return "DisconnectedType()"
+
+
+# ---------------------------------------------------------------------- grad
+def grad(
+    cost: Any,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Any] | None = None,
+    return_disconnected: str = "zero",
+    null_gradients: str = "raise",
+) -> Any:
+    """The gradient of a scalar `cost` with respect to a variable, or to each of a list of variables.
+
+    `consider_constant`: variables through which nothing flows. `known_grads`: gradients already known for
+    intermediate variables, {variable: gradient}; then `cost` may be None. `disconnected_inputs`: what to do about a
+    variable the cost does not depend on, "raise", "warn" or "ignore"; what is returned for it is said by
+    `return_disconnected`: "zero", "none" or "disconnected". `null_gradients="return"` gives None where a derivative
+    is undefined or not implemented instead of raising. The result can be used and differentiated like any variable.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> g = tg.grad((x ** 3).sum(), x)
+    >>> tg.function([x], g)([1.0, 2.0])
+    array([ 3., 12.])
+    """
+    asked, single = listed("grad", "wrt", wrt)
+    _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+    _check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    _check_choice("null_gradients", null_gradients, ("raise", "return"))
+    if cost is None and not known_grads:
+        raise ValueError("grad needs a cost, or known_grads to start from")
+    starts: list[tuple[Variable, Any]] = []
+    if cost is not None:
+        starts.append(scalar_start(cost))
+    for v, g in (known_grads or {}).items():
+        starts.append((v, _known_gradient(v, g)))
+    found = gradients_of(starts, asked, variables("consider_constant", consider_constant), null_gradients)
+    found = fill_gaps(found, [v for v, _ in starts], asked, disconnected_inputs, return_disconnected)
+    if add_names and cost is not None and cost.name:
+        for v, g in zip(asked, found):
+            if v.name and g is not None:
+                g.name = f"(d{cost.name}/d{v.name})"
+    return found[0] if single else type(wrt)(found) if type(wrt) is tuple else found
+
+
+class Gap:
+    """What stands for a gradient that is not there: `connected` if zero, or why it is null."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+def gradients_of(
+    starts: Sequence[tuple[Variable, Any]],
+    wrt: Sequence[Variable],
+    constant: Sequence[Variable] = (),
+    null_gradients: str = "raise",
+) -> list[Any]:
+    """The gradients as variables; `Gap("disconnected")` or `Gap("null")` where there is none.
+
+    `starts` are pairs of a variable and the term of its cotangent, in the user's convention for complex numbers.
+    """
+    for v in wrt:
+        check_wrt(v)
+    terms, targets, blocked = [v.term for v, _ in starts], [v.term for v in wrt], [v.term for v in constant]
+    order = children_first(terms)
+    if any(t.op is INPUT and t.bound is not None for t in (*order, *targets)):
+        terms, targets, blocked = map(resolve_bound, (terms, targets, blocked))
+        order = children_first(terms)
+    seeds: dict[Any, Any] = {}
+    for t, (_, g) in zip(terms, starts):
+        g = _conj(g)
+        seeds[t] = mk(add, (seeds[t], g)) if t in seeds else g
+    run = Backward(seeds, targets, blocked, order).run()
+    roots = [v for v, _ in starts]
+    if run.refused and null_gradients == "raise":
+        refusal = next(iter(run.refused.values()))
+        raise refusal.kind(refusal_text(refusal, roots, wrt))
+    null = _null_targets(run, targets)
+    site = user_site()
+    view = LateView([*roots, *wrt, *constant], _Sites(run.sources, roots, site))
+    reachable = functools.cache(lambda: connected(seeds, set(blocked)))
+    out = []
+    for v, t in zip(wrt, targets):
+        if t in null:
+            out.append(Gap("null"))
+        elif id(t) in run.gradients:
+            out.append(view.variable(_conj(run.gradients[id(t)]), site))
+        elif t in reachable():
+            out.append(view.variable(filled_like(v.term, 0), site))
+        else:
+            out.append(Gap("disconnected"))
+    return out
+
+
+def connected(seeds: Iterable[Any], blocked: set) -> set:
+    """Everything the seeds depend on other than through lengths and what is held constant."""
+    seen: set[Any] = set()
+    stack = list(seeds)
+    while stack:
+        t = stack.pop()
+        if t not in seen:
+            seen.add(t)
+            if t not in blocked and not cuts(t.op):
+                stack.extend(t.args)
+    return seen
+
+
+def _null_targets(run: Backward, targets: Sequence[Any]) -> set:
+    """The targets whose gradient would need a derivative that is missing."""
+    if not run.refused:
+        return set()
+    below = set(subterms([r.argument for r in run.refused.values()]))
+    return {t for t in targets if t in below}
+
+
+class _Sites:
+    """Where the parts of a gradient come from: the line of the forward op they are the derivative of."""
+
+    def __init__(self, sources: Mapping[Any, Any], roots: Sequence[Variable], default: tuple) -> None:
+        self.sources, self.roots, self.default = sources, roots, default
+        self.table: dict[Any, tuple] | None = None
+
+    def get(self, t: Any, default: tuple = ()) -> tuple:
+        if self.table is None:
+            self.table = self._build()
+        return self.table.get(t, self.default)
+
+    def _build(self) -> dict[Any, tuple]:
+        table: dict[Any, tuple] = {}
+        for v in ancestors(self.roots):
+            table[v.term] = v.site or table.get(v.term, ())
+        for made, source in self.sources.items():  # in the order made: parts of it made before are known by then
+            site = table.get(source, ())
+            stack = [made]
+            while stack:
+                t = stack.pop()
+                if t not in table:
+                    table[t] = site
+                    stack.extend(t.args)
+        return table
+
+
+def _conj(g: Any) -> Any:
+    """Between the user's convention (d/dRe + i d/dIm) and the one inside (dL = Re(g dy))."""
+    return mk1(conj, g) if g.type.np_dtype.kind == "c" else g
+
+
+def fill_gaps(
+    found: list[Any], roots: Sequence[Variable], wrt: Sequence[Variable], disconnected: str, returned: str
+) -> list[Any]:
+    out = []
+    for v, g in zip(wrt, found):
+        if isinstance(g, Gap) and g.why == "disconnected":
+            if disconnected != "ignore":
+                text = f"grad: {disconnected_text(v, roots)}"
+                if disconnected == "raise":
+                    raise DisconnectedInputError(text)
+                warnings.warn(text, stacklevel=3)
+            g = _disconnected_value(v, returned)
+        out.append(None if isinstance(g, Gap) else g)
+    return out
+
+
+def _disconnected_value(v: Variable, returned: str) -> Any:
+    if returned == "none":
+        return None
+    if returned == "disconnected":
+        return DisconnectedType()()
+    return as_tensor(filled_like(v.term, 0))
+
+
+# ---------------------------------------------------------------------- checks
+def listed(function: str, what: str, value: Any) -> tuple[list, bool]:
+    """A list of variables, and whether one was given without a list."""
+    if isinstance(value, Variable):
+        return [value], True
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{function}: {what} must be a variable or a list of variables, got {value!r:.60}")
+    for i, v in enumerate(value):
+        if not isinstance(v, Variable):
+            raise TypeError(f"{function}: {what}[{i}] must be a variable, got {type(v).__name__} {v!r:.60}")
+    return list(value), False
+
+
+def variables(what: str, value: Any) -> list:
+    if value is None:
+        return []
+    return listed("grad", what, value if isinstance(value, Variable) else list(value))[0]
+
+
+def _check_choice(what: str, value: Any, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value.lower() not in choices:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def scalar_start(cost: Any) -> tuple[Variable, Any]:
+    """A cost and its cotangent 1."""
+    cost = _checked_cost(cost)
+    return cost, number_like(cost.term, 1)
+
+
+def _checked_cost(cost: Any) -> Variable:
+    if not isinstance(cost, Variable):
+        raise TypeError(f"grad: the cost must be a variable, got {type(cost).__name__} {cost!r:.60}")
+    if not isinstance(cost.type, TensorType):
+        raise TypeError(f"grad: the cost must be a number, {label(cost)} has type {cost.type}")
+    if cost.type.ndim:
+        raise TypeError(
+            f"grad: the cost must be a scalar, {label(cost)} has type {cost.type}. Reduce it (cost.sum(), "
+            "cost.mean()), or use jacobian for all derivatives of an array, Lop for their product with a vector"
+        )
+    kind = cost.type.np_dtype.kind
+    if kind == "c":
+        raise TypeError(
+            f"grad: the cost {label(cost)} is complex; a gradient needs a real number, such as T.real(cost) or "
+            "abs(cost)"
+        )
+    if kind != "f":
+        raise TypeError(
+            f"grad: the cost {label(cost)} has dtype {cost.type.dtype}: a whole number does not change by small steps; "
+            "cast what it is computed from to a float dtype"
+        )
+    return cost
+
+
+def check_wrt(v: Variable) -> None:
+    if isinstance(v.type, TensorType) and not can_move(v.term):
+        raise NullTypeGradError(
+            f"the gradient with respect to {label(v)} is not defined: it has dtype {v.type.dtype}, and whole numbers "
+            f"have no neighbours to move to. Make it a float input, or use T.cast({label(v)}, 'float64') in the cost "
+            "and differentiate with respect to that"
+        )
+    if not isinstance(v.type, TensorType):
+        raise NullTypeGradError(f"the gradient with respect to {label(v)} is not defined: its type is {v.type}")
+
+
+def _known_gradient(v: Any, g: Any) -> Any:
+    """The term of a gradient given for a variable, in the variable's dtype."""
+    if not isinstance(v, Variable):
+        raise TypeError(f"known_grads: keys must be variables, got {v!r:.60}")
+    return checked_cotangent("known_grads", v, g)
+
+
+def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
+    """The term of a cotangent for a variable: same number of dimensions, brought to its dtype."""
+    check_wrt(v)
+    g = as_tensor(g)
+    if g.type.ndim != v.type.ndim:
+        raise TypeError(
+            f"{where}: the gradient of {label(v)} must have its {v.type.ndim} dimensions, got {g.type} ({label(g)})"
+        )
+    term = resolve_bound([g.term])[0]
+    if term.type.dtype == v.type.dtype:
+        return term
+    if term.type.np_dtype.kind == "c" and v.type.np_dtype.kind != "c":
+        term = mk1(real, term)
+    return mk1(cast.bind(dtype=v.type.dtype), term)

@@ -1,0 +1,111 @@
+"""Forward mode: tangents travel from inputs to results. May import terms, rules and db.
+
+An op's tangent comes from a rule `pushforward(y, *tangents)`; else, for element-wise ops, from its pullback rule (their
+Jacobian is diagonal); else from the pullback of the pullback, which is the same linear map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from termgraph.grad.fit import fit_gradient
+from termgraph.grad.own import own_pushforward, results_of
+from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, refusal_of
+from termgraph.grad.table import pullbacks, pushforwards
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.derivative import no_gradient
+from termgraph.terms.ops.elementwise import add
+from termgraph.terms.term import Input, Term, mk
+from termgraph.terms.traverse import children_first, substitute
+from termgraph.terms.types import TupleType
+
+NOTHING = mk(no_gradient, ())
+
+
+def tangents_of(roots: Sequence[Any], given: Mapping[Any, Any]) -> list[Any]:
+    """The tangents of the roots when terms have the `given` tangents; None where nothing arrives."""
+    pullbacks.refresh()
+    pushforwards.refresh()
+    known: dict[int, Any] = {id(t): g for t, g in given.items()}
+    for t in children_first(roots):
+        if id(t) in known or t.__class__ is not Term or cuts(t.op):
+            continue
+        if t.op.family is nth:
+            whole = known.get(id(t.args[0]))
+            found = None if whole is None else whole[t.op.params["i"]]
+        elif not any(id(a) in known for a in t.args) or not _has_tangents(t):
+            continue
+        else:
+            found = _tangent(t, [known.get(id(a)) for a in t.args])
+        if found is not None:
+            known[id(t)] = found
+    return [known.get(id(r)) for r in roots]
+
+
+def _has_tangents(t: Any) -> bool:
+    return isinstance(t.type, TupleType) or can_move(t)
+
+
+def _tangent(t: Any, tangents: Sequence[Any]) -> Any:
+    """The tangent of one op application: a term, a list of them for several results, or None."""
+    several = isinstance(t.type, TupleType)
+    own = getattr(t.op, "pushforward_terms", None)
+    if own is not None:
+        return own(t, tangents)
+    found = pushforwards.ask(t.op, (t, *[NOTHING if s is None else s for s in tangents]))
+    if found is not None:
+        if several:
+            return [None if s is NOTHING else s for s in found.args]
+        return None if found is NOTHING else fit_gradient(found, t)
+    own = own_pushforward(t, tangents)
+    if own is not None:
+        fitted = [None if s is None else fit_gradient(s, y) for s, y in zip(own, results_of(t))]
+        return fitted if several else fitted[0]
+    if t.op.kind == "elementwise":
+        return _diagonal(t, tangents)
+    return _twice_reversed(t, tangents, several)
+
+
+def _diagonal(t: Any, tangents: Sequence[Any]) -> Any:
+    """The tangent of an element-wise op: each operand's tangent times the derivative the pullback rule gives."""
+    parts = []
+    for i, s in enumerate(tangents):
+        if s is None:
+            continue
+        c = contributions_of(t, (s,))[i]
+        if c.op.kind == "derivative":
+            if c.op is not no_gradient:
+                raise refusal_of(t, i, c)
+            continue
+        parts.append(c)
+    if not parts:
+        return None
+    return fit_gradient(parts[0] if len(parts) == 1 else mk(add, tuple(parts)), t)
+
+
+def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool) -> Any:
+    """The tangent as the pullback of the pullback, at cotangents that are then forgotten: it is linear in them."""
+    results = results_of(t)
+    cotangents = [Input("cotangent", y.type) for y in results]
+    seeds: dict[Any, Any] = {}
+    for i, (a, s, c) in enumerate(zip(t.args, tangents, contributions_of(t, cotangents))):
+        if s is None or c is NOTHING:
+            continue
+        if c.op.kind == "derivative":
+            raise refusal_of(t, i, c)
+        c = fit_gradient(c, a)
+        seeds[c] = mk(add, (seeds[c], s)) if c in seeds else s
+    if not seeds:
+        return None
+    run = Backward(seeds, cotangents).run()
+    if run.refused:
+        raise next(iter(run.refused.values()))
+    found = [run.gradients.get(id(u)) for u in cotangents]
+    there = [g for g in found if g is not None]
+    clean = iter(substitute(there, dict(zip(cotangents, results))))
+    out = [None if g is None else next(clean) for g in found]
+    return out if several else out[0]
+
+
+__all__ = ["Refusal", "tangents_of"]

@@ -1,0 +1,194 @@
+"""Derivatives that ops bring along: methods of user-written ops (Theano's `grad`, `L_op`, `R_op`), bodies of `call`.
+
+Methods speak of variables and use the user's convention for complex numbers. May import terms, tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from termgraph.tensor.lifting import handle
+from termgraph.tensor.variable import Variable
+from termgraph.terms.ops.barrier import later
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.call import call
+from termgraph.terms.ops.derivative import missing, no_gradient, undefined
+from termgraph.terms.ops.elementwise import conj
+from termgraph.terms.term import Arg, Term, mk, mk1
+from termgraph.terms.traverse import substitute
+from termgraph.terms.types import TensorType, TupleType
+
+NOTHING = mk(no_gradient, ())
+RECOMPUTE = "recompute"  # the `lop` of a call whose body is computed again when its gradient is
+
+
+# ---------------------------------------------------------------------- what users return for some inputs
+def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
+    """What an op's `grad` returns for an input whose derivative does not exist mathematically."""
+    return handle(undefined(comment or f"declared by {op}"))
+
+
+def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
+    """What an op's `grad` returns for an input whose derivative nobody has written yet."""
+    return handle(missing(comment or f"declared by {op}"))
+
+
+# ---------------------------------------------------------------------- reverse
+def own_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any] | None:
+    """The contributions an op's own definition gives; None if it says nothing."""
+    op = t.op
+    if op.family is call:
+        return _call_pullback(t, cotangents)
+    direct = getattr(op, "pullback_terms", None)  # ops of the library whose gradient is a program, such as loops
+    if direct is not None:
+        return [NOTHING if c is None else c for c in direct(t, cotangents)]
+    if not op.user_made:
+        return None
+    method = getattr(op, "L_op", None)
+    given: tuple = (_variables(t.args), [_variable(y) for y in results_of(t)], _conjugated(cotangents))
+    if method is None:
+        method = getattr(op, "grad", None)
+        given = (given[0], given[2])
+    if method is None:
+        return (missing(f"{type(op).__name__} defines neither grad nor L_op"),) * len(t.args)
+    return _terms(f"{type(op).__name__}.{method.__name__}", method(*given), t)
+
+
+def results_of(t: Term) -> list[Any]:
+    """The terms of an application's results."""
+    if isinstance(t.type, TupleType):
+        return [mk1(nth.bind(i=i), t) for i in range(len(t.type.types))]
+    return [t]
+
+
+def _call_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
+    lop = t.op.params["lop"]
+    if lop is None or lop == RECOMPUTE:
+        return _body_pullback(t, cotangents)
+    given = (_variables(t.args), [_variable(y) for y in results_of(t)], _conjugated(cotangents))
+    if callable(lop):
+        return _terms(f"lop_overrides of {t.op}", lop(*given), t)
+    if len(lop) > len(t.args):
+        raise ValueError(f"lop_overrides of {t.op} lists {len(lop)} entries for {len(t.args)} inputs")
+    usual = _body_pullback(t, cotangents)
+    found = [usual[i] if f is None or f == "default" else f(*given) for i, f in enumerate(lop)]
+    return _terms(f"lop_overrides of {t.op}", [*found, *usual[len(lop) :]], t)
+
+
+def _body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
+    """The gradient of the body, with the operands put in."""
+    from termgraph.grad.reverse import Backward, can_move
+
+    body, takes = t.op.params["body"], t.op.params["takes"]
+    args = [Arg(i, type_) for i, type_ in enumerate(takes)]
+    seeds: dict[Any, Any] = {}
+    places: dict[Any, Any] = {}
+    for j, (y, g) in enumerate(zip(body, cotangents)):
+        if not can_move(y):
+            continue
+        seed = Arg(len(args) + j, y.type)
+        places[seed] = g
+        seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
+    run = Backward({y: _sum(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
+    operands = list(t.args)
+    if t.op.params["lop"] == RECOMPUTE:
+        operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]
+    places.update(zip(args, operands))
+    out = []
+    for a in args:
+        if id(a) in run.refused:
+            refusal = run.refused[id(a)]
+            out.append((undefined if issubclass(refusal.kind, TypeError) else missing)(refusal.what))
+        else:
+            out.append(run.gradients.get(id(a), NOTHING))
+    inner = next(iter(run.refused.values()), None)
+    if inner is not None:
+        out = [
+            missing(f"inside {t.op}: {inner.what}") if c is NOTHING and can_move(a) else c for a, c in zip(args, out)
+        ]
+    return substitute(out, places)
+
+
+def _sum(parts: list) -> Any:
+    from termgraph.terms.ops.elementwise import add
+
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+
+
+# ---------------------------------------------------------------------- forward
+def own_pushforward(t: Term, tangents: Sequence[Any]) -> list[Any] | None:
+    """The tangents of the results that an op's own definition gives; None if it says nothing."""
+    op = t.op
+    points = [None if s is None else _variable(s) for s in tangents]
+    if op.family is call:
+        rop = op.params["rop"]
+        if callable(rop):
+            return _tangent_terms(f"rop_overrides of {op}", rop(_variables(t.args), points), t)
+        from termgraph.grad.forward import tangents_of
+        from termgraph.terms.ops.call import body_on
+
+        given = {a: s for a, s in zip(t.args, tangents) if s is not None}
+        return tangents_of(body_on(op, t.args), given)
+    direct = getattr(op, "pushforward_terms", None)
+    if direct is not None:
+        return list(direct(t, tangents))
+    method: Callable | None = getattr(op, "R_op", None) if op.user_made else None
+    if method is None:
+        return None
+    return _tangent_terms(f"{type(op).__name__}.R_op", method(_variables(t.args), points), t)
+
+
+def _tangent_terms(what: str, found: Any, t: Term) -> list[Any]:
+    found = list(found) if isinstance(found, (list, tuple)) else [found]
+    n = len(results_of(t))
+    if len(found) != n:
+        raise ValueError(f"{what} must return one tangent per output: {n}, got {len(found)}")
+    return [None if v is None else _term(what, v) for v in found]
+
+
+# ---------------------------------------------------------------------- between terms and variables
+def _variable(t: Any) -> Variable:
+    return handle(t)
+
+
+def _variables(terms: Sequence[Any]) -> list[Variable]:
+    return [handle(t) for t in terms]
+
+
+def _conj(g: Any) -> Any:
+    return mk1(conj, g) if isinstance(g.type, TensorType) and g.type.np_dtype.kind == "c" else g
+
+
+def _conjugated(cotangents: Sequence[Any]) -> list[Variable]:
+    return [handle(_conj(g)) for g in cotangents]
+
+
+def _terms(what: str, found: Any, t: Term) -> list[Any]:
+    """The terms of what a method returned, one per input."""
+    found = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(found) != len(t.args):
+        raise ValueError(f"{what} must return one gradient per input: {len(t.args)}, got {len(found)}")
+    return [_gradient_term(what, g) for g in found]
+
+
+def _gradient_term(what: str, g: Any) -> Any:
+    from termgraph.grad.api import DisconnectedType
+
+    if g is None or isinstance(getattr(g, "type", None), DisconnectedType):
+        return NOTHING
+    term = _term(what, g)
+    return term if term.op.kind == "derivative" else _conj(term)
+
+
+def _term(what: str, value: Any) -> Any:
+    from termgraph.tensor.wrap import as_tensor
+
+    if value.__class__ is Term:
+        return value
+    if not isinstance(value, Variable):
+        value = as_tensor(value)
+    return value.term
+
+
+__all__ = ["grad_not_implemented", "grad_undefined", "own_pullback", "own_pushforward"]

@@ -1,0 +1,177 @@
+"""Reverse mode: cotangents travel from results to arguments, one derivative rule per op. Linear in the graph's size.
+
+The convention for complex numbers inside is the holomorphic one (rules carry no conjugates); `api` conjugates at both
+ends. May import terms, rules and db.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from termgraph.grad.fit import fit_thin, spread
+from termgraph.grad.own import own_pullback
+from termgraph.grad.table import pullbacks
+from termgraph.terms.build import filled_like
+from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.derivative import missing, no_gradient, undefined_gradient
+from termgraph.terms.ops.elementwise import add
+from termgraph.terms.ops.gradmarks import disconnected_grad
+from termgraph.terms.term import Term, mk
+from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TensorType, TupleType
+
+
+def cuts(op: Any) -> bool:
+    """Whether results of the op count as independent of its operands."""
+    return op.kind == "length" or op is disconnected_grad
+
+
+class Refusal(Exception):
+    """A derivative that is needed and does not exist, or that nobody wrote. `api` turns it into the user's error."""
+
+    def __init__(self, kind: type, what: str, term: Any, argument: Any) -> None:
+        super().__init__(what)
+        self.kind, self.what, self.term, self.argument = kind, what, term, argument
+
+
+class Backward:
+    """One backward pass. `gradients[id(t)]` is what arrived at t; `reached` are the terms that depend on `wrt`."""
+
+    def __init__(
+        self,
+        seeds: Mapping[Any, Any],
+        wrt: Sequence[Any],
+        constant: Iterable[Any] = (),
+        order: list[Any] | None = None,
+    ) -> None:
+        pullbacks.refresh()
+        self.order = children_first(seeds) if order is None else order
+        self.stop = {id(t) for t in constant}
+        self.wrt = {id(t) for t in wrt}
+        self.reached = self._reached()
+        self.waiting: dict[int, list] = {id(t): [g] for t, g in seeds.items() if id(t) in self.reached}
+        self.gradients: dict[int, Any] = {}
+        self.refused: dict[int, Refusal] = {}
+        self.sources: dict[Any, Any] = {}  # gradient term -> the term whose derivative it is part of
+
+    def _reached(self) -> set[int]:
+        """The terms that depend on `wrt` other than through lengths."""
+        found, stop = set(self.wrt), self.stop
+        for t in self.order:
+            if t.args and id(t) not in stop and not cuts(t.op):
+                for a in t.args:
+                    if id(a) in found:
+                        found.add(id(t))
+                        break
+        return found
+
+    def run(self) -> Backward:
+        """Push every cotangent down to `wrt`."""
+        reached, waiting, stop = self.reached, self.waiting, self.stop
+        for t in reversed(self.order):
+            parts = waiting.pop(id(t), None)
+            if parts is None:
+                continue
+            if t.type.__class__ is TupleType:
+                self._push(t, _every_result(t, parts))
+                continue
+            g = parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+            if len(parts) > 1:
+                self.sources.setdefault(g, t)
+            if g.type is not t.type and (t.op.kind != "elementwise" or id(t) in self.wrt):
+                full = spread(g, t)
+                g = full if t.op.kind != "elementwise" else g
+                self.gradients[id(t)] = full
+            else:
+                self.gradients[id(t)] = g
+            if t.__class__ is not Term or id(t) in stop:
+                continue
+            if t.op.family is nth:
+                if id(t.args[0]) in reached:
+                    waiting.setdefault(id(t.args[0]), []).append((t.op.params["i"], g))
+            elif not cuts(t.op):
+                self._push(t, (g,))
+        return self
+
+    def _push(self, t: Term, cotangents: Sequence[Any]) -> None:
+        """Hand the contributions of one op application to its arguments."""
+        reached, waiting = self.reached, self.waiting
+        for a in t.args:
+            if id(a) in reached:
+                break
+        else:
+            return
+        contributions = contributions_of(t, cotangents, [id(a) in reached for a in t.args])
+        result = t if t.op.kind == "elementwise" else None
+        for i, (a, c) in enumerate(zip(t.args, contributions)):
+            if id(a) not in reached or c is None:
+                continue
+            # Of the argument's type it needs no fitting, unless the argument was broadcast and c is thin.
+            if c.type is not a.type or (result is not None and a.type is not t.type):
+                if c.op.kind == "derivative":
+                    if c.op is not no_gradient and can_move(a):
+                        self._refuse(t, i, c)
+                    continue
+                if not can_move(a):
+                    continue
+                c = fit_thin(c, a, result)
+            self.sources.setdefault(c, t)
+            found = waiting.get(id(a))
+            if found is None:
+                waiting[id(a)] = [c]
+            else:
+                found.append(c)
+
+    def _refuse(self, t: Term, i: int, c: Term) -> None:
+        self.refused.setdefault(id(t.args[i]), refusal_of(t, i, c))
+
+
+def refusal_of(t: Term, i: int, c: Term) -> Refusal:
+    """The refusal for a rule's answer `c` (undefined or missing) about argument i of t."""
+    reason = c.op.params["reason"]
+    undefined = c.op.family is undefined_gradient
+    kind: type = NullTypeGradError if undefined else GradNotImplementedError
+    state = "is not defined" if undefined else "is not implemented"
+    what = f"the gradient of {t.op} with respect to its argument {i} {state}{': ' + reason if reason else ''}"
+    return Refusal(kind, what, t, t.args[i])
+
+
+def can_move(t: Any) -> bool:
+    """Whether a term has real or complex values: integers and truth values have no neighbours to move to."""
+    return t.type.__class__ is TensorType and t.type.np_dtype.kind in "fc"
+
+
+def _every_result(whole: Term, parts: list) -> list:
+    """One cotangent per result of an op with several; zeros for those nothing came back from.
+
+    An op that brings its own `pullback_terms` gets None there: zeros would have it compute lengths it need not know.
+    """
+    own = hasattr(whole.op, "pullback_terms")
+    by_index: dict[int, list] = {}
+    for i, g in parts:
+        by_index.setdefault(i, []).append(g)
+    cotangents = []
+    for i in range(len(whole.type.types)):
+        found = by_index.get(i)
+        if found is None:
+            cotangents.append(None if own else filled_like(mk(nth.bind(i=i), (whole,)), 0))
+        else:
+            cotangents.append(found[0] if len(found) == 1 else mk(add, tuple(found)))
+    return cotangents
+
+
+def contributions_of(t: Term, cotangents: Sequence[Any], wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    """What the cotangents of one op application contribute to each of its arguments (at least to the `wanted` ones)."""
+    own = getattr(t.op, "pullback_terms", None)
+    if own is not None:
+        return own(t, cotangents, wanted)
+    found = pullbacks.ask(t.op, (t, *cotangents))
+    if found is not None:
+        return found.args
+    own = own_pullback(t, cotangents)
+    if own is not None:
+        return own
+    lost = missing(f"there is no rule pullback({t.op.name}(...), g); write one as in rules/grad.py")
+    return (lost,) * len(t.args)

@@ -1,0 +1,68 @@
+"""The derivative rules, found by op: one small matcher for each op that is differentiated, compiled when first needed.
+
+May import terms, rules and db.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.terms.op import Op
+from termgraph.terms.ops.derivative import GRADIENTS, pullback, pushforward
+
+
+class Question:
+    """`pullback(y, g)` or `pushforward(y, *tangents)` as a matcher sees it; too short-lived to be interned."""
+
+    __slots__ = ("args", "op", "type")
+
+    def __init__(self, op: Op, args: tuple) -> None:
+        self.op, self.args = op, args
+        self.type = GRADIENTS
+
+
+class DerivativeTable:
+    """The rules with one head, `pullback` or `pushforward`, sorted by the op they differentiate."""
+
+    def __init__(self, head: Op) -> None:
+        self.head = head
+        self.rules: Any = None
+        self.rows: dict[Any, list] = {}
+        self.matchers: dict[Any, Any] = {}
+
+    def refresh(self) -> None:
+        """Take notice of rules defined since the last time."""
+        from termgraph import db
+
+        rules = db.query("+grad")
+        if rules is self.rules:
+            return
+        self.rules = rules
+        self.rows, self.matchers = {}, {}
+        for number, rule in enumerate(rules):
+            for instance in rule.instances():
+                if instance.lhs.op is self.head:
+                    family = getattr(instance.lhs.args[0].op, "family", None)
+                    self.rows.setdefault(family, []).append((instance, number))
+
+    def ask(self, op: Op, args: tuple) -> Any:
+        """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""
+        family = op.family
+        matcher = self.matchers.get(family)
+        if matcher is None:
+            matcher = self.matchers[family] = self._compile(family)
+        found = matcher(Question(self.head, args))
+        return None if found is None else found[0]
+
+    def _compile(self, family: Op) -> Callable:
+        from termgraph.rules.tree import matcher
+
+        rows = sorted([*self.rows.get(family, ()), *self.rows.get(None, ())], key=lambda row: row[1])
+        if not rows:
+            return lambda question: None
+        return matcher(self.head, rows, self.rules.assume, self.rules.context)[0]
+
+
+pullbacks = DerivativeTable(pullback)
+pushforwards = DerivativeTable(pushforward)

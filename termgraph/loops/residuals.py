@@ -1,0 +1,55 @@
+"""What a backward loop reads of the forward one: which values of each step are kept, and which are computed again.
+
+May import terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.terms.op import CONST
+from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TupleType
+
+# Element-wise ops that cost more to compute again than to read back.
+_DEAR = frozenset((
+    "exp", "log", "log1p", "expm1", "log2", "log10", "exp2", "tanh", "sigmoid", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "pow", "sqrt", "erf", "erfc", "erfinv", "gamma",
+    "gammaln", "digamma", "softplus", "log1mexp", "logaddexp", "hypot", "arctan2", "cbrt",
+))  # fmt: skip
+_CHEAP_KINDS = frozenset(("elementwise", "shape", "length"))
+
+
+def is_cheap(op: Any) -> bool:
+    """Whether doing it again costs about as little as reading its result."""
+    return op.kind in _CHEAP_KINDS and op.name not in _DEAR
+
+
+def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:
+    """The terms of a loop's body to keep for each step, so that the `needed` ones can be computed from them.
+
+    Free: constants, rows of the sequences, results that are stacked anyway. A cheap op over at most one further value
+    is done again, anything else is kept. With `recompute` only carries are kept.
+    """
+    leaves = op.leaves
+    free = {*leaves[: op.n_consts], *leaves[op.n_consts + op.n_carry :]}
+    stacked, everything = set(op.results), op.params["recompute"]
+    keep: dict[Any, frozenset] = {}
+    changing: set[Any] = set(leaves[op.n_consts :])  # what differs from step to step
+    for t in children_first(needed):
+        if any(a in changing for a in t.args):
+            changing.add(t)
+        if t.op is CONST or t in free or t not in changing:
+            keep[t] = frozenset()
+        elif t in leaves or (t in stacked and not everything):
+            keep[t] = frozenset((t,))
+        else:
+            below = frozenset().union(*[keep[a] for a in t.args])
+            several = sum(r not in stacked for r in below) > 1
+            again = everything or isinstance(t.type, TupleType) or (is_cheap(t.op) and not several)
+            keep[t] = below if again else frozenset((t,))
+    return list(dict.fromkeys(r for t in needed for r in sorted(keep[t], key=lambda r: r._h)))
+
+
+__all__ = ["choose_kept", "is_cheap"]

@@ -1,0 +1,82 @@
+"""What a scan's step function may return, sorted into outputs, updates and a stopping condition.
+
+May import the tensor language and this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from termgraph.loops.carries import function_text
+from termgraph.loops.steps import Until
+from termgraph.tensor.sharedvar import checked_update, is_shared
+from termgraph.tensor.variable import Variable
+from termgraph.tensor.wrap import as_tensor
+
+FORMS = "outputs, updates, (outputs, updates), or one of these with tg.until(condition) as last item"
+
+
+def sort_returned(fn: Callable, returned: Any, expected: int | None) -> tuple[list[Any], dict, Until | None]:
+    """(outputs, updates, until) out of what `fn` returned; `expected` is how many outputs were announced."""
+    stop: Until | None = None
+    if isinstance(returned, Until):
+        stop, returned = returned, []
+    elif isinstance(returned, (list, tuple)) and returned and isinstance(returned[-1], Until):
+        stop = returned[-1]
+        returned = returned[:-1]
+        if len(returned) == 1:
+            returned = returned[0]
+    outputs: Any = returned
+    updates: Any = {}
+    if _is_updates(returned):
+        outputs, updates = [], returned
+    elif isinstance(returned, (list, tuple)) and len(returned) == 2:
+        if _is_updates(returned[1]):
+            outputs, updates = returned
+        elif _is_updates(returned[0]):
+            updates, outputs = returned
+    values = _outputs(fn, outputs)
+    if expected is not None and len(values) != expected:
+        raise ValueError(
+            f"scan: {function_text(fn)} returned {len(values)} output{'s' * (len(values) != 1)}, but outputs_info "
+            f"describes {expected}; give one entry per output (None for those that are not fed back)"
+        )
+    return values, _checked_updates(updates), stop
+
+
+def _is_updates(value: Any) -> bool:
+    """A dictionary, or a non-empty list of pairs that start with a shared variable."""
+    if isinstance(value, Mapping):
+        return True
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    return all(isinstance(p, tuple) and len(p) == 2 and is_shared(p[0]) for p in value)
+
+
+def _checked_updates(updates: Any) -> dict:
+    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    checked: dict[Any, Any] = {}
+    for variable, new in pairs:
+        if not is_shared(variable):
+            raise TypeError(f"scan: only shared variables can be updated, got {variable!r:.60}; make it with shared()")
+        if variable in checked:
+            raise ValueError(f"scan: {variable} is updated twice")
+        checked[variable] = checked_update(variable, new)
+    return checked
+
+
+def _outputs(fn: Callable, outputs: Any) -> list[Any]:
+    if outputs is None:
+        return []
+    listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    values = []
+    for i, value in enumerate(listed):
+        try:
+            values.append(value if isinstance(value, Variable) else as_tensor(value))
+        except TypeError as err:
+            raise TypeError(f"scan: output {i} of {function_text(fn)}: {err}. The step may return {FORMS}") from None
+    return values
+
+
+__all__ = ["sort_returned"]

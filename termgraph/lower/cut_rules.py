@@ -1,0 +1,172 @@
+"""Ops that get storage of their own: library calls, scatters, running sums, and joins and updates at the roots.
+
+The dual of `at_rules`: instead of pulling an element, the *store* carries the computed index. May import this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from termgraph.lower.at_rules import source_index
+from termgraph.lower.index import ONE, ZERO, Poly, Var, nonneg, poly
+from termgraph.lower.kernel import LOAD, Buf, values
+from termgraph.lower.lengths import Indexing, indexing
+from termgraph.lower.policy import Storage, Store, cut_rule, nest, root_rule
+from termgraph.lower.push import Index
+from termgraph.lower.tree import Call
+from termgraph.terms.ops.elementwise import add, mul
+
+Place = Callable[[Index], Index]  # where an element goes in the buffer
+
+
+# ---------------------------------------------------------------------- products of matrices
+@cut_rule("dot", "matmul")
+def _product(s: Storage, t: Any, buf: Buf) -> None:
+    a, b = t.args
+    batch = s.lengths[t][: max(a.type.ndim, b.type.ndim, 2) - 2]
+    outer = [Var(k, n) for k, n in enumerate(batch)]
+    left, right = _operand(s, a, outer, a.type.ndim), _operand(s, b, outer, b.type.ndim)
+    if left is None or right is None:
+        return
+    k = s.lengths[a][-1]
+    steps = _steps(buf.shape[: len(batch)], buf)
+    options: dict[str, Any] = {"batch": [(v, p) for v, p in zip(outer, steps)], "dtype": t.type.dtype, "beta": 0}
+    if b.type.ndim == 1:
+        call = Call("gemv", buf, [left, right], (s.lengths[a][0], k), options=options)
+    elif a.type.ndim == 1:
+        matrix, offset, (row, column) = right
+        call = Call("gemv", buf, [(matrix, offset, (column, row)), left], (s.lengths[b][1], k), options=options)
+    else:
+        call = Call("gemm", buf, [left, right], (s.lengths[a][-2], s.lengths[b][-1], k), options=options)
+    s.stores.append(call)
+
+
+@cut_rule("gemm")
+def _added_product(s: Storage, t: Any, buf: Buf) -> None:
+    """c + alpha * a @ b: c goes to the result first."""
+    c, a, b, alpha = t.args
+    left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
+    if left is None or right is None:
+        return
+    index, vars = nest(s.lengths[t])
+    s.stores.append(Store(buf, buf.offset(index), s.push.at(c, s.push.read_at(c, index)), vars))
+    options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": s.push.at(alpha, ())}
+    sizes = (s.lengths[a][0], s.lengths[b][1], s.lengths[a][1])
+    s.stores.append(Call("gemm", buf, [left, right], sizes, 1, options=options))
+
+
+def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
+    """Distance in the buffer for each leading dimension."""
+    out = []
+    step = ONE
+    for d in reversed(range(len(buf.shape))):
+        if d < len(shape):
+            out.append(step)
+        step = step * buf.shape[d]
+    return out[::-1]
+
+
+def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly, tuple[Poly, ...]] | None:
+    """Pointer, offset and strides of an operand, whatever views it is seen through; else it is stored first."""
+    shape = s.lengths[a]
+    own = min(ndim, 2)
+    lead = outer[len(outer) - (ndim - own) :] if ndim > own else []
+    head = tuple([ZERO if n == 1 else poly(v) for v, n in zip(lead, a.type.shape)])
+    inner = [Var(len(outer) + k, n) for k, n in enumerate(shape[ndim - own :])]
+    value = s.push.at(a, (*head, *[poly(v) for v in inner]))
+    if value.op.family is LOAD and a.type.dtype == value.type.dtype:
+        offset = value.op.params["offset"]
+        strides = tuple([offset.coefficient(v) for v in inner])
+        base = offset.without(inner)
+        whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
+        if whole is offset and not values(offset) and _is_matrix(strides, shape[ndim - own :]):
+            return value.op.params["buf"], base, strides
+    if a not in s.cuts:
+        s.wanted.append(a)
+        return None
+    raise AssertionError(f"a stored operand that BLAS cannot read: {value!r:.200}")
+
+
+def _is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
+    """Whether BLAS can read it: a unit stride, and a leading dimension not below the row length."""
+    if len(strides) == 1:
+        return nonneg(strides[0] - 1)
+    for unit, lead, length in ((1, 0, shape[1]), (0, 1, shape[0])):
+        if strides[unit] is ONE and (nonneg(strides[lead] - length) or shape[lead] is ONE):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------------- writing at computed places
+@cut_rule("scatter_add", "scatter_set")
+def _scattered(s: Storage, t: Any, buf: Buf) -> None:
+    x, y, *operands = t.args
+    how = indexing(s.lengths, t, x, operands)
+    _fill(s, x, buf)
+    _write(s, t, y, how, buf, add=t.op.family.name == "scatter_add")
+
+
+@root_rule("set_subtensor", "inc_subtensor")
+def _updated(s: Storage, t: Any, buf: Buf) -> None:
+    x, y, *operands = t.args
+    how = indexing(s.lengths, t, x, operands)
+    _fill(s, x, buf)
+    _write(s, t, y, how, buf, add=t.op.family.name == "inc_subtensor")
+
+
+def _fill(s: Storage, x: Any, buf: Buf) -> None:
+    index, vars = nest(s.lengths[x])
+    s.stores.append(Store(buf, buf.offset(index), s.push.at(x, index), vars))
+
+
+def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool) -> None:
+    """y goes to x[index] in the buffer that holds x."""
+    index, vars = nest(how.shape())
+    place = s.push.drive(source_index(s.push, t, how, index))
+    value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
+    offset = buf.offset(place)
+    ordered = frozenset(vars) if values(offset) else frozenset()
+    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank=1, ordered=ordered))
+
+
+# ---------------------------------------------------------------------- laying end to end
+@root_rule("join", "make_vector")
+def _joined(s: Storage, t: Any, buf: Buf) -> None:
+    """One store per part: no choice inside the loop."""
+    todo: list[tuple[Any, Place]] = [(t, lambda i: i)]
+    while todo:
+        part, place = todo.pop()
+        if part.op.family.name == "join" and part not in s.push.bufs or part is t and t.op.family.name == "join":
+            axis, start = part.op.params["axis"], ZERO
+            for a in part.args:
+                todo.append((a, _shifted(place, axis, start)))
+                start = start + s.lengths[a][axis]
+        elif part is t:
+            for k, a in enumerate(part.args):
+                value = s.scalars.cast(s.push.at(a, ()), t.type.dtype)
+                s.stores.append(Store(buf, poly(k), value, []))
+        else:
+            index, vars = nest(s.lengths[part])
+            value = s.scalars.cast(s.push.at(part, index), t.type.dtype)
+            s.stores.append(Store(buf, buf.offset(place(index)), value, vars))
+
+
+def _shifted(place: Place, axis: int, start: Poly) -> Place:
+    return lambda i: place((*i[:axis], i[axis] + start, *i[axis + 1 :]))
+
+
+# ---------------------------------------------------------------------- running sums
+@cut_rule("cumsum", "cumprod")
+def _running(s: Storage, t: Any, buf: Buf) -> None:
+    """Element k is element k-1 and one more: the buffer is read where it has just been written."""
+    (x,), axis = t.args, t.op.params["axis"]
+    index, vars = nest(s.lengths[t])
+    offset, value = buf.offset(index), s.scalars.cast(s.push.at(x, index), t.type.dtype)
+    if index[axis] is not ZERO:
+        before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
+        op = add if t.op.family.name == "cumsum" else mul
+        first = s.scalars.test("eq", index[axis], ZERO)
+        value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
+    own = index[axis].fv
+    s.stores.append(Store(buf, offset, value, vars, ordered=own))

@@ -1,0 +1,490 @@
+"""Lengths as polynomials: the shape of every term of a graph, which lengths must agree, and what to check at run time.
+
+Unknown lengths of arguments are symbols `n<argument>_<axis>`, values of integer scalars `v<argument>`. Lengths that an
+operation demands to be equal become one symbol, so that loops over them are one loop. May import terms, `index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termgraph.lower.index import (
+    ONE,
+    ZERO,
+    Apply,
+    Atom,
+    Poly,
+    Sym,
+    divide,
+    maximum,
+    minimum,
+    nonneg,
+    poly,
+    product,
+    substitute,
+    symbols,
+    wrapped,
+)
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TensorType
+
+Shape = tuple[Poly, ...]
+
+
+class NotLowerable(Exception):
+    """A term that loops cannot express; the Program runs it by its NumPy meaning. `wanted` is a value needed first."""
+
+    def __init__(self, term: Any, why: str, wanted: Any = None) -> None:
+        super().__init__(f"{getattr(term.op, 'name', term)}: {why}")
+        self.term, self.why, self.wanted = term, why, wanted
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition on lengths: `a == b` (eq) or `a >= b` (ge)."""
+
+    test: str
+    a: Poly
+    b: Poly
+    site: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit."""
+
+    term: Any
+    text: str
+
+
+class Lengths:
+    """The shapes of a graph. `sites` are what errors can say, by the number that generated code reports."""
+
+    def __init__(self, roots: Sequence[Any], use_values: bool = True) -> None:
+        self.use_values = use_values  # whether lengths may depend on the values of arguments
+        self.order = children_first(roots)
+        self.shapes: dict[Any, Shape] = {}
+        self.checks: dict[tuple, Check] = {}
+        self.sites: dict[Site, int] = {}
+        self._same: dict[Atom, Poly] = {}
+        while self._pass():
+            pass
+
+    def _pass(self) -> bool:
+        """Compute all shapes; whether lengths were found equal that had different names."""
+        known = len(self._same)
+        for t in self.order:
+            if isinstance(t.type, TensorType):
+                self.shapes[t] = tuple([self._norm(n) for n in self._shape(t)])
+        return len(self._same) > known
+
+    def __getitem__(self, t: Any) -> Shape:
+        return self.shapes[t]
+
+    def size(self, t: Any) -> Poly:
+        """How many elements."""
+        return product(self.shapes[t])
+
+    def site(self, t: Any, text: str) -> int:
+        """The number by which generated code reports this failure."""
+        return self.sites.setdefault(Site(t, text), len(self.sites))
+
+    # ------------------------------------------------------------------ equations
+    def _norm(self, p: Poly) -> Poly:
+        return substitute(p, self._same) if self._same and p.const is None else p
+
+    def equal(self, t: Any, a: Poly, b: Poly, text: str) -> Poly:
+        """The length that a and b both have; checked at run time unless they are the same."""
+        a, b = self._norm(a), self._norm(b)
+        if a is b:
+            return a
+        self.require(t, "eq", a, b, text)
+        if a.const is not None and b.const is not None:
+            return a
+        for old, new in ((b, a), (a, b)):
+            sym = _lone_symbol(old)
+            if sym is not None and sym not in symbols(new):
+                self._replace(sym, new)
+                return new
+        return a if a.const is not None else b
+
+    def _replace(self, sym: Atom, by: Poly) -> None:
+        self._same = {k: substitute(v, {sym: by}) for k, v in self._same.items()}
+        self._same[sym] = by
+
+    def require(self, t: Any, test: str, a: Poly, b: Poly, text: str) -> None:
+        """Check a condition when the program is entered."""
+        if test == "ge" and nonneg(a - b):
+            return
+        key = (test, a.key, b.key)
+        if key not in self.checks:
+            self.checks[key] = Check(test, a, b, self.site(t, text))
+
+    def as_length(self, t: Any, user: Any) -> Poly:
+        """An integer scalar term as a length: checked not to be negative."""
+        n = self.as_poly(t, user)
+        if not nonneg(n):
+            self.require(user, "ge", n, ZERO, "a length cannot be negative: {0}")
+            sym = _lone_symbol(n)
+            if isinstance(sym, Sym) and not sym.natural:
+                self._replace(sym, poly(Sym(sym.name)))
+        return self._norm(n)
+
+    def as_poly(self, root: Any, user: Any) -> Poly:
+        """An integer scalar term as a polynomial in lengths and values of arguments."""
+        done: dict[Any, Poly] = {}
+        stack = [root]
+        while stack:
+            t = stack[-1]
+            if t in done:
+                stack.pop()
+                continue
+            args = () if t.op.family.name in ("shape_i", "subtensor") else t.args
+            missing = [a for a in args if a not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            done[t] = self._scalar(t, [done[a] for a in args], user)
+        return self._norm(done[root])
+
+    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+        if t.type.ndim != 0 or t.type.np_dtype.kind not in "iu":
+            raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
+        if t.op is CONST:
+            return poly(t.value.item())
+        if t.op is ARG and self.use_values:
+            return poly(Sym(f"v{t.index}", natural=False))
+        name = t.op.family.name
+        if name == "shape_i":
+            return self.shapes[t.args[0]][t.op.params["axis"]]
+        if name == "subtensor" and t.args[0].op.family.name == "make_vector" and len(t.op.params["index"]) == 1:
+            place = t.op.params["index"][0]
+            if isinstance(place, int):
+                return self.as_poly(t.args[0].args[place], user)
+        rule = INTEGER.get(name)
+        if rule is None:
+            raise NotLowerable(user, "its length is computed from values", wanted=t)
+        return rule(*args)
+
+    # ------------------------------------------------------------------ shapes
+    def _shape(self, t: Any) -> Shape:
+        if None not in t.type.shape and (t.op in (ARG, CONST) or t.op.kind != "elementwise"):
+            rule = SHAPES.get(t.op.family.name) if t.args else None
+            if rule is not None:
+                rule(self, t)  # for its equations
+            return tuple([poly(n) for n in t.type.shape])
+        if t.op is ARG:
+            given = t.type.shape
+            return tuple([poly(Sym(f"n{t.index}_{d}") if n is None else n) for d, n in enumerate(given)])
+        if t.op.kind == "elementwise":
+            return self.broadcast(t, t.args)
+        rule = SHAPES.get(t.op.family.name)
+        if rule is None:
+            raise NotLowerable(t, "no rule for its lengths")
+        return self._refined(t, rule(self, t))
+
+    def _refined(self, t: Any, shape: Shape) -> Shape:
+        """Static lengths of the type are exact."""
+        return tuple([poly(n) if n is not None else p for n, p in zip(t.type.shape, shape)])
+
+    def broadcast(self, t: Any, args: Sequence[Any]) -> Shape:
+        """Lengths of operands side by side; a length not known to be one must agree with the others."""
+        ndim = max(a.type.ndim for a in args)
+        out = [ONE] * ndim
+        for k, a in enumerate(args):
+            shape, static = self.shapes[a], a.type.shape
+            for d, n in enumerate(shape):
+                axis = d + ndim - len(shape)
+                if static[d] == 1:
+                    continue
+                if out[axis] is ONE:
+                    out[axis] = self._norm(n)
+                else:
+                    text = f"operand {k} has length {{1}} in dimension {d} where the others have {{0}}"
+                    out[axis] = self.equal(t, out[axis], n, text)
+        return tuple(out)
+
+    def fit(self, t: Any, value: Any, target: Shape, what: str) -> None:
+        """`value` must broadcast to the target."""
+        shape, static = self.shapes[value], value.type.shape
+        for d, n in enumerate(shape):
+            if static[d] != 1:
+                want = target[d + len(target) - len(shape)]
+                self.equal(t, want, n, f"{what} have length {{1}} in dimension {d}, the place for them has {{0}}")
+
+
+def _lone_symbol(p: Poly) -> Any:
+    if len(p.terms) == 1:
+        (m, c) = p.terms[0]
+        if c == 1 and len(m) == 1 and isinstance(m[0], Sym):
+            return m[0]
+    return None
+
+
+INTEGER: dict[str, Callable[..., Poly]] = {
+    "add": lambda *xs: sum(xs, ZERO),
+    "mul": lambda *xs: product(xs),
+    "sub": lambda a, b: a - b,
+    "neg": lambda a: -a,
+    "cast": lambda a: a,
+    "floor_div": lambda a, b: divide(a, b)[0] if nonneg(b - 1) else poly(Apply("floordiv", a, b)),
+    "mod": lambda a, b: divide(a, b)[1] if nonneg(b - 1) else poly(Apply("mod", a, b)),
+    "maximum": lambda *xs: _fold(maximum, xs),
+    "minimum": lambda *xs: _fold(minimum, xs),
+}
+
+
+def _fold(f: Callable, xs: Sequence[Poly]) -> Poly:
+    out = xs[0]
+    for x in xs[1:]:
+        out = f(out, x)
+    return out
+
+
+# ---------------------------------------------------------------------- slices
+@dataclass(frozen=True)
+class Cut:
+    """Where `x[start:stop:step]` reads: element k of the result is element `start + k * step`."""
+
+    start: Poly
+    step: int
+    length: Poly
+
+
+def cut(start: Any, stop: Any, step: int | None, n: Poly) -> Cut:
+    """The geometry of a slice; bounds are None, integers or polynomials."""
+    step = 1 if step is None else step
+    if step > 0:
+        lo = ZERO if start is None else _low(start, n)
+        hi = n if stop is None else minimum(wrapped(stop, n), n)
+        span = maximum(0, hi - lo)
+        return Cut(lo, step, span if step == 1 else divide(span + (step - 1), step)[0])
+    first = n - 1 if start is None else minimum(wrapped(start, n), n - 1)
+    end = poly(-1) if stop is None else maximum(wrapped(stop, n), -1)
+    span = maximum(0, first - end)
+    return Cut(first, step, span if step == -1 else divide(span + (-step - 1), -step)[0])
+
+
+def _low(start: Any, n: Poly) -> Poly:
+    known = poly(start).const
+    if known is not None and known >= 0:
+        return poly(start)  # past the end, nothing is read
+    return minimum(maximum(0, wrapped(start, n)), n) if known is None else maximum(0, n + known)
+
+
+# ---------------------------------------------------------------------- indexing
+@dataclass(frozen=True)
+class Part:
+    """How one source dimension is indexed: `at` an integer (int or term), by a `Cut`, or by an index `array`."""
+
+    at: Any = None
+    cut: Cut | None = None
+    array: Any = None
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """`x[index]` taken apart. Dimensions of the result: `before` cuts, then the arrays' own, then the other cuts."""
+
+    parts: tuple[Part, ...]
+    common: Shape
+    before: int
+
+    def shape(self) -> Shape:
+        """Lengths of the result."""
+        cuts = [p.cut.length for p in self.parts if p.cut is not None]
+        return (*cuts[: self.before], *self.common, *cuts[self.before :])
+
+
+def indexing(lengths: Lengths, t: Any, x: Any, operands: Sequence[Any]) -> Indexing:
+    """The index parameter of a term over the source x, with its dynamic operands."""
+    values = iter(operands)
+    shape = lengths[x]
+    parts: list[Part] = []
+    arrays: list[Any] = []
+    before = kept = 0
+    last, together = -1, True
+    for axis, n in enumerate(shape):
+        entry = t.op.params["index"][axis] if axis < len(t.op.params["index"]) else ("s", None, None, None)
+        if isinstance(entry, tuple):
+            start, stop, step = [lengths.as_poly(next(values), t) if e == "?" else e for e in entry[1:]]
+            if isinstance(step, Poly):
+                if step.const is None:
+                    raise NotLowerable(t, "a slice whose step is computed")
+                step = step.const
+            parts.append(Part(cut=cut(start, stop, step, n)))
+            kept += 1
+        elif entry == "a":
+            arrays.append(next(values))
+            if len(arrays) == 1:
+                before = kept
+            elif last != axis - 1:
+                together = False
+            last = axis
+            parts.append(Part(array=arrays[-1]))
+        else:
+            parts.append(Part(at=next(values) if entry == "?" else entry))
+            if entry != "?":
+                need = entry + 1 if entry >= 0 else -entry
+                text = f"index {entry} is out of bounds for axis {axis} with size {{0}}"
+                lengths.require(t, "ge", n, poly(need), text)
+    common = lengths.broadcast(t, arrays) if arrays else ()
+    return Indexing(tuple(parts), common, before if together else 0)
+
+
+# ---------------------------------------------------------------------- one rule per family
+def _reshape(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    known = [None if w.op is CONST and w.value == -1 else s.as_length(w, t) for w in wanted]
+    size = s.size(x)
+    if None in known:
+        rest = product([k for k in known if k is not None])
+        known = [divide(size, rest)[0] if k is None else k for k in known]
+    shape = tuple([k for k in known if k is not None])
+    if size is not product(shape):
+        s.require(t, "eq", size, product(shape), "cannot reshape an array of {0} elements into one of {1}")
+    return shape
+
+
+def _alloc(s: Lengths, t: Any) -> Shape:
+    value, *wanted = t.args
+    shape = tuple([s.as_length(w, t) for w in wanted])
+    s.fit(t, value, shape, "the values")
+    return shape
+
+
+def _dimshuffle(s: Lengths, t: Any) -> Shape:
+    (x,) = t.args
+    order = t.op.params["order"]
+    for d, n in enumerate(s[x]):
+        if d not in order and n is not ONE:
+            s.require(t, "eq", n, ONE, f"dimension {d} has length {{0}} and can only be dropped if it has length 1")
+    return tuple([ONE if d == "x" else s[x][d] for d in order])
+
+
+def _reduced(s: Lengths, t: Any) -> Shape:
+    (x,) = t.args
+    axes = t.op.params["axis"]
+    if t.op.family.name in ("max", "min", "argmax", "argmin"):
+        for d in axes:
+            s.require(t, "ge", s[x][d], ONE, "the largest or smallest of no elements does not exist (length {0})")
+    return tuple([n for d, n in enumerate(s[x]) if d not in axes])
+
+
+def _join(s: Lengths, t: Any) -> Shape:
+    axis = t.op.params["axis"]
+    out = list(s[t.args[0]])
+    for k, a in enumerate(t.args[1:], 1):
+        for d, n in enumerate(s[a]):
+            if d == axis:
+                out[d] = out[d] + n
+            else:
+                out[d] = s.equal(t, out[d], n, f"part {k} has length {{1}} in dimension {d}, the first part {{0}}")
+    return tuple(out)
+
+
+def _dot(s: Lengths, t: Any) -> Shape:
+    a, b = t.args
+    left, right = s[a], s[b]
+    s.equal(t, left[-1], right[max(0, len(right) - 2)], "lengths {0} and {1} of the summed dimension differ")
+    return (*left[:-1], *right[:-2], *right[-1:]) if len(right) > 1 else left[:-1]
+
+
+def _gemm(s: Lengths, t: Any) -> Shape:
+    c, a, b, _ = t.args
+    s.equal(t, s[a][1], s[b][0], "lengths {0} and {1} of the summed dimension differ")
+    for d, n in enumerate((s[a][0], s[b][1])):
+        s.equal(t, s[c][d], n, f"operand 1 has length {{1}} in dimension {d} where the others have {{0}}")
+    return s[c]
+
+
+def _matmul(s: Lengths, t: Any) -> Shape:
+    a, b = t.args
+    left, right = s[a], s[b]
+    s.equal(t, left[-1], right[-2], "lengths {0} and {1} of the summed dimension differ")
+    batch = []
+    nb = max(len(left), len(right)) - 2
+    for d in range(nb):
+        out = ONE
+        for x, shape in ((a, left), (b, right)):
+            k = d - (nb - (len(shape) - 2))
+            if k >= 0 and x.type.shape[k] != 1:
+                out = shape[k] if out is ONE else s.equal(t, out, shape[k], "batch lengths {0} and {1} differ")
+        batch.append(out)
+    return (*batch, left[-2], right[-1])
+
+
+def _diagonal(s: Lengths, t: Any) -> Shape:
+    *batch, n, m = s[t.args[0]]
+    k = t.op.params["offset"]
+    return (*batch, maximum(0, minimum(n, m - k) if k >= 0 else minimum(n + k, m)))
+
+
+def _alloc_diag(s: Lengths, t: Any) -> Shape:
+    *batch, n = s[t.args[0]]
+    side = n + abs(t.op.params["offset"])
+    return (*batch, side, side)
+
+
+def _specified(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    terms = iter(wanted)
+    out = []
+    for d, (n, flag) in enumerate(zip(s[x], t.op.params["known"])):
+        text = f"dimension {d} has length {{0}}, {{1}} was promised"
+        out.append(s.equal(t, n, s.as_length(next(terms), t), text) if flag else n)
+    return tuple(out)
+
+
+def _arange(s: Lengths, t: Any) -> Shape:
+    start, stop, step = t.args
+    by = s.as_poly(step, t)
+    if not by.const:
+        raise NotLowerable(t, "the step of an arange is computed")
+    lo, hi = s.as_poly(start, t), s.as_poly(stop, t)
+    span = maximum(0, hi - lo if by.const > 0 else lo - hi)
+    return (divide(span + (abs(by.const) - 1), abs(by.const))[0],)
+
+
+def _written(s: Lengths, t: Any) -> Shape:
+    x, y, *operands = t.args
+    s.fit(t, y, indexing(s, t, x, operands).shape(), "the new values")
+    return s[x]
+
+
+def _like_first(s: Lengths, t: Any) -> Shape:
+    return s[t.args[0]]
+
+
+def _indexed(s: Lengths, t: Any) -> Shape:
+    x, *operands = t.args
+    return indexing(s, t, x, operands).shape()
+
+
+SHAPES: dict[str, Callable[[Lengths, Any], Shape]] = {
+    "dimshuffle": _dimshuffle,
+    "reshape": _reshape,
+    "alloc": _alloc,
+    "shape_i": lambda s, t: (),
+    "make_vector": lambda s, t: (poly(len(t.args)),),
+    "join": _join,
+    "arange": _arange,
+    "eye": lambda s, t: (s.as_length(t.args[0], t), s.as_length(t.args[1], t)),
+    "subtensor": _indexed,
+    "gather": _indexed,
+    **dict.fromkeys(["set_subtensor", "inc_subtensor", "scatter_set", "scatter_add"], _written),
+    **dict.fromkeys(["sum", "prod", "max", "min", "any", "all", "argmax", "argmin"], _reduced),
+    **dict.fromkeys(["cumsum", "cumprod", "softmax", "log_softmax"], _like_first),
+    **dict.fromkeys(["logsumexp", "row_max"], _reduced),
+    "diagonal": _diagonal,
+    "alloc_diag": _alloc_diag,
+    "specify_shape": _specified,
+    "unbroadcast": _like_first,
+    "dot": _dot,
+    "gemm": _gemm,
+    "matmul": _matmul,
+}

@@ -1,0 +1,46 @@
+"""Lowering in one call: terms in, loop tree out. May import this package only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termgraph.lower import at_rules, cut_rules  # noqa: F401  they declare their rules
+from termgraph.lower.expand import expand
+from termgraph.lower.lengths import Lengths
+from termgraph.lower.plan import Planner
+from termgraph.lower.policy import Statements, Storage
+from termgraph.lower.tree import Node, show
+
+
+@dataclass
+class Lowered:
+    """A loop tree with its storage, lengths and the failures it can report."""
+
+    nodes: list[Node]
+    statements: Statements
+    outputs: list[Any]
+    origin: dict[Any, Any]
+
+    @property
+    def lengths(self) -> Lengths:
+        """Lengths, checks and sites."""
+        return self.statements.lengths
+
+    def __str__(self) -> str:
+        return show(self.nodes)
+
+
+def lower(
+    outputs: Sequence[Any], strided: Sequence[Any] = (), reciprocal: bool = True, use_values: bool = True
+) -> Lowered:
+    """The loops that compute the output terms from their `Arg` leaves.
+
+    `strided` arguments are read by symbolic strides, the others are C-contiguous. `reciprocal` admits dividing once per
+    row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
+    as symbols `v<argument>`.
+    """
+    outputs, origin = expand(outputs)
+    statements = Storage(outputs, Lengths(outputs, use_values), strided, reciprocal).run()
+    return Lowered(Planner(statements.scalars).plan(statements.stores), statements, outputs, origin)

@@ -1,0 +1,268 @@
+"""What gets storage. One criterion, read off scalar terms: a value is stored if it would be computed again and again.
+
+That is so if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
+needed at two different indices (*images*). May import this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from termgraph.lower.index import EMPTY, ZERO, Poly, Sym, Var, divide, poly, product
+from termgraph.lower.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.lower.lengths import Lengths, NotLowerable
+from termgraph.lower.push import Index, Push
+from termgraph.lower.tree import Call
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.traverse import children_first
+
+DEEPEST_CHOICE = 3
+
+
+@dataclass(eq=False)
+class Store:
+    """A statement: for all `vars`, `buf[offset] = value` (or +=). Stores of one buffer run in the order of `rank`."""
+
+    buf: Buf
+    offset: Poly
+    value: Any
+    vars: list[Var]
+    mode: str = "set"
+    rank: int = 0
+    ordered: frozenset[Var] = EMPTY  # variables whose iterations must run in order
+
+
+@dataclass
+class Statements:
+    """What a program does, before loops are shared: stores and library calls, and all its storage."""
+
+    stores: list[Any]
+    inputs: dict[Any, Buf]
+    consts: dict[Any, Buf]
+    outputs: list[Buf]
+    temps: list[Buf]
+    lengths: Lengths
+    scalars: Scalars
+    cuts: list[Any] = field(default_factory=list)
+    rounds: int = 1
+
+
+CUTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that need storage of their own; filled by `cuts`
+
+
+ROOTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that are stored in parts, where they are stored at all
+
+
+def root_rule(*families: str) -> Callable:
+    """Declare how an op that could be fused is stored when it is a root: without a choice inside the loop."""
+
+    def declare(rule: Callable) -> Callable:
+        for name in families:
+            ROOTS[name] = rule
+        return rule
+
+    return declare
+
+
+def cut_rule(*families: str) -> Callable:
+    """Declare how an op that cannot be fused is stored: `rule(storage, term, buf)` adds its statements."""
+
+    def declare(rule: Callable) -> Callable:
+        for name in families:
+            CUTS[name] = rule
+        return rule
+
+    return declare
+
+
+class Storage:
+    """Chooses what gets storage and pushes indices through everything else."""
+
+    MAX_ROUNDS = 40
+
+    def __init__(self, outputs: Sequence[Any], lengths: Lengths, strided: Sequence[Any] = (), reciprocal: bool = True):
+        self.outputs, self.lengths, self.reciprocal = list(outputs), lengths, reciprocal
+        self.order = children_first(outputs)
+        self.inputs = {t: self._input(t, t in strided) for t in self.order if t.op is ARG}
+        self.targets: dict[Any, Buf] = {}
+        for k, t in enumerate(outputs):
+            self.targets.setdefault(t, Buf(f"out{k}", t.type.dtype, lengths[t], "output"))
+        self.cuts: dict[Any, None] = {t: None for t in self.order if t.op.family.name in CUTS}
+
+    def _input(self, t: Any, strided: bool) -> Buf:
+        strides = tuple([poly(Sym(f"s{t.index}_{d}", natural=False)) for d in range(t.type.ndim)]) if strided else None
+        return Buf(f"in{t.index}", t.type.dtype, self.lengths[t], "input", strides)
+
+    def run(self) -> Statements:
+        """Repeat until nothing more has to be stored."""
+        for rounds in range(1, self.MAX_ROUNDS):
+            new = self._round()
+            if not new:
+                return self._result(rounds)
+            self.cuts.update(dict.fromkeys(new))
+        raise AssertionError(f"the storage policy did not settle in {self.MAX_ROUNDS} rounds")
+
+    def _result(self, rounds: int) -> Statements:
+        bufs = self.push.bufs
+        consts = {t: b for t, b in bufs.items() if b.kind == "const"}
+        temps = list(dict.fromkeys(s.buf for s in self.stores if s.buf.kind == "temp"))
+        return Statements(
+            self.stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
+            list(self.cuts), rounds,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ one round
+    def _round(self) -> list[Any]:
+        self.scalars = Scalars(self.reciprocal)
+        bufs: dict[Any, Buf] = dict(self.inputs)
+        for t in self.order:
+            if t in self.cuts:
+                n = len(bufs) - len(self.inputs)
+                bufs[t] = self.targets.get(t) or Buf(f"t{n}", t.type.dtype, self.lengths[t], "temp")
+        self.push = Push(self.lengths, bufs, self.scalars)
+        self.stores: list[Any] = []
+        self.wanted: list[Any] = []
+        roots = [t for t in self.order if t in self.cuts or t in self.targets]
+        flat = self._flat_shapes(roots)
+        for t in roots:
+            buf = bufs.get(t) if t in self.cuts else self.targets[t]
+            assert buf is not None
+            rule = _own_rule(t)
+            if rule is not None:
+                rule(self, t, buf)
+            else:
+                self.store(t, buf, flat[self.lengths[t]])
+        return list(dict.fromkeys(self.wanted)) or self._choose()
+
+    def _flat_shapes(self, roots: list[Any]) -> dict[Index, bool]:
+        """Which shapes become one flat loop: those where no root of that shape is left with a division."""
+        flat: dict[Index, bool] = {}
+        for t in roots:
+            shape = self.lengths[t]
+            if _own_rule(t) is not None:
+                continue
+            if flat.get(shape, True):
+                flat[shape] = len([n for n in shape if n is not poly(1)]) < 2 or self._keeps_whole(t, shape)
+        return flat
+
+    def _keeps_whole(self, t: Any, shape: Index) -> bool:
+        value = self.push.through(t, unravelled(shape, poly(Var(0, product(shape)))))
+        return value not in self.scalars.divides
+
+    def store(self, t: Any, buf: Buf, flat: bool) -> None:
+        """The ordinary statement: every element of t, in one loop or a nest."""
+        shape = self.lengths[t]
+        if flat and shape:
+            var = Var(0, product(shape))
+            self.stores.append(
+                Store(buf, poly(var), self.push.through(t, unravelled(shape, poly(var))), [var])
+                if var.extent is not poly(1)
+                else Store(buf, ZERO, self.push.through(t, (ZERO,) * len(shape)), [])
+            )
+            return
+        index, vars = nest(shape)
+        self.stores.append(Store(buf, buf.offset(index), self.push.through(t, index), vars))
+
+    # ------------------------------------------------------------------ the criterion
+    def _choose(self) -> list[Any]:
+        """Terms to store in the next round; of two, one above the other, only the inner one."""
+        s, origin = self.scalars, self.push.origin
+        new: dict[Any, None] = {}
+        images: dict[Any, set] = {}
+        for t in scalars([x.value for x in self.stores if isinstance(x, Store)]):
+            if t.op.family is PICK:
+                self._folds_in_arms(t, new)
+            if not (t.op.family in (FOLD, INDEX) or own_cost(t) >= HEAVY) or t not in origin:
+                continue
+            source = origin[t][0]
+            if source in self.cuts or source.op in (ARG, CONST):
+                continue
+            if t.op.family is FOLD or own_cost(t) >= HEAVY:
+                images.setdefault(source, set()).add(t)
+                if holes(s.free(t)):
+                    new[source] = None
+        new.update((t, None) for t, found in images.items() if len(found) > 1)
+        self._deep_choices(new)
+        return self._inner(list(new))
+
+    def _folds_in_arms(self, pick: Any, new: dict[Any, None]) -> None:
+        """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""
+        s, origin = self.scalars, self.push.origin
+        for arm in pick.args[1:]:
+            for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=lambda f: f._h):
+                if s.free(f) and f in origin and origin[f][0] not in self.cuts:
+                    new[origin[f][0]] = None
+
+    def _deep_choices(self, new: dict[Any, None]) -> None:
+        """Choices within choices: each arm repeats what is inside, so a few levels are the most."""
+        depth: dict[Any, int] = {}
+        for t in operands_first([x.value for x in self.stores if isinstance(x, Store)]):
+            inner = max([depth[a] for a in kids(t)], default=0)
+            depth[t] = inner + (t.op.family is PICK)
+        if max(depth.values(), default=0) <= DEEPEST_CHOICE:
+            return
+        for t, d in depth.items():
+            if d == DEEPEST_CHOICE and t.op.family is PICK and t in self.push.origin:
+                source = self.push.origin[t][0]
+                if source not in self.cuts and source.args:
+                    new[source] = None
+
+    def _inner(self, new: list[Any]) -> list[Any]:
+        """Storing an inner term may make the outer one needless."""
+        if len(new) < 2:
+            return new
+        among = set(new)
+        has_inner: dict[Any, bool] = {}
+        for t in children_first(new):
+            has_inner[t] = any(has_inner[a] or a in among for a in t.args)
+        return [t for t in new if not has_inner[t]]
+
+
+def _own_rule(t: Any) -> Any:
+    name = t.op.family.name
+    return CUTS.get(name) or ROOTS.get(name)
+
+
+def holes(free: frozenset[Var]) -> list[int]:
+    """Loop levels outside the deepest variable that are missing."""
+    levels = {v.level for v in free}
+    return [k for k in range(max(levels, default=0)) if k not in levels]
+
+
+def unravelled(shape: Index, flat: Poly) -> Index:
+    """The index whose flat position is given."""
+    out: list[Poly] = []
+    for n in reversed(shape[1:]):
+        flat, rest = divide(flat, n)
+        out.append(rest)
+    return (flat, *reversed(out)) if shape else ()
+
+
+def nest(shape: Index, level: int = 0) -> tuple[Index, list[Var]]:
+    """One loop variable per dimension that is not of length one."""
+    index: list[Poly] = []
+    vars: list[Var] = []
+    for n in shape:
+        if n is poly(1):
+            index.append(ZERO)
+        else:
+            vars.append(Var(level + len(vars), n))
+            index.append(poly(vars[-1]))
+    return tuple(index), vars
+
+
+__all__ = [
+    "CUTS",
+    "Call",
+    "NotLowerable",
+    "Statements",
+    "Storage",
+    "Store",
+    "cut_rule",
+    "holes",
+    "nest",
+    "root_rule",
+    "unravelled",
+]

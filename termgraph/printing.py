@@ -1,0 +1,9 @@
+"""`termgraph.printing`: everything that shows a graph as text. The work is done in `termgraph.viz`."""
+
+from termgraph.tensor.checks import Print
+from termgraph.viz.infix import pp
+from termgraph.viz.tree import debugprint, dprint
+
+pprint = pp
+
+__all__ = ["Print", "debugprint", "dprint", "pp", "pprint"]

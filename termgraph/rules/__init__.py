@@ -1,0 +1,166 @@
+"""The rule engine: what a rule author imports, and how rules are compiled, run and asked.
+
+    from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, nonzero
+
+May import terms and tensor.
+"""
+
+from typing import Any as _Any
+
+from termgraph.rules import propagation as _propagation  # noqa: F401  fills the facts' tables
+from termgraph.rules.authoring import RuleTable, ruleset
+from termgraph.rules.collecting import collected_product, collected_sum
+from termgraph.rules.compiled import RuleSet
+from termgraph.rules.definition import Rule, rule
+from termgraph.rules.facts import (
+    UNKNOWN,
+    TermFact,
+    at_most_one,
+    diagonal,
+    finite,
+    integer,
+    lower_triangular,
+    negative,
+    nonnegative,
+    nonpositive,
+    nonzero,
+    orthogonal,
+    positive,
+    positive_definite,
+    real,
+    sorted_,
+    symmetric,
+    upper_triangular,
+)
+from termgraph.rules.goals import goal
+from termgraph.rules.kinds import (
+    Bool,
+    Complex,
+    Constant,
+    Float,
+    Guard,
+    Inexact,
+    Integer,
+    Matrix,
+    NonConst,
+    Real,
+    Scalar,
+    SingleUse,
+    Static,
+    Uniform,
+    Unsigned,
+    Vector,
+    head,
+    param,
+    seg,
+)
+from termgraph.rules.pattern import this
+from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of, same_dtype, same_shape, same_type
+from termgraph.terms.facts import (
+    absorbing,
+    associative,
+    commutative,
+    complement,
+    distributes,
+    elementwise,
+    even,
+    fact,
+    idempotent,
+    identity,
+    inverse,
+    left_identity,
+    monotone,
+    odd,
+    projection,
+    reduction,
+    right_identity,
+    swapped,
+)
+
+_TOOLS = {"lint": "termgraph.rules.linter", "prove": "termgraph.rules.prover"}  # imported when first used
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _TOOLS:
+        from importlib import import_module
+
+        return getattr(import_module(_TOOLS[name]), name)
+    raise AttributeError(f"module 'termgraph.rules' has no attribute {name!r}")
+
+
+__all__ = [
+    "UNKNOWN",
+    "Bool",
+    "Complex",
+    "Constant",
+    "Float",
+    "Guard",
+    "Inexact",
+    "Integer",
+    "Matrix",
+    "NonConst",
+    "Real",
+    "Rule",
+    "RuleSet",
+    "RuleTable",
+    "Scalar",
+    "SingleUse",
+    "Static",
+    "TermFact",
+    "Uniform",
+    "Unsigned",
+    "Vector",
+    "absorbing",
+    "associative",
+    "at_most_one",
+    "collected_product",
+    "collected_sum",
+    "commutative",
+    "complement",
+    "diagonal",
+    "distributes",
+    "dtype_of",
+    "elementwise",
+    "evaluate",
+    "even",
+    "fact",
+    "finite",
+    "goal",
+    "head",
+    "idempotent",
+    "identity",
+    "integer",
+    "inverse",
+    "large",
+    "left_identity",
+    "lint",
+    "literals",
+    "lower_triangular",
+    "monotone",
+    "ndim_of",
+    "negative",
+    "nonnegative",
+    "nonpositive",
+    "nonzero",
+    "odd",
+    "orthogonal",
+    "param",
+    "positive",
+    "positive_definite",
+    "projection",
+    "prove",
+    "real",
+    "reduction",
+    "right_identity",
+    "rule",
+    "ruleset",
+    "same_dtype",
+    "same_shape",
+    "same_type",
+    "seg",
+    "sorted_",
+    "swapped",
+    "symmetric",
+    "this",
+    "upper_triangular",
+]  # fmt: skip

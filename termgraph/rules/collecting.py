@@ -1,0 +1,272 @@
+"""Normal forms of sums and products: flat, like terms collected, constants folded. One linear pass over the operands.
+
+A sum becomes `P - N`, a product `P / N`, where P and N are flat and no operand occurs in both. Operands keep the order
+in which they were written. An inner sum that others use too stays whole, and no flat operation grows beyond `WIDEST`
+operands, so that a chain of n additions costs n. May import terms, `goals`, `clients`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.clients import used_once
+from termgraph.rules.goals import goal
+from termgraph.terms.op import CONST
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import Const, mk
+
+WIDEST = 32
+_SUMS = frozenset((ew.add, ew.sub, ew.neg))
+COUNTED = frozenset((ew.add, ew.sub, ew.neg, ew.mul, ew.true_div))  # whose uses matter here
+_IN_SUMS = frozenset((ew.add, ew.sub, ew.neg, ew.mul, CONST))
+_PRODUCTS = frozenset((ew.mul, ew.true_div))
+_IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))
+
+
+@goal("io")
+def collected_sum(t: Any) -> Any:
+    """The sum `t` as P - N with like terms collected; no answer if it is in that form already."""
+    args = t.args
+    if len(args) == 2:
+        a, b = args
+        if a is not b and a.op not in _IN_SUMS and b.op not in _IN_SUMS:
+            return None
+    elif len(args) == 1:
+        if args[0].op not in _SUMS:
+            return None
+    elif not any(a.op in _IN_SUMS for a in args) and len({*map(id, args)}) == len(args):
+        return None
+    kind = t.type.np_dtype.kind
+    if kind not in "ifc":
+        return None  # truth values and unsigned integers have no signs to collect
+    new = _Sum(t).result()
+    return None if new is t else new
+
+
+class _Sum:
+    """Operands with coefficients: `order` as first met, `coefficient` and the term each came in as."""
+
+    def __init__(self, t: Any) -> None:
+        self.t, self.dtype = t, t.type.np_dtype
+        self.coefficient: dict[Any, Any] = {}
+        self.source: dict[Any, tuple[Any, int]] = {}  # an operand met once: the term it came as, and its sign
+        self.constant = self.dtype.type(0)
+        self.constants: list[tuple[Any, int]] = []
+        self.constant_at = -1
+        self.width = 0
+        self.fits = True
+
+    def result(self) -> Any:
+        """The collected sum."""
+        with np.errstate(all="ignore"):
+            self._walk(self.t, 1, True)
+            return self._built() if self.fits else self.t
+
+    def _walk(self, t: Any, sign: int, root: bool) -> None:
+        opens = t.op in _SUMS and t.type.np_dtype == self.dtype and (root or used_once(t))
+        if not opens or (not root and self.width + len(t.args) > WIDEST):
+            self._operand(t, sign)
+            return
+        for i, a in enumerate(t.args):
+            self._walk(a, -sign if t.op is ew.neg or (t.op is ew.sub and i == 1) else sign, False)
+
+    def _operand(self, t: Any, sign: int) -> None:
+        self.width += 1
+        if t.op is CONST and t.scalar is not None and t.type.ndim <= self.t.type.ndim:
+            if self.constant_at < 0:
+                self.constant_at = len(self.coefficient)
+            self.constants.append((t, sign))
+            self.constant = self.dtype.type(self.constant + sign * self.dtype.type(t.scalar))
+            return
+        if t.type.np_dtype != self.dtype:
+            self.fits = False  # it is converted first: like terms would be added up in the wrong dtype
+            return
+        base, c = _split_coefficient(t)
+        c = self.dtype.type(sign * c)
+        if base in self.coefficient:
+            self.coefficient[base] = self.dtype.type(self.coefficient[base] + c)
+            self.source.pop(base, None)
+        else:
+            self.coefficient[base] = c
+            self.source[base] = (t, sign)
+
+    def _built(self) -> Any:
+        plus: list[Any] = []
+        minus: list[Any] = []
+        for i, (base, c) in enumerate(self.coefficient.items()):
+            if i == self.constant_at:
+                self._add_constant(plus)
+            if c == 0:
+                continue
+            negative = self.dtype.kind != "c" and c < 0
+            met = self.source.get(base)
+            if met is not None and (met[1] < 0) == negative:
+                (minus if negative else plus).append(met[0])
+            else:
+                (minus if negative else plus).append(_scaled(base, -c if negative else c, self.dtype))
+        if self.constant_at >= len(self.coefficient):
+            self._add_constant(plus)
+        return self._joined(plus, minus)
+
+    def _add_constant(self, plus: list) -> None:
+        if len(self.constants) == 1 and self.constants[0][1] > 0 and self.constant != 0:
+            plus.append(self.constants[0][0])
+        elif self.constant != 0:
+            plus.append(Const(np.asarray(self.constant, dtype=self.dtype)))
+
+    def _joined(self, plus: list, minus: list) -> Any:
+        if not plus and not minus:
+            return Const(np.asarray(0, dtype=self.dtype))
+        if not minus:
+            return _many(ew.add, plus)
+        if not plus:
+            return mk(ew.neg, (_many(ew.add, minus),))
+        return mk(ew.sub, (_many(ew.add, plus), _many(ew.add, minus)))
+
+
+def _split_coefficient(t: Any) -> tuple[Any, Any]:
+    """`3 * x * y` as `x * y` and 3."""
+    if t.op is ew.mul:
+        for i, a in enumerate(t.args):
+            if a.op is CONST and a.scalar is not None and a.type.ndim == 0:
+                rest = t.args[:i] + t.args[i + 1 :]
+                base = _many(ew.mul, list(rest))
+                if base.type.np_dtype == t.type.np_dtype:
+                    return base, a.scalar
+    return t, 1
+
+
+def _scaled(base: Any, c: Any, dtype: np.dtype) -> Any:
+    if c == 1:
+        return base
+    number = Const(np.asarray(c, dtype=dtype))
+    if base.op is ew.mul and base.type.np_dtype == dtype:
+        return mk(ew.mul, (number, *base.args))
+    return mk(ew.mul, (number, base))
+
+
+def _many(op: Any, operands: list) -> Any:
+    return operands[0] if len(operands) == 1 else mk(op, tuple(operands))
+
+
+@goal("io")
+def collected_product(t: Any) -> Any:
+    """The product or quotient `t` as P / N, factors in both cancelled, constants folded, the sign outside."""
+    args = t.args
+    if len(args) == 2:
+        a, b = args
+        if a.op not in _IN_PRODUCTS and b.op not in _IN_PRODUCTS and (a is not b or t.op is ew.mul):
+            return None
+    elif not any(a.op in _IN_PRODUCTS for a in args):
+        return None
+    if t.type.np_dtype.kind not in "ifc":
+        return None
+    new = _Product(t).result()
+    return None if new is t else new
+
+
+class _Product:
+    """Factors above and below the line, a sign, and constants."""
+
+    def __init__(self, t: Any) -> None:
+        self.t, self.dtype = t, t.type.np_dtype
+        self.over: list[Any] = []
+        self.under: list[Any] = []
+        self.constants: tuple[list[Any], list[Any]] = ([], [])  # above, below
+        self.sign = 1
+        self.fits = True
+
+    def result(self) -> Any:
+        """The collected product."""
+        with np.errstate(all="ignore"):
+            self._walk(self.t, False, True)
+            if not self.fits:
+                return self.t
+            self._cancel()
+            return self._built()
+
+    def _walk(self, t: Any, below: bool, root: bool) -> None:
+        if t.op is ew.neg and t.type.np_dtype == self.dtype and (root or used_once(t) or not t.args[0].args):
+            self.sign = -self.sign
+            self._walk(t.args[0], below, False)
+            return
+        opens = t.op in _PRODUCTS and t.type.np_dtype == self.dtype and (root or used_once(t))
+        wide = len(self.over) + len(self.under) + len(t.args) > WIDEST
+        if not opens or (wide and not root):
+            self._factor(t, below)
+            return
+        for i, a in enumerate(t.args):
+            self._walk(a, below ^ (t.op is ew.true_div and i == 1), False)
+
+    def _factor(self, t: Any, below: bool) -> None:
+        if t.op is CONST and t.scalar is not None and t.type.ndim <= self.t.type.ndim:
+            self.constants[below].append(t)
+        elif t.type.np_dtype != self.dtype:
+            self.fits = False  # converted first: see _Sum
+        else:
+            (self.under if below else self.over).append(t)
+
+    def _cancel(self) -> None:
+        """Remove factors that are both above and below: takes on trust that they are finite and not zero."""
+        if not self.under:
+            return
+        below: dict[Any, int] = {}
+        for t in self.under:
+            below[t] = below.get(t, 0) + 1
+        kept = []
+        for t in self.over:
+            if below.get(t):
+                below[t] -= 1
+                self.under.remove(t)
+            else:
+                kept.append(t)
+        self.over = kept
+
+    def _built(self) -> Any:
+        above, below = self.constants
+        over, under = list(self.over), list(self.under)
+        if len(above) + len(below) <= 1 and not (above and above[0].scalar in (0, 1, -1)):
+            over, under = [*above, *over], [*under, *below]  # one constant: as it was, at the front or below
+            if self.sign < 0 and above:
+                over[0] = Const(np.asarray(-self.dtype.type(above[0].scalar), dtype=self.dtype))
+                self.sign = 1
+        else:
+            number = self._number(above, below)
+            if number == 0:
+                return Const(np.asarray(0, dtype=self.dtype))
+            if number == -1:
+                number, self.sign = self.dtype.type(1), -self.sign
+            if number != 1:
+                over.insert(0, Const(np.asarray(number * self.sign, dtype=self.dtype)))
+                self.sign = 1
+        return self._joined(over, under, above)
+
+    def _number(self, above: list, below: list) -> Any:
+        number = self.dtype.type(1)
+        for c in above:
+            number = self.dtype.type(number * self.dtype.type(c.scalar))
+        for c in below:
+            number = self.dtype.type(number / self.dtype.type(c.scalar))
+        return number
+
+    def _joined(self, over: list, under: list, above: list) -> Any:
+        if not over:
+            over = [above[0] if above and above[0].scalar == 1 else Const(np.asarray(1, dtype=self.dtype))]
+        out = _many(ew.mul, self._in_written_order(over))
+        if under:
+            out = mk(ew.true_div, (out, _many(ew.mul, under)))
+        return mk(ew.neg, (out,)) if self.sign < 0 else out
+
+    def _in_written_order(self, over: list) -> list:
+        """The factors as they stand in `t`, if they are the same ones: nothing changes for the sake of order."""
+        head = self.t if self.t.op is ew.mul else self.t.args[0]
+        if head.op is ew.mul and len(head.args) == len(over) and {*map(id, head.args)} == {*map(id, over)}:
+            return list(head.args)
+        return over
+
+
+collected_sum.counts_clients = collected_product.counts_clients = True
+
+__all__ = ["WIDEST", "collected_product", "collected_sum"]

@@ -1,0 +1,218 @@
+"""RuleSet: a frozen choice of rules, compiled head by head when a graph first needs it.
+
+The same object rewrites graphs, answers relationally, and prints itself as a table.
+May import terms, tensor and the rest of this room.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from unification import Var
+
+from termgraph.rules import clients
+from termgraph.rules.collecting import COUNTED
+from termgraph.rules.definition import Rule
+from termgraph.rules.pattern import Captured
+from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
+from termgraph.rules.stage import Instance, for_family
+from termgraph.rules.trace import Trace
+from termgraph.rules.tree import matcher
+from termgraph.terms import facts
+from termgraph.terms.errors import RewriteError, RuleWarning
+from termgraph.terms.op import HeadMark, Op
+
+
+class Context:
+    """What generated matchers share with the driver: client counts, and the rule being tried."""
+
+    __slots__ = ("clients", "rule")
+
+    def __init__(self) -> None:
+        self.clients = clients.COUNTS
+        self.rule = 0
+
+
+class RuleSet:
+    """A frozen set of rules. Iterate it, look rules up by name, rewrite with it, ask it relationally."""
+
+    def __init__(self, rules: Iterable[Rule], assume: Iterable[str] = (), name: str = "") -> None:
+        self.rules: tuple[Rule, ...] = tuple(sorted(rules, key=lambda r: r.order))
+        self.assume, self.name = frozenset(assume), name
+        self.context = Context()
+        self.counts: Counter[str] = Counter()  # how often each rule fired, over all rewritings
+        self.seconds: Counter[str] = Counter()
+        self.compile_seconds = 0.0
+        single = any(g.single for r in self.rules for g in r.guards.values())
+        asking = any(getattr(g.goal, "counts_clients", False) for r in self.rules for g in r.goals)
+        self.counts_clients = single or asking
+        self.counted_heads = None if single else COUNTED
+        self.matchers: dict[Any, Any] = {}
+        self.passes: tuple = ()  # graph passes selected by the same query
+        self.stamp: Any = None
+        self._version = -1
+        self._without: dict[frozenset, RuleSet] = {}
+
+    # ------------------------------------------------------------------ looking
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __contains__(self, rule: Any) -> bool:
+        return any(r is rule or r.name == rule for r in self.rules)
+
+    def __getitem__(self, name: str) -> Rule:
+        for r in self.rules:
+            if r.name == name:
+                return r
+        import difflib
+
+        close = difflib.get_close_matches(name, [r.name for r in self.rules], 3)
+        hint = f"; did you mean {', '.join(close)}?" if close else ""
+        raise KeyError(f"no rule {name!r} in this set of {len(self.rules)}{hint}")
+
+    def __repr__(self) -> str:
+        return f"<rule set {self.name or 'unnamed'}: {len(self.rules)} rules>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """The rules as aligned columns: name, before, after, conditions."""
+        rows = [(r.name, r.before, "->", r.after, ", ".join(r.conditions())) for r in self.rules]
+        widths = [min(60, max((len(row[i]) for row in rows), default=0)) for i in range(4)]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, [*widths, 0], strict=True)).rstrip() for row in rows]
+        return "\n".join([repr(self).strip("<>"), *lines])
+
+    def without(self, names: Iterable[str]) -> RuleSet:
+        """The same set without some rules."""
+        dropped = frozenset(names) & {r.name for r in self.rules}
+        if not dropped:
+            return self
+        if dropped not in self._without:
+            kept = [r for r in self.rules if r.name not in dropped]
+            self._without[dropped] = RuleSet(kept, self.assume, f"{self.name} -{' -'.join(sorted(dropped))}")
+        return self._without[dropped]
+
+    # ------------------------------------------------------------------ compiling
+    def prepare(self) -> None:
+        """Forget matchers made before the newest fact about operators."""
+        if self._version == facts.version():
+            return
+        started = time.perf_counter()
+        self._version, self.stamp = facts.version(), object()
+        self.matchers.clear()
+        self._by_family: dict[Any, list[tuple[Instance, int]]] = {}
+        self._generic: list[tuple[Instance, int]] = []
+        self._sources: dict[Any, str] = {}
+        for number, r in enumerate(self.rules):
+            for instance in r.instances():
+                head = instance.lhs.op
+                if isinstance(head, (Op, Captured)):
+                    self._by_family.setdefault(head.family, []).append((instance, number))
+                else:
+                    self._generic.append((instance, number))
+        self.compile_seconds += time.perf_counter() - started
+
+    def find_matcher(self, op: Any) -> Any:
+        """The matcher of a bound op, compiled with its family when first asked for; False if no rule has this head."""
+        family = op.family
+        found = self.matchers.get(family)
+        if found is None:
+            rows = list(self._by_family.get(family, ()))
+            for instance, number in self._generic:
+                settled = for_family(instance, family)
+                if settled is not None:
+                    rows.append((settled, number))
+            rows.sort(key=lambda row: row[1])
+            found = self.matchers[family] = self._compile(family, rows) if rows else False
+        self.matchers[op] = found
+        return found
+
+    def _compile(self, family: Any, rows: list) -> Callable:
+        started = time.perf_counter()
+        found, text = matcher(family, rows, self.assume, self.context)
+        self._sources[family] = text
+        self.compile_seconds += time.perf_counter() - started
+        return found
+
+    def source(self, op: Op) -> str:
+        """The Python source of the matcher for an op, for reading."""
+        self.prepare()
+        self.find_matcher(op)
+        return self._sources.get(op.family, f"# no rule applies to {op.name}\n")
+
+    # ------------------------------------------------------------------ rewriting
+    def rewrite(self, expr: Any, *, strict: bool = False, budget: int | None = None) -> Any:
+        """The normal form of a variable or term, or of a list of them.
+
+        A rule that raises, or rules that loop, are set aside with one warning and the rewriting starts again without
+        them; `strict=True` raises instead.
+        """
+        return self.rewrite_traced(expr, strict=strict, budget=budget)[0]
+
+    def rewrite_traced(self, expr: Any, *, strict: bool = False, budget: int | None = None) -> tuple[Any, Trace]:
+        """As `rewrite`, with the trace of what was done."""
+        from termgraph.rules.exprs import unwrap
+
+        terms, wrap = unwrap(expr)
+        new, trace = self.rewrite_terms(terms, strict=strict, budget=budget)
+        return wrap(new, trace), trace
+
+    def rewrite_terms(
+        self, terms: Sequence[Any], *, strict: bool = False, budget: int | None = None
+    ) -> tuple[list[Any], Trace]:
+        """Normal forms of terms, and the trace."""
+        current = self
+        while True:
+            try:
+                current.prepare()
+                new, trace = normalize(terms, current, budget)
+                break
+            except (LoopError, RuleFailure) as err:
+                if strict:
+                    raise
+                names = err.rules if isinstance(err, LoopError) else [err.rule]
+                smaller = current.without(names)
+                if smaller is current:
+                    raise RewriteError(f"{err}\nand no rule could be set aside") from err
+                _warn_once(err, names)
+                current = smaller
+        self.counts.update(trace.counts)
+        self.seconds.update(trace.seconds)
+        return new, trace
+
+    # ------------------------------------------------------------------ relational
+    def relation(self, a: Any, b: Any) -> Any:
+        """A kanren goal: one rule of the set takes `a` to `b` at the root. Either side may be unknown."""
+        from termgraph.rules.relation import ruleset_relation
+
+        return ruleset_relation(self.rules, a, b, self.assume)
+
+
+_warned: set[tuple] = set()
+
+
+def _warn_once(err: Exception, names: list[str]) -> None:
+    key = (type(err), *names)
+    if key not in _warned:
+        _warned.add(key)
+        warnings.warn(RuleWarning(f"set aside {', '.join(names)}: {err}"), stacklevel=4)
+
+
+def heads_of(rule: Rule) -> list[Any]:
+    """The op families a rule's left side can have at its root; [] for any."""
+    out: list[Any] = []
+    for instance in rule.instances():
+        head = instance.lhs.op
+        if isinstance(head, (Var, HeadMark)):
+            return []
+        if getattr(head, "family", None) not in out:
+            out.append(head.family)
+    return out

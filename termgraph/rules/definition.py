@@ -1,0 +1,239 @@
+"""Rule: one object for a simplification (name, left side, right side, goals), and the checks made when it is defined.
+
+May import terms, `kinds`, `pattern`, `goals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from unification import Var
+
+from termgraph.rules.goals import Goal, GoalCall, call_site
+from termgraph.rules.kinds import Guard, Kind, SegVar
+from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
+from termgraph.rules.text import pattern_text
+from termgraph.terms.errors import RuleError
+from termgraph.terms.op import Op
+from termgraph.terms.term import Lit, Term, is_term, mk
+
+SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
+STAGE_SETS = {
+    "canonicalize": ("fast_run", "fast_compile"),
+    "stabilize": ("fast_run", "fast_compile"),
+    "specialize": ("fast_run",),
+    "scan": ("fast_run",),
+    "fuse": ("fast_run",),
+    "inplace": ("fast_run",),
+}
+
+
+def all_tags(tags: Iterable[str]) -> frozenset[str]:
+    """The tags with the set tags that stages bring along: canonicalize and stabilize belong to fast_run and
+    fast_compile, later stages to fast_run. Naming a set tag oneself replaces the automatic ones."""
+    given = frozenset(tags)
+    if given & SET_TAGS:
+        return given
+    return given.union(*[STAGE_SETS.get(t, ()) for t in given]) if given else given
+
+
+class Rule:
+    """`lhs` may be replaced by `rhs` where the goals hold.
+
+    `name` is `topic.rule`; `tags` select it; `assumes` says what it takes on trust; `where` is its `file:line`.
+    """
+
+    __slots__ = (
+        "_staged", "_staged_version", "assumes", "doc", "goals", "guards", "kinds", "lhs", "name", "order", "rhs",
+        "tags", "where",
+    )  # fmt: skip
+
+    def __init__(self, name: str, lhs: Any, rhs: Any, goals: tuple, assumes: Iterable[str], where: str, doc: str):
+        self.name, self.goals, self.where, self.doc = name, goals, where, doc
+        self.lhs, self.rhs = lhs, rhs
+        self.assumes = frozenset(assumes)
+        self.tags: frozenset[str] = frozenset()
+        self.kinds: dict[Var, Kind] = {}
+        self.guards: dict[Var, Guard] = {}
+        self.order: tuple = ()
+        self._staged: Any = None
+        self._staged_version = -1
+
+    # ------------------------------------------------------------------ uses
+    def relation(self, a: Any, b: Any) -> Any:
+        """A kanren goal: `a` becomes `b` by this rule, applied at the root. Either side may be unknown."""
+        from termgraph.rules.relation import rule_relation
+
+        return rule_relation(self, a, b)
+
+    def instances(self) -> list:
+        """The rule with its goals over operators solved: one instance per answer, in a fixed order."""
+        from termgraph.rules.stage import stage
+        from termgraph.terms.facts import version
+
+        if self._staged_version != version():
+            self._staged, self._staged_version = stage(self), version()
+        return self._staged
+
+    @property
+    def topic(self) -> str:
+        """The rule set's name."""
+        return self.name.partition(".")[0]
+
+    @property
+    def before(self) -> str:
+        """The left side, printed."""
+        return pattern_text(self.lhs)
+
+    @property
+    def after(self) -> str:
+        """The right side, printed."""
+        return pattern_text(self.rhs)
+
+    def conditions(self) -> list[str]:
+        """Guards and goals, printed."""
+        guards = [f"{v.token}: {g!r}" for v, g in self.guards.items()]
+        return guards + [repr(g) for g in self.goals]
+
+    def __repr__(self) -> str:
+        conditions = ", ".join(self.conditions())
+        return f"{self.name}: {self.before} -> {self.after}" + (f"  if {conditions}" if conditions else "")
+
+
+# ---------------------------------------------------------------------- definition
+def rule(
+    name: str, lhs: Any, rhs: Any, *goals: Any, assumes: Iterable[str] = (), tags: Iterable[str] = (), doc: str = ""
+) -> Rule:
+    """A rewrite rule: `lhs` becomes `rhs` where all `goals` hold. Both sides are data: terms with metavariables.
+
+    Use it inside a `@ruleset` function:
+
+        yield rule("mul_div", (x * y) / y, x, nonzero(y))
+
+    `assumes` names what the rule takes on trust beyond its goals ("finite", "reassoc", ...), `tags` are extra tags.
+    Operators on the left whose parameters are not written have the op's default parameters.
+    """
+    where = call_site()
+    if callable(rhs) and not isinstance(rhs, (Pattern, Term)) and not is_term(rhs) and not hasattr(rhs, "term"):
+        raise RuleError(
+            f"rule {name!r} at {where}: the right side is a function; write it as a term, and put the computation "
+            "in a goal: @goal('io') def compute(x): ..., then rule(name, left, y, compute(x, y))"
+        )
+    made = Rule(name, lhs, rhs, goals, (assumes,) if isinstance(assumes, str) else assumes, where, doc)
+    made.tags = frozenset((tags,) if isinstance(tags, str) else tags)
+    return made
+
+
+def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], order: tuple) -> Rule:
+    """Complete and check a rule that a `@ruleset` function yielded; RuleError says what is wrong and where."""
+    if not isinstance(made, Rule):
+        raise RuleError(f"rule set {topic!r} yielded {type(made).__name__} {made!r:.60}; yield rule(name, left, right)")
+    if not isinstance(made.name, str) or not made.name.isidentifier():
+        raise RuleError(f"rule {made.name!r} at {made.where}: a rule's name must be an identifier such as 'mul_one'")
+    short, made.name = made.name, f"{topic}.{made.name}"
+    try:
+        made.lhs, made.rhs = operand(made.lhs), operand(made.rhs)
+    except TypeError as err:
+        raise RuleError(f"rule {made.name!r} at {made.where}: {err}") from None
+    made.tags = all_tags({*tags, *made.tags})
+    made.kinds = kinds
+    used = free_variables(made.lhs) | free_variables(made.rhs)
+    made.guards = {v: k for v, k in kinds.items() if isinstance(k, Guard) and v in used}
+    made.order = order
+    made.lhs = flat_pattern(made.lhs)
+    try:
+        _check(made, short)
+    except RuleError as err:
+        raise RuleError(f"rule {made.name!r} at {made.where}: {err}") from None
+    return made
+
+
+def flat_pattern(pattern: Any) -> Any:
+    """The pattern with nested sums (products, ...) flattened, as the graph has them: `x + y + 1` is one sum."""
+    if pattern.__class__ is not Term or not pattern.lvars:
+        return pattern
+    args: list[Any] = []
+    for a in map(flat_pattern, pattern.args):
+        if is_nary(pattern.op) and a.__class__ is Term and a.op is pattern.op:
+            args.extend(a.args)
+        else:
+            args.append(a)
+    return mk(pattern.op, tuple(args))
+
+
+def is_nary(op: Any) -> bool:
+    """Whether the op is associative and commutative with any number of operands: matched in any order, with a rest."""
+    return isinstance(op, Op) and op.arity is None and op.associative and op.commutative
+
+
+def loose_operands(items: list) -> list[Var]:
+    """The metavariables among the operands of an n-ary pattern that may take several: those that occur only once."""
+    used = [v for a in items for v in (a.lvars if a.__class__ is Term else (a,))]
+    return [a for a in items if isinstance(a, Var) and used.count(a) == 1]
+
+
+def _check(r: Rule, short: str) -> None:
+    _check_left(r)
+    bound = set(free_variables(r.lhs)) | {this.term}
+    for g in r.goals:
+        _check_goal(r, g, bound)
+        bound |= g.variables()
+    free = sorted((v.token for v in free_variables(r.rhs) if v not in bound), key=str)
+    if free:
+        raise RuleError(
+            f"the right side {pattern_text(r.rhs)} uses {', '.join(free)}, which neither the left side nor a goal binds"
+        )
+    if r.lhs is r.rhs:
+        raise RuleError("both sides are the same")
+
+
+def _check_left(r: Rule) -> None:
+    if r.lhs.__class__ is not Term:
+        raise RuleError(f"the left side is {pattern_text(r.lhs)}; without an operator it would match anything")
+    if not r.lhs.lvars:
+        raise RuleError(f"the left side {pattern_text(r.lhs)} has no metavariable; constants are folded, not matched")
+    stack = [r.lhs]
+    while stack:
+        p = stack.pop()
+        if p.__class__ is not Term:
+            continue
+        _check_node(r, p)
+        stack.extend(p.args)
+
+
+def _check_node(r: Rule, p: Term) -> None:
+    if (
+        p.args
+        and all(a.__class__ is Lit or a.op is Lit.op for a in p.args if not isinstance(a, Var))
+        and not any(isinstance(a, Var) for a in p.args)
+    ):
+        raise RuleError(f"{pattern_text(p)} can never match: it is folded to a constant before; write the number")
+    if isinstance(p.op, (Op, Captured)):
+        family = p.op.family
+        segments = sum(a.__class__ is SegVar for a in p.args)
+        if family.arity is not None and not segments and len(p.args) != family.arity:
+            raise RuleError(f"{pattern_text(p)} can never match: {family.name} takes {family.arity} operands")
+        if segments > 1 and is_nary(p.op):
+            raise RuleError(f"{pattern_text(p)}: {family.name} has no order, so one `seg` takes the rest")
+    for a in p.args:
+        kind = r.kinds.get(a) if isinstance(a, Var) else None
+        if kind is not None and kind.name == "param":
+            raise RuleError(f"{a.token} is declared `param` but stands for an operand in {pattern_text(p)}")
+
+
+def _check_goal(r: Rule, g: Any, bound: set) -> None:
+    if not isinstance(g, GoalCall):
+        what = "a Python truth value" if isinstance(g, bool) else f"{type(g).__name__} {g!r:.60}"
+        raise RuleError(
+            f"after the right side come goals, got {what}; "
+            "declare a test with @goal('i') and apply it to metavariables, for example nonzero(y)"
+        )
+    if g.over_operators:
+        return
+    if isinstance(g.goal, Goal) and g.pick_mode(bound) is None:
+        names = sorted(str(v.token) for v in bound if v is not this.term)
+        raise RuleError(
+            f"goal {g!r} has no usable mode: it can be asked as {sorted(g.goal.modes)} (i: known, o: computed), "
+            f"but only {', '.join(names)} are known here"
+        )

@@ -1,0 +1,241 @@
+"""Facts about terms: nonzero, positive, finite, sorted, ... Three-valued; unknown refuses to be a bool.
+
+A fact speaks about every element of the array, NaN excepted. It follows from the dtype, the value of a constant, a
+`T.assume`, or from facts about operands by the propagation rules in `propagation`. Iterative and memoised.
+May import terms and `goals`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.goals import Goal, GoalCall
+from termgraph.rules.pattern import Pattern
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.types import TensorType
+
+FACTS: dict[str, TermFact] = {}
+Ask = Callable[["TermFact", Any], "bool | None"]
+
+
+class Unknown:
+    """The third truth value: neither known to hold nor known not to."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("this fact is unknown, which is neither True nor False; compare with `is True` or `is False`")
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = Unknown()
+
+
+class _Missing(Exception):
+    """Raised inside a propagation rule that needs a fact not yet worked out."""
+
+    def __init__(self, fact: TermFact, term: Any) -> None:
+        self.fact, self.term = fact, term
+
+
+class TermFact(Goal):
+    """A property of a term. In a rule it is a goal; on a term it answers True, False or UNKNOWN."""
+
+    trusted = True
+
+    def __init__(self, name: str, doc: str, of_value: Callable[[np.ndarray], Any], **dtypes: bool) -> None:
+        self.name, self.__doc__ = name, doc
+        self.modes, self.relation, self.source, self.each = {"i": self.known}, None, None, None
+        self.some = None
+        self.arity, self.counts_clients = 1, False
+        self.of_value, self.by_kind = of_value, dtypes  # dtype kind letter -> what the dtype alone says
+        self.rules: dict[Op, Callable[[Any, Ask], bool | None]] = {}
+        self.implied_by: list[tuple[TermFact, ...]] = []
+        self.excluded_by: list[TermFact] = []
+        self._memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        FACTS[name] = self
+
+    def __call__(self, x: Any) -> Any:
+        if isinstance(x, Pattern):
+            return GoalCall(self, (x,))
+        found = self.known(getattr(x, "term", x))
+        return UNKNOWN if found is None else found
+
+    def propagate(self, op: Op, rule: Callable[[Any, Ask], bool | None]) -> None:
+        """Say when results of `op` have this property: `rule(term, ask)` gives True, False or None.
+
+        `ask(fact, operand)` answers for operands. Declare it before compiling anything with the op.
+        """
+        self.rules[op] = rule
+        self._memo.clear()
+
+    def known(self, term: Any) -> bool | None:
+        """True, False, or None for unknown."""
+        memo = self._memo
+        if term in memo:
+            return memo[term]
+        return _work_out(self, term)
+
+    def refuted(self, term: Any) -> bool:
+        """Whether the fact is seen not to hold without looking far: what a query checks that takes it on trust."""
+        return _derive(self, term, lambda f, t: _derive(f, t, _no_answer)) is False
+
+    def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
+        """Proved, or taken on trust and not refuted."""
+        return not self.refuted(*inputs) if self.name in assume else self.known(*inputs) is True
+
+    def __repr__(self) -> str:
+        return f"<fact {self.name}>"
+
+
+def _no_answer(f: TermFact, t: Any) -> None:
+    return None
+
+
+def _work_out(fact: TermFact, term: Any) -> bool | None:
+    """Evaluate with an explicit stack: a rule that misses an operand's fact is asked again once it is known."""
+    stack: list[tuple[TermFact, Any]] = [(fact, term)]
+    open_: set[tuple[str, int]] = {(fact.name, id(term))}
+
+    def ask(f: TermFact, t: Any) -> bool | None:
+        if t in f._memo:
+            return f._memo[t]
+        if (f.name, id(t)) in open_:
+            return None  # asked in a circle: nothing follows
+        raise _Missing(f, t)
+
+    while stack:
+        f, t = stack[-1]
+        try:
+            f._memo[t] = _derive(f, t, ask)
+        except _Missing as missing:
+            stack.append((missing.fact, missing.term))
+            open_.add((missing.fact.name, id(missing.term)))
+            continue
+        stack.pop()
+        open_.discard((f.name, id(t)))
+    return fact._memo[term]
+
+
+def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    type_ = t.type
+    if not isinstance(type_, TensorType):
+        return None
+    kind = type_.np_dtype.kind
+    if kind in f.by_kind:
+        return f.by_kind[kind]
+    if t.op is CONST:
+        return _of_constant(f, t.value)
+    family = t.op.family
+    if family.name == "assume":
+        declared = t.op.params["facts"]
+        if f.name in declared:
+            return True
+        if any(other.name in declared for other in f.excluded_by):
+            return False
+        return _implied(f, t, ask) or ask(f, t.args[0])
+    rule = f.rules.get(family)
+    found = rule(t, ask) if rule is not None else None
+    return found if found is not None else _implied(f, t, ask)
+
+
+def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
+    try:
+        return bool(f.of_value(value))
+    except TypeError:
+        return None
+
+
+def _implied(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    for premises in f.implied_by:
+        if all(ask(p, t) is True for p in premises):
+            return True
+    for other in f.excluded_by:
+        if ask(other, t) is True:
+            return False
+    return None
+
+
+def _every(test: Callable) -> Callable[[np.ndarray], Any]:
+    def of_value(value: np.ndarray) -> Any:
+        if value.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        with np.errstate(invalid="ignore"):
+            return np.all(test(value) | np.isnan(value) if value.dtype.kind == "f" else test(value))
+
+    return of_value
+
+
+def _is_matrix(test: Callable) -> Callable[[np.ndarray], Any]:
+    return lambda v: v.ndim >= 2 and v.shape[-1] == v.shape[-2] and test(v)
+
+
+def _is_sorted(v: np.ndarray) -> Any:
+    return v.ndim > 0 and np.all(v[..., 1:] >= v[..., :-1])
+
+
+def _is_symmetric(v: np.ndarray) -> Any:
+    return np.all(v == np.swapaxes(v, -1, -2))
+
+
+def _is_lower(v: np.ndarray) -> Any:
+    return v.ndim >= 2 and np.all(np.triu(v, 1) == 0)
+
+
+def _is_upper(v: np.ndarray) -> Any:
+    return v.ndim >= 2 and np.all(np.tril(v, -1) == 0)
+
+
+nonzero = TermFact("nonzero", "No element is zero.", lambda v: np.all(v != 0))
+positive = TermFact("positive", "Every element is greater than zero.", _every(lambda v: v > 0), b=False)
+nonnegative = TermFact("nonnegative", "No element is less than zero.", _every(lambda v: v >= 0), b=True, u=True)
+negative = TermFact("negative", "Every element is less than zero.", _every(lambda v: v < 0), b=False, u=False)
+nonpositive = TermFact("nonpositive", "No element is greater than zero.", _every(lambda v: v <= 0))
+finite = TermFact("finite", "No infinity and no NaN.", lambda v: np.all(np.isfinite(v)), b=True, i=True, u=True)
+integer = TermFact(
+    "integer", "Every element is a whole number.", _every(lambda v: v == np.floor(v)), b=True, i=True, u=True
+)
+real = TermFact(
+    "real", "No element has an imaginary part.", lambda v: np.all(np.imag(v) == 0), b=True, i=True, u=True, f=True
+)
+at_most_one = TermFact("at_most_one", "No element exceeds one.", _every(lambda v: v <= 1), b=True)
+sorted_ = TermFact("sorted", "Ascending along the last axis.", _is_sorted)
+symmetric = TermFact("symmetric", "Equals its own transpose.", _is_matrix(_is_symmetric))
+lower_triangular = TermFact("lower_triangular", "Zero above the diagonal.", _is_lower)
+upper_triangular = TermFact("upper_triangular", "Zero below the diagonal.", _is_upper)
+diagonal = TermFact(
+    "diagonal",
+    "Zero off the diagonal.",
+    lambda v: _is_lower(v) and _is_upper(v),
+)
+orthogonal = TermFact("orthogonal", "Its transpose is its inverse.", lambda v: _unknown())
+positive_definite = TermFact("positive_definite", "Symmetric with positive eigenvalues.", lambda v: _unknown())
+
+
+def _unknown() -> bool:
+    raise TypeError("not decided from values: rounding would decide it")
+
+
+positive.implied_by += [(nonnegative, nonzero)]
+negative.implied_by += [(nonpositive, nonzero)]
+nonnegative.implied_by += [(positive,)]
+nonpositive.implied_by += [(negative,)]
+nonzero.implied_by += [(positive,), (negative,)]
+lower_triangular.implied_by += [(diagonal,)]
+upper_triangular.implied_by += [(diagonal,)]
+diagonal.implied_by += [(lower_triangular, upper_triangular)]
+symmetric.implied_by += [(diagonal,), (positive_definite,)]
+positive.excluded_by += [negative, nonpositive]
+negative.excluded_by += [positive, nonnegative]
+nonnegative.excluded_by += [negative]
+nonpositive.excluded_by += [positive]
+
+__all__ = [
+    "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative",
+    "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted_",
+    "symmetric", "upper_triangular",
+]  # fmt: skip

@@ -1,0 +1,161 @@
+"""Goals: the conditions and computations of a rule, as data.
+
+`@goal("i")` declares a Python test, `@goal("iio")` a computation of its last argument (i: known, o: computed); more
+directions are added with `.mode(...)`. `@goal` alone declares a relation: a function that returns a kanren goal.
+What a goal mentions decides when it runs; see `stage` and `emit`. May import terms, `kinds`, `pattern`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from unification import Var
+
+from termgraph.rules.pattern import Pattern, free_variables
+from termgraph.terms.errors import RuleError
+from termgraph.terms.facts import OpRelation
+
+
+class GoalCall:
+    """A goal applied to metavariables and values: one condition of a rule."""
+
+    __slots__ = ("args", "goal")
+
+    def __init__(self, goal: Any, args: tuple) -> None:
+        self.goal = goal
+        self.args = tuple([a.term if isinstance(a, Pattern) else a for a in args])
+
+    @property
+    def name(self) -> str:
+        """The goal's name."""
+        return self.goal.name
+
+    @property
+    def over_operators(self) -> bool:
+        """Whether it is solved when the rule set is compiled: a relation over operators."""
+        return isinstance(self.goal, OpRelation)
+
+    def variables(self) -> set[Var]:
+        """The metavariables it mentions."""
+        return {v for a in self.args for v in free_variables(a)}
+
+    def pick_mode(self, bound: set) -> str | None:
+        """A mode whose inputs are all bound: every call runs left to right. None if there is no such mode."""
+        if not isinstance(self.goal, Goal):
+            return "r"
+        if self.goal.relation is not None:
+            return "r"
+        best = None
+        for mode in self.goal.modes:
+            ready = all(c == "o" or free_variables(a) <= bound for c, a in zip(mode, self.args, strict=True))
+            if ready and (best is None or mode.count("o") < best.count("o")):
+                best = mode
+        return best
+
+    def __repr__(self) -> str:
+        from termgraph.rules.text import pattern_text
+
+        return f"{self.name}({', '.join(map(pattern_text, self.args))})"
+
+
+class Goal:
+    """A named goal. Applied to metavariables it is recorded in the rule; applied to terms it runs."""
+
+    trusted = False  # whether a query may take it on trust (facts about terms)
+
+    def __init__(self, function: Callable, mode: str | None, source: str | None = None) -> None:
+        self.name, self.__doc__ = function.__name__, function.__doc__
+        self.modes: dict[str, Callable] = {}
+        self.relation: Callable | None = None
+        self.source = source  # Python text of the test over {0}, {1}, ...
+        self.counts_clients = False  # whether it asks how often terms are used
+        self.each: str | None = None  # for a test that all operands of a segment pass: the text for one of them
+        self.some: str | None = None  # what some operand must be for the goal to be worth calling: text for one
+        if mode is None:
+            self.relation = function
+            self.arity = len(inspect.signature(function).parameters)
+        else:
+            self.arity = len(mode)
+            self.mode(mode)(function)
+
+    def mode(self, mode: str) -> Callable[[Callable], Goal]:
+        """Add a direction: a string of `i` (known) and `o` (computed), one per argument."""
+        if not mode or set(mode) - {"i", "o"} or len(mode) != self.arity:
+            raise RuleError(f"goal {self.name}: a mode is {self.arity} letters i or o, got {mode!r}")
+
+        def add(function: Callable) -> Goal:
+            self.modes[mode] = function
+            return self
+
+        return add
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) != self.arity:
+            raise TypeError(f"goal {self.name} takes {self.arity} arguments, got {len(args)}")
+        if any(isinstance(a, Pattern) for a in args):
+            return GoalCall(self, args)
+        if self.relation is not None:
+            return self.relation(*args)
+        return self.run("i" * self.arity, args)
+
+    def run(self, mode: str, args: tuple) -> Any:
+        """Run one direction on known values."""
+        function = self.modes.get(mode)
+        if function is None:
+            raise TypeError(f"goal {self.name} cannot be asked this way ({mode}); it has {sorted(self.modes)}")
+        return function(*[a for a, c in zip(args, mode, strict=True) if c == "i"])
+
+    def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
+        """Whether a test holds; unknown (None) does not."""
+        return bool(self.modes[mode](*inputs))
+
+    def __repr__(self) -> str:
+        return f"<goal {self.name}>"
+
+
+def goal(mode: Any = None, *, source: str | None = None, each: str | None = None, some: str | None = None) -> Any:
+    """Declare a goal.
+
+    `@goal("i")` is a test: the function returns True to hold; None means unknown, and unknown does not fire.
+    `@goal("iio")` computes: the function gets the `i` arguments and returns the `o` value (a tuple for several),
+    None for failure; a generator function may yield several answers. `@goal` returns a kanren goal.
+
+    For goals on a segment that are asked of very many terms, `some="{0}.op is CONST"` is Python text that one of the
+    operands must satisfy before the function is called at all.
+
+    A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
+
+    >>> @goal("i")
+    ... def square(x):
+    ...     return x.type.ndim == 2 and x.type.shape[0] == x.type.shape[1]
+    """
+    if callable(mode):
+        return Goal(mode, None)
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(f'goal takes a mode such as "i" or "iio", got {mode!r}')
+
+    def declare(function: Callable) -> Goal:
+        made = Goal(function, mode, source)
+        made.each, made.some = each, some
+        return made
+
+    return declare
+
+
+def answers(function: Callable, args: tuple, outputs: int) -> list[tuple]:
+    """All answers of a computing mode, as tuples of output values."""
+    found = function(*args)
+    if inspect.isgeneratorfunction(function):
+        return [a if outputs != 1 else (a,) for a in found]
+    if found is None:
+        return []
+    return [found if outputs != 1 else (found,)]
+
+
+def call_site(depth: int = 2) -> str:
+    """`file:line` of a caller."""
+    frame = sys._getframe(depth)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,142 @@
+"""Kinds of metavariables: what an annotation in a rule set's signature means.
+
+`seg` stands for any number of operands, `head` for an operator, `param` for an operator's parameter; a `Guard` such as
+`Float` restricts an ordinary metavariable to terms that pass a test. May import terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unification import Var
+
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.types import TensorType
+
+
+class SegVar(Var):
+    """The logic variable of a `seg`: stands for a tuple of operands."""
+
+    __slots__ = ()
+    _refs: dict = {}  # a table of its own: `xs: seg` and a plain `xs` are different variables
+
+
+class Kind:
+    """What a metavariable may stand for."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.__doc__ = name, doc
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class HeadKind(Kind):
+    """An operator; `head[sum_, max_]` is one of these, with whatever parameters."""
+
+    families: tuple[Op, ...] = ()
+
+    def __getitem__(self, ops: Op | tuple[Op, ...]) -> HeadKind:
+        families = ops if isinstance(ops, tuple) else (ops,)
+        for op in families:
+            if not isinstance(op, Op):
+                raise TypeError(f"head[...] lists ops, got {op!r}")
+        kind = HeadKind(f"head[{', '.join(op.family.name for op in families)}]", self.__doc__ or "")
+        kind.families = tuple(op.family for op in families)
+        return kind
+
+
+seg = Kind("seg", "Any number of operands, used with a star: `f(*xs)`.")
+head = HeadKind("head", "An operator, together with its parameters.")
+param = Kind("param", "The value of an operator's parameter, such as an axis.")
+
+
+class Guard(Kind):
+    """A test on the matched term. `source` is the same test as Python text over `{x}`, inlined in the matcher.
+
+    Guards combine: `Float & Matrix`, `Integer | Bool`, `~Constant`. A rule file makes its own with `Guard(name, test)`.
+    """
+
+    def __init__(
+        self, name: str, test: Callable[[Any], Any], source: str | None = None, doc: str = "", single: bool = False
+    ) -> None:
+        super().__init__(name, doc)
+        self.test, self.source, self.single = test, source, single
+
+    def __call__(self, term: Any) -> bool:
+        """Whether the term passes."""
+        return bool(self.test(getattr(term, "term", term)))
+
+    def __and__(self, other: Guard) -> Guard:
+        source = f"({self.source} and {other.source})" if self.source and other.source else None
+        name = f"{self.name} & {other.name}"
+        return Guard(name, lambda t: self.test(t) and other.test(t), source, single=self.single or other.single)
+
+    def __or__(self, other: Guard) -> Guard:
+        if self.single or other.single:
+            raise TypeError("SingleUse can be combined with & only")
+        source = f"({self.source} or {other.source})" if self.source and other.source else None
+        return Guard(f"{self.name} | {other.name}", lambda t: self.test(t) or other.test(t), source)
+
+    def __invert__(self) -> Guard:
+        if self.single:
+            raise TypeError("~SingleUse is not a guard")
+        return Guard(f"~{self.name}", lambda t: not self.test(t), f"(not {self.source})" if self.source else None)
+
+
+INEXACT = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
+FLOATS = frozenset(("float16", "float32", "float64"))
+COMPLEXES = frozenset(("complex64", "complex128"))
+INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+UNSIGNED = frozenset(("uint8", "uint16", "uint32", "uint64"))
+NAMES = {"FLOATS": FLOATS, "COMPLEXES": COMPLEXES, "INTEGERS": INTEGERS, "INEXACT": INEXACT, "UNSIGNED": UNSIGNED}
+
+
+def _dtypes(name: str, table: str, doc: str) -> Guard:
+    members = NAMES[table]
+    return Guard(name, lambda t: t.type.dtype in members, f"{{x}}.type.dtype in {table}", doc)
+
+
+def _rank(name: str, n: int) -> Guard:
+    return Guard(name, lambda t: t.type.ndim == n, f"{{x}}.type.ndim == {n}", f"An array with {n} dimensions.")
+
+
+Float = _dtypes("Float", "FLOATS", "Real floating point.")
+Complex = _dtypes("Complex", "COMPLEXES", "Complex numbers.")
+Inexact = _dtypes("Inexact", "INEXACT", "Floating point, real or complex.")
+Integer = _dtypes("Integer", "INTEGERS", "Integers, signed or not.")
+Unsigned = _dtypes("Unsigned", "UNSIGNED", "Unsigned integers.")
+Bool = Guard("Bool", lambda t: t.type.dtype == "bool", "{x}.type.dtype == 'bool'", "Truth values.")
+Real = Guard(
+    "Real",
+    lambda t: t.type.dtype is not None and t.type.dtype not in COMPLEXES,
+    "({x}.type.dtype is not None and {x}.type.dtype not in COMPLEXES)",
+    "Anything but complex numbers.",
+)
+Scalar = _rank("Scalar", 0)
+Vector = _rank("Vector", 1)
+Matrix = _rank("Matrix", 2)
+Constant = Guard("Constant", lambda t: t.op is CONST, "{x}.op is CONST", "A value known when the graph is built.")
+NonConst = Guard("NonConst", lambda t: t.op is not CONST, "{x}.op is not CONST", "Not a constant.")
+Uniform = Guard(
+    "Uniform",
+    lambda t: t.op is CONST and t.scalar is not None,
+    "({x}.op is CONST and {x}.scalar is not None)",
+    "A constant all of whose elements are one number.",
+)
+Static = Guard(
+    "Static",
+    lambda t: isinstance(t.type, TensorType) and None not in t.type.shape,
+    None,
+    "An array all of whose lengths are known.",
+)
+SingleUse = Guard("SingleUse", lambda t: True, None, "Used in one place of the graph only.", single=True)
+
+GUARDS = {
+    g.name: g
+    for g in (
+        Float, Complex, Inexact, Integer, Unsigned, Bool, Real, Scalar, Vector, Matrix, Constant, NonConst, Uniform,
+        Static, SingleUse,
+    )
+}  # fmt: skip

@@ -1,0 +1,258 @@
+"""The prover: every rule is tried on random terms of its own left side, and both sides are evaluated by NumPy.
+
+    report = tg.rules.prove(rs);  report.ok;  print(report);  report["algebra.mul_div"]
+
+What differs is classed (zero sign, rounding, special values, WRONG) and compared with what the rule `assumes`.
+May import terms and the rest of this room.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.definition import Rule
+from termgraph.rules.facts import FACTS
+from termgraph.rules.proving.accuracy import no_less_accurate
+from termgraph.rules.proving.compare import (
+    ASSUMPTIONS,
+    EXACT,
+    ORDER,
+    REPAIRED,
+    ROUNDING,
+    WRONG,
+    ZERO_SIGN,
+    Outcome,
+    compare,
+)
+from termgraph.rules.proving.draw import Retry
+from termgraph.rules.proving.examples import Example, Examples, RuleRaised, examples
+from termgraph.rules.proving.values import fact_holds, specials_for
+from termgraph.rules.proving.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
+from termgraph.rules.stage import Instance
+from termgraph.terms.errors import GraphError
+from termgraph.terms.evaluate import apply_meaning, evaluate
+from termgraph.terms.op import INPUT
+from termgraph.terms.term import is_term
+from termgraph.terms.traverse import children_first, free_inputs
+
+
+def prove(rules: Any, samples: int = 24, seed: int = 0) -> ProofReport:
+    """Try every rule numerically against what it assumes.
+
+    `rules` is a rule set, a rule, or several of them; `samples` is how many terms are tried per rule.
+
+    >>> from termgraph.rules import prove, rule, ruleset
+    >>> @ruleset()
+    ... def mine(x, y):
+    ...     yield rule("swap", x - y, y - x)
+    >>> prove(mine).ok
+    False
+    """
+    return ProofReport([prove_rule(r, samples, seed) for r in rules_of(rules)])
+
+
+def rules_of(rules: Any) -> list[Rule]:
+    """The rules in a rule set, a table, a rule, or several of them."""
+    if isinstance(rules, Rule):
+        return [rules]
+    return [r for item in rules for r in rules_of(item)]
+
+
+def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
+    """The verdict on one rule."""
+    verdict = Verdict(rule)
+    if _is_derivative(rule):
+        verdict.kind = DERIVATIVE
+        return verdict
+    unknown = sorted(rule.assumes - ASSUMPTIONS.keys() - FACTS.keys())
+    if unknown:
+        verdict.undeclared.append(f"  unknown assumption {', '.join(unknown)}; known: {', '.join(ASSUMPTIONS)}")
+    _Trials(rule, verdict, seed).run(samples)
+    return verdict
+
+
+def _is_derivative(rule: Rule) -> bool:
+    return "grad" in rule.tags or getattr(getattr(rule.lhs, "op", None), "name", "") == "pullback"
+
+
+# ---------------------------------------------------------------------- trials
+class _Trials:
+    """Evaluates examples of one rule and collects the verdict."""
+
+    def __init__(self, rule: Rule, verdict: Verdict, seed: int) -> None:
+        self.rule, self.verdict = rule, verdict
+        self.maker = Examples(rule, seed)
+        self.turn = 0
+        self.beyond = False  # whether something differs in a way that better accuracy cannot explain
+
+    def run(self, samples: int) -> None:
+        """As many examples as asked, spread over the rule's instances."""
+        instances = self.rule.instances()
+        main = [i for i in instances if i.main]
+        turns = [*main, *[i for i in instances if not i.main]]
+        per_instance = max(3, samples // max(1, len(main)))
+        try:
+            self._all(turns, per_instance)
+            if not self.verdict.trials and self.verdict.kind != WRONG:
+                self._hard(main, samples)
+        except RuleRaised as err:
+            self._raised(err)
+            return
+        self._conclude()
+
+    def _all(self, turns: list[Instance], per_instance: int) -> None:
+        for instance in turns:
+            n = per_instance if instance.main else 2
+            misses = 0
+            for _ in range(n):
+                found = self.maker.draw(instance)
+                misses += not found
+                if misses > 2 or self.verdict.kind == WRONG:
+                    break
+                for example in found:
+                    self._judge(example)
+
+    def _hard(self, instances: list[Instance], samples: int) -> None:
+        for i in range(samples // 4):
+            found = self.maker.search(instances[i % len(instances)]) if instances else []
+            for example in found:
+                self._judge(example)
+            if not found:
+                return
+
+    def _conclude(self) -> None:
+        self.verdict.refused = self.maker.refused
+        if self.verdict.kind == UNTESTED and self.maker.refused:
+            self.verdict.kind = REFUSED
+        if self.verdict.undeclared and not self.beyond and self.verdict.kind != WRONG and no_less_accurate(self.rule):
+            self.verdict.kind = ACCURATE
+            self.verdict.undeclared = []
+
+    def _raised(self, err: RuleRaised) -> None:
+        self.verdict.kind = WRONG
+        lines = (f"    {err.before!r:.300}", f"      makes the rule raise {err}", *_leaves_text(err.before))
+        self.verdict.counterexamples = ["\n".join(lines)]
+
+    def _judge(self, example: Example) -> None:
+        v = self.verdict
+        if v.example is None or (len(repr(example.before)) < len(repr(v.example.before))):
+            v.example = example
+        dtype = max((leaf.type.np_dtype for leaf in example.draw.slots), key=lambda d: d.kind == "f", default=None)
+        for trial in range(4):
+            specials = [] if trial == 0 or dtype is None else specials_for(dtype, self.turn)
+            self.turn += trial > 0
+            kinds = frozenset(s.kind for s in specials) - {"ordinary"}
+            try:
+                given = example.draw.values(specials)
+            except Retry:
+                continue
+            outcome, shown = self._outcome(example, given, kinds)
+            if outcome is None:
+                continue
+            v.trials += 1
+            v.counts[outcome.kind] += 1
+            self._note(example, outcome, shown)
+            if v.kind == WRONG:
+                return
+
+    def _note(self, example: Example, outcome: Outcome, shown: str) -> None:
+        v = self.verdict
+        if v.kind in (UNTESTED, REFUSED) or ORDER.index(outcome.kind) > ORDER.index(v.kind):
+            v.kind = outcome.kind
+        if outcome.kind == EXACT:
+            return
+        if outcome.kind == WRONG:
+            v.counterexamples = [shown]
+        elif not outcome.excuses & self.rule.assumes:
+            self.beyond |= outcome.kind not in (ROUNDING, ZERO_SIGN) and REPAIRED not in outcome.excuses
+            remedies = " or ".join(f"assumes=[{e!r}]" for e in sorted(outcome.excuses) if e in ASSUMPTIONS)
+            if not any(outcome.note in u for u in v.undeclared) and len(v.undeclared) < 3:
+                advice = f"if that is meant, declare {remedies}; if not, add a goal that rules it out"
+                v.undeclared.append(f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown}")
+
+    def _outcome(self, example: Example, given: dict, kinds: frozenset) -> tuple[Outcome | None, str]:
+        given = {k: x for k, x in given.items() if k.op is INPUT}
+        before, after = example.before, example.after
+        order = list(children_first([before]))
+        try:
+            with np.errstate(all="ignore"):
+                lefts = evaluate(order, given)
+                if not all(fact_holds(f.name, f, _value(t, given)) for f, t in example.facts):
+                    return None, ""
+        except Exception as err:  # ops may raise anything, user-made ones included
+            if type(err) is GraphError:
+                return Outcome(WRONG, note="an op breaks its promise"), f"    {before!r:.300}\n      {err}"
+            return None, ""  # the left side itself fails on these values: the rule promises nothing
+        try:
+            with np.errstate(all="ignore"):
+                nodes = list(children_first([after]))
+                rights = evaluate(nodes, given)
+        except Exception as err:
+            outcome = Outcome(WRONG, note=f"the right side fails: {type(err).__name__}: {err}")
+            return outcome, self._shown(example, given, lefts[-1], outcome.note)
+        left, right = lefts[-1], rights[-1]
+        outcome = compare(left, right, [*lefts, *rights], kinds, lambda: _moved(before, given, left))
+        if outcome.kind == EXACT:
+            return outcome, ""
+        return outcome, self._shown(example, given, left, right, outcome)
+
+    def _shown(self, example: Example, given: dict, left: Any, right: Any, outcome: Outcome | None = None) -> str:
+        lines = [f"    {example.before!r:.300}", f"      is    {_text(left, outcome)}"]
+        lines += [f"    {example.after!r:.300}", f"      is    {_text(right, outcome)}"]
+        values = [f"{k!r}: {k.type} = {_text(x, None)}" for k, x in given.items() if _occurs(k, example.before)]
+        lines += [f"      where {v}" for v in values]
+        if outcome is not None and outcome.note:
+            lines.append(f"      ({outcome.note})")
+        return "\n".join(lines)
+
+
+def _leaves_text(t: Any) -> list[str]:
+    return [f"      where {leaf!r}: {leaf.type}" for leaf in free_inputs([t])]
+
+
+def _value(t: Any, given: dict) -> np.ndarray:
+    return np.asarray(evaluate([t], given)[0]) if is_term(t) else np.asarray(t)
+
+
+def _occurs(leaf: Any, term: Any) -> bool:
+    return any(t is leaf for t in children_first([term]))
+
+
+def _moved(before: Any, given: dict, left: Any) -> np.ndarray | None:
+    """How far the left side moves when every number met on the way moves by some roundings."""
+    rng = np.random.default_rng(0)
+    total = np.zeros(np.shape(left))
+    order = [t for t in children_first([before]) if t not in given]
+    for _ in range(3):
+        values = {k: _jittered(x, rng) for k, x in given.items()}
+        try:
+            with np.errstate(all="ignore"):
+                for t in order:
+                    made = apply_meaning(t, [values[a] for a in t.args]) if t.args else t.value
+                    values[t] = _jittered(made, rng)
+                gap = np.abs(np.asarray(values[before]) - left).astype(np.float64)
+        except Exception:  # outside the domain by now: nothing can be said
+            return None
+        total = np.maximum(total, np.nan_to_num(gap, posinf=0.0))
+    return total
+
+
+def _jittered(x: Any, rng: np.random.Generator) -> Any:
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+        return x
+    eps = np.finfo(x.dtype).eps
+    return np.asarray(x * (1 + 4 * eps * rng.uniform(-1, 1, x.shape))).astype(x.dtype)
+
+
+def _text(value: Any, outcome: Outcome | None) -> str:
+    if not isinstance(value, np.ndarray):
+        return str(value)[:200]
+    if outcome is not None and value.ndim and outcome.place < value.size:
+        return f"{value.flat[outcome.place]!r} at {list(map(int, np.unravel_index(outcome.place, value.shape)))}"
+    shown = np.array2string(value, threshold=8, edgeitems=2, precision=17).replace("\n", "")
+    return f"{shown[:160]}"
+
+
+__all__ = ["Example", "ProofReport", "Verdict", "examples", "prove", "prove_rule", "rules_of"]

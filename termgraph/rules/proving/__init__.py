@@ -1,0 +1,5 @@
+"""How the prover makes examples of rules and judges them: drawing typed terms, values, comparing results.
+
+`termgraph.rules.prover` is the door; the tests and the catalogue draw examples from here too. May import terms and the
+rule objects.
+"""

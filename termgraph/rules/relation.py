@@ -1,0 +1,333 @@
+"""Rules as kanren relations: forwards, backwards and enumerated. May import terms, `interpret` and below.
+
+Asked with a known term on the left, a relation gives what the rule makes of it; with a known term on the right, the
+terms that become it; with neither, the two patterns. What cannot be checked yet (a guard on an unknown) is delayed: it
+is checked as soon as the unknown is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kanren.constraints import ConstrainedState, PredicateStore
+from unification import Var, reify, unify, var
+from unification.core import isground
+
+from termgraph.rules.definition import Rule, is_nary
+from termgraph.rules.fit import BAD_TYPES, fit
+from termgraph.rules.goals import Goal, GoalCall, answers
+from termgraph.rules.interpret import Env, Matcher, argument, result, solve
+from termgraph.rules.kinds import SegVar
+from termgraph.rules.pattern import Captured, HeadWith, free_variables
+from termgraph.rules.stage import Instance
+from termgraph.terms.op import Op
+from termgraph.terms.relational import ILL_TYPED
+from termgraph.terms.term import Lit, Term, as_term, is_term, mk
+
+State = Any
+Stream = Iterator[State]
+
+
+def rule_relation(rule: Rule, a: Any, b: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+    """A kanren goal: `a` becomes `b` by the rule, at the root."""
+    a, b = getattr(a, "term", a), getattr(b, "term", b)
+
+    def relation_goal(state: State) -> Stream:
+        data = state.data if isinstance(state, ConstrainedState) else state
+        left, right = reify((a, b), data)
+        if left is ILL_TYPED or right is ILL_TYPED:
+            return
+        if is_term(left) and not left.lvars:
+            yield from _forwards(rule, left, right, state, assume)
+        elif is_term(right) and not right.lvars:
+            yield from _backwards(rule, left, right, state)
+        else:
+            yield from _patterns(rule, left, right, state)
+
+    return relation_goal
+
+
+def ruleset_relation(
+    rules: Iterable[Rule], a: Any, b: Any, assume: frozenset = frozenset()
+) -> Callable[[State], Stream]:
+    """A kanren goal: some rule takes `a` to `b` at the root."""
+    rules = tuple(rules)
+
+    def any_rule(state: State) -> Stream:
+        for r in rules:
+            yield from rule_relation(r, a, b, assume)(state)
+
+    return any_rule
+
+
+# ---------------------------------------------------------------------- forwards
+def results(rule: Rule, t: Any, assume: frozenset = frozenset()) -> Iterator[Any]:
+    """Everything the rule makes of a term, with the type kept, each once."""
+    seen: set[int] = set()
+    for instance in rule.instances():
+        for env in Matcher(rule.guards).root(instance.lhs, t):
+            for bound in solve(instance.goals, env, assume):
+                new = _made(instance, t, bound, rule)
+                if new is not None and new is not t and id(new) not in seen:
+                    seen.add(id(new))
+                    yield new
+
+
+def _made(instance: Instance, t: Any, env: Env, rule: Rule) -> Any:
+    try:
+        new = result(instance.rhs, instance.lhs.op, t, env)
+    except BAD_TYPES:
+        return None
+    return new if new.type is t.type else fit(new, t, rule.name)
+
+
+def _forwards(rule: Rule, left: Any, right: Any, state: State, assume: frozenset) -> Stream:
+    for new in results(rule, left, assume):
+        extended = unify(right, new, state)
+        if extended is not False:
+            yield extended
+
+
+# ---------------------------------------------------------------------- backwards
+def _backwards(rule: Rule, left: Any, right: Any, state: State) -> Stream:
+    for instance in rule.instances():
+        if not instance.main:
+            continue
+        for env in _sources(instance, right):
+            yield from _undone(rule, instance, left, right, env, state)
+
+
+def _sources(instance: Instance, right: Any) -> Iterator[Env]:
+    """Bindings under which the right side is the known term."""
+    rhs = instance.rhs
+    if rhs.__class__ is Lit and right.op.name != "CONST":
+        return
+    yield from Matcher(instance.rule.guards).match(rhs, right, {})
+
+
+def _undone(rule: Rule, instance: Instance, left: Any, right: Any, env: Env, state: State) -> Stream:
+    for bound, open_goals in _solve_any_order(instance.goals, env):
+        fresh = {v: _fresh(v) for v in free_variables(instance.lhs) if v not in bound}
+        if any(v.__class__ is SegVar for v in fresh):
+            continue  # an unknown number of operands: no finite answer
+        try:
+            source = open_term(instance.lhs, {**fresh, **bound})
+        except BAD_TYPES:
+            continue
+        if source is None or not _same_type(source, right, rule):
+            continue
+        extended = unify(left, source, state)
+        if extended is not False:
+            yield from _with_delayed(rule, open_goals, {**fresh, **bound}, fresh, extended)
+
+
+def _fresh(v: Var) -> Var:
+    return SegVar(var().token) if v.__class__ is SegVar else var()
+
+
+def _same_type(source: Any, right: Any, rule: Rule) -> bool:
+    """Whether applying the rule forwards would give exactly `right`: it must not need a cast or a broadcast."""
+    if not is_term(source) or source.lvars:
+        return True
+    return source.type is right.type or source.type.accepts(right.type)
+
+
+def _solve_any_order(goals: Iterable[GoalCall], env: Env) -> Iterator[tuple[Env, list[GoalCall]]]:
+    """Run the goals whose inputs are known, in whatever order that allows; the others stay open."""
+    waiting = list(goals)
+    for i, call in enumerate(waiting):
+        rest = waiting[:i] + waiting[i + 1 :]
+        if not isinstance(call.goal, Goal) or call.goal.relation is not None:
+            if call.variables() & env.keys() or not call.variables():
+                for bound in solve([call], env):
+                    yield from _solve_any_order(rest, bound)
+                return
+            continue
+        mode = call.pick_mode(set(env))
+        if mode is not None:
+            for bound in _run_mode(call, mode, env):
+                yield from _solve_any_order(rest, bound)
+            return
+    yield env, waiting
+
+
+def _run_mode(call: GoalCall, mode: str, env: Env) -> Iterator[Env]:
+    outputs = [a for a, c in zip(call.args, mode, strict=True) if c == "o"]
+    if not outputs:
+        yield from solve([call], env, frozenset([call.name]) if call.goal.trusted else frozenset())
+        return
+    inputs = tuple([argument(a, env) for a, c in zip(call.args, mode, strict=True) if c == "i"])
+    for values in answers(call.goal.modes[mode], inputs, len(outputs)):
+        bound = dict(env)
+        for a, value in zip(outputs, values, strict=True):
+            if bound.setdefault(a, value) is not value and bound[a] != value:
+                break
+        else:
+            yield bound
+
+
+def open_term(p: Any, env: Env) -> Any:
+    """The pattern with what is known filled in; unknowns stay logic variables. None if a parameter stays unknown."""
+    if isinstance(p, Var):
+        return env.get(p, p)
+    if p.__class__ is not Term or not p.lvars:
+        return p
+    head = _open_head(p.op, env)
+    if head is None:
+        return None
+    operands: list[Any] = []
+    for a in p.args:
+        made = open_term(a, env)
+        if made is None:
+            return None
+        if a.__class__ is SegVar and isinstance(made, tuple):
+            operands.extend(made)
+        else:
+            operands.append(made)
+    if len(operands) == 1 and is_nary(head):
+        return operands[0]
+    return mk(head, tuple(operands)) if operands else None
+
+
+def _open_head(op: Any, env: Env) -> Any:
+    if isinstance(op, (Var, Captured)):
+        v = op if isinstance(op, Var) else op.var
+        return env.get(v, v)
+    if isinstance(op, HeadWith):
+        found = env.get(op.var)
+        values = dict(op.params)
+        family = getattr(found, "family", None)
+    else:
+        if not op.lvars:
+            return op
+        values, family = dict(op.params), op.family
+    filled = {k: _open_parameter(v, env) for k, v in values.items()}
+    if family is None or any(isinstance(v, Var) for v in filled.values()):
+        return None
+    return family.bind(**filled)
+
+
+def _open_parameter(value: Any, env: Env) -> Any:
+    return env.get(value, value) if isinstance(value, Var) else value
+
+
+# ---------------------------------------------------------------------- neither side known
+def _patterns(rule: Rule, left: Any, right: Any, state: State) -> Stream:
+    """The rule's own sides, renamed apart, unified with what is partly known."""
+    for instance in rule.instances():
+        names = free_variables(instance.lhs) | free_variables(instance.rhs)
+        if any(v.__class__ is SegVar for v in names):
+            continue  # an unknown number of operands has no finite pattern
+        fresh = {v: _fresh(v) for v in names}
+        lhs, rhs = _renamed(instance.lhs, fresh), _renamed(instance.rhs, fresh)
+        extended = unify((left, right), (lhs, rhs), state)
+        if extended is not False:
+            yield from _with_delayed(rule, list(instance.goals), fresh, fresh, extended)
+
+
+def _renamed(p: Any, fresh: dict) -> Any:
+    return open_term(p, fresh) or p
+
+
+# ---------------------------------------------------------------------- delayed conditions
+class _Delayed:
+    """A condition on values that are not all known yet."""
+
+    __slots__ = ("test", "text")
+
+    def __init__(self, test: Callable[[Any], bool], text: str) -> None:
+        self.test, self.text = test, text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class DelayedStore(PredicateStore):
+    """Conditions of rules that wait for their unknowns, as a kanren constraint."""
+
+    op_str = "provided"
+
+    def cparam_type_check(self, lvt: Any) -> bool:
+        return isinstance(lvt, _Delayed)
+
+    def constraint_check(self, lv: Any, lvt: Any) -> bool:
+        return lvt.test(lv)
+
+    def constraint_isground(self, lv: Any, lvar_map: Any) -> bool:
+        return not isinstance(lv, Var) and all(_is_known(v) for v in (lv if isinstance(lv, tuple) else (lv,)))
+
+
+def _is_known(value: Any) -> bool:
+    return not isinstance(value, Var) and not getattr(value, "lvars", None)
+
+
+def _with_delayed(rule: Rule, open_goals: list[GoalCall], env: Env, fresh: dict, state: State) -> Stream:
+    """The state with guards and goals on unknowns attached; conditions on known values are checked now."""
+    conditions: list[tuple[Any, _Delayed]] = []
+    for v, guard in rule.guards.items():
+        if v in fresh:
+            conditions.append((env[v], _Delayed(guard, repr(guard))))
+    for call in open_goals:
+        if not isinstance(call.goal, Goal) or "i" * call.goal.arity not in call.goal.modes:
+            continue  # nothing to test it with: the answer holds for the unknowns that satisfy it
+        conditions.append((tuple([_open_argument(a, env) for a in call.args]), _Delayed(_tester(call), repr(call))))
+    for value, condition in conditions:
+        state = _delay(value, condition, state)
+        if state is False:
+            return
+    yield state
+
+
+def _open_argument(a: Any, env: Env) -> Any:
+    if isinstance(a, Var):
+        return env.get(a, a)
+    return open_term(a, env) if a.__class__ is Term else a
+
+
+def _tester(call: GoalCall) -> Callable[[tuple], bool]:
+    trust = frozenset((call.name,)) if call.goal.trusted else frozenset()
+
+    def test(values: tuple) -> bool:
+        return call.goal.holds("i" * call.goal.arity, values, trust)
+
+    return test
+
+
+def _delay(value: Any, condition: _Delayed, state: State) -> State:
+    data = state.data if isinstance(state, ConstrainedState) else state
+    known = reify(value, data)
+    if all(map(_is_known, known if isinstance(known, tuple) else (known,))):
+        return state if condition.test(known) else False
+    state = state.copy() if isinstance(state, ConstrainedState) else ConstrainedState(dict(state))
+    if isinstance(known, tuple):
+        handle = var()
+        state.data = {**state.data, handle: known}
+        known = handle
+    state.constraints.setdefault(DelayedStore, DelayedStore()).add(known, condition)
+    return state
+
+
+# ---------------------------------------------------------------------- searches inside a match
+def searcher(call: GoalCall, known: list[Var], outputs: list[Var], rule: Any) -> Callable[..., Iterator[tuple]]:
+    """A function of the known values that runs a kanren goal and yields the values of the unknown variables."""
+
+    def search(*values: Any) -> Iterator[tuple]:
+        given = dict(zip(known, values, strict=True))
+        for state in call.goal(*[reify(a, given) for a in call.args])({}):
+            answer = tuple([_value(reify(v, state)) for v in outputs])
+            if all(isground(a, state) for a in answer):
+                yield answer
+
+    search.__name__ = call.name
+    return search
+
+
+def _value(found: Any) -> Any:
+    """An answer as the engine holds it: expression tuples become terms; operators, numbers and tuples stay."""
+    if isinstance(found, (Var, Op, tuple, str)) and found.__class__ is not Term:
+        return found
+    try:
+        return as_term(found)
+    except TypeError:
+        return found

@@ -1,0 +1,274 @@
+"""Staging: what of a rule is settled when a rule set is compiled, before any graph is seen.
+
+Goals over operators are solved with kanren, one instance per answer, in an order that does not depend on the process.
+Left sides also get the form that canonicalize gives them, and both orders of commutative operands.
+May import terms, `rule` and below.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from kanren import run
+from unification import Var
+
+from termgraph.rules.definition import Rule, flat_pattern, is_nary
+from termgraph.rules.goals import Goal, GoalCall
+from termgraph.rules.kinds import HeadKind, SegVar
+from termgraph.rules.pattern import Captured, HeadWith, free_variables
+from termgraph.terms.errors import RuleError
+from termgraph.terms.hashing import stable_text
+from termgraph.terms.op import Op
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import Lit, Term, mk
+
+_MOST_ORDERS = 16
+
+
+class Instance:
+    """One specialised form of a rule, as the matcher compiler takes it."""
+
+    __slots__ = ("answer", "goals", "lhs", "main", "rhs", "rule")
+
+    def __init__(self, rule: Rule, lhs: Any, rhs: Any, goals: tuple, answer: tuple = (), main: bool = True) -> None:
+        self.rule, self.lhs, self.rhs, self.goals = rule, lhs, rhs, goals
+        self.answer = answer  # the operators and numbers this instance was made for
+        self.main = main  # False for alternative spellings of the same left side
+
+    @property
+    def label(self) -> str:
+        """The rule's name with the staged answer: `algebra.inverse[log, exp]`."""
+        return f"{self.rule.name}[{', '.join(map(repr, self.answer))}]" if self.answer else self.rule.name
+
+    def __repr__(self) -> str:
+        from termgraph.rules.text import pattern_text
+
+        return f"<{self.label}: {pattern_text(self.lhs)} -> {pattern_text(self.rhs)}>"
+
+
+def stage(rule: Rule) -> list[Instance]:
+    """All instances of a rule: staged answers first, then the spellings of each left side."""
+    out: list[Instance] = []
+    for answer, made in _solved(rule):
+        if made is None:
+            continue
+        lhs, rhs, goals = made
+        for i, spelling in enumerate(_spellings(lhs, rhs)):
+            out.append(Instance(rule, spelling, rhs, goals, answer, main=i == 0))
+    return out
+
+
+def _solved(rule: Rule) -> list[tuple[tuple, Any]]:
+    staged = [g for g in rule.goals if g.over_operators]
+    rest = tuple(g for g in rule.goals if not g.over_operators)
+    variables = sorted({v for g in staged for v in g.variables()}, key=lambda v: str(v.token))
+    choices = _families(rule, variables)
+    found: list[tuple[tuple, Any]] = []
+    for answer in _answers(staged, variables):
+        for families in itertools.product(*choices.values()):
+            values = dict(zip(variables, answer, strict=True)) | dict(zip(choices, families, strict=True))
+            label = tuple(values[v] for v in values)
+            found.append((label, _specialised(rule, rest, values) if values else (rule.lhs, rule.rhs, rest)))
+    return found
+
+
+def _families(rule: Rule, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
+    """The head metavariables of this rule that are restricted by `head[...]` and that no goal settles."""
+    used = free_variables(rule.lhs)
+    return {
+        v: k.families
+        for v, k in sorted(rule.kinds.items(), key=lambda item: str(item[0].token))
+        if isinstance(k, HeadKind) and k.families and v not in solved and v in used
+    }
+
+
+def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple]:
+    if not staged:
+        return [()]
+    goals = [g.goal(*g.args) for g in staged]
+    return sorted(set(run(0, tuple(variables), *goals)), key=stable_text)
+
+
+def _specialised(rule: Rule, goals: tuple, values: dict[Var, Any]) -> Any:
+    try:
+        lhs = flat_pattern(substitute(rule.lhs, values))
+        rhs = substitute(rule.rhs, values)
+    except _NoSuchParameter:
+        return None
+    made = []
+    for g in goals:
+        call = GoalCall(g.goal, ())
+        call.args = tuple([_goal_argument(a, values) for a in g.args])
+        made.append(call)
+    return lhs, rhs, tuple(made)
+
+
+def _goal_argument(a: Any, values: dict[Var, Any]) -> Any:
+    if isinstance(a, Var):
+        value = values.get(a, a)
+        return a if isinstance(value, Op) and value.family.defaults else value
+    return substitute(a, values) if a.__class__ is Term else a
+
+
+def for_family(instance: Instance, family: Op) -> Instance | None:
+    """An instance whose root may be any operator, for one family: tests of the operator alone are settled now.
+
+    None if one of them fails. A family with parameters is left alone: a test may depend on them.
+    """
+    head = instance.lhs.op
+    if family.defaults or not isinstance(family, Op):
+        return instance
+    kept = []
+    for call in instance.goals:
+        if call.args == (head,) and isinstance(call.goal, Goal) and "i" in call.goal.modes:
+            if not call.goal.holds("i", (family,), frozenset()):
+                return None
+        else:
+            kept.append(call)
+    return Instance(instance.rule, instance.lhs, instance.rhs, tuple(kept), instance.answer, instance.main)
+
+
+class _NoSuchParameter(Exception):
+    """An answer whose op lacks a parameter the rule mentions: the instance does not exist."""
+
+
+def substitute(p: Any, values: dict[Var, Any]) -> Any:
+    """The pattern with metavariables replaced by operators and numbers."""
+    if isinstance(p, Var):
+        value = values.get(p, p)
+        return value if isinstance(value, (Var, Lit)) or not isinstance(value, Op) else p
+    if p.__class__ is not Term or not p.lvars:
+        return p
+    return mk(_head(p.op, values), tuple([substitute(a, values) for a in p.args]))
+
+
+def _head(op: Any, values: dict[Var, Any]) -> Any:
+    if isinstance(op, Var):
+        value = values.get(op)
+        if value is None:
+            return op
+        if not isinstance(value, Op):
+            raise RuleError(f"{op.token} is used as an operator but a goal makes it {value!r}")
+        return Captured.of(op, value.family) if value.family.defaults and value.family is value else value
+    if isinstance(op, HeadWith) and op.var in values:
+        family = values[op.var].family
+        if any(name not in family.defaults for name, _ in op.params):
+            raise _NoSuchParameter
+        return family.bind(**dict(op.params))
+    return op
+
+
+# ---------------------------------------------------------------------- spellings
+def _spellings(lhs: Any, rhs: Any) -> list[Any]:
+    """The left side as written, as canonicalize leaves it, and both orders of commutative pairs."""
+    if (
+        getattr(lhs.op, "kind", "") == "derivative"
+    ):  # one gradient per argument, in the order of the arguments as written
+        return [lhs]
+    forms = [lhs]
+    canonical = canonical_form(lhs)
+    if canonical is not lhs and _has_anchor(canonical) and canonical is not canonical_form(rhs):
+        forms.append(canonical)
+    out: list[Any] = []
+    for form in forms:
+        for order in itertools.islice(_orders(form), _MOST_ORDERS):
+            if order not in out:
+                out.append(order)
+    return out
+
+
+_ARITHMETIC = (ew.add, ew.sub, ew.neg, ew.mul, ew.true_div)
+
+
+def _has_anchor(p: Any) -> bool:
+    """Whether the pattern says more than arithmetic on metavariables: `x - (-y)` must not come to match any sum."""
+    if p.__class__ is not Term or not p.lvars:
+        return not isinstance(p, Var)
+    return p.op not in _ARITHMETIC or any(map(_has_anchor, p.args))
+
+
+def _orders(p: Any) -> list[Any]:
+    """The pattern with the operands of binary commutative ops in both orders (n-ary ones are matched in any order)."""
+    if p.__class__ is not Term or not p.lvars:
+        return [p]
+    out = []
+    for args in itertools.product(*map(_orders, p.args)):
+        out.append(mk(p.op, args))
+        swaps = getattr(p.op, "commutative", False) and not is_nary(p.op) and len(args) == 2
+        if swaps and args[0] is not args[1]:
+            out.append(mk(p.op, (args[1], args[0])))
+    return out
+
+
+def canonical_form(p: Any) -> Any:
+    """The pattern in the normal form of sums (P - N, signed constants in P) and products (P / N, sign outside)."""
+    if p.__class__ is not Term or not p.lvars:
+        return p
+    args = tuple(map(canonical_form, p.args))
+    if any(a.__class__ is SegVar for a in args):
+        return mk(p.op, args)
+    if p.op in (ew.add, ew.sub, ew.neg):
+        return _canonical_sum(p.op, args)
+    if p.op in (ew.mul, ew.true_div, ew.reciprocal):
+        return _canonical_product(p.op, args)
+    return mk(p.op, args)
+
+
+def _canonical_sum(op: Op, args: tuple) -> Any:
+    plus: list[Any] = []
+    minus: list[Any] = []
+    for i, a in enumerate(args):
+        _signed_terms(a, op is ew.neg or (op is ew.sub and i == 1), plus, minus)
+    if not minus:
+        return _joined(ew.add, plus)
+    if not plus:
+        return mk(ew.neg, (_joined(ew.add, minus),))
+    return mk(ew.sub, (_joined(ew.add, plus), _joined(ew.add, minus)))
+
+
+def _signed_terms(a: Any, negative: bool, plus: list, minus: list) -> None:
+    op = a.op if a.__class__ is Term else None
+    if op in (ew.add, ew.sub, ew.neg) and not any(x.__class__ is SegVar for x in a.args):
+        for i, x in enumerate(a.args):
+            _signed_terms(x, negative ^ (op is ew.neg or (op is ew.sub and i == 1)), plus, minus)
+    elif a.__class__ is Lit:
+        plus.append(Lit(-a.value) if negative and not isinstance(a.value, bool) else a)
+    else:
+        (minus if negative else plus).append(a)
+
+
+def _canonical_product(op: Op, args: tuple) -> Any:
+    over: list[Any] = []
+    under: list[Any] = []
+    sign = 1
+    if op is ew.reciprocal:
+        over.append(Lit(1))
+        sign *= _factors(args[0], True, over, under)
+    else:
+        for i, a in enumerate(args):
+            sign *= _factors(a, op is ew.true_div and i == 1, over, under)
+    if len(over) > 1:
+        sign *= -1 if sum(a is Lit(-1) for a in over) % 2 else 1
+        over = [a for a in over if a not in (Lit(-1), Lit(1))] or [Lit(1)]
+    out = _joined(ew.mul, over or [Lit(1)])
+    if under:
+        out = mk(ew.true_div, (out, _joined(ew.mul, under)))
+    return mk(ew.neg, (out,)) if sign < 0 else out
+
+
+def _factors(a: Any, inverted: bool, over: list, under: list) -> int:
+    op = a.op if a.__class__ is Term else None
+    if op is ew.neg:
+        return -_factors(a.args[0], inverted, over, under)
+    if op in (ew.mul, ew.true_div) and not any(x.__class__ is SegVar for x in a.args):
+        sign = 1
+        for i, x in enumerate(a.args):
+            sign *= _factors(x, inverted ^ (op is ew.true_div and i == 1), over, under)
+        return sign
+    (under if inverted else over).append(a)
+    return 1
+
+
+def _joined(op: Op, operands: list) -> Any:
+    return operands[0] if len(operands) == 1 else mk(op, tuple(operands))

@@ -1,0 +1,92 @@
+"""The goals every rule author needs: literals, evaluation, dtype and shape questions. May import terms and `goals`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.goals import goal
+from termgraph.terms.op import CONST
+from termgraph.terms.term import Const
+from termgraph.terms.types import TensorType
+
+LARGEST_FOLD = 1 << 16  # elements; larger results stay computations, so that compiled functions stay small
+
+
+@goal("i", each="{0}.op is CONST")
+def literals(xs: tuple) -> bool:
+    """All operands are constants."""
+    for x in xs:  # a loop, since this is asked of every node
+        if x.op is not CONST:
+            return False
+    return bool(xs)
+
+
+@goal("iio")
+def evaluate(f: Any, xs: tuple) -> Any:
+    """The value of `f(*xs)` on constants; no answer where evaluation fails or the result is large."""
+    if f.nout != 1 or f.kind in ("random", "check", "tuple") or not getattr(f, "foldable", True):
+        return None
+    values = [x.value for x in xs]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            type_ = f.infer(*[x.type for x in xs]) if not f.by_value else f._infer(*xs, **f.params)
+            if isinstance(type_, TensorType) and _too_large(type_, values):
+                return None
+            result = f.meaning(*values)
+        except (ArithmeticError, ValueError, TypeError, NotImplementedError, np.linalg.LinAlgError):
+            return None  # what fails now fails when the function runs, with the user's line
+    return Const(np.asarray(result)) if isinstance(type_, TensorType) else None
+
+
+def _too_large(type_: TensorType, values: list) -> bool:
+    if None in type_.shape:
+        return False
+    size = math.prod([n or 0 for n in type_.shape])
+    return size > LARGEST_FOLD and size > sum(np.size(v) for v in values)
+
+
+@goal("ii", source="{0}.type.dtype == {1}.type.dtype")
+def same_dtype(x: Any, y: Any) -> bool:
+    """Both have the same dtype."""
+    return x.type.dtype == y.type.dtype
+
+
+@goal("ii", source="{0}.type is {1}.type")
+def same_type(x: Any, y: Any) -> bool:
+    """Both have the same dtype and static shape."""
+    return x.type is y.type
+
+
+@goal("ii")
+def same_shape(x: Any, y: Any) -> bool | None:
+    """Both are known to have the same shape."""
+    if x.type.shape != y.type.shape:
+        return False if None not in x.type.shape + y.type.shape else None
+    return True if None not in x.type.shape else None
+
+
+@goal("io")
+def dtype_of(x: Any) -> Any:
+    """The dtype of a term, for an operator's `dtype` parameter."""
+    return x.type.dtype
+
+
+@goal("io")
+def ndim_of(x: Any) -> Any:
+    """The number of dimensions of a term."""
+    return x.type.ndim
+
+
+@goal("i")
+def large(x: Any) -> bool:
+    """A constant or array known to have many elements."""
+    shape = x.type.shape
+    return None not in shape and math.prod(shape) > LARGEST_FOLD
+
+
+__all__ = ["dtype_of", "evaluate", "large", "literals", "ndim_of", "same_dtype", "same_shape", "same_type"]

@@ -1,0 +1,115 @@
+"""Trace: what a rewriting did, always recorded: rule, place, before, after; counts and seconds per rule; provenance.
+
+May import terms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from termgraph.terms.traverse import children_first
+
+
+class Record:
+    """One rewrite: `rule` (its name), `where` (file:line of the rule), `before`, `after`, `stage`."""
+
+    __slots__ = ("after", "before", "rule", "stage", "where")
+
+    def __init__(self, rule: str, where: str, before: Any, after: Any, stage: str = "") -> None:
+        self.rule, self.where, self.before, self.after, self.stage = rule, where, before, after, stage
+
+    def __repr__(self) -> str:
+        return f"{self.rule}: {self.before!r:.80} -> {self.after!r:.80}"
+
+
+class Trace:
+    """The records of one rewriting, in order. `moved` holds terms rebuilt only because an operand changed."""
+
+    def __init__(self, roots: Sequence[Any], rules: Sequence[Any], stage: str = "") -> None:
+        self.roots, self.rules, self.stage = list(roots), rules, stage
+        self.steps: list[tuple[int, Any, Any]] = []  # (rule number, before, after)
+        self.moved: list[Any] = []  # old, new, old, new, ...
+        self.rule_seconds = [0.0] * len(rules)
+        self.visited = 0
+        self._origins: dict[Any, Any] | None = None
+        self._replaced: dict[Any, Any] | None = None
+        self._known: set[Any] | None = None
+
+    def __iter__(self) -> Iterator[Record]:
+        for i, before, after in self.steps:
+            r = self.rules[i]
+            yield Record(r.name, r.where, before, after, self.stage)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, i: Any) -> Any:
+        return list(self)[i]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each rule fired."""
+        return Counter(self.rules[i].name for i, _, _ in self.steps)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds spent in each rule that fired (matching, goals, building), estimated from every sixteenth node."""
+        return {self.rules[i].name: s for i, s in enumerate(self.rule_seconds) if s}
+
+    def origins(self) -> dict[Any, Any]:
+        """For each term that rewriting made, the term it replaced."""
+        if self._origins is None:
+            self._origins = _origins(self.roots, self._pairs())
+        return self._origins
+
+    def replaced(self) -> dict[Any, Any]:
+        """For each term that took another's place as a whole (and so has the same value), that other term."""
+        if self._replaced is None:
+            self._replaced = {}
+            for before, after in self._pairs():
+                if after is not before:
+                    self._replaced.setdefault(after, before)
+        return self._replaced
+
+    def _pairs(self) -> Iterator[tuple[Any, Any]]:
+        yield from ((before, after) for _, before, after in self.steps)
+        yield from zip(self.moved[::2], self.moved[1::2], strict=True)
+
+    def origin(self, term: Any) -> Any:
+        """The term of the original graph that `term` comes from; None if it is not known to come from one."""
+        origins = self.origins()
+        seen: set[int] = set()
+        while term in origins and id(term) not in seen:
+            seen.add(id(term))
+            term = origins[term]
+        return term if term in self._originals() else None
+
+    def _originals(self) -> set[Any]:
+        if self._known is None:
+            self._known = set(children_first(self.roots))
+        return self._known
+
+    def __repr__(self) -> str:
+        return f"<trace: {len(self.steps)} rewrites, {self.visited} nodes visited>"
+
+
+def _origins(roots: Sequence[Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Every term under a replacement that was not there before comes from what was replaced."""
+    known = set(children_first(roots))
+    origins: dict[Any, Any] = {}
+    pairs = list(pairs)
+    for before, _ in pairs:
+        known.add(before)
+    for before, after in pairs:
+        if after not in origins and after is not before:
+            origins[after] = before
+    for before, after in pairs:  # only then the inside: what replaced something else comes from that
+        stack = list(after.args)
+        while stack:
+            t = stack.pop()
+            if t not in known and t not in origins and t.args:
+                origins[t] = before
+                stack.extend(t.args)
+    return origins

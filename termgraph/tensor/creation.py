@@ -1,0 +1,298 @@
+"""New arrays: zeros, full, eye, arange, linspace, and triangles and diagonals of matrices.
+
+May import terms and `shaping`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.lengths import as_length, as_lengths, length, length_operands, lengths
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.reductions import to_dtype
+from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis
+from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import shaping as ops
+from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.types import dtype_name
+
+
+def _dtype_or_floatx(dtype: Any) -> str:
+    return dtype_name("floatX" if dtype is None else dtype)
+
+
+# ---------------------------------------------------------------------- filled arrays
+@on_terms
+def alloc(value: Any, *shape: Any) -> Any:
+    """The value broadcast to a shape: `alloc(0.0, n, m)` or `alloc(0.0, (n, m))`."""
+    sequence = len(shape) == 1 and (
+        isinstance(shape[0], (list, tuple, np.ndarray)) or getattr(shape[0], "ndim", 0) == 1
+    )
+    return _filled(as_tensor(value), as_lengths(shape[0] if sequence else shape))
+
+
+def _filled(value: Any, shape: list) -> Any:
+    return ops.alloc(value, *length_operands(shape)) if shape or value.ndim else value
+
+
+@on_terms
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of a shape, filled with a value."""
+    return _filled(as_tensor(fill_value, dtype=dtype), as_lengths(shape))
+
+
+@on_terms
+def zeros(shape: Any, dtype: Any = None) -> Any:
+    """An array of zeros, of dtype `config.floatX` by default.
+
+    >>> import termgraph.tensor as T
+    >>> T.zeros((2, 3), dtype="int8").type
+    TensorType(int8, (2, 3))
+    """
+    return full(shape, 0, _dtype_or_floatx(dtype))
+
+
+@on_terms
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """An array of ones, of dtype `config.floatX` by default."""
+    return full(shape, 1, _dtype_or_floatx(dtype))
+
+
+@on_terms
+def empty(shape: Any, dtype: Any = None) -> Any:
+    """An array whose elements do not matter; here they are zero, so that results can be reproduced."""
+    return zeros(shape, dtype)
+
+
+@on_terms
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of the shape of `x`, filled with a value, of its dtype unless another is given."""
+    x = as_tensor(x)
+    return _filled(as_tensor(fill_value, dtype=x.type.dtype if dtype is None else dtype), lengths(x))
+
+
+@on_terms
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    """Zeros of the shape and dtype of `x`."""
+    return full_like(x, 0, dtype)
+
+
+@on_terms
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    """Ones of the shape and dtype of `x`."""
+    return full_like(x, 1, dtype)
+
+
+@on_terms
+def empty_like(x: Any, dtype: Any = None) -> Any:
+    """An array of the shape and dtype of `x` whose elements do not matter."""
+    return zeros_like(x, dtype)
+
+
+# ---------------------------------------------------------------------- ranges
+@on_terms
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """start, start + step, ... up to but not including stop; `arange(n)` starts at 0.
+
+    >>> import termgraph.tensor as T
+    >>> T.arange(2, 10, 3).type
+    TensorType(int64, (3,))
+    """
+    if stop is None:
+        start, stop = 0, start
+    parts = (start, stop, step)
+    if dtype is None:
+        dtype = np.result_type(*[_weak(p) for p in parts])
+        dtype = dtype.name if dtype.kind != "b" else "int64"
+    return ops.arange(*[as_tensor(p) for p in parts], dtype=dtype_name(dtype))
+
+
+def _weak(value: Any) -> Any:
+    """What a bound of a range counts for in the dtype of the result."""
+    if is_plain_number(value):
+        return np.asarray(value).dtype
+    return as_tensor(value).type.np_dtype
+
+
+@on_terms
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis."""
+    bounds = [v if is_plain_number(v) else as_tensor(v).type.np_dtype for v in (start, stop)]  # numbers are weak
+    working = np.result_type(*bounds, 1.0).name
+    start, stop, num = as_tensor(start), as_tensor(stop), as_length(num, "num")
+    start, stop = to_dtype(start, working), to_dtype(stop, working)
+    rank = max(start.ndim, stop.ndim)
+    i = dimshuffle(arange(num), 0, *["x"] * rank)
+    steps = num - 1 if endpoint else num
+    made = ew.add(ew.mul(_step(start, stop, steps), to_dtype(i, _real_dtype(working))), start)
+    if endpoint:
+        made = ew.switch(ew.logical_and(ew.eq(i, steps), ew.gt(i, 0)), stop, made)  # exactly stop, not up to rounding
+    if dtype is not None and np.dtype(dtype_name(dtype)).kind in "iu":
+        made = ew.floor(made)
+    made = made if dtype is None else to_dtype(made, dtype_name(dtype))
+    return made if rank == 0 else moveaxis(made, 0, normal_axis(axis, rank + 1))
+
+
+def _real_dtype(dtype: str) -> str:
+    return np.empty(0, dtype).real.dtype.name
+
+
+def _step(start: Any, stop: Any, steps: Any) -> Any:
+    """The distance of neighbours; one point (or none) needs no division by zero."""
+    safe = (
+        max(steps, 1) if isinstance(steps, int) else ew.cast(ew.maximum(steps, 1), dtype=_real_dtype(start.type.dtype))
+    )
+    return ew.true_div(ew.sub(stop, start), safe)
+
+
+@on_terms
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Numbers evenly spaced on a log scale, from base**start to base**stop."""
+    powers = ew.pow_(base, linspace(start, stop, num, endpoint, axis=axis))
+    return powers if dtype is None else to_dtype(powers, dtype_name(dtype))
+
+
+@on_terms
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Numbers from start to stop with a constant ratio of neighbours. Both must be real, of one sign and not zero."""
+    start, stop = as_tensor(start), as_tensor(stop)
+    working = np.result_type(start.type.np_dtype, stop.type.np_dtype, float(0))
+    if working.kind == "c":
+        raise TypeError("geomspace is defined for real start and stop")
+    start, stop, num = to_dtype(start, working.name), to_dtype(stop, working.name), as_length(num, "num")
+    sign = ew.sign(start)
+    made = logspace(ew.log10(ew.mul(start, sign)), ew.log10(ew.mul(stop, sign)), num, endpoint)
+    i = dimshuffle(arange(num), 0, *["x"] * (made.ndim - 1))
+    made = ew.switch(ew.eq(i, 0), start, ew.mul(made, sign))
+    if endpoint:
+        made = ew.switch(ew.logical_and(ew.eq(i, num - 1), ew.gt(i, 0)), stop, made)
+    made = made if dtype is None else to_dtype(made, dtype_name(dtype))
+    return made if made.ndim == 1 else moveaxis(made, 0, normal_axis(axis, made.ndim))
+
+
+@on_terms
+def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False) -> list:
+    """Coordinate arrays of a grid, from vectors of coordinates."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [as_tensor(x) for x in xs]
+    vectors = [expand_dims(v, 0) if v.ndim == 0 else v for v in vectors]
+    for i, v in enumerate(vectors):
+        if v.ndim != 1:
+            raise TypeError(f"meshgrid: argument {i} must be a vector, got {v.type}")
+    n = len(vectors)
+    place = list(range(n))
+    if indexing == "xy" and n > 1:
+        place[:2] = [1, 0]
+    laid = [dimshuffle(v, *[0 if d == place[i] else "x" for d in range(n)]) for i, v in enumerate(vectors)]
+    if sparse:
+        return laid
+    shape = [length(vectors[place.index(d)], 0) for d in range(n)]
+    return [_filled(v, shape) for v in laid]
+
+
+# ---------------------------------------------------------------------- matrices
+@on_terms
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+    """An n by m matrix (square by default) with ones on the k-th diagonal."""
+    n = as_length(n, "n")
+    m = n if m is None else as_length(m, "m")
+    return ops.eye(*length_operands([n, m]), as_tensor(k), dtype=_dtype_or_floatx(dtype))
+
+
+@on_terms
+def identity(n: Any, dtype: Any = None) -> Any:
+    """The n by n identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+@on_terms
+def identity_like(x: Any, dtype: Any = None) -> Any:
+    """A matrix of the shape and dtype of `x` with ones on the diagonal."""
+    x = as_tensor(x)
+    return eye(length(x, 0), length(x, 1), dtype=x.type.dtype if dtype is None else dtype)
+
+
+def _lower(n: Any, m: Any, k: Any) -> Any:
+    """Which elements of an n by m matrix are on or below the k-th diagonal."""
+    return ew.ge(ew.add(dimshuffle(arange(n), 0, "x"), k), dimshuffle(arange(m), "x", 0))
+
+
+@on_terms
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+    """An n by m matrix with ones on and below the k-th diagonal."""
+    n = as_length(n, "n")
+    return to_dtype(_lower(n, n if m is None else as_length(m, "m"), k), _dtype_or_floatx(dtype))
+
+
+@on_terms
+def tril(x: Any, k: Any = 0) -> Any:
+    """The elements on and below the k-th diagonal of the last two dimensions; zero elsewhere."""
+    x = _matrices(x, "tril")
+    return ew.switch(_lower(length(x, -2), length(x, -1), k), x, 0)
+
+
+@on_terms
+def triu(x: Any, k: Any = 0) -> Any:
+    """The elements on and above the k-th diagonal of the last two dimensions; zero elsewhere."""
+    x = _matrices(x, "triu")
+    return ew.switch(_lower(length(x, -2), length(x, -1), ew.sub(k, 1)), 0, x)
+
+
+def _matrices(x: Any, name: str) -> Any:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ValueError(f"{name} needs at least one dimension, got {x.type}")
+    return _filled(x, [length(x, 0)] * 2) if x.ndim == 1 else x  # NumPy takes a vector as equal rows
+
+
+@on_terms
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonal of two dimensions, as the last dimension of the result."""
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ValueError(f"diagonal needs at least two dimensions, got {x.type}")
+    a, b = normal_axis(axis1, x.ndim, "axis1"), normal_axis(axis2, x.ndim, "axis2")
+    if a == b:
+        raise ValueError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
+    return ops.diagonal(dimshuffle(x, *[d for d in range(x.ndim) if d not in (a, b)], a, b), offset=int(offset))
+
+
+@on_terms
+def diag(x: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or the matrix that has a vector on its k-th diagonal."""
+    x = as_tensor(x)
+    if x.ndim not in (1, 2):
+        raise ValueError(f"diag needs a vector or a matrix, got {x.type}")
+    return ops.alloc_diag(x, offset=int(k)) if x.ndim == 1 else diagonal(x, k)
+
+
+@on_terms
+def fill_diagonal(x: Any, value: Any) -> Any:
+    """The matrix with its main diagonal replaced by a number."""
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise ValueError(f"fill_diagonal needs a matrix, got {x.type}")
+    return ew.switch(eye(length(x, 0), length(x, 1), dtype="bool"), as_tensor(value, dtype=x.type.dtype), x)
+
+
+extract_diag = diagonal
+
+__all__ = [
+    "alloc", "arange", "diag", "diagonal", "empty", "empty_like", "extract_diag", "eye", "fill_diagonal", "full",
+    "full_like", "geomspace", "identity", "identity_like", "linspace", "logspace", "meshgrid", "ones", "ones_like",
+    "tri", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+METHODS = {
+    "diagonal": diagonal,
+    "zeros_like": zeros_like,
+    "ones_like": ones_like,
+    "fill": lambda self, value: full_like(self, value),
+}

@@ -1,0 +1,376 @@
+"""The distributions of random streams: what becomes of random bits. Most are element-wise and may be fused.
+
+Those that have no formula in elementary functions are quantiles of one uniform number, computed by SciPy. May import
+the tensor language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
+from termgraph.tensor.checks import CheckAndRaise
+from termgraph.tensor.joining import concatenate
+from termgraph.tensor.products import dot
+from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.variable import Variable
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import random as ops
+from termgraph.terms.term import Const
+from termgraph.terms.types import dtype_name
+
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11}
+_FEW_TRIALS = 16  # so many are drawn one by one, in native code
+
+
+class Distributions:
+    """The draws of a random stream. Parameters broadcast; without `size`, a draw has the shape of its parameters."""
+
+    def _state(self) -> Any:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ bits
+    def _blocks(self, size: Any, params: Sequence[Any] = ()) -> tuple[Any, Any, Any]:
+        """Key, step and index of each element of a draw: of the shape `size`, or that of the parameters together."""
+        state = self._state()
+        lengths = _lengths(size, params)
+        index = shaping.reshape(creation.arange(_product(lengths), dtype="uint64"), lengths)
+        return state[0], state[1], index
+
+    def _unit(self, size: Any, params: Sequence[Any], dtype: str, open_: bool = False) -> Any:
+        """Uniform numbers in [0, 1), or in (0, 1)."""
+        return _to_unit(ops.philox_first(*self._blocks(size, params)), dtype, open_)
+
+    # ------------------------------------------------------------------ draws
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Uniform numbers from low (included) to high (excluded)."""
+        dtype, (low, high) = _float_dtype(dtype), _params(low, high)
+        u = self._unit(size, (low, high), dtype)
+        return elemwise.cast(u * (high - low) + low, dtype) if _is_scaled(low, high) else u
+
+    def random(self, size: Any = None, dtype: Any = None) -> Any:
+        """Uniform numbers in [0, 1)."""
+        return Distributions.uniform(self, 0.0, 1.0, size, dtype)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Normally distributed numbers with mean `loc` and standard deviation `scale`."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        blocks = self._blocks(size, (loc, scale))
+        radius = ew.sqrt(-2.0 * ew.log(_to_unit(ops.philox_first(*blocks), dtype, True)))
+        angle = (2.0 * np.pi) * _to_unit(ops.philox_second(*blocks), dtype)
+        return elemwise.cast(radius * ew.cos(angle) * scale + loc, dtype)
+
+    def standard_normal(self, size: Any = None, dtype: Any = None) -> Any:
+        """Normally distributed numbers with mean 0 and standard deviation 1."""
+        return Distributions.normal(self, 0.0, 1.0, size, dtype)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Exponentially distributed numbers with mean `scale`."""
+        dtype, (scale,) = _float_dtype(dtype), _params(scale)
+        u = self._unit(size, (scale,), dtype, open_=True)
+        return elemwise.cast(-ew.log(u) * scale, dtype)
+
+    def standard_exponential(self, size: Any = None, dtype: Any = None) -> Any:
+        """Exponentially distributed numbers with mean 1."""
+        return Distributions.exponential(self, 1.0, size, dtype)
+
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers whose logarithm is normal with this mean and standard deviation."""
+        return ew.exp(Distributions.normal(self, mean, sigma, size, dtype))
+
+    def truncated_normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Normal numbers no more than two standard deviations from the mean."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        u = self._unit(size, (loc, scale), dtype, open_=True)
+        reach = np.asarray(0.9544997361036416, dtype)  # of the normal numbers lie there: erf(sqrt(2))
+        centred = ew.erfinv((2.0 * u - 1.0) * reach) * np.asarray(np.sqrt(2.0), dtype)
+        return elemwise.cast(centred * scale + loc, dtype)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers with density exp(-abs(x - loc) / scale) / (2 scale)."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        off = self._unit(size, (loc, scale), dtype, open_=True) - 0.5
+        return elemwise.cast(loc - scale * ew.sign(off) * ew.log1p(-2.0 * ew.abs_(off)), dtype)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers with cdf sigmoid((x - loc) / scale)."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        u = self._unit(size, (loc, scale), dtype, open_=True)
+        return elemwise.cast((ew.log(u) - ew.log1p(-u)) * scale + loc, dtype)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers with cdf exp(-exp(-(x - loc) / scale)); the largest of many often is one."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        u = self._unit(size, (loc, scale), dtype, open_=True)
+        return elemwise.cast(loc - scale * ew.log(-ew.log(u)), dtype)
+
+    def cauchy(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers with density 1 / (pi scale (1 + ((x - loc) / scale) ** 2))."""
+        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        u = self._unit(size, (loc, scale), dtype, open_=True)
+        return elemwise.cast(ew.tan((u - 0.5) * np.asarray(np.pi, dtype)) * scale + loc, dtype)
+
+    def weibull(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers with cdf 1 - exp(-(x / scale) ** shape)."""
+        dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
+        u = self._unit(size, (shape, scale), dtype, open_=True)
+        return elemwise.cast((-ew.log(u)) ** (1.0 / shape) * scale, dtype)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Numbers whose density rises from `left` to `mode` and falls to `right`."""
+        dtype, (left, mode, right) = _float_dtype(dtype), _params(left, mode, right)
+        u = self._unit(size, (left, mode, right), dtype)
+        width = right - left
+        rising = left + ew.sqrt(u * width * (mode - left))
+        falling = right - ew.sqrt((1.0 - u) * width * (right - mode))
+        return elemwise.cast(ew.switch(u * width < mode - left, rising, falling), dtype)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+        """Gamma distributed numbers with mean `shape * scale`."""
+        dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
+        u = self._unit(size, (shape, scale), "float64", open_=True)
+        return elemwise.cast(ops.gamma_quantile(u, elemwise.cast(shape, "float64")) * scale, dtype)
+
+    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Gamma distributed numbers with scale 1."""
+        return self.gamma(shape, 1.0, size, dtype)
+
+    def chisquare(self, df: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Sums of the squares of `df` normal numbers."""
+        return self.gamma(as_tensor(df) * 0.5, 2.0, size, dtype)
+
+    def standard_t(self, df: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Student's t with `df` degrees of freedom."""
+        df = as_tensor(df)
+        size = _lengths(size, (df,))
+        normal = Distributions.normal(self, 0.0, 1.0, size, dtype)
+        return elemwise.cast(normal * ew.sqrt(df / self.chisquare(df, size, dtype)), _float_dtype(dtype))
+
+    def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Beta distributed numbers: between 0 and 1, with mean a / (a + b)."""
+        dtype, (a, b) = _float_dtype(dtype), _params(a, b)
+        u = self._unit(size, (a, b), "float64", open_=True)
+        return elemwise.cast(ops.beta_quantile(u, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
+
+    def dirichlet(self, alphas: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
+        alphas = as_tensor(alphas)
+        lengths = None if size is None else [*_lengths(size, ()), alphas.shape[-1]]
+        shares = self.gamma(alphas, 1.0, lengths, dtype)
+        return shares / reductions.sum(shares, axis=-1, keepdims=True)
+
+    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, dtype: Any = None) -> Any:
+        """Normal vectors with a mean vector and a covariance matrix."""
+        from termgraph.tensor.linalg import cholesky
+
+        mean, cov = _params(mean, cov)
+        z = Distributions.normal(self, 0.0, 1.0, [*_lengths(size, ()), mean.shape[-1]], dtype)
+        return elemwise.cast(dot(z, cholesky(cov).T) + mean, _float_dtype(dtype))
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = "int64") -> Any:
+        """Poisson distributed integers with mean `lam`."""
+        (lam,) = _params(lam)
+        u = self._unit(size, (lam,), "float64", open_=True)
+        return elemwise.cast(ops.poisson_quantile(u, elemwise.cast(lam, "float64")), _dtype(dtype))
+
+    def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: Any = "int64") -> Any:
+        """1 with probability `p`, else 0."""
+        (p,) = _params(p)
+        return elemwise.cast(self._unit(size, (p,), "float64") < p, _dtype(dtype))
+
+    def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: Any = "int64") -> Any:
+        """How many of `n` trials succeed, each with probability `p`."""
+        if isinstance(n, int) and n == 1:
+            return self.bernoulli(p, size, dtype)
+        n, p = _params(n, p)
+        u = self._unit(size, (n, p), "float64", open_=True)
+        n, p = elemwise.cast(n, "float64"), elemwise.cast(p, "float64")
+        return elemwise.cast(ops.binomial_quantile(u, n, p), _dtype(dtype))
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = "int64") -> Any:
+        """How many trials fail before `n` succeed, each with probability `p`."""
+        n, p = _params(n, p)
+        return self.poisson(self.gamma(n, (1.0 - p) / p, size, "float64"), None, dtype)
+
+    def geometric(self, p: Any, size: Any = None, dtype: Any = "int64") -> Any:
+        """The number of the first trial that succeeds, each with probability `p`."""
+        (p,) = _params(p)
+        u = self._unit(size, (p,), "float64", open_=True)
+        return elemwise.cast(1.0 + ew.floor(ew.log(u) / ew.log1p(-p)), _dtype(dtype))
+
+    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+        """Integers from low (included) to high (excluded); with one number, from 0 to it."""
+        low, high = (0, low) if high is None else (low, high)
+        low, high, dtype = as_tensor(low), as_tensor(high), _dtype(dtype)
+        width = _checked_width(low, high, dtype)
+        picked = self._below(width, _lengths(size, (low, high)))
+        return elemwise.cast(picked + elemwise.cast(low, "int64"), dtype)
+
+    def _below(self, width: Any, size: Any) -> Any:
+        """Integers from 0 to a width, of type int64."""
+        bits = ops.philox_first(*self._blocks(size))
+        return elemwise.cast(ops.scale_bits(bits, elemwise.cast(width, "uint64")), "int64")
+
+    def random_integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+        """As `integers`, with high included (Theano's name)."""
+        low, high = (1, low) if high is None else (low, high)
+        last: Any = high if isinstance(high, Variable) else np.asarray(high)
+        return self.integers(low, last + 1, size, dtype)
+
+    def permutation(self, x: Any, size: Any = None) -> Any:
+        """The numbers below `x`, or the rows of an array `x`, in random order; `size` draws that many permutations."""
+        x = as_tensor(x)
+        n = x if x.type.ndim == 0 else x.shape[0]
+        keys = ops.philox_first(*self._blocks([*_lengths(size, ()), n]))
+        order = sorting.argsort(keys, axis=-1)
+        return order if x.type.ndim == 0 else x[order]
+
+    def permuted(self, x: Any, axis: int = -1) -> Any:
+        """An array with the elements along one axis in random order, each row (or column) in an order of its own."""
+        x = as_tensor(x)
+        keys = ops.philox_first(*self._blocks([x.shape[d] for d in range(x.type.ndim)]))
+        return take_along_axis(x, sorting.argsort(keys, axis=axis), axis=axis)
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = None) -> Any:
+        """Elements of `a` (or of range(a)), chosen with probabilities `p` (default: all equal)."""
+        a = as_tensor(a)
+        n = a if a.type.ndim == 0 else a.shape[0]
+        _refuse_too_many(a, _product(_lengths(size, ())), replace)
+        if replace:
+            picked = self._below(n, size) if p is None else self._by_probability(p, size)
+        elif p is not None:
+            # the k largest of u ** (1 / p): Efraimidis and Spirakis
+            u = self._unit([n], (), "float64", open_=True)
+            picked = _first_of(sorting.argsort(ew.log(u) / as_tensor(p) * -1.0), size)
+        else:
+            picked = _first_of(Distributions.permutation(self, n), size)
+        chosen = picked if a.type.ndim == 0 else a[picked]
+        return chosen if dtype is None else elemwise.cast(chosen, dtype)
+
+    def _by_probability(self, p: Any, size: Any) -> Any:
+        u = self._unit(size, (), "float64")
+        steps = reductions.cumsum(as_tensor(p), axis=0)
+        return sorting.searchsorted(steps / steps[-1], u, side="right")
+
+    def multinomial(self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+        """How often each outcome occurs in `n` trials with probabilities `pvals` (along the last axis)."""
+        if pvals is None:
+            raise TypeError("multinomial needs pvals: the probabilities of the outcomes, along the last axis")
+        pvals = elemwise.cast(as_tensor(pvals), "float64")
+        batch = _lengths(size, () if size is not None else (as_tensor(n), pvals[..., 0]))
+        if not (type(n) is int and 0 < n <= _FEW_TRIALS):
+            u = self._unit([*batch, pvals.shape[-1]], (), "float64", open_=True)
+            return elemwise.cast(ops.multinomial_counts(u, as_tensor(n), pvals), _dtype(dtype))
+        u = self._unit([*batch, n], (), "float64")
+        steps = reductions.cumsum(pvals, axis=-1)
+        last = shaping.expand_dims(steps[..., -1], -1)
+        below = shaping.expand_dims(u, -1) >= shaping.expand_dims(steps / last, -2)[..., :-1]
+        reached = reductions.sum(elemwise.cast(below, "int64"), axis=-2)  # how many trials lie beyond each step
+        first = shaping.expand_dims(as_tensor(n) - reached[..., 0], -1)
+        last_count = shaping.expand_dims(reached[..., -1], -1)
+        return elemwise.cast(concatenate([first, reached[..., :-1] - reached[..., 1:], last_count], axis=-1), dtype)
+
+
+# ---------------------------------------------------------------------- helpers
+def _dtype(dtype: Any) -> str:
+    return dtype_name("floatX" if dtype is None else dtype)
+
+
+def _float_dtype(dtype: Any) -> str:
+    name = _dtype(dtype)
+    if name not in _DIGITS:
+        raise TypeError(f"this draw has dtype float16, float32 or float64, got {name}; use integers(), or cast it")
+    return name
+
+
+def _checked_width(low: Any, high: Any, dtype: str) -> Any:
+    """high - low; ValueError unless it is positive: at once where the bounds are known, else when it runs."""
+    if any(v.type.np_dtype.kind not in "iub" for v in (low, high)) or (high - low).type.np_dtype.kind not in "iu":
+        raise TypeError(f"integers: the bounds must be integers (int64 at most), got {low.type} and {high.type}")
+    message = "integers: low must be below high"
+    known = [v.term.value for v in (low, high) if v.owner is None and isinstance(v.term, Const)]
+    if len(known) == 2:
+        if not (known[0] < known[1]).all():
+            raise ValueError(f"{message}, got {known[0]} and {known[1]}")
+        if np.dtype(dtype).kind in "iu" and not _fits(known[0].min(), known[1].max() - 1, np.iinfo(dtype)):
+            raise ValueError(f"integers from {known[0].min()} to {known[1].max() - 1} do not fit in {dtype}")
+        return high - low
+    return CheckAndRaise(ValueError, message)(high - low, reductions.all(low < high))
+
+
+def _refuse_too_many(a: Any, count: Any, replace: bool) -> None:
+    """ValueError if so many elements cannot be chosen, as far as lengths are known."""
+    known = a.term.value.item() if isinstance(a.term, Const) and not a.type.ndim else None
+    n = a.type.shape[0] if a.type.ndim else known
+    if n is None or not isinstance(count, int):
+        return
+    if n < 1 and count:
+        raise ValueError("choice: there is nothing to choose from")
+    if not replace and count > n:
+        raise ValueError(f"choice: {count} different elements of {n} were asked for; use replace=True")
+
+
+def _fits(least: Any, greatest: Any, info: Any) -> bool:
+    return info.min <= int(least) and int(greatest) <= info.max
+
+
+def _params(*values: Any) -> list[Any]:
+    return [as_tensor(v) for v in values]
+
+
+def _is_scaled(low: Any, high: Any) -> bool:
+    plain = all(v.term.args == () and getattr(v.term, "scalar", None) is not None for v in (low, high))
+    return not (plain and low.type.ndim == high.type.ndim == 0 and low.term.scalar == 0 and high.term.scalar == 1)
+
+
+def _lengths(size: Any, params: Sequence[Any]) -> list[Any]:
+    """The lengths of a draw as a list of integers and symbolic scalars."""
+    if size is None:
+        wide = [p for p in params if p.type.ndim]
+        if not wide:
+            return []
+        first = wide[0] if len(wide) == 1 else shaping.broadcast_arrays(*wide)[0]
+        return [first.shape[d] for d in range(first.type.ndim)]
+    if isinstance(size, Variable):
+        if size.type.ndim == 0:
+            return [size]
+        n = size.type.shape[0]
+        if n is None:
+            raise TypeError("size as a symbolic vector needs a known length; give a tuple of lengths instead")
+        vector: Any = size
+        return [vector[i] for i in range(n)]
+    return list(size) if isinstance(size, (tuple, list, np.ndarray)) else [size]
+
+
+def _to_unit(bits: Any, dtype: str, open_: bool = False) -> Any:
+    """Numbers in [0, 1) from the highest bits; in (0, 1) if `open_`: odd multiples of half a step. Never rounded."""
+    digits = _DIGITS[dtype]
+    if open_:
+        digits -= 1
+    whole = elemwise.cast(ew.right_shift(bits, np.uint64(64 - digits)), "int64" if digits > 31 else "int32")
+    high = elemwise.cast(whole, dtype)
+    if open_:
+        high = high + np.asarray(0.5, dtype)
+    return high * np.asarray(2.0**-digits, dtype)
+
+
+def _first_of(order: Any, size: Any) -> Any:
+    lengths = _lengths(size, ())
+    if not lengths:
+        return order[0]
+    return shaping.reshape(order[: _product(lengths)], lengths)
+
+
+def _product(lengths: Sequence[Any]) -> Any:
+    """The product of lengths, which may be symbolic."""
+    count: Any = 1
+    for n in lengths:
+        count = count * n
+    return count
+
+
+__all__: list[str] = []

@@ -1,0 +1,168 @@
+"""Element-wise functions of the language. Most are the ops themselves; a few are composed. May import terms and wrap.
+
+Every op in the element-wise table is exported under its NumPy or Theano name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.op import OPS
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.types import dtype_name
+
+# NumPy and Theano names for ops whose table name differs
+ALIASES = {
+    "absolute": ew.abs_, "abs": ew.abs_, "abs_": ew.abs_, "negative": ew.neg, "subtract": ew.sub,
+    "multiply": ew.mul, "divide": ew.true_div, "true_divide": ew.true_div, "floor_divide": ew.floor_div,
+    "int_div": ew.floor_div, "remainder": ew.mod, "power": ew.pow_, "pow": ew.pow_, "square": ew.sqr,
+    "less": ew.lt, "greater": ew.gt, "less_equal": ew.le, "greater_equal": ew.ge, "equal": ew.eq, "not_equal": ew.neq,
+    "sgn": ew.sign, "round_half_to_even": ew.round_, "psi": ew.digamma,
+    "conjugate": ew.conj, "and_": ew.bitwise_and, "or_": ew.bitwise_or, "xor": ew.bitwise_xor,
+    "bitwise_not": ew.invert, "bitwise_invert": ew.invert, "expit": ew.sigmoid, "degrees": ew.rad2deg,
+    "radians": ew.deg2rad, "complex": ew.complex_, "acos": ew.arccos, "asin": ew.arcsin, "atan": ew.arctan,
+    "atan2": ew.arctan2, "acosh": ew.arccosh, "asinh": ew.arcsinh, "atanh": ew.arctanh, "fix": ew.trunc,
+    "real": ew.real, "imag": ew.imag,
+}  # fmt: skip
+
+
+def where(condition: Any, a: Any = None, b: Any = None) -> Any:
+    """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
+
+    With the condition alone: the positions where it holds, as `nonzero` gives them.
+    """
+    if (a is None) != (b is None):
+        raise TypeError("where takes a condition, or a condition and two arrays to choose from")
+    if a is None:
+        from termgraph.tensor.selecting import nonzero
+
+        return nonzero(condition)
+    return ew.switch(condition, a, b)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """The array converted to another dtype."""
+    name = dtype_name(dtype)
+    if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.type.dtype == name:
+        return x
+    return ew.cast(as_tensor(x) if not hasattr(x, "apply_op") else x, dtype=name)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of a complex number, in radians or degrees."""
+    z = as_tensor(z)
+    radians = ew.arctan2(ew.imag(z), ew.real(z)) if z.type.np_dtype.kind == "c" else ew.arctan2(0, z)
+    return ew.rad2deg(radians) if deg else radians
+
+
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    y = as_tensor(x) * 3.141592653589793
+    return ew.switch(ew.eq(y, 0), 1, ew.sin(y) / ew.switch(ew.eq(y, 0), 1, y))
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Element by element: |a - b| <= atol + rtol |b|, infinities equal to themselves."""
+    a, b = as_tensor(a), as_tensor(b)
+    b = cast(b, "float64") if b.type.np_dtype.kind in "biu" else b
+    close = ew.le(ew.abs_(a - b), atol + rtol * ew.abs_(b))
+    result = ew.switch(ew.logical_and(ew.isfinite(a), ew.isfinite(b)), close, ew.eq(a, b))
+    if equal_nan:
+        result = ew.logical_or(result, ew.logical_and(ew.isnan(a), ew.isnan(b)))
+    return result
+
+
+@on_terms
+def positive(x: Any) -> Any:
+    """The array itself: unary plus, which booleans do not have."""
+    x = as_tensor(x)
+    if x.type.dtype == "bool":
+        raise TypeError("positive is not defined for (bool): cast to an integer first")
+    return x
+
+
+@on_terms
+@pattern_form(lambda x, a_min=None, a_max=None: ew.clip(x, a_min, a_max))
+def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    """Elements limited to the interval from `a_min` to `a_max`; None leaves that side open."""
+    if a_min is None or a_max is None:
+        bounded = x if a_min is None else ew.maximum(x, a_min)
+        return as_tensor(bounded) if a_max is None else ew.minimum(bounded, a_max)
+    return ew.clip(x, a_min, a_max)
+
+
+@on_terms
+@pattern_form(lambda x: ew.round_(x))
+def round(x: Any, decimals: int = 0) -> Any:
+    """Elements rounded to the nearest number with that many decimals, halves to even."""
+    x = as_tensor(x)
+    if decimals == 0 or (decimals > 0 and x.type.np_dtype.kind in "iu"):
+        return ew.round_(x)
+    scale = 10.0 ** max(decimals, -decimals)  # `abs` is the symbolic function here
+    if decimals > 0:
+        return ew.true_div(ew.round_(ew.mul(x, scale)), scale)
+    rounded = ew.mul(ew.round_(ew.true_div(x, scale)), scale)
+    return cast(rounded, x.type.dtype) if x.type.np_dtype.kind in "iu" else rounded
+
+
+@on_terms
+@pattern_form(lambda x: ew.round_(x))
+def rint(x: Any) -> Any:
+    """The nearest whole number, halves to even, as a float (integers become floats as in NumPy)."""
+    x = as_tensor(x)
+    return ew.round_(cast(x, np.rint.resolve_dtypes((x.type.np_dtype, None))[1]))
+
+
+@on_terms
+def isposinf(x: Any) -> Any:
+    """Where elements are +infinity."""
+    return ew.logical_and(ew.isinf(x), ew.logical_not(ew.signbit(x)))
+
+
+@on_terms
+def isneginf(x: Any) -> Any:
+    """Where elements are -infinity."""
+    return ew.logical_and(ew.isinf(x), ew.signbit(x))
+
+
+@on_terms
+def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """NaN replaced by `nan`, infinities by the largest and smallest finite numbers (or `posinf` and `neginf`)."""
+    x = as_tensor(x)
+    dtype = x.type.np_dtype
+    if dtype.kind == "c":
+        return ew.complex_(*[nan_to_num(part, nan, posinf, neginf) for part in (ew.real(x), ew.imag(x))])
+    if dtype.kind != "f":
+        return x
+    limits = np.finfo(dtype)
+    x = ew.switch(ew.isnan(x), np.asarray(nan, dtype), x)
+    x = ew.switch(isposinf(x), np.asarray(limits.max if posinf is None else posinf, dtype), x)
+    return ew.switch(isneginf(x), np.asarray(limits.min if neginf is None else neginf, dtype), x)
+
+
+def table() -> dict[str, Any]:
+    """Every element-wise op by its table name and aliases."""
+    named = {name: op for name, op in OPS.items() if op.kind == "elementwise" and name not in globals()}
+    return {**named, **ALIASES}
+
+
+_TABLE = table()
+globals().update(_TABLE)
+iround = round
+EXPORTS = [
+    "angle", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "nan_to_num", "positive", "rint", "round",
+    "sinc", "where", *_TABLE,
+]  # fmt: skip
+
+METHODS = {
+    "astype": cast,
+    "clip": clip,
+    "conj": lambda self: ew.conj(self),
+    "round": round,
+    "real": property(lambda self: ew.real(self)),
+    "imag": property(lambda self: ew.imag(self)),
+}

@@ -1,0 +1,133 @@
+"""T.fft: discrete Fourier transforms with numpy.fft's names. May import terms and shaping functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.joining import roll
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.op import Op
+from termgraph.terms.ops import fft as ops
+from termgraph.terms.ops.shapes import normal_axis
+
+
+def _points(n: Any) -> int | None:
+    if n is None:
+        return None
+    if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"the number of points n must be an integer known while building, got {n!r}")
+    return n.__index__()
+
+
+def _function(op: Op, doc: str) -> Callable:
+    def transform(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+        a = as_tensor(a)
+        if a.ndim == 0:
+            raise ValueError(f"{op.name} needs an array with at least one dimension")
+        return op(a, n=_points(n), axis=normal_axis(axis, a.ndim), norm=norm or "backward")
+
+    transform.__name__ = transform.__qualname__ = op.name
+    transform.__doc__ = (
+        f"{doc}\n\n`n` points (cut or filled with zeros); norm is 'backward' (default), 'ortho' or 'forward'."
+    )
+    return on_terms(transform)
+
+
+fft = _function(ops.fft, "The discrete Fourier transform along an axis.")
+ifft = _function(ops.ifft, "The inverse discrete Fourier transform along an axis.")
+rfft = _function(ops.rfft, "The transform of real numbers: its n // 2 + 1 non-negative frequencies.")
+irfft = _function(ops.irfft, "The inverse of `rfft`; say n if it is odd (by default twice the length, less 2).")
+
+
+def _over_axes(a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, default: int | None) -> list[tuple]:
+    """(axis, n) for each axis to transform, the last one first."""
+    if axes is None:
+        count = len(s) if s is not None else default if default is not None else a.ndim
+        axes = range(-count, 0)
+    places = [normal_axis(d, a.ndim) for d in axes]
+    sizes = [None] * len(places) if s is None else list(s)
+    if len(sizes) != len(places):
+        raise ValueError(f"fft: {len(sizes)} sizes for {len(places)} axes")
+    return list(zip(places, sizes))[::-1]
+
+
+def _several(one: Callable, name: str, default: int | None, doc: str) -> Callable:
+    def transform(
+        a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    ) -> Any:
+        a = as_tensor(a)
+        for axis, n in _over_axes(a, s, axes, default):
+            a = one(a, n, axis, norm)
+        return a
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = doc
+    return on_terms(transform)
+
+
+fftn = _several(fft, "fftn", None, "The transform over several axes (all of them by default).")
+ifftn = _several(ifft, "ifftn", None, "The inverse transform over several axes (all of them by default).")
+fft2 = _several(fft, "fft2", 2, "The transform over the last two axes.")
+ifft2 = _several(ifft, "ifft2", 2, "The inverse transform over the last two axes.")
+
+
+@on_terms
+def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The transform of real numbers over several axes; the last of them has the non-negative frequencies."""
+    a = as_tensor(a)
+    for k, (axis, n) in enumerate(_over_axes(a, s, axes, None)):
+        a = fft(a, n, axis, norm) if k else rfft(a, n, axis, norm)
+    return a
+
+
+@on_terms
+def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of `rfftn`."""
+    a = as_tensor(a)
+    last, *others = _over_axes(a, s, axes, None)
+    for axis, n in reversed(others):
+        a = ifft(a, n, axis, norm)
+    return irfft(a, last[1], last[0], norm)
+
+
+def _shift(x: Any, axes: Any, back: bool) -> Any:
+    x = as_tensor(x)
+    places = range(x.ndim) if axes is None else [axes] if hasattr(axes, "__index__") else axes
+    for d in places:
+        n = length(x, normal_axis(d, x.ndim))
+        half = n // 2
+        x = roll(x, -half if back else half, normal_axis(d, x.ndim))
+    return x
+
+
+@on_terms
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Frequency 0 moved to the middle of the axes."""
+    return _shift(x, axes, back=False)
+
+
+@on_terms
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """The inverse of `fftshift`."""
+    return _shift(x, axes, back=True)
+
+
+def fftfreq(n: int, d: float = 1.0) -> Any:
+    """The frequencies of the results of `fft` of n points at distance d."""
+    return as_tensor(np.fft.fftfreq(n, d))
+
+
+def rfftfreq(n: int, d: float = 1.0) -> Any:
+    """The frequencies of the results of `rfft` of n points at distance d."""
+    return as_tensor(np.fft.rfftfreq(n, d))
+
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfftn", "rfft",
+    "rfftfreq", "rfftn",
+]  # fmt: skip

@@ -1,0 +1,392 @@
+"""T.linalg: linear algebra with numpy.linalg's names, over any leading (batch) dimensions.
+
+Decompositions are ops; norms, powers and products are composed. May import terms, products and reductions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.creation import diagonal as _diagonal
+from termgraph.tensor.creation import eye
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vecdot
+from termgraph.tensor.reductions import max as max_over
+from termgraph.tensor.reductions import min as min_over
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, matrix_transpose, moveaxis, ravel, reshape, squeeze
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import linalg as ops
+from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.types import shape_text
+
+LinAlgError = np.linalg.LinAlgError
+STRUCTURES = ("gen", "sym", "her", "pos")
+TRANSPOSITIONS = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
+UNKNOWN = 64  # what an unknown length counts for when multi_dot chooses its order
+
+
+# ---------------------------------------------------------------------- equations
+def _with_columns(b: Any) -> tuple[Any, bool]:
+    """The right side as a matrix; a vector becomes one column."""
+    b = as_tensor(b)
+    return (dimshuffle(b, 0, "x"), True) if b.ndim == 1 else (b, False)
+
+
+@on_terms
+def solve(a: Any, b: Any, assume_a: str = "gen") -> Any:
+    """The solution x of a @ x = b; b is a vector if it has one dimension, else (a batch of) matrices.
+
+    `assume_a` promises more about a: "sym" symmetric, "her" Hermitian, "pos" positive definite. A singular matrix
+    raises LinAlgError when the function runs.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.solve(T.dmatrix("a"), T.dvector("b")).type
+    TensorType(float64, (?,))
+    """
+    if assume_a not in STRUCTURES:
+        raise ValueError(f"solve: assume_a must be one of {', '.join(STRUCTURES)}, got {assume_a!r}")
+    columns, vector = _with_columns(b)
+    x = ops.solve(a, columns, assume_a=assume_a)
+    return squeeze(x, -1) if vector else x
+
+
+@on_terms
+def solve_triangular(a: Any, b: Any, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False) -> Any:
+    """The solution of a @ x = b for a triangular matrix, of which only that triangle is read.
+
+    `trans` solves with the transposed (1, "T") or conjugate transposed (2, "C") matrix; `unit_diagonal` takes the
+    diagonal to be ones.
+    """
+    if trans not in TRANSPOSITIONS:
+        raise ValueError(f"solve_triangular: trans must be 0 ('N'), 1 ('T') or 2 ('C'), got {trans!r}")
+    columns, vector = _with_columns(b)
+    way = TRANSPOSITIONS[trans]
+    x = ops.solve_triangular(a, columns, lower=bool(lower), trans=way, unit_diagonal=bool(unit_diagonal))
+    return squeeze(x, -1) if vector else x
+
+
+@on_terms
+def cho_solve(c_and_lower: Any, b: Any) -> Any:
+    """The solution of a @ x = b from the Cholesky factor of a: cho_solve((factor, lower), b)."""
+    c, lower = c_and_lower
+    first, second = ("N", "C") if lower else ("C", "N")
+    return solve_triangular(c, solve_triangular(c, b, lower, first), lower, second)
+
+
+@on_terms
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> list:
+    """Least squares: solution, residuals, rank and singular values."""
+    columns, vector = _with_columns(b)
+    x, *rest = ops.lstsq(a, columns, rcond=None if rcond is None else float(rcond))
+    return [squeeze(x, -1) if vector else x, *rest]
+
+
+@on_terms
+def inv(a: Any) -> Any:
+    """The inverse of a square matrix; `solve` is faster and more exact if it is to be multiplied with something."""
+    return ops.inv(a)
+
+
+@on_terms
+def pinv(a: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
+    """The Moore-Penrose inverse. Singular values below `rcond` times the largest count as 0."""
+    return ops.pinv(a, rcond=None if rcond is None else float(rcond), hermitian=bool(hermitian))
+
+
+# ---------------------------------------------------------------------- decompositions
+@on_terms
+def cholesky(a: Any, lower: bool = True) -> Any:
+    """The lower triangular L with L @ conj(L.T) = a, or the upper U with conj(U.T) @ U = a."""
+    return ops.cholesky(a, lower=bool(lower))
+
+
+@on_terms
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q (orthonormal columns) and R (upper triangular) with Q @ R = a; only R for mode "r"."""
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    q, r = ops.qr(a, mode="complete" if mode == "complete" else "reduced")
+    return r if mode == "r" else [q, r]
+
+
+@on_terms
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """u, s and vh with (u * s) @ vh = a, singular values descending; only s if not `compute_uv`."""
+    return ops.svd(a, full_matrices=bool(full_matrices)) if compute_uv else ops.svdvals(a)
+
+
+@on_terms
+def svdvals(a: Any) -> Any:
+    """The singular values, descending."""
+    return ops.svdvals(a)
+
+
+def _lower(triangle: str) -> bool:
+    if triangle not in ("L", "U", "l", "u"):
+        raise ValueError(f"UPLO must be 'L' or 'U', got {triangle!r}")
+    return triangle in "Ll"
+
+
+@on_terms
+def eigh(a: Any, UPLO: str = "L") -> list:
+    """Eigenvalues (ascending) and eigenvectors (columns) of a Hermitian matrix, of which one triangle is read."""
+    return ops.eigh(a, lower=_lower(UPLO))
+
+
+@on_terms
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of a Hermitian matrix, ascending."""
+    return ops.eigvalsh(a, lower=_lower(UPLO))
+
+
+@on_terms
+def eig(a: Any) -> list:
+    """Eigenvalues and eigenvectors of any square matrix; always complex, also where the imaginary parts are 0."""
+    return ops.eig(a)
+
+
+@on_terms
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of any square matrix; always complex."""
+    return ops.eigvals(a)
+
+
+# ---------------------------------------------------------------------- numbers of a matrix
+@on_terms
+def det(a: Any) -> Any:
+    """The determinant."""
+    return ops.det(a)
+
+
+@on_terms
+def slogdet(a: Any) -> list:
+    """Sign and logarithm of the absolute value of the determinant, without overflow."""
+    return ops.slogdet(a)
+
+
+@on_terms
+def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+    """How many singular values exceed `tol` (by default the largest one times max(shape) times the dtype's epsilon)."""
+    a = as_tensor(a)
+    if a.ndim < 2:
+        return cast(ew.logical_not(_all_zero(a)), "int64")
+    s = ew.abs_(ops.eigvalsh(a)) if hermitian else ops.svdvals(a)
+    if tol is None:
+        if rtol is None:
+            longest = ew.maximum(*[as_tensor(length(a, d)) for d in (-2, -1)])
+            rtol = cast(longest, s.dtype) * as_tensor(np.finfo(s.dtype).eps)
+        tol = max_over(s, axis=-1) * rtol
+    tol = as_tensor(tol)
+    return sum_over(ew.gt(s, dimshuffle(tol, *range(tol.ndim), "x")), axis=-1)
+
+
+def _all_zero(a: Any) -> Any:
+    from termgraph.tensor.reductions import all as all_over
+
+    return all_over(ew.eq(a, 0))
+
+
+@on_terms
+def trace(a: Any, offset: int = 0) -> Any:
+    """The sum of the diagonal of the last two dimensions."""
+    return sum_over(diagonal(a, offset), axis=-1)
+
+
+@on_terms
+def diagonal(a: Any, offset: int = 0) -> Any:
+    """The diagonal of the last two dimensions."""
+    return _diagonal(a, offset, -2, -1)
+
+
+# ---------------------------------------------------------------------- norms
+@on_terms
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of vectors (one axis) or matrices (two axes), with NumPy's meaning of `ord`.
+
+    Without `ord` the square root of the sum of squares, of all elements if there is no `axis` either.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.norm(T.fmatrix("x"), axis=1).type
+    TensorType(float32, (?,))
+    """
+    x = as_tensor(x)
+    if x.type.np_dtype.kind in "biu":
+        x = cast(x, "float64")
+    if axis is None and ord is None:
+        axes = tuple(range(x.ndim))
+        return ew.sqrt(_total(_squares(x), axes, keepdims))
+    if axis is None and x.ndim not in (1, 2):
+        raise ValueError(f"norm: ord={ord!r} needs a vector or a matrix, or axis=; the array has {x.ndim} dimensions")
+    places = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    places = tuple([normal_axis(p, x.ndim) for p in places])
+    if len(places) == 1:
+        return _vector_norm(x, 2 if ord is None else ord, places[0], keepdims)
+    if len(places) != 2 or places[0] == places[1]:
+        raise ValueError(f"norm: axis must be one axis or two different ones, got {axis!r}")
+    return _matrix_norm(x, ord, places, keepdims)
+
+
+def _squares(x: Any) -> Any:
+    return ew.add(ew.sqr(ew.real(x)), ew.sqr(ew.imag(x))) if x.type.np_dtype.kind == "c" else ew.sqr(x)
+
+
+def _total(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The sum, in the dtype of what is summed."""
+    return sum_over(x, axis=axis, keepdims=keepdims, dtype=x.type.dtype)
+
+
+def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+    if isinstance(ord, str):
+        raise ValueError(f"norm: ord={ord!r} is not defined for vectors; give two axes, or a number")
+    if not hasattr(ord, "term"):
+        if ord == np.inf:
+            return max_over(ew.abs_(x), axis=axis, keepdims=keepdims)
+        if ord == -np.inf:
+            return min_over(ew.abs_(x), axis=axis, keepdims=keepdims)
+        if ord == 0:
+            return _total(cast(ew.neq(x, 0), ew.abs_(x).type.dtype), axis, keepdims)
+        if ord == 1:
+            return _total(ew.abs_(x), axis, keepdims)
+        if ord == 2:
+            return ew.sqrt(_total(_squares(x), axis, keepdims))
+    return ew.pow_(_total(ew.pow_(ew.abs_(x), ord), axis, keepdims), 1.0 / ord)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    row, column = axes
+    if ord in (None, "fro", "f"):
+        return ew.sqrt(_total(_squares(x), axes, keepdims))
+    best = {1: max_over, np.inf: max_over, 2: max_over, -1: min_over, -np.inf: min_over, -2: min_over}
+    if ord in ("nuc", 2, -2):
+        s = ops.svdvals(moveaxis(x, axes, (-2, -1)))
+        found = _total(s, -1, False) if ord == "nuc" else best[ord](s, axis=-1)
+    elif ord in best:
+        summed, along = (row, column) if abs(ord) == 1 else (column, row)
+        sums = _total(ew.abs_(x), summed, False)
+        found = best[ord](sums, axis=along - (along > summed))
+    else:
+        raise ValueError(f"norm: ord={ord!r} is not defined for matrices; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    if not keepdims:
+        return found
+    left = iter(range(found.ndim))
+    return dimshuffle(found, *["x" if d in axes else next(left) for d in range(x.ndim)])
+
+
+@on_terms
+def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """The norm of vectors: of all elements, or along an axis."""
+    x = as_tensor(x)
+    if axis is not None:
+        return norm(x, ord, axis, keepdims)
+    found = norm(ravel(x), ord, 0)
+    return dimshuffle(found, *["x"] * x.ndim) if keepdims else found
+
+
+@on_terms
+def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of the matrices in the last two dimensions."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@on_terms
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number: the norm of a matrix times the norm of its inverse."""
+    x = as_tensor(x)
+    if p in (None, 2, -2):
+        s = ops.svdvals(x)
+        first, last = s[..., 0], s[..., -1]
+        return ew.true_div(last, first) if p == -2 else ew.true_div(first, last)
+    return ew.mul(norm(x, p, (-2, -1)), norm(ops.inv(x), p, (-2, -1)))
+
+
+# ---------------------------------------------------------------------- products and functions of matrices
+@on_terms
+def matrix_power(a: Any, n: int) -> Any:
+    """The matrix multiplied with itself n times; the inverse for negative n, the identity for 0."""
+    if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"matrix_power: n must be an integer known while building, got {n!r}")
+    a, n = as_tensor(a), n.__index__()
+    if a.ndim < 2 or None not in a.type.shape[-2:] and a.type.shape[-1] != a.type.shape[-2]:
+        raise ShapeError(f"matrix_power needs square matrices, got shape {shape_text(a.type.shape)}")
+    if n == 0:
+        unit = eye(length(a, -1), dtype=a.type.dtype)
+        return broadcast_to(unit, [length(a, d) for d in range(a.ndim)]) if a.ndim > 2 else unit
+    square, found = ops.inv(a) if n < 0 else a, None
+    for k, bit in enumerate(reversed(bin(abs(n))[2:])):
+        square = matmul(square, square) if k else square
+        if bit == "1":
+            found = square if found is None else matmul(found, square)
+    return found
+
+
+@on_terms
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The product of two or more matrices (first and last may be vectors), in the cheapest order for known lengths."""
+    items = [as_tensor(a) for a in arrays]
+    if len(items) < 2:
+        raise ValueError(f"multi_dot needs at least two arrays, got {len(items)}")
+    for i, a in enumerate(items):
+        if a.ndim != 2 and not (a.ndim == 1 and i in (0, len(items) - 1)):
+            raise ValueError(f"multi_dot: array {i} has {a.ndim} dimensions; only the first and last may be vectors")
+    sizes = [_or_guess(items[0].type.shape[0]) if items[0].ndim == 2 else 1]
+    sizes += [_or_guess(a.type.shape[0]) for a in items[1:]]
+    sizes.append(_or_guess(items[-1].type.shape[1]) if items[-1].ndim == 2 else 1)
+    return _in_order(items, sizes)
+
+
+def _or_guess(n: int | None) -> int:
+    return UNKNOWN if n is None else n
+
+
+def _in_order(items: list, sizes: list[int]) -> Any:
+    """The product by the classic table of cheapest bracketings; item i is sizes[i] by sizes[i + 1]."""
+    made: dict[tuple[int, int], tuple[int, Any]] = {(i, i): (0, a) for i, a in enumerate(items)}
+    for width in range(1, len(items)):
+        for i in range(len(items) - width):
+            j = i + width
+
+            def cost(k: int, i: int = i, j: int = j) -> int:
+                return made[i, k][0] + made[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+
+            best = min(range(i, j), key=cost)
+            made[i, j] = cost(best), (made[i, best][1], made[best + 1, j][1])
+
+    def product(tree: Any) -> Any:  # as deep as the list is long, no deeper
+        return matmul(product(tree[0]), product(tree[1])) if isinstance(tree, tuple) else tree
+
+    return product(made[0, len(items) - 1][1])
+
+
+@on_terms
+def expm(a: Any) -> Any:
+    """The matrix exponential."""
+    return ops.expm(a)
+
+
+@on_terms
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of `a` as a map between the first `ind` dimensions and the others, for `tensordot`."""
+    a = as_tensor(a)
+    if not 0 < ind < a.ndim:
+        raise ValueError(f"tensorinv: ind must be between 1 and {a.ndim - 1}, got {ind}")
+    sizes = [length(a, d) for d in range(a.ndim)]
+    rows = reshape(a, (functools.reduce(lambda p, q: p * q, sizes[:ind]), -1))
+    return reshape(ops.inv(rows), (*sizes[ind:], *sizes[:ind]))
+
+
+matrix_inverse = inv
+__all__ = [
+    "LinAlgError", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "expm", "inv", "kron", "lstsq", "matmul", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
+    "svdvals", "tensordot", "tensorinv", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

@@ -1,0 +1,225 @@
+"""T.nnet: activations and losses of neural networks, with Theano's names.
+
+All are composed of ops that the rewriting stages know how to stabilize. May import terms, indexing and reductions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from termgraph.tensor import reductions
+from termgraph.tensor.creation import arange
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.shaping import expand_dims, squeeze
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.types import shape_text
+
+sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
+
+
+# ---------------------------------------------------------------------- activations
+@on_terms
+def relu(x: Any, alpha: Any = 0) -> Any:
+    """max(x, 0), or alpha * x below 0 for another slope (a number or an array).
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.relu(T.fmatrix("x")).owner.op.name
+    'maximum'
+    """
+    x = as_tensor(x)
+    if not hasattr(alpha, "term") and not hasattr(alpha, "shape") and alpha == 0:
+        return ew.maximum(x, 0)
+    return ew.switch(ew.gt(x, 0), x, ew.mul(x, alpha))
+
+
+@on_terms
+def leaky_relu(x: Any, alpha: Any = 0.01) -> Any:
+    """x above 0, alpha * x below."""
+    return relu(x, alpha)
+
+
+@on_terms
+def relu6(x: Any) -> Any:
+    """x between 0 and 6, clipped."""
+    return ew.clip(x, 0, 6)
+
+
+@on_terms
+def elu(x: Any, alpha: Any = 1) -> Any:
+    """x above 0, alpha * (exp(x) - 1) below."""
+    x = as_tensor(x)
+    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.minimum(x, 0)), alpha))  # no overflow in the unused branch
+
+
+@on_terms
+def selu(x: Any) -> Any:
+    """The scaled elu that keeps mean 0 and variance 1 from layer to layer."""
+    return ew.mul(elu(x, 1.6732632423543772), 1.0507009873554805)
+
+
+@on_terms
+def gelu(x: Any, approximate: bool = False) -> Any:
+    """x times the probability that a standard normal variable is below x; `approximate` uses tanh instead of erf."""
+    x = as_tensor(x)
+    if approximate:
+        inside = ew.mul(ew.add(x, ew.mul(ew.mul(ew.mul(x, x), x), 0.044715)), math.sqrt(2 / math.pi))
+        return ew.mul(ew.mul(x, 0.5), ew.add(ew.tanh(inside), 1))
+    return ew.mul(ew.mul(x, 0.5), ew.erfc(ew.mul(x, -math.sqrt(0.5))))
+
+
+@on_terms
+def silu(x: Any, beta: Any = 1) -> Any:
+    """x * sigmoid(beta * x), also called swish."""
+    x = as_tensor(x)
+    plain = not hasattr(beta, "term") and not hasattr(beta, "shape") and beta == 1
+    return ew.mul(x, ew.sigmoid(x if plain else ew.mul(x, beta)))
+
+
+@on_terms
+def softsign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    x = as_tensor(x)
+    return ew.true_div(x, ew.add(ew.abs_(x), 1))
+
+
+@on_terms
+def log_sigmoid(x: Any) -> Any:
+    """log(sigmoid(x)), without overflow."""
+    return ew.neg(ew.softplus(ew.neg(x)))
+
+
+@on_terms
+def hard_sigmoid(x: Any) -> Any:
+    """A straight line through (0, 0.5) with slope 0.2, clipped to 0..1."""
+    return ew.clip(ew.add(ew.mul(x, 0.2), 0.5), 0.0, 1.0)
+
+
+@on_terms
+def ultra_fast_sigmoid(x: Any) -> Any:
+    """A cheap sigmoid from a rational piece and straight lines; off by at most 0.07."""
+    half = ew.mul(ew.abs_(x), 0.5)
+    near = ew.true_div(ew.mul(half, 1.5), ew.add(half, 1))
+    middle = ew.add(ew.mul(ew.sub(half, 1.7), 0.0458812946797165), 0.935409070603099)
+    far = ew.switch(ew.lt(half, 3), middle, 0.99505475368673)
+    size = ew.switch(ew.lt(half, 1.7), near, far)
+    return ew.mul(ew.add(ew.switch(ew.lt(x, 0), ew.neg(size), size), 1), 0.5)
+
+
+# ---------------------------------------------------------------------- softmax
+@on_terms
+def softmax(c: Any, axis: Any = -1) -> Any:
+    """exp(x) divided by its sum along an axis (the last one by default): positive numbers that add up to 1.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.softmax(T.fmatrix("x")).owner.op
+    softmax{axis=(1,)}
+    """
+    return reductions.softmax(c, axis=axis)
+
+
+@on_terms
+def log_softmax(c: Any, axis: Any = -1) -> Any:
+    """log(softmax(x)) along an axis (the last one by default), without overflow."""
+    return reductions.log_softmax(c, axis=axis)
+
+
+@on_terms
+def softmax_with_bias(x: Any, b: Any) -> Any:
+    """softmax of each row of x + b."""
+    return softmax(ew.add(x, b))
+
+
+# ---------------------------------------------------------------------- losses
+@on_terms
+def binary_crossentropy(output: Any, target: Any) -> Any:
+    """-(target * log(output) + (1 - target) * log(1 - output)), element by element; `output` are probabilities."""
+    return ew.neg(ew.add(ew.mul(target, ew.log(output)), ew.mul(1.0 - target, ew.log1p(ew.neg(output)))))
+
+
+@on_terms
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
+    """`binary_crossentropy(sigmoid(output), target)`, exact also where the sigmoid rounds to 0 or 1."""
+    return ew.add(ew.mul(target, ew.softplus(ew.neg(output))), ew.mul(1.0 - target, ew.softplus(output)))
+
+
+@on_terms
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
+    """-sum(true * log(coding)) over the last axis; `true_dist` holds probabilities, or integer labels.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.categorical_crossentropy(T.fmatrix("p"), T.ivector("labels")).type
+    TensorType(float32, (?,))
+    """
+    coding, true = as_tensor(coding_dist), as_tensor(true_dist)
+    if true.ndim == coding.ndim:
+        return ew.neg(reductions.sum(ew.mul(true, ew.log(coding)), axis=-1))
+    if true.ndim != coding.ndim - 1 or true.type.np_dtype.kind not in "iu":
+        raise TypeError(
+            f"categorical_crossentropy: true_dist must be probabilities of {coding.ndim} dimensions or integer labels "
+            f"of {coding.ndim - 1}, got {true} of type {true.type}"
+        )
+    return ew.neg(ew.log(at_labels(coding, true)))
+
+
+def at_labels(x: Any, labels: Any) -> Any:
+    """The element of each row that its label names."""
+    for n, m in zip(x.type.shape, labels.type.shape):
+        if n is not None and m is not None and n != m:
+            raise ShapeError(
+                f"labels of shape {shape_text(labels.type.shape)} do not fit scores of shape "
+                f"{shape_text(x.type.shape)}: one label for each row"
+            )
+    if x.ndim == 1:
+        return x[labels]
+    if x.ndim == 2:
+        return x[arange(length(x, 0)), labels]
+    return squeeze(take_along_axis(x, expand_dims(labels, -1), -1), -1)
+
+
+@on_terms
+def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list:
+    """For scores and integer labels: the cross-entropy of each row's softmax, and the softmax."""
+    x = as_tensor(x)
+    return [ew.neg(at_labels(log_softmax(x), as_tensor(y_idx))), softmax(x)]
+
+
+@on_terms
+def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list:
+    """`crossentropy_softmax_1hot` of x + b."""
+    return crossentropy_softmax_1hot(ew.add(x, b), y_idx)
+
+
+@on_terms
+def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list:
+    """Cross-entropy of each row, the softmax of x + b, and each row's most likely label."""
+    scores = ew.add(x, b)
+    return [*crossentropy_softmax_1hot(scores, y_idx), reductions.argmax(scores, axis=-1)]
+
+
+@on_terms
+def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list:
+    """Cross-entropy of each row, the softmax, and the largest probability of each row with its label."""
+    x = as_tensor(x)
+    losses, probabilities = crossentropy_softmax_1hot(x, y_idx)
+    return [losses, probabilities, reductions.max(probabilities, axis=-1), reductions.argmax(x, axis=-1)]
+
+
+@on_terms
+def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
+    """`categorical_crossentropy` with integer labels."""
+    return categorical_crossentropy(coding_dist, true_one_of_n)
+
+
+logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
+__all__ = [
+    "binary_crossentropy", "categorical_crossentropy", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu", "log_sigmoid",
+    "log_softmax", "logsigmoid", "logsoftmax", "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy",
+    "silu", "softmax", "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
+]  # fmt: skip

@@ -1,0 +1,156 @@
+"""Python's operators on tensor variables. May import `variable`, `wrap` and the op table.
+
+`x + y` on two arrays of equal rank takes a short path: intern the term, make the variable, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.config import config
+from termgraph.tensor.testvalues import note_test_value
+from termgraph.tensor.trace import user_site
+from termgraph.tensor.variable import TensorVariable, apply_op
+from termgraph.terms.op import Op
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import mk2, untrack
+
+_new = object.__new__
+
+
+def _binary(op: Op) -> tuple[Callable, Callable]:
+    def method(self: Any, other: Any) -> Any:
+        if other.__class__ is TensorVariable:
+            a, b = self.term, other.term
+            if a.type.ndim == b.type.ndim:
+                v: Any = _new(TensorVariable)
+                v.term = mk2(op, a, b)
+                v._owner, v._a, v._b = op, self, other
+                v.index, v.name, v._tag = 0, None, None
+                v.site = user_site()
+                untrack(v)  # it points only to older objects; `owner` and `tag` track it again
+                if config.compute_test_value != "off":
+                    note_test_value([v])
+                return v
+        elif not _is_operand(other):
+            return NotImplemented
+        return apply_op(op, (self, other))
+
+    def reflected(self: Any, other: Any) -> Any:
+        return apply_op(op, (other, self)) if _is_operand(other) else NotImplemented
+
+    return method, reflected
+
+
+def _is_operand(other: Any) -> bool:
+    """Whether an operator should try: a pattern or another library's symbol gets its own chance first."""
+    lift = getattr(other, "apply_op", None)
+    if lift is not None:
+        return lift.rank <= 2
+    if isinstance(other, (str, bytes, dict, set, type(None))) or (callable(other) and not hasattr(other, "__array__")):
+        raise TypeError(
+            f"unsupported operand for a tensor variable: {type(other).__name__} {other!r:.40}; "
+            "expected a number, an array, a list of numbers or a symbolic variable"
+        )
+    return True
+
+
+def _unary(op: Op) -> Callable:
+    return lambda self: apply_op(op, (self,))
+
+
+def _pow(self: Any, other: Any, modulus: Any = None) -> Any:
+    if modulus is not None:
+        raise TypeError("pow() with a modulus is not supported on tensor variables")
+    return _POW[0](self, other)
+
+
+def _divmod(self: Any, other: Any) -> tuple:
+    return self // other, self % other
+
+
+def _refuse_bool(self: Any) -> bool:
+    """Truth of a comparison is a mistake; anything else is true, as in Theano."""
+    if self.term.op.name in _UNDECIDED:
+        raise TypeError(
+            "the truth of a symbolic comparison is not known while building the graph; "
+            "use T.switch(cond, a, b) or ifelse(cond, a, b) to choose, and & | ~ to combine conditions"
+        )
+    return True
+
+
+_UNDECIDED = frozenset(
+    [
+        "lt",
+        "gt",
+        "le",
+        "ge",
+        "eq",
+        "neq",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "all",
+        "any",
+    ]
+)
+_POW = _binary(ew.pow_)
+
+
+def _no_iteration(self: Any) -> Any:
+    if self.type.ndim == 0:
+        raise TypeError(f"iteration over a 0-d tensor: {self}")
+    n = self.type.shape[0]
+    if n is None:
+        raise TypeError(
+            f"cannot iterate over {self}: the length of its first dimension is not known while building the graph; "
+            "use scan/map, or declare the length with shape="
+        )
+    return iter([self[i] for i in range(n)])
+
+
+def _no_len(self: Any) -> int:
+    if self.type.ndim == 0 or self.type.shape[0] is None:
+        raise TypeError(f"len() of {self}: its length is not known while building the graph; use x.shape[0]")
+    return self.type.shape[0]
+
+
+def _no_conversion(kind: str) -> Callable:
+    def convert(self: Any) -> Any:
+        raise TypeError(f"cannot convert the symbolic variable {self} to {kind}; give it a value with .eval({{...}})")
+
+    return convert
+
+
+def install() -> None:
+    """Attach the operators to TensorVariable."""
+    pairs = {
+        "add": ew.add, "sub": ew.sub, "mul": ew.mul, "truediv": ew.true_div, "floordiv": ew.floor_div, "mod": ew.mod,
+        "and": ew.bitwise_and, "or": ew.bitwise_or, "xor": ew.bitwise_xor, "lshift": ew.left_shift,
+        "rshift": ew.right_shift,
+    }  # fmt: skip
+    methods: dict[str, Any] = {}
+    for name, op in pairs.items():
+        methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
+    methods["__pow__"], methods["__rpow__"] = _pow, _POW[1]
+    for name, op in {"lt": ew.lt, "le": ew.le, "gt": ew.gt, "ge": ew.ge}.items():
+        methods[f"__{name}__"] = _binary(op)[0]
+    for name, op in {"neg": ew.neg, "abs": ew.abs_, "invert": ew.invert}.items():
+        methods[f"__{name}__"] = _unary(op)
+    methods["__pos__"] = lambda self: self
+    methods["__divmod__"] = _divmod
+    methods["__bool__"] = _refuse_bool
+    methods["__iter__"], methods["__len__"] = _no_iteration, _no_len
+    methods["__float__"], methods["__int__"] = _no_conversion("float"), _no_conversion("int")
+    methods["__index__"] = _no_conversion("an index")
+    for name, function in methods.items():
+        setattr(TensorVariable, name, function)
+
+
+install()

@@ -1,0 +1,226 @@
+"""Products of arrays: dot, matmul, tensordot, outer, kron, cross, ... with NumPy's names and meaning.
+
+All end in the ops `dot` (vectors and matrices), `matmul` (batches of matrices) and `mul`. May import `contraction`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.tensor.contraction import arrange, contract
+from termgraph.tensor.creation import diagonal
+from termgraph.tensor.lengths import length, product
+from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.operators import _is_operand
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape, specify_shape, squeeze
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import linalg as ops
+from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.types import shape_text
+
+
+@on_terms
+@pattern_form(ops.dot)
+def dot(a: Any, b: Any) -> Any:
+    """The inner product of vectors, the product of matrices; beyond that, last of `a` with second to last of `b`.
+
+    >>> import termgraph.tensor as T
+    >>> T.dot(T.tensor("a", dtype="float32", shape=(2, 3)), T.fvector("b")).type
+    TensorType(float32, (2,))
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return ew.mul(a, b)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return ops.dot(a, b)
+    return tensordot(a, b, [[a.ndim - 1], [max(b.ndim - 2, 0)]])
+
+
+@on_terms
+@pattern_form(ops.matmul)
+def matmul(a: Any, b: Any) -> Any:
+    """The matrix product `a @ b`: dimensions before the last two are batches, which broadcast.
+
+    >>> import termgraph.tensor as T
+    >>> T.matmul(T.dtensor3("a"), T.dmatrix("b")).type
+    TensorType(float64, (?, ?, ?))
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    for i, v in enumerate((a, b)):
+        if v.ndim == 0:
+            raise ValueError(f"matmul: operand {i} ({v}) has no dimensions; multiply by a number with *")
+    if a.ndim <= 2 and b.ndim <= 2:
+        return ops.dot(a, b)
+    ops.check_contraction("matmul", a.type.shape, b.type.shape)
+    wide_a = dimshuffle(a, "x", 0) if a.ndim == 1 else a
+    wide_b = dimshuffle(b, 0, "x") if b.ndim == 1 else b
+    made = ops.matmul(wide_a, wide_b)
+    return squeeze(made, -2 if a.ndim == 1 else -1) if a.ndim == 1 or b.ndim == 1 else made
+
+
+def _axis_pairs(axes: Any, a: Any, b: Any, name: str, first: int = 0) -> tuple[list[int], list[int]]:
+    """The dimensions of `a` and of `b` to sum over: the last and the first few, or two lists."""
+    if hasattr(axes, "__index__") and not isinstance(axes, bool):
+        n = axes.__index__()
+        if not 0 <= n <= min(a.ndim, b.ndim) - first:
+            raise ValueError(f"{name}: cannot sum over {n} dimensions of arrays with {a.ndim} and {b.ndim}")
+        return list(range(a.ndim - n, a.ndim)), list(range(first, first + n))
+    try:
+        in_a, in_b = [[p] if hasattr(p, "__index__") else list(p) for p in axes]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: axes must be an integer or two lists of integers, got {axes!r}") from None
+    if len(in_a) != len(in_b):
+        raise ValueError(f"{name}: axes pair {len(in_a)} dimensions with {len(in_b)}")
+    return [normal_axis(p, a.ndim) for p in in_a], [normal_axis(p, b.ndim) for p in in_b]
+
+
+def _paired(a: Any, b: Any, in_a: list[int], in_b: list[int], name: str, batch: int = 0) -> Any:
+    """Contraction of the paired dimensions, the first `batch` of both being batch dimensions."""
+    for d, e in (*zip(in_a, in_b), *zip(range(batch), range(batch))):
+        n, m = a.type.shape[d], b.type.shape[e]
+        if n is not None and m is not None and n != m and not (d < batch and 1 in (n, m)):
+            raise ShapeError(
+                f"{name}: shapes {shape_text(a.type.shape)} and {shape_text(b.type.shape)} do not fit: "
+                f"dimension {d} of the first has length {n}, dimension {e} of the second {m}"
+            )
+    la: list[Any] = [f"a{d}" for d in range(a.ndim)]
+    lb: list[Any] = [f"b{d}" for d in range(b.ndim)]
+    for k, (d, e) in enumerate(zip(in_a, in_b)):
+        la[d] = lb[e] = f"s{k}"
+    for d in range(batch):
+        la[d] = lb[d] = f"t{d}"
+    keep = [k for k in (*la, *lb) if k[0] != "s"]
+    made, labels = contract(a, la, b, lb, keep)
+    return arrange(made, labels, list(dict.fromkeys(keep)))
+
+
+@on_terms
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The sum of products over some dimensions: the last `axes` of `a` with the first of `b`, or two lists of them.
+
+    >>> import termgraph.tensor as T
+    >>> T.tensordot(T.dtensor3("a"), T.dmatrix("b"), [[0], [1]]).type
+    TensorType(float64, (?, ?, ?))
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    return _paired(a, b, *_axis_pairs(axes, a, b, "tensordot"), "tensordot")
+
+
+@on_terms
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+    """`tensordot` for each item of the first dimension of both; listed axes count from that dimension."""
+    x, y = as_tensor(x), as_tensor(y)
+    if min(x.ndim, y.ndim) == 0:
+        raise ValueError("batched_tensordot: both arrays need a first (batch) dimension")
+    in_x, in_y = _axis_pairs(axes, x, y, "batched_tensordot", first=1)
+    if 0 in in_x or 0 in in_y:
+        raise ValueError(f"batched_tensordot: axes {axes} name dimension 0, which is the batch dimension")
+    return _paired(x, y, in_x, in_y, "batched_tensordot", batch=1)
+
+
+@on_terms
+def batched_dot(a: Any, b: Any) -> Any:
+    """`dot` for each item of the first dimension of both.
+
+    >>> import termgraph.tensor as T
+    >>> T.batched_dot(T.dtensor3("a"), T.dmatrix("b")).type
+    TensorType(float64, (?, ?))
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    if min(a.ndim, b.ndim) == 0:
+        raise ValueError("batched_dot: both arrays need a first (batch) dimension")
+    if a.ndim == 1 or b.ndim == 1:
+        return _paired(a, b, [], [], "batched_dot", batch=1)
+    return _paired(a, b, [a.ndim - 1], [max(b.ndim - 2, 1)], "batched_dot", batch=1)
+
+
+# ---------------------------------------------------------------------- vectors
+@on_terms
+def outer(a: Any, b: Any) -> Any:
+    """All products of an element of `a` and one of `b`, as a matrix."""
+    return ew.mul(dimshuffle(ravel(a), 0, "x"), dimshuffle(ravel(b), "x", 0))
+
+
+@on_terms
+def inner(a: Any, b: Any) -> Any:
+    """The sum of products over the last dimensions."""
+    a, b = as_tensor(a), as_tensor(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return ew.mul(a, b)
+    return _paired(a, b, [a.ndim - 1], [b.ndim - 1], "inner")
+
+
+@on_terms
+def vdot(a: Any, b: Any) -> Any:
+    """The inner product of the flattened arrays, the first one conjugated."""
+    a, b = ravel(a), ravel(b)
+    return ops.dot(ew.conj(a) if a.type.np_dtype.kind == "c" else a, b)
+
+
+@on_terms
+def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+    """The inner products of vectors along an axis, the first ones conjugated."""
+    a, b = as_tensor(a), as_tensor(b)
+    terms = ew.mul(ew.conj(a) if a.type.np_dtype.kind == "c" else a, b)
+    return sum_over(terms, axis=axis, dtype=terms.type.dtype)
+
+
+@on_terms
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: blocks of `b` scaled by the elements of `a`."""
+    a, b = as_tensor(a), as_tensor(b)
+    rank = max(a.ndim, b.ndim)
+    pad = [dimshuffle(v, *["x"] * (rank - v.ndim), *range(v.ndim)) for v in (a, b)]
+    order_a = [p for d in range(rank) for p in (d, "x")]
+    order_b = [p for d in range(rank) for p in ("x", d)]
+    blocks = ew.mul(dimshuffle(pad[0], *order_a), dimshuffle(pad[1], *order_b))
+    return reshape(blocks, [product([length(v, d) for v in pad]) for d in range(rank)])
+
+
+@on_terms
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product of vectors of length 3, held along an axis of each array."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    u, v = _last_three(a, axisa, "first"), _last_three(b, axisb, "second")
+    shifted = [(u[..., i], v[..., j], u[..., j], v[..., i]) for i, j in ((1, 2), (2, 0), (0, 1))]
+    from termgraph.tensor.joining import stack
+
+    made = stack([ew.sub(ew.mul(p, q), ew.mul(r, s)) for p, q, r, s in shifted], axis=-1)
+    return made if axisc == -1 else moveaxis(made, -1, axisc)
+
+
+def _last_three(x: Any, axis: int, which: str) -> Any:
+    x = as_tensor(x)
+    x = moveaxis(x, normal_axis(axis, x.ndim), -1)
+    n = x.type.shape[-1]
+    if n is None:
+        return specify_shape(x, *[None] * (x.ndim - 1), 3)
+    if n != 3:
+        raise ShapeError(f"cross: vectors must have length 3, the {which} ones have {n}; append zeros to shorter ones")
+    return x
+
+
+@on_terms
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum of a diagonal; for more than two dimensions, of the matrices along axis1 and axis2."""
+    return sum_over(diagonal(a, offset, axis1, axis2), axis=-1)
+
+
+# ---------------------------------------------------------------------- the operator @
+def _matmul(self: Any, other: Any) -> Any:
+    return matmul(self, other) if _is_operand(other) else NotImplemented
+
+
+def _rmatmul(self: Any, other: Any) -> Any:
+    return matmul(other, self) if _is_operand(other) else NotImplemented
+
+
+METHODS = {"dot": dot, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
+__all__ = [
+    "batched_dot", "batched_tensordot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace",
+    "vdot", "vecdot",
+]  # fmt: skip

@@ -1,0 +1,182 @@
+"""Random numbers in graphs: `T.random.RandomStream`. Each draw has a state, a shared variable with a default update.
+
+Element `i` of the n-th draw is a function of (key, n, i) by Philox 4x32-10: draws are element-wise, may be fused, and
+are the same on every backend. May import the tensor language.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor import elemwise
+from termgraph.tensor.distributions import Distributions
+from termgraph.tensor.sharedvar import shared
+
+_ONE = np.array([0, 1], dtype=np.uint64)  # added to a state (key, step) after each call
+
+
+class RandomStream(Distributions):
+    """A source of independent random draws. Every method makes one; a compiled function draws anew at each call.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> rng = T.random.RandomStream(seed=1)
+    >>> f = tg.function([], rng.uniform(size=(2, 3)))
+    >>> first, second = f(), f()
+    >>> first.shape, bool((first == second).any())
+    ((2, 3), False)
+    >>> rng.seed(1)
+    >>> bool((f() == first).all())
+    True
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.default_instance_seed = seed
+        self._states: list[Any] = []
+        self._keys = _Keys(seed)
+
+    @property
+    def state_updates(self) -> list[tuple[Any, Any]]:
+        """Pairs (state, new state) of the draws made so far: what functions apply by default."""
+        return [(state, state.default_update) for state in self._states]
+
+    def updates(self) -> list[tuple[Any, Any]]:
+        """As `state_updates`, under Theano's name."""
+        return self.state_updates
+
+    def seed(self, seed: int | None = None) -> None:
+        """Start all draws made so far anew, as if the stream had been made with this seed."""
+        self._keys = _Keys(self.default_instance_seed if seed is None else seed)
+        for state in self._states:
+            state.set_value(np.array([self._keys.next(), 0], dtype=np.uint64))
+
+    def _state(self) -> Any:
+        state = shared(np.array([self._keys.next(), 0], dtype=np.uint64), name=f"rng_{len(self._states)}", shape=(2,))
+        state.default_update = state + _ONE
+        self._states.append(state)
+        return state
+
+
+class RandomStreams(RandomStream):
+    """Theano's random streams: the same draws, with `size` as the first argument.
+
+    `ndim` and `nstreams` are accepted and make no difference: every element has its own counter.
+    """
+
+    def uniform(  # type: ignore[override]
+        self,
+        size: Any = None,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: Any = None,
+    ) -> Any:
+        """Uniform numbers from low to high."""
+        return super().uniform(low, high, size, dtype)
+
+    def normal(  # type: ignore[override]
+        self,
+        size: Any = None,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: Any = None,
+    ) -> Any:
+        """Normally distributed numbers."""
+        return super().normal(avg, std, size, dtype)
+
+    def binomial(  # type: ignore[override]
+        self,
+        size: Any = None,
+        n: Any = 1,
+        p: Any = 0.5,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+    ) -> Any:
+        """Successes in n trials."""
+        return super().binomial(n, p, size, dtype)
+
+    def random_integers(  # type: ignore[override]
+        self,
+        size: Any = None,
+        low: Any = 0,
+        high: Any = 1,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+    ) -> Any:
+        """Integers from low to high, both included."""
+        return super().random_integers(low, high, size, dtype)
+
+    def permutation(  # type: ignore[override]
+        self, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: Any = "int64", nstreams: Any = None
+    ) -> Any:
+        """Permutations of the numbers below n."""
+        return elemwise.cast(super().permutation(n, size), dtype)
+
+    def multinomial(  # type: ignore[override]
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = (0.5, 0.5),
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+    ) -> Any:
+        """Counts of outcomes in n trials."""
+        return super().multinomial(n, pvals, size, dtype)
+
+    def choice(  # type: ignore[override]
+        self,
+        size: Any = None,
+        a: Any = 2,
+        replace: bool = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+    ) -> Any:
+        """Elements of a."""
+        return super().choice(a, size, replace, p, dtype)
+
+    def truncated_normal(  # type: ignore[override]
+        self,
+        size: Any = None,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: Any = None,
+    ) -> Any:
+        """Normal numbers no more than two standard deviations from the mean."""
+        return super().truncated_normal(avg, std, size, dtype)
+
+    def shuffle_row_elements(self, input: Any) -> Any:
+        """The elements of each row in random order."""
+        return self.permuted(input)
+
+
+MRG_RandomStreams = MRG_RandomStream = RandomStreams
+
+
+class _Keys:
+    """Keys for one draw after the other, from a seed (None: from the operating system)."""
+
+    def __init__(self, seed: Any) -> None:
+        if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0):
+            raise ValueError(f"seed must be a non-negative integer or None, got {seed!r}")
+        self._entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy
+        self._used = 0
+
+    def next(self) -> int:
+        """A key that was not used before."""
+        words = np.random.SeedSequence(self._entropy, spawn_key=(self._used,))
+        self._used += 1
+        return int(words.generate_state(1, np.uint64)[0])
+
+
+__all__: list[str] = []

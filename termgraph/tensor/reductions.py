@@ -1,0 +1,317 @@
+"""Reductions with NumPy's names and results: sum, mean, var, max, argmax, cumsum, logsumexp, ... May import terms.
+
+An op drops its axes; `keepdims` puts dimensions of length 1 back with a dimshuffle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.lengths import length, product
+from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.op import Op
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import reduce as ops
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.shapes import normal_axes, normal_axis
+from termgraph.terms.types import dtype_name
+
+
+# ---------------------------------------------------------------------- axes and dtypes
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted axes from None, an integer, a sequence, or a constant variable."""
+    data = getattr(axis, "data", None)
+    if isinstance(data, np.ndarray):
+        axis = data  # a constant variable
+    elif hasattr(axis, "term"):
+        raise TypeError(f"axis must be known while building the graph, got the symbolic variable {axis}")
+    if isinstance(axis, np.ndarray):
+        axis = axis.tolist()
+    return normal_axes(axis, ndim)
+
+
+def _keep(reduced: Any, axes: tuple[int, ...], ndim: int) -> Any:
+    """The reduced array with dimensions of length 1 where `axes` were."""
+    left = iter(range(ndim))
+    return dimshuffle(reduced, order=tuple(["x" if d in axes else next(left) for d in range(ndim)]))
+
+
+def _reduce(op: Op, x: Any, axis: Any, keepdims: bool, **params: Any) -> Any:
+    x = as_tensor(x)
+    axes = axes_of(axis, x.ndim)
+    out = op(x, axis=axes, **params)
+    return _keep(out, axes, x.ndim) if keepdims and axes else out
+
+
+def to_dtype(x: Any, dtype: str) -> Any:
+    """`x` cast, unless it has the dtype already."""
+    return x if x.type.dtype == dtype else ew.cast(x, dtype=dtype)
+
+
+def _pattern(op: Op) -> Any:
+    def build(x: Any, axis: Any = None, **params: Any) -> Any:
+        for name, value in {**op.defaults, **params, "axis": axis}.items():
+            if value is None or (name != "axis" and name not in params):
+                raise TypeError(f"T.{op.name} of a pattern needs {name}=: a value, or a `param` of the rule")
+        return op(x, axis=(axis,) if isinstance(axis, int) else axis, **params)
+
+    return build
+
+
+# ---------------------------------------------------------------------- sums and products
+def _accumulated(op: Op, x: Any, axis: Any, dtype: Any, keepdims: bool, acc_dtype: Any) -> Any:
+    x = as_tensor(x)
+    default = ops.default_sum_dtype(x.type.dtype)
+    wanted = default if dtype is None else dtype_name(dtype)
+    working = wanted if acc_dtype is None else dtype_name(acc_dtype)
+    return to_dtype(_reduce(op, x, axis, keepdims, dtype=working), wanted)
+
+
+@on_terms
+@pattern_form(_pattern(ops.sum_))
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    """The sum of elements along axes (all of them by default).
+
+    `acc_dtype` accumulates in another dtype than that of the result: `T.sum(x, acc_dtype="float64")` of a float32
+    array is a more exact float32.
+
+    >>> import termgraph.tensor as T
+    >>> T.sum(T.fmatrix("x"), axis=0).type
+    TensorType(float32, (?,))
+    """
+    return _accumulated(ops.sum_, x, axis, dtype, keepdims, acc_dtype)
+
+
+@on_terms
+@pattern_form(_pattern(ops.prod))
+def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    """The product of elements along axes."""
+    return _accumulated(ops.prod, x, axis, dtype, keepdims, acc_dtype)
+
+
+@on_terms
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+    """The mean of elements along axes. Integers are averaged in float64, float16 by way of float32."""
+    x = as_tensor(x)
+    wanted = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
+    if acc_dtype is not None:
+        working = dtype_name(acc_dtype)
+    else:
+        working = "float32" if dtype is None and wanted == "float16" else wanted
+    total = sum(x, axis, working, keepdims)
+    return to_dtype(_divided(total, count(x, axis)), wanted)
+
+
+def _mean_dtype(dtype: str) -> str:
+    return "float64" if np.dtype(dtype).kind in "biu" else dtype
+
+
+def count(x: Any, axis: Any) -> Any:
+    """How many elements a reduction along `axis` takes together: a number if known, else a variable."""
+    return product([length(x, a) for a in axes_of(axis, x.ndim)])
+
+
+def _divided(total: Any, n: Any) -> Any:
+    """`total / n` where counting must not widen the dtype."""
+    if isinstance(n, (int, float)) or total.type.np_dtype.kind in "biu":
+        return ew.true_div(total, n)
+    return ew.true_div(total, to_dtype(n, np.empty(0, total.type.dtype).real.dtype.name))
+
+
+@on_terms
+def var(x: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The variance along axes: the mean of |x - mean|^2, with n - `ddof` in the denominator."""
+    x = as_tensor(x)
+    working = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
+    n = count(x, axis)
+    centre = _divided(sum(x, axis, working, keepdims=True), n)
+    deviation = ew.sub(to_dtype(x, working), centre)
+    if deviation.type.np_dtype.kind == "c":
+        squares = ew.add(ew.sqr(ew.real(deviation)), ew.sqr(ew.imag(deviation)))
+    else:
+        squares = ew.sqr(deviation)
+    freedom = max_of(n - ddof, 0) if isinstance(n, int) else ew.maximum(n - ddof, 0)
+    return _divided(sum(squares, axis, None, keepdims), freedom)
+
+
+def max_of(a: float, b: float) -> float:
+    """The larger of two plain numbers (`max` is the reduction here)."""
+    return a if a > b else b
+
+
+@on_terms
+def std(x: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The standard deviation along axes: the square root of `var`."""
+    return ew.sqrt(var(x, axis, dtype, ddof, keepdims))
+
+
+@on_terms
+def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
+    """The mean, or the weighted mean. One-dimensional weights go along a single axis."""
+    x = as_tensor(x)
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    weights = as_tensor(weights)
+    if weights.ndim != x.ndim:
+        axes = axes_of(axis, x.ndim)
+        if axis is None or weights.ndim != len(axes):
+            raise TypeError(
+                f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
+            )
+        weights = dimshuffle(weights, order=tuple([axes.index(d) if d in axes else "x" for d in range(x.ndim)]))
+    dtype = np.result_type(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
+    total = (
+        sum(weights, axis, dtype, keepdims)
+        if weights.type.shape == x.type.shape
+        else _spread(x, weights, axis, dtype, keepdims)
+    )
+    return ew.true_div(sum(ew.mul(x, weights), axis, dtype, keepdims), total)
+
+
+def _whole(x: Any) -> bool:
+    return x.type.np_dtype.kind in "biu"
+
+
+def _spread(x: Any, weights: Any, axis: Any, dtype: str, keepdims: bool) -> Any:
+    from termgraph.tensor.shaping import broadcast_to, shape
+
+    return sum(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
+
+
+@on_terms
+def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
+    import termgraph.tensor
+
+    language: Any = termgraph.tensor  # sorting stands above this module
+    x = as_tensor(x)
+    axes = axes_of(axis, x.ndim)
+    last = language.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    n = count(x, axes)
+    ordered = language.sort(language.reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
+    low, high = (n - 1) // 2, n // 2
+    middle = mean(language.stack([ordered[..., low], ordered[..., high]]), 0)
+    if x.type.np_dtype.kind in "fc":
+        end = ordered[..., -1]  # NaN is sorted to the end
+        middle = ew.switch(ew.isnan(end), end, middle)
+    return _keep(middle, axes, x.ndim) if keepdims else middle
+
+
+@on_terms
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements along axes are not zero."""
+    return sum(ew.neq(as_tensor(x), 0), axis, "int64", keepdims)
+
+
+# ---------------------------------------------------------------------- extremes
+@on_terms
+@pattern_form(_pattern(ops.max_))
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest element along axes; NaN if there is one. An empty array has none: that is an error at run time."""
+    return _reduce(ops.max_, x, axis, keepdims)
+
+
+@on_terms
+@pattern_form(_pattern(ops.min_))
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The smallest element along axes; NaN if there is one."""
+    return _reduce(ops.min_, x, axis, keepdims)
+
+
+@on_terms
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Peak to peak: the largest element minus the smallest."""
+    return ew.sub(max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+@on_terms
+@pattern_form(_pattern(ops.argmax))
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the first largest element along one axis, or in the flattened array."""
+    return _reduce(ops.argmax, x, axis, keepdims)
+
+
+@on_terms
+@pattern_form(_pattern(ops.argmin))
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the first smallest element along one axis, or in the flattened array."""
+    return _reduce(ops.argmin, x, axis, keepdims)
+
+
+@on_terms
+def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> list:
+    """[max, argmax] along an axis."""
+    return [max(x, axis, keepdims), argmax(x, axis, keepdims)]
+
+
+@on_terms
+@pattern_form(_pattern(ops.any_))
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Whether some element along axes is not zero (NaN is not zero)."""
+    return _reduce(ops.any_, x, axis, keepdims)
+
+
+@on_terms
+@pattern_form(_pattern(ops.all_))
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Whether every element along axes is not zero."""
+    return _reduce(ops.all_, x, axis, keepdims)
+
+
+# ---------------------------------------------------------------------- along an axis
+def _cumulative(op: Op, x: Any, axis: Any, dtype: Any) -> Any:
+    x = as_tensor(x)
+    if axis is None:
+        from termgraph.tensor.shaping import ravel
+
+        x, axis = ravel(x), 0
+    wanted = ops.default_sum_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
+    return op(to_dtype(x, wanted), axis=normal_axis(axis, x.ndim))
+
+
+@on_terms
+def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Running sums along an axis, or of the flattened array."""
+    return _cumulative(ops.cumsum, x, axis, dtype)
+
+
+@on_terms
+def cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Running products along an axis, or of the flattened array."""
+    return _cumulative(ops.cumprod, x, axis, dtype)
+
+
+@on_terms
+@pattern_form(_pattern(ops.logsumexp))
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) along axes, computed without overflow."""
+    return _reduce(ops.logsumexp, x, axis, keepdims)
+
+
+@on_terms
+@pattern_form(_pattern(ops.softmax))
+def softmax(x: Any, axis: Any = None) -> Any:
+    """exp(x) divided by its sum along axes (all of them by default), computed without overflow."""
+    return _reduce(ops.softmax, x, axis, False)
+
+
+@on_terms
+@pattern_form(_pattern(ops.log_softmax))
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """log(softmax(x)), computed without overflow."""
+    return _reduce(ops.log_softmax, x, axis, False)
+
+
+amax, amin = max, min
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "log_softmax",
+    "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
+]  # fmt: skip
+
+METHODS = {
+    "sum": sum, "prod": prod, "mean": mean, "var": var, "std": std, "max": max, "min": min, "argmax": argmax,
+    "argmin": argmin, "any": any, "all": all, "cumsum": cumsum, "cumprod": cumprod, "ptp": ptp,
+}  # fmt: skip

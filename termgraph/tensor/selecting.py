@@ -1,0 +1,209 @@
+"""Selecting elements by position or by condition: take, nonzero, choose, compress, ... May import terms and indexing.
+
+All of them become `gather`, `scatter_set` or `switch`; an index out of range raises when the gather runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.indexing import getitem, set_subtensor
+from termgraph.tensor.joining import stack
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.shaping import dimshuffle, ravel
+from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.wrap import as_tensor, constant
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import indexing as ops
+from termgraph.terms.ops import shaping as shape_ops
+from termgraph.terms.ops.shapes import normal_axis
+
+MODES = ("raise", "clip", "wrap")
+
+
+def _indices(value: Any, what: str) -> Any:
+    v = as_tensor(value)
+    if (
+        isinstance(v, TensorVariable)
+        and v.type.np_dtype.kind == "f"
+        and 0 in v.type.shape
+        and not hasattr(value, "term")
+    ):
+        v = constant(np.zeros(v.type.shape, np.int64))  # an empty list
+    if not isinstance(v, TensorVariable) or v.type.np_dtype.kind not in "iu":
+        raise TypeError(
+            f"{what} must be integers, got {v} of type {v.type}; use T.cast({what}, 'int64') if that is meant"
+        )
+    return v
+
+
+def within(indices: Any, n: Any, mode: str) -> Any:
+    """Indices brought into 0..n-1 as `mode` says: unchanged ("raise"), clipped ("clip") or taken modulo n ("wrap")."""
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    if mode == "raise":
+        return indices
+    n = as_tensor(n)
+    if indices.type.dtype != "int64":
+        indices = ew.cast(indices, dtype="int64")
+    return ew.mod(indices, n) if mode == "wrap" else ew.clip(indices, 0, n - 1)
+
+
+@on_terms
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    """Elements at integer positions along an axis, or of the flattened array.
+
+    `mode` says what an index out of range does: raise an error (negative ones count from the end), clip to the ends,
+    or wrap around.
+
+    >>> import termgraph.tensor as T
+    >>> T.take(T.dmatrix("x"), [0, 0, 1], axis=1).type
+    TensorType(float64, (?, 3))
+    """
+    a, indices = as_tensor(a), _indices(indices, "indices")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normal_axis(axis, a.ndim)
+    return a[(slice(None),) * axis + (within(indices, length(a, axis), mode),)]
+
+
+def _along(a: Any, indices: Any, axis: int | None, name: str) -> tuple:
+    """The array and a full index for `take_along_axis` and `put_along_axis`."""
+    a, indices = as_tensor(a), _indices(indices, "indices")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normal_axis(axis, a.ndim)
+    if a.ndim != indices.ndim:
+        raise ShapeError(
+            f"{name}: array and indices must have the same rank, got {a.ndim} and {indices.ndim} dimensions"
+        )
+    key = [indices if d == axis else _grid(a, d) for d in range(a.ndim)]
+    return a, tuple(key)
+
+
+def _grid(a: Any, d: int) -> Any:
+    """0, 1, 2, ... along dimension `d`."""
+    n = as_tensor(length(a, d))
+    positions = shape_ops.arange(as_tensor(0), n, as_tensor(1), dtype="int64")
+    return dimshuffle(positions, *[0 if k == d else "x" for k in range(a.ndim)])
+
+
+@on_terms
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """For each place, the element of the same row at the given position: `argsort` and `argmax` give such indices.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> T.take_along_axis(x, T.argsort(x, axis=1), axis=1).type
+    TensorType(float64, (?, ?))
+    """
+    a, key = _along(arr, indices, axis, "take_along_axis")
+    return a[key]
+
+
+@on_terms
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any:
+    """The array with `values` at the places that `take_along_axis` would read. The original is not changed."""
+    arr = as_tensor(arr)
+    a, key = _along(arr, indices, axis, "put_along_axis")
+    changed = set_subtensor(a[key], values)
+    return changed.reshape([length(arr, d) for d in range(arr.ndim)]) if axis is None else changed
+
+
+# ---------------------------------------------------------------------- by condition
+@on_terms
+def nonzero(a: Any, return_matrix: bool = False) -> Any:
+    """Where the array is not zero: one index vector per dimension (with `return_matrix`, as rows of one matrix).
+
+    >>> import termgraph.tensor as T
+    >>> rows, cols = T.nonzero(T.dmatrix("x"))
+    >>> rows.type
+    TensorType(int64, (?,))
+    """
+    found = tuple(ops.nonzero(as_tensor(a)))
+    return stack(list(found)) if return_matrix else found
+
+
+@on_terms
+def flatnonzero(a: Any) -> Any:
+    """Where the flattened array is not zero."""
+    return ops.nonzero(ravel(a))[0]
+
+
+@on_terms
+def nonzero_values(a: Any) -> Any:
+    """The elements that are not zero, as a vector."""
+    a = as_tensor(a)
+    return a[nonzero(a)]
+
+
+@on_terms
+def argwhere(a: Any) -> Any:
+    """Where the array is not zero: one row of indices per element."""
+    return stack(list(nonzero(a)), axis=1)
+
+
+@on_terms
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    """The slices along an axis (or elements of the flattened array) for which the vector `condition` is true.
+
+    The condition may be shorter than the axis; what lies beyond it is left out.
+    """
+    condition = as_tensor(condition)
+    if condition.ndim != 1:
+        raise TypeError(f"compress: condition must be a vector, got {condition.ndim} dimensions")
+    return take(a, ops.nonzero(condition)[0], axis)
+
+
+@on_terms
+def extract(condition: Any, a: Any) -> Any:
+    """The elements for which the condition is true, as a vector."""
+    return take(a, flatnonzero(condition))
+
+
+@on_terms
+def choose(a: Any, choices: Sequence[Any] | Any, mode: str = "raise") -> Any:
+    """For each place, the element of the array of `choices` that `a` names.
+
+    >>> import termgraph.tensor as T
+    >>> T.choose(T.lvector("i"), [T.dvector("x"), 0.0]).type
+    TensorType(float64, (?,))
+    """
+    index = _indices(a, "a")
+    if isinstance(choices, TensorVariable):
+        if not choices.ndim or choices.type.shape[0] is None:
+            raise TypeError(f"choose: the number of choices must be known; {choices} has type {choices.type}")
+        choices = [getitem(choices, i) for i in range(choices.type.shape[0])]
+    if not choices:
+        raise ValueError("choose needs at least one choice")
+    index = within(index, len(choices), mode)
+    if mode == "raise":
+        index = _checked_choice(index, len(choices))
+    if len(choices) == 1:  # the index still gives the shape, and is still checked
+        return ew.switch(ew.ge(index, 0), choices[0], choices[0])
+    chosen = as_tensor(choices[-1])
+    for i in range(len(choices) - 2, -1, -1):
+        chosen = ew.switch(ew.eq(index, i), choices[i], chosen)
+    return chosen
+
+
+def _checked_choice(index: Any, n: int) -> Any:
+    """The same indices, read from a table so that one out of range raises; negative ones do not count from the end."""
+    return getitem(constant(np.arange(n)), ew.switch(ew.lt(index, 0), n, index))
+
+
+METHODS = {
+    "take": take,
+    "nonzero": nonzero,
+    "choose": choose,
+    "compress": lambda self, condition, axis=None: compress(condition, self, axis),
+}
+__all__ = [
+    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "put_along_axis", "take",
+    "take_along_axis",
+]  # fmt: skip

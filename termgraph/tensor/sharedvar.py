@@ -1,0 +1,339 @@
+"""Shared variables: values that live between calls and belong to no single function.
+
+`shared(value)` makes one; functions read it without being given it, and `updates=` change it after a call.
+May import terms and `variable`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.trace import placed, user_site
+from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.term import Input
+from termgraph.terms.types import TensorType, Type, describe_value
+
+
+class Container:
+    """A place for one value of one type: the memory of a shared variable, or of an input with a default.
+
+    `storage` is a list of one element, the value. `lock` is held by a call from before it reads the value of a
+    variable it updates until it has written the new one.
+    """
+
+    __slots__ = ("__weakref__", "allow_downcast", "lock", "name", "readonly", "storage", "strict", "type")
+
+    def __init__(
+        self,
+        type: Type,
+        value: Any = None,
+        name: str | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        readonly: bool = False,
+    ) -> None:
+        self.type, self.name, self.readonly = type, name, readonly
+        self.strict, self.allow_downcast = strict, allow_downcast
+        self.storage: list[Any] = [None]
+        self.lock = threading.RLock()
+        if value is not None:
+            self.storage[0] = self.filtered(value)
+
+    def filtered(self, value: Any) -> Any:
+        """The value as this container would hold it, or a TypeError naming the container."""
+        try:
+            return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
+        except (TypeError, ValueError) as err:
+            raise TypeMismatch(f"{self.name or 'an unnamed value'}: {err}") from None
+
+    @property
+    def value(self) -> Any:
+        """The value itself (not a copy)."""
+        return self.storage[0]
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if self.readonly:
+            raise AttributeError(f"the value of {self.name} is read-only")
+        new = self.filtered(value)
+        with self.lock:
+            self.storage[0] = new
+
+    data = value
+
+    def __repr__(self) -> str:
+        return f"<{self.storage[0]!r}>"
+
+    def __getstate__(self) -> tuple:
+        return (self.type, self.storage[0], self.name, self.strict, self.allow_downcast, self.readonly)
+
+    def __setstate__(self, state: tuple) -> None:
+        self.type, value, self.name, self.strict, self.allow_downcast, self.readonly = state
+        self.storage, self.lock = [value], threading.RLock()
+
+
+class _Shared:
+    """What the shared variables of all types have in common."""
+
+    __slots__ = ()
+    container: Container
+    _default_update: Any
+    type: Any
+    name: Any
+    site: Any
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """The present value: a copy, unless `borrow` (then changing it in place changes the variable)."""
+        with self.container.lock:
+            value = self.container.storage[0]
+        return value if borrow else _copied(value)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Give a new value of the same type; its shape may differ. It is copied unless `borrow`."""
+        filtered = self.container.filtered(new_value)
+        if not borrow and _may_alias(filtered, new_value):
+            filtered = _copied(filtered)
+        with self.container.lock:
+            self.container.storage[0] = filtered
+
+    def __new__(cls, *_: Any, **__: Any) -> Any:
+        raise TypeError("make a shared variable with shared(value)")
+
+    def clone(self, name: str | None = None) -> Any:
+        """Another variable on the same memory."""
+        return _on_container(self.container, name or self.name, self.site)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return clone_shared(self, memo)
+
+    def __reduce__(self) -> tuple:
+        # The default update is set afterwards: it is an expression of this very variable.
+        return (_unpickle, (self.container, self.name), (None, {"_default_update": self._default_update}))
+
+    @property
+    def value(self) -> Any:
+        """The value itself, as `get_value(borrow=True)`."""
+        return self.get_value(borrow=True)
+
+    @property
+    def default_update(self) -> Any:
+        """An expression that becomes the new value after every call of a function that uses this variable."""
+        return self._default_update
+
+    @default_update.setter
+    def default_update(self, expression: Any) -> None:
+        if expression is not None:
+            expression = checked_update(self, expression)
+        self._default_update = expression
+
+
+class SharedVariable(_Shared, Variable):
+    """A shared variable of any type; arrays have TensorSharedVariable."""
+
+    __slots__ = ("_default_update", "container")
+
+
+class TensorSharedVariable(_Shared, TensorVariable):
+    """A shared array."""
+
+    __slots__ = ("_default_update", "container")
+
+
+SHARED_CLASSES = (SharedVariable, TensorSharedVariable)
+
+
+def is_shared(v: Any) -> bool:
+    """Whether the variable is a shared variable."""
+    return isinstance(v, SHARED_CLASSES)
+
+
+class Generic(Type):
+    """Any Python object, unchecked: the type of shared variables that hold no array."""
+
+    __slots__ = ()
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Every value is accepted as it is."""
+        return value
+
+    def __repr__(self) -> str:
+        return "Generic()"
+
+
+# ---------------------------------------------------------------------- making them
+CONSTRUCTORS: list[Callable] = []
+
+
+def shared_constructor(function: Callable) -> Callable:
+    """Register a maker of shared variables for some kind of value; the latest registered is asked first.
+
+    It takes `(value, name, strict, allow_downcast, borrow, **more)` and raises TypeError for values not its own.
+    """
+    CONSTRUCTORS.append(function)
+    return function
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    **more: Any,
+) -> Any:
+    """A variable with memory. Functions use it without listing it among their inputs.
+
+    The type is that of the value; lengths may change later unless `shape=` (lengths or None) fixes them.
+
+    >>> import termgraph as tg
+    >>> total = tg.shared(0.0, name="total")
+    >>> total.set_value(3)
+    >>> float(total.get_value())
+    3.0
+    """
+    if isinstance(value, Variable):
+        raise TypeError(f"shared() takes a value, got the symbolic variable {value}; use its value, or .clone()")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"shared(): name must be a string, got {name!r}")
+    refusals = []
+    for make in reversed(CONSTRUCTORS):
+        try:
+            return make(value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **more)
+        except TypeError as err:
+            refusals.append(f"{make.__name__}: {err}")
+    raise TypeError(f"no shared variable can hold {describe_value(value)}\n  " + "\n  ".join(refusals))
+
+
+def shared_of_type(
+    type_: Type, value: Any, name: str | None, strict: bool = False, allow_downcast: bool | None = None
+) -> Any:
+    """A shared variable of a given type: what constructors end with."""
+    return _on_container(Container(type_, value, name, strict, allow_downcast), name, user_site())
+
+
+def _on_container(container: Container, name: str | None, site: tuple) -> Any:
+    cls = TensorSharedVariable if isinstance(container.type, TensorType) else SharedVariable
+    v: Any = object.__new__(cls)
+    v.term, v.name, v.site = Input(name, container.type), name, site
+    v._owner = v._tag = v.index = v._default_update = None
+    v.container = container
+    v.term.shared = v
+    return v
+
+
+def clone_shared(v: Any, memo: dict) -> Any:
+    """A shared variable with memory of its own, the same one for all copies made with one memo."""
+    new = memo.get(id(v))
+    if new is None:
+        c = v.container
+        container = Container(c.type, _copied(c.storage[0]), c.name, c.strict, c.allow_downcast, c.readonly)
+        new = memo[id(v)] = _on_container(container, v.name, v.site)
+    return new
+
+
+def _unpickle(container: Container, name: str | None) -> Any:
+    return _on_container(container, name, ())
+
+
+@shared_constructor
+def generic_constructor(
+    value: Any, name: str | None, strict: bool, allow_downcast: bool | None, borrow: bool, **more: Any
+) -> Any:
+    """Shared memory for any object that is not a number or an array."""
+    if more:
+        raise TypeError(f"unexpected arguments {sorted(more)}")
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
+        raise TypeError("numbers and arrays have a tensor type")
+    return shared_of_type(Generic(), value if borrow else _copied(value), name, strict, allow_downcast)
+
+
+@shared_constructor
+def tensor_constructor(
+    value: Any,
+    name: str | None,
+    strict: bool,
+    allow_downcast: bool | None,
+    borrow: bool,
+    shape: Any = None,
+    broadcastable: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """Shared memory for an array, a number, or a list of numbers."""
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
+        raise TypeError("not an array, a number or a list of numbers")
+    array = np.asarray(value, dtype=dtype)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"not numbers (dtype {array.dtype})")
+    if shape is None and broadcastable is None:
+        shape = (None,) * array.ndim
+    if array is value and not borrow:
+        array = array.copy()
+    return shared_of_type(TensorType(array.dtype, shape, broadcastable), array, name, strict, allow_downcast)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    import copy
+
+    return copy.deepcopy(value)
+
+
+def _may_alias(held: Any, given: Any) -> bool:
+    if isinstance(held, np.ndarray):
+        return isinstance(given, np.ndarray) and np.may_share_memory(held, given)
+    return held is given
+
+
+# ---------------------------------------------------------------------- updates
+def checked_update(target: Any, expression: Any) -> Any:
+    """The expression as a variable that fits the shared variable's type; else TypeError with both types."""
+    from termgraph.tensor.wrap import as_tensor
+
+    new = expression if isinstance(expression, Variable) else None
+    if new is None:
+        if not isinstance(target.type, TensorType):
+            raise TypeError(f"the update of {label(target)} must be a symbolic variable, got {expression!r:.60}")
+        new = as_tensor(_of_dtype(expression, target.type.dtype))
+    if compatible(target.type, new.type):
+        return new
+    text = f"the update of {label(target)} must have its type {target.type}, but the new value has type {new.type}"
+    raise TypeMismatch(placed(new.site, text + _advice(target.type, new.type)))
+
+
+def _of_dtype(value: Any, dtype: str) -> Any:
+    """Plain numbers and lists take the dtype of what they replace, if they fit."""
+    array = np.asarray(value)
+    return array.astype(dtype) if array.dtype.kind in "biuf" and np.dtype(dtype).kind in "fc" else value
+
+
+def compatible(old: Type, new: Type) -> bool:
+    """Whether a value of type `new` may stand where `old` is expected, lengths being checked at run time."""
+    if isinstance(old, TensorType) and isinstance(new, TensorType):
+        fits = all(a is None or b is None or a == b for a, b in zip(old.shape, new.shape))
+        return old.dtype == new.dtype and old.ndim == new.ndim and fits
+    return old.accepts(new)
+
+
+def _advice(old: Type, new: Type) -> str:
+    if not isinstance(old, TensorType) or not isinstance(new, TensorType):
+        return ""
+    if old.ndim != new.ndim:
+        return f"; reduce or reshape it to {old.ndim} dimension{'s' * (old.ndim != 1)}"
+    if old.dtype != new.dtype:
+        return f"; convert it: T.cast(new_value, {old.dtype!r})"
+    return "; the lengths differ"
+
+
+def label(v: Any) -> str:
+    """A variable named for an error message."""
+    kind = "shared variable" if is_shared(v) else "variable"
+    return f"{kind} {v.name!r}" if v.name else f"the unnamed {kind} of type {v.type}"
+
+
+__all__ = ["SharedVariable", "TensorSharedVariable", "shared"]

@@ -1,0 +1,249 @@
+"""Sorting, searching and counting with NumPy's names. May import terms, indexing and shaping functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.joining import concatenate
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.shaping import dimshuffle, ravel
+from termgraph.tensor.variable import Constant
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import sorting as ops
+from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.types import dtype_name
+
+
+# ---------------------------------------------------------------------- order
+def _axis(x: Any, axis: int | None) -> tuple:
+    x = as_tensor(x)
+    return (ravel(x), 0) if axis is None or x.ndim == 0 and axis in (-1, 0) else (x, normal_axis(axis, x.ndim))
+
+
+@on_terms
+def sort(x: Any, axis: int | None = -1, kind: str | None = None) -> Any:
+    """The elements in ascending order along an axis (None: of the flattened array). `kind` makes no difference."""
+    x, axis = _axis(x, axis)
+    return ops.sort(x, axis=axis)
+
+
+@on_terms
+def argsort(x: Any, axis: int | None = -1, kind: str | None = None) -> Any:
+    """The positions that sort the array along an axis. Always stable: equal elements keep their order."""
+    x, axis = _axis(x, axis)
+    return ops.argsort(x, axis=axis)
+
+
+def _part(axis: int, part: Any) -> tuple:
+    return (slice(None),) * axis + (part,)
+
+
+def _check_k(k: Any) -> Any:
+    if isinstance(k, Constant):
+        k = int(k.data)
+    if k is not None and not hasattr(k, "term") and (isinstance(k, bool) or not hasattr(k, "__index__") or k == 0):
+        raise ValueError(f"topk: k must be a positive integer (k largest) or a negative one (-k smallest), got {k!r}")
+    return k
+
+
+@on_terms
+def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: Any = "int64") -> Any:
+    """Positions of the `kth` largest elements, largest first; of the -kth smallest, smallest first, if negative.
+
+    Of equal elements the first comes first. `kth` may be symbolic (then it must be positive).
+    """
+    k = _check_k(kth)
+    x, axis = _axis(x, axis)
+    if not hasattr(k, "term") and k < 0:
+        places = ops.argsort(x, axis=axis)[_part(axis, slice(None, -k))]
+    else:  # sorting the reversed array and reading backwards keeps equal elements in order
+        backwards = ops.argsort(x[_part(axis, slice(None, None, -1))], axis=axis)[_part(axis, slice(None, None, -1))]
+        places = as_tensor(length(x, axis)) - 1 - backwards[_part(axis, slice(None, k))]
+    return places if dtype_name(idx_dtype) == "int64" else ew.cast(places, dtype=dtype_name(idx_dtype))
+
+
+@on_terms
+def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True) -> Any:
+    """The `kth` largest elements along an axis, largest first; if negative, the -kth smallest, smallest first.
+
+    >>> import termgraph.tensor as T
+    >>> T.topk(T.tensor("x", dtype="float64", shape=(5, 9)), 3).type
+    TensorType(float64, (5, 3))
+    """
+    k = _check_k(kth)
+    x, axis = _axis(x, axis)
+    ascending = ops.sort(x, axis=axis)
+    if not hasattr(k, "term") and k < 0:
+        return ascending[_part(axis, slice(None, -k))]
+    return ascending[_part(axis, slice(None, None, -1))][_part(axis, slice(None, k))]
+
+
+@on_terms
+def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: Any = "int64") -> list:
+    """The `kth` largest elements and their positions."""
+    x, axis = _axis(x, axis)
+    places = argtopk(x, kth, axis)
+    return [take_along_axis(x, places, axis), ew.cast(places, dtype=dtype_name(idx_dtype))]
+
+
+# ---------------------------------------------------------------------- searching
+@on_terms
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where `v` would go in the sorted vector `a`: before (`left`) or after (`right`) equal elements.
+
+    `sorter` holds the positions that sort `a`, if it is not sorted itself.
+
+    >>> import termgraph.tensor as T
+    >>> T.searchsorted(T.dvector("edges"), T.dmatrix("x")).type
+    TensorType(int64, (?, ?))
+    """
+    a = as_tensor(a)
+    return ops.searchsorted(a if sorter is None else a[sorter], v, side=side)
+
+
+@on_terms
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The number of the bin each element falls into; `bins` are ascending or descending edges."""
+    x, bins = as_tensor(x), as_tensor(bins)
+    side = "left" if right else "right"
+    ascending = ops.searchsorted(bins, x, side=side)
+    if isinstance(bins, Constant):
+        edges = bins.data
+        if np.all(edges[:-1] <= edges[1:]):
+            return ascending
+        if not np.all(edges[:-1] >= edges[1:]):
+            raise ValueError(f"digitize: bins must be ascending or descending, got {edges}")
+    n = as_tensor(length(bins, 0))
+    descending = n - ops.searchsorted(bins[::-1], x, side=side)
+    return descending if isinstance(bins, Constant) else ew.switch(ew.le(bins[0], bins[-1]), ascending, descending)
+
+
+@on_terms
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """Piecewise linear interpolation through the points (xp, fp); xp must be ascending.
+
+    Outside of xp the result is `left` and `right`, by default the first and last of fp.
+    """
+    x, xp, fp = [
+        ew.cast(as_tensor(v), dtype="float64") if as_tensor(v).dtype != "float64" else as_tensor(v) for v in (x, xp, fp)
+    ]
+    last = as_tensor(length(xp, 0)) - 1
+    upper = ew.clip(ops.searchsorted(xp, x, side="right"), 1, ew.maximum(last, 1))
+    lower = upper - 1
+    upper = ew.minimum(upper, last)
+    width = xp[upper] - xp[lower]
+    share = ew.switch(ew.gt(width, 0), (x - xp[lower]) / ew.switch(ew.gt(width, 0), width, 1), 0)
+    inside = fp[lower] + share * (fp[upper] - fp[lower])
+    result = ew.switch(ew.lt(x, xp[0]), fp[0] if left is None else left, inside)
+    result = ew.switch(ew.ge(x, xp[-1]), fp[-1], result)
+    result = ew.switch(ew.gt(x, xp[-1]), fp[-1] if right is None else right, result)
+    return ew.switch(ew.isnan(x), x, result)
+
+
+# ---------------------------------------------------------------------- counting
+@on_terms
+def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """How often each of 0, 1, 2, ... occurs in a vector of integers, or the sum of the weights where it does.
+
+    >>> import termgraph.tensor as T
+    >>> T.bincount(T.lvector("labels"), minlength=10).type
+    TensorType(int64, (?,))
+    """
+    if not hasattr(minlength, "term") and minlength is not None and minlength < 0:
+        raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
+    least = as_tensor(0 if minlength is None else minlength)
+    if weights is None:
+        return ops.bincount(x, least)
+    return ops.bincount(x, least, weights)
+
+
+@on_terms
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
+    """The sorted distinct elements, or distinct slices along an axis.
+
+    With the flags also, in this order: where each first occurs, which of them each element is, how often each occurs.
+    """
+    x = as_tensor(x)
+    axis = None if axis is None else normal_axis(axis, x.ndim)
+    if not (return_index or return_inverse or return_counts):
+        return ops.unique(x, axis=axis)
+    values, *more = ops.unique_all(x, axis=axis)
+    return [values, *[v for v, wanted in zip(more, (return_index, return_inverse, return_counts)) if wanted]]
+
+
+@on_terms
+def one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
+    """Each integer as a vector of zeros with a one at its place: a new last dimension of length `nb_class`.
+
+    >>> import termgraph.tensor as T
+    >>> T.one_hot(T.lvector("labels"), 10, dtype="float32").type
+    TensorType(float32, (?, 10))
+    """
+    from termgraph.config import config
+    from termgraph.tensor.creation import arange
+
+    y = as_tensor(y)
+    if y.type.np_dtype.kind not in "iu":
+        raise TypeError(f"one_hot: labels must be integers, got {y} of dtype {y.type.dtype}")
+    hot = ew.eq(dimshuffle(y, *range(y.ndim), "x"), arange(nb_class))
+    return ew.cast(hot, dtype=dtype_name(config.floatX if dtype is None else dtype))
+
+
+# ---------------------------------------------------------------------- differences
+@on_terms
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along an axis, taken `n` times."""
+    x = as_tensor(x)
+    if n < 0:
+        raise ValueError(f"diff: n must not be negative, got {n}")
+    axis = normal_axis(axis, x.ndim)
+    ends = [_end(x, prepend, axis), x, _end(x, append, axis)]
+    if n and (prepend is not None or append is not None):
+        x = concatenate([e for e in ends if e is not None], axis)
+    minus = ew.neq if x.type.dtype == "bool" else ew.sub
+    for _ in range(n):
+        x = minus(x[_part(axis, slice(1, None))], x[_part(axis, slice(None, -1))])
+    return x
+
+
+def _end(x: Any, value: Any, axis: int) -> Any:
+    """What `diff` puts before or after: a number stands for one slice of it."""
+    if value is None:
+        return None
+    value = as_tensor(value)
+    if value.ndim:
+        return value
+    from termgraph.tensor.shaping import broadcast_to
+
+    return broadcast_to(value, [1 if d == axis else length(x, d) for d in range(x.ndim)])
+
+
+@on_terms
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours of the flattened array, with elements to put before and after."""
+    middle = diff(ravel(x))
+    parts = [ravel(to_begin) if to_begin is not None else None, middle, ravel(to_end) if to_end is not None else None]
+    parts = [ew.cast(p, dtype=middle.type.dtype) if p is not middle else p for p in parts if p is not None]
+    return concatenate(parts) if len(parts) > 1 else middle
+
+
+to_one_hot = one_hot
+METHODS = {
+    "sort": sort, "argsort": argsort, "argtopk": argtopk, "topk": topk,
+    "searchsorted": lambda self, v, side="left", sorter=None: searchsorted(self, v, side, sorter),
+}  # fmt: skip
+__all__ = [
+    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "one_hot", "searchsorted", "sort",
+    "to_one_hot", "topk", "topk_and_argtopk", "unique",
+]  # fmt: skip

@@ -1,0 +1,103 @@
+"""Test values: expressions computed while they are built, so that a wrong shape shows at the line that made it.
+
+Off unless `config.compute_test_value` says otherwise. May import terms and `variable`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from termgraph.config import config
+from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.terms.evaluate import apply_meaning
+from termgraph.terms.op import CONST
+
+
+class MissingTestValue(AttributeError):
+    """A variable that a test value is computed from has none itself."""
+
+
+def get_test_value(v: Any) -> Any:
+    """The test value of a variable: given in `v.tag.test_value`, or computed from those of its inputs.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> x.tag.test_value = [1.0, 2.0]
+    >>> get_test_value(x * 2)
+    array([2., 4.])
+    """
+    if not isinstance(v, Variable):
+        return v
+    stack = [v]
+    while stack:
+        u = stack[-1]
+        if _known(u):
+            stack.pop()
+            continue
+        missing = [i for i in _inputs(u) if not _known(i)]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        _compute(u)
+    return _value(v)
+
+
+def note_test_value(outputs: list) -> None:
+    """Compute the test values of variables just made, and react as the flag says where something is missing."""
+    reaction = config.compute_test_value
+    if reaction == "off":
+        return
+    try:
+        for v in outputs:
+            get_test_value(v)
+    except MissingTestValue as err:
+        if reaction == "raise":
+            raise
+        if reaction == "warn":
+            warnings.warn(str(err), stacklevel=4)
+
+
+def _known(v: Variable) -> bool:
+    return isinstance(v, Constant) or v.term.op is CONST or _container(v) is not None or _tagged(v)
+
+
+def _tagged(v: Variable) -> bool:
+    return v._tag is not None and getattr(v._tag, "test_value", None) is not None
+
+
+def _container(v: Any) -> Any:
+    return getattr(v, "container", None)
+
+
+def _value(v: Any) -> Any:
+    if _tagged(v):
+        return v.type.filter(v.tag.test_value, allow_downcast=True)
+    container = _container(v)
+    return container.storage[0] if container is not None else v.term.value
+
+
+def _inputs(v: Variable) -> Any:
+    owner = v._owner
+    if owner is None:
+        name = v.name or f"<{v.type}>"
+        raise MissingTestValue(
+            f"no test value for {name} (made at {v.where}): set {v.name or 'variable'}.tag.test_value, or "
+            "config.compute_test_value = 'off'"
+        )
+    if owner.__class__ is Apply:
+        return owner.inputs
+    return v._a if v._b is None else (v._a, v._b)
+
+
+def _compute(v: Any) -> None:
+    """Apply the op that makes a variable to the test values of its inputs."""
+    own = v._owner
+    op = own.op if own.__class__ is Apply else own
+    whole = v.term if v.term.op is op else v.term.args[0]  # one of several results is a projection of the whole
+    result = apply_meaning(whole, [_value(i) for i in _inputs(v)])
+    v.tag.test_value = result if whole is v.term else result[v.index]
+
+
+__all__ = ["get_test_value"]

@@ -1,0 +1,4 @@
+"""Terms: the interned, typed expression tuples that graphs, patterns, loop bodies and kernels are made of.
+
+May import the flags and nothing else of termgraph.
+"""

@@ -1,0 +1,123 @@
+"""Facts about operators as kanren relations owned by termgraph (never kanren's process-wide ones).
+
+`fact(inverse, my_op, my_inverse)` makes every generic rule apply to the new op. Answers come in a fixed order, and each
+new fact moves `version()`, so that compiled rule sets notice. May import `op` and `term`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kanren import Relation, run, var
+
+from termgraph.terms.hashing import stable_text
+from termgraph.terms.op import Op
+from termgraph.terms.term import Lit
+
+_version = 0
+FACTS: dict[str, OpRelation] = {}
+
+
+class OpRelation:
+    """A named relation over operators (and numbers). Calling it gives a kanren goal."""
+
+    def __init__(self, name: str, columns: tuple[str, ...], doc: str) -> None:
+        self.name, self.columns, self.__doc__ = name, columns, doc
+        self._relation = Relation(name)
+        self._rows: set[tuple] = set()
+        FACTS[name] = self
+
+    def __call__(self, *args: Any) -> Any:
+        for a in args:
+            as_goal = getattr(a, "as_goal", None)
+            if as_goal is not None:  # a rule's metavariable: the goal is recorded, not run
+                return as_goal(self, args)
+        return self._relation(*map(_cell, args))
+
+    def add(self, *row: Any) -> None:
+        """Declare one fact."""
+        global _version
+        if len(row) != len(self.columns):
+            raise TypeError(f"fact {self.name} takes {len(self.columns)} values {self.columns}, got {len(row)}: {row}")
+        cells = tuple(map(_cell, row))
+        if cells not in self._rows:
+            self._rows.add(cells)
+            self._relation.add_fact(*cells)
+            _version += 1
+
+    def remove(self, *row: Any) -> None:
+        """Take a fact back (for tests and experiments)."""
+        global _version
+        self._rows.discard(tuple(map(_cell, row)))
+        self._relation = Relation(self.name)
+        for cells in self._rows:
+            self._relation.add_fact(*cells)
+        _version += 1
+
+    def rows(self) -> list[tuple]:
+        """All facts, in an order that does not depend on the process."""
+        return sorted(self._rows, key=stable_text)
+
+    def solve(self, *args: Any) -> list[tuple]:
+        """All answers of the relation for arguments that may be kanren variables, in a fixed order."""
+        return sorted(run(0, tuple(args), self(*args)), key=stable_text)
+
+    def holds(self, *args: Any) -> bool:
+        """Whether the fact is declared."""
+        return tuple(map(_cell, args)) in self._rows
+
+    def __contains__(self, op: Any) -> bool:
+        return (op,) in self._rows
+
+    def __repr__(self) -> str:
+        return f"<fact {self.name}({', '.join(self.columns)}), {len(self._rows)} rows>"
+
+
+def _cell(value: Any) -> Any:
+    return Lit(value) if isinstance(value, (bool, int, float, complex)) else value
+
+
+def fact(relation: OpRelation, *row: Any) -> None:
+    """Declare a fact, for example `fact(inverse, my_op, my_inverse)`."""
+    relation.add(*row)
+
+
+def version() -> int:
+    """Moves with every new fact."""
+    return _version
+
+
+commutative = OpRelation("commutative", ("op",), "f(x, y) = f(y, x), exactly.")
+associative = OpRelation("associative", ("op",), "f(f(x, y), z) = f(x, f(y, z)), up to rounding.")
+idempotent = OpRelation("idempotent", ("op",), "f(x, x) = x for a binary f.")
+projection = OpRelation("projection", ("op",), "f(f(x)) = f(x) for a unary f.")
+identity = OpRelation("identity", ("op", "number"), "f(x, number) = x.")
+left_identity = OpRelation("left_identity", ("op", "number"), "f(number, x) = x.")
+right_identity = OpRelation("right_identity", ("op", "number"), "f(x, number) = x for a non-commutative f.")
+absorbing = OpRelation("absorbing", ("op", "number"), "f(x, number) = number.")
+inverse = OpRelation("inverse", ("op", "inverse"), "f(g(x)) = x wherever g(x) is defined.")
+odd = OpRelation("odd", ("op",), "f(-x) = -f(x).")
+even = OpRelation("even", ("op",), "f(-x) = f(x).")
+distributes = OpRelation("distributes", ("over", "sum"), "f(x, g(y, z)) = g(f(x, y), f(x, z)).")
+monotone = OpRelation("monotone", ("op", "direction"), "f is monotone: direction 1 increasing, -1 decreasing.")
+elementwise = OpRelation("elementwise", ("op",), "f works element by element, with broadcasting.")
+complement = OpRelation("complement", ("op", "negated"), "not f(x, y) = g(x, y), exactly and for NaN too.")
+swapped = OpRelation("swapped", ("op", "mirror"), "f(x, y) = g(y, x).")
+reduction = OpRelation("reduction", ("op", "binary"), "The reduction folds the binary op along axes.")
+
+
+def declare_from_table(op: Op) -> None:
+    """The facts that follow from an op's own entry."""
+    if op.commutative:
+        commutative.add(op)
+    if op.associative:
+        associative.add(op)
+    if op.kind == "elementwise":
+        elementwise.add(op)
+
+
+__all__ = [
+    "FACTS", "OpRelation", "absorbing", "associative", "commutative", "complement", "declare_from_table",
+    "distributes", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity", "monotone",
+    "odd", "projection", "reduction", "right_identity", "swapped", "var", "version",
+]  # fmt: skip

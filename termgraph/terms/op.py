@@ -1,0 +1,312 @@
+"""Op: the definition of an operation, and the one table that holds them all.
+
+An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an interned Op, so a term is always
+`(op, *args)`. An op says how to type a result (`infer`) and what it means on NumPy arrays (`meaning`).
+May import only `types`, `hashing`, `errors`.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from unification import Var
+
+from termgraph.terms import userop
+from termgraph.terms.errors import GraphError
+from termgraph.terms.hashing import stable_hash
+from termgraph.terms.types import Type
+
+OPS: dict[str, Op] = {}  # the op table: every named op of the library, in definition order
+_NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
+
+
+def _no_lifter(op: Op, args: tuple) -> Any:
+    raise RuntimeError("calling an op on plain values needs the tensor language: import termgraph.tensor first")
+
+
+# How an op applied to plain Python values becomes the user's variable; set once by the tensor layer.
+plain_lifter: Callable[[Op, tuple], Any] = _no_lifter
+
+
+def set_plain_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
+    """Called once by the tensor layer."""
+    global plain_lifter
+    plain_lifter = lifter
+
+
+class NodeMaker:
+    """How ops written by users make Apply nodes; the tensor layer puts its own in `node_maker`."""
+
+    def build(self, op: Op, inputs: tuple) -> Any:
+        """The node of an op that declares `itypes` and `otypes`."""
+        raise RuntimeError("making a node needs the tensor language: import termgraph.tensor first")
+
+    def call(self, op: Op, inputs: tuple, options: dict) -> Any:
+        """What `op(*inputs)` makes: the node of `op.make_node`, marked with the caller's line."""
+        return self.build(op, inputs)
+
+
+node_maker = NodeMaker()
+
+
+def set_node_maker(maker: NodeMaker) -> None:
+    """Called once by the tensor layer."""
+    global node_maker
+    node_maker = maker
+
+
+class Op:
+    """An operation. `op(*args, **params)` applies it to variables, terms or rule patterns alike.
+
+    To write one in Python, subclass it: `__props__` names the attributes that tell two instances apart,
+    `make_node(*inputs)` returns an `Apply` (or give `itypes` and `otypes`), and `perform(node, inputs,
+    output_storage)` computes. See docs/extending.md.
+    """
+
+    name: str
+    family: Op  # the definition without parameters; itself if there are none
+    params: Mapping[str, Any] = _NO_PARAMS
+    defaults: Mapping[str, Any] = _NO_PARAMS
+    arity: int | None = None  # None: any number of arguments
+    nout: int = 1
+    default_output: int | None = None  # which of several results a call gives; None: all, in a list
+    kind: str = "other"
+    commutative = False
+    associative = False
+    by_value = False  # whether `infer` looks at the argument terms, not only at their types
+    c: str | None = None
+    cuda: str | None = None
+    doc: str = ""
+    lvars: frozenset = frozenset()  # logic variables among the parameters: only in rule patterns
+    _h: int
+    _tc: dict[tuple, Type]  # result type by argument types
+    _infer: Any = None
+    _meaning: Any = None
+    user_made = False  # whether the class computes by `perform`
+    _bound: weakref.WeakValueDictionary | None
+
+    def __new__(cls, *_: Any, **__: Any) -> Op:
+        self = object.__new__(cls)
+        self._tc = {}
+        self._bound = None
+        self.family = self
+        if cls.user_made:
+            self.name = getattr(cls, "name", None) or cls.__name__
+        return self
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.user_made = hasattr(cls, "perform")
+        if cls.user_made and cls.__hash__ is object.__hash__:  # the library's own ops keep the fast identity
+            cls.__eq__, cls.__hash__ = userop.same_op, userop.hash_of  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        arity: int | None = None,
+        infer: Callable[..., Type] | None = None,
+        meaning: Callable[..., Any] | None = None,
+        kind: str = "other",
+        nout: int = 1,
+        params: Mapping[str, Any] | None = None,
+        by_value: bool = False,
+        commutative: bool = False,
+        associative: bool = False,
+        c: str | None = None,
+        cuda: str | None = None,
+        doc: str = "",
+        **extra: Any,
+    ) -> None:
+        if self.user_made:
+            return  # a user's class says all this by its methods
+        self.name, self.arity, self.kind, self.nout = name, arity, kind, nout
+        self._infer, self._meaning = infer, meaning
+        self.defaults = MappingProxyType(dict(params or {}))
+        self.by_value, self.commutative, self.associative = by_value, commutative, associative
+        self.c, self.cuda, self.doc = c, cuda, doc
+        self.__doc__ = doc or None
+        self._h = stable_hash("op", name)
+        self.__dict__.update(extra)
+        if self.defaults:
+            self.params = self.defaults
+
+    # ------------------------------------------------------------------ parameters
+    def bind(self, **params: Any) -> Op:
+        """This op with the given parameters; unnamed ones keep their default. Equal parameters give the same object."""
+        family = self.family
+        unknown = params.keys() - family.defaults.keys()
+        if unknown:
+            raise TypeError(f"{family.name} has no parameter {sorted(unknown)}; it has {sorted(family.defaults)}")
+        full = {**self.params, **params} if self.params else params
+        if not full:
+            return family
+        values = tuple(full[k] for k in family.defaults)
+        key = (values, _types_of(values))
+        table = family._bound
+        if table is None:
+            table = family._bound = weakref.WeakValueDictionary()
+            standard = tuple(family.defaults.values())
+            table[standard, _types_of(standard)] = family  # the defaults, spelled out
+        try:
+            found = table.get(key)
+        except TypeError:
+            raise TypeError(f"parameters of {family.name} must be hashable, got {full}") from None
+        if found is None:
+            free, values = _open_parameters(values)
+            if free and values != key[0]:
+                return self.bind(**dict(zip(family.defaults, values, strict=True)))
+            found = copy.copy(family)
+            found.lvars = free
+            found._tc, found._bound = {}, None
+            found.family = family
+            found.params = MappingProxyType(dict(zip(family.defaults, values, strict=True)))
+            found._h = stable_hash("op", family.name, values)
+            found = table.setdefault(key, found)
+        return found
+
+    def __copy__(self) -> Op:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    # ------------------------------------------------------------------ what it means
+    def infer(self, *types: Type) -> Type:
+        """The type of the result for arguments of these types; TypeError or ShapeError if they do not fit."""
+        if self._infer is None:
+            return userop.infer_by_node(self, types)
+        return self._infer(*types, **self.params)
+
+    def meaning(self, *values: Any) -> Any:
+        """The result on NumPy arrays: the reference of every backend. A tuple when there are several results."""
+        if self._meaning is None:
+            return userop.perform_by_values(self, values)
+        return self._meaning(*values, **self.params)
+
+    def check_arity(self, n: int) -> None:
+        """Refuse a wrong number of arguments."""
+        if self.arity is not None and n != self.arity:
+            raise GraphError(f"{self.name} takes {self.arity} argument{'s' * (self.arity != 1)}, got {n}")
+
+    # ------------------------------------------------------------------ use
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        if self.user_made:
+            return self._call_user_made(args, params)
+        op = self.bind(**params) if params or (self.defaults and self.family is self) else self
+        best = None
+        for a in args:
+            lift = getattr(a, "apply_op", None)
+            if lift is not None and (best is None or lift.rank > best.rank):
+                best = lift
+        if best is not None:
+            return best.run(op, args)
+        if any(isinstance(a, Var) for a in args):  # a kanren question: log(q)
+            from termgraph.terms.term import apply_term
+
+            return apply_term(op, args)
+        return plain_lifter(op, args)
+
+    def _call_user_made(self, args: tuple, params: dict) -> Any:
+        """Apply an op that has `perform`: through `make_node` on variables and values, directly on terms."""
+        op = userop.canonical(self)
+        lifts = [lift for lift in (getattr(a, "apply_op", None) for a in args) if lift is not None]
+        best = max(lifts, key=lambda lift: lift.rank, default=None)
+        if best is not None and best.rank != 2:
+            return best.run(op, args)
+        as_list = params.pop("return_list", False)
+        outputs = node_maker.call(op, args, params).outputs
+        if op.default_output is not None and not as_list:
+            return outputs[op.default_output]
+        return list(outputs) if as_list or len(outputs) > 1 else outputs[0]
+
+    def make_node(self, *inputs: Any) -> Any:
+        """The Apply node of this op on variables (numbers and arrays are wrapped in constants)."""
+        if self.user_made:
+            return node_maker.build(self, inputs)
+        result = self(*inputs)
+        return (result[0] if isinstance(result, (list, tuple)) else result).owner
+
+    def __repr__(self) -> str:
+        if self.user_made:
+            return userop.text_of(self)
+        if self.family is self:
+            return self.name
+        shown = [f"{k}={v!r}" for k, v in self.params.items() if v != self.defaults[k]]
+        return f"{self.name}{{{', '.join(shown)}}}" if shown else self.name
+
+    def __reduce__(self) -> Any:
+        if OPS.get(self.name) is not self.family:
+            return (userop.rebuild, userop.state_of(self))  # a user's op travels by its class and state
+        return (find_op, (self.name, tuple(self.params.items())))
+
+
+class Lift:
+    """How one class of operand applies an op; the operand with the highest rank decides (pattern > variable > term)."""
+
+    __slots__ = ("rank", "run")
+
+    def __init__(self, rank: int, run: Callable[[Op, tuple], Any]) -> None:
+        self.rank, self.run = rank, run
+
+
+def _open_parameters(value: Any) -> tuple[frozenset, Any]:
+    """The logic variables in a parameter value, and the value with rule metavariables replaced by them."""
+    if isinstance(value, tuple):
+        parts = [_open_parameters(v) for v in value]
+        free = frozenset().union(*[f for f, _ in parts])
+        return free, tuple([v for _, v in parts]) if free else value
+    value = getattr(value, "metavariable", value)
+    return (frozenset((value,)) if isinstance(value, Var) else frozenset()), value
+
+
+def _types_of(value: Any) -> Any:
+    """Distinguishes 1, True and 1.0 in a parameter key."""
+    if isinstance(value, tuple):
+        return tuple(map(_types_of, value))
+    return type(value)
+
+
+def define(name: str, **spec: Any) -> Op:
+    """Add an op to the table."""
+    if name in OPS:
+        raise ValueError(f"op {name!r} is already defined")
+    op = OPS[name] = Op(name, **spec)
+    return op
+
+
+def find_op(name: str, params: tuple = ()) -> Op:
+    """The op of that name, bound to the parameters."""
+    try:
+        op = OPS[name]
+    except KeyError:
+        raise GraphError(f"no op named {name!r}; is the module that defines it imported?") from None
+    return op.bind(**dict(params)) if params else op
+
+
+class HeadMark:
+    """The head of a leaf, so that matchers can test `t.op` uniformly."""
+
+    params: Mapping[str, Any] = _NO_PARAMS
+    commutative = associative = False
+    nout = 1
+    kind = "leaf"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.family = self
+        self._h = stable_hash("head", name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+CONST = HeadMark("CONST")
+INPUT = HeadMark("INPUT")
+ARG = HeadMark("ARG")

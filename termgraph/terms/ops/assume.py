@@ -1,0 +1,23 @@
+"""`assume`: the identity, carrying facts the user vouches for. It vanishes in lowering. May import terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.ops.elementwise import elementwise, same_rule
+
+KNOWN = (
+    "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative", "nonnegative", "nonpositive",
+    "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted", "symmetric", "upper_triangular",
+)  # fmt: skip
+
+
+def _identity(x: Any, *, facts: tuple = ()) -> np.ndarray:
+    return np.asarray(x)
+
+
+assume = elementwise(
+    "assume", 1, _identity, same_rule, "{0}", params={"facts": ()}, doc="The operand; its facts are taken on trust."
+)

@@ -1,0 +1,100 @@
+"""Ops that only derivative rules speak of: pullback, pushforward, tuples of gradients. May import terms modules.
+
+`pullback(y, g)` is what a cotangent g of y contributes to each argument of y; `pushforward(y, *tangents)` is the
+tangent of y. Both exist only between the two sides of a rule: no graph that is compiled contains them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.terms.errors import GraphError
+from termgraph.terms.op import define
+from termgraph.terms.term import mk
+from termgraph.terms.types import Type
+
+
+class GradientsType(Type):
+    """The type of `pullback`: any tuple of gradients. The gradient driver fits each one to its argument."""
+
+    __slots__ = ()
+
+    def accepts(self, other: Type) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return "GradientsType()"
+
+
+GRADIENTS = GradientsType()
+
+
+def _never(*_: Any, **__: Any) -> Any:
+    raise GraphError("derivative ops are rewritten away before anything runs")
+
+
+pullback = define(
+    "pullback",
+    arity=None,
+    infer=lambda *types: GRADIENTS,
+    meaning=_never,
+    kind="derivative",
+    doc="pullback(y, g): what a cotangent g of y contributes to each argument of y; one g per result of y.",
+)
+
+pushforward = define(
+    "pushforward",
+    arity=None,
+    infer=lambda y, *tangents: y,
+    meaning=_never,
+    kind="derivative",
+    doc="pushforward(y, *tangents): the tangent of y, given one tangent per argument.",
+)
+
+tup = define(
+    "tup",
+    arity=None,
+    infer=lambda *types: GRADIENTS,
+    meaning=_never,
+    kind="derivative",
+    doc="Several terms as one: the right side of a derivative rule.",
+)
+
+no_gradient = define(
+    "no_gradient",
+    arity=0,
+    infer=lambda: GRADIENTS,
+    meaning=_never,
+    kind="derivative",
+    doc="The argument does not influence the result continuously (an index, a length, a condition): nothing flows.",
+)
+
+undefined_gradient = define(
+    "undefined_gradient",
+    arity=0,
+    infer=lambda *, reason: GRADIENTS,
+    meaning=_never,
+    kind="derivative",
+    params={"reason": ""},
+    doc="The derivative does not exist mathematically; asking for it is an error.",
+)
+
+missing_gradient = define(
+    "missing_gradient",
+    arity=0,
+    infer=lambda *, reason: GRADIENTS,
+    meaning=_never,
+    kind="derivative",
+    params={"reason": ""},
+    doc="The derivative exists but nobody has written it; asking for it is an error.",
+)
+
+
+def undefined(reason: str) -> Any:
+    """What a rule gives for an argument where the derivative does not exist mathematically."""
+    return mk(undefined_gradient.bind(reason=reason), ())
+
+
+def missing(reason: str) -> Any:
+    """What a rule gives for an argument whose derivative nobody has written."""
+    return mk(missing_gradient.bind(reason=reason), ())

@@ -1,0 +1,74 @@
+"""Discrete Fourier transforms along one axis, by NumPy's meaning. May import terms modules only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.op import Op, define
+from termgraph.terms.ops.shapes import require_tensor
+from termgraph.terms.types import TensorType, Type
+
+NORMS = ("backward", "ortho", "forward")
+
+
+def _result_dtype(dtype: str, real: bool) -> str:
+    """Floats keep their precision (complex numbers have at least single), anything else becomes double."""
+    part = {"complex64": "float32", "float32": "float32", "float16": "float16"}.get(dtype, "float64")
+    return part if real else np.result_type(part, np.complex64).name
+
+
+def _infer(name: str, length: Callable, real: bool) -> Callable:
+    def infer(x: Type, *, n: int | None, axis: int, norm: str) -> TensorType:
+        t = require_tensor(x, f"operand of {name}")
+        if not 0 <= axis < t.ndim:
+            raise ValueError(f"{name}: axis {axis} is out of range for an array with {t.ndim} dimensions")
+        if norm not in NORMS:
+            raise ValueError(f"{name}: norm must be one of {', '.join(NORMS)}, got {norm!r}")
+        if n is not None and n < 1:
+            raise ValueError(f"{name}: the number of points must be positive, got {n}")
+        if name == "rfft" and t.np_dtype.kind == "c":
+            raise TypeError(f"rfft takes real numbers, got dtype {t.dtype}; use fft")
+        shape = (*t.shape[:axis], length(t.shape[axis], n), *t.shape[axis + 1 :])
+        return TensorType.of(_result_dtype(t.dtype, real), shape)
+
+    return infer
+
+
+def _same(m: int | None, n: int | None) -> int | None:
+    return m if n is None else n
+
+
+def _half(m: int | None, n: int | None) -> int | None:
+    points = _same(m, n)
+    return None if points is None else points // 2 + 1
+
+
+def _whole(m: int | None, n: int | None) -> int | None:
+    return n if n is not None or m is None else 2 * (m - 1)
+
+
+def _transform(name: str, length: Callable, real: bool, doc: str) -> Op:
+    function = getattr(np.fft, name)
+
+    def meaning(x: Any, *, n: int | None, axis: int, norm: str) -> np.ndarray:
+        x = np.asarray(x)
+        return function(x, n=n, axis=axis, norm=norm).astype(_result_dtype(x.dtype.name, real), copy=False)
+
+    return define(
+        name,
+        arity=1,
+        infer=_infer(name, length, real),
+        meaning=meaning,
+        kind="fft",
+        params={"n": None, "axis": 0, "norm": "backward"},
+        doc=doc,
+    )
+
+
+fft = _transform("fft", _same, False, "The discrete Fourier transform along an axis.")
+ifft = _transform("ifft", _same, False, "The inverse of fft.")
+rfft = _transform("rfft", _half, False, "The non-negative frequencies of the transform of real numbers.")
+irfft = _transform("irfft", _whole, True, "The inverse of rfft: n real numbers.")

@@ -1,0 +1,378 @@
+"""Products and linear algebra on the last one or two dimensions; leading dimensions are batches that broadcast.
+
+Meanings are NumPy's and SciPy's, `LinAlgError` included. Integers are computed in float64 except in products; matrices
+on the right of a solve always have two dimensions. May import terms modules only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
+from termgraph.terms.types import TensorType, TupleType, Type, shape_text
+
+
+class BatchedOp(Op):
+    """An op on the last `core` dimensions of each operand, whose leading dimensions broadcast."""
+
+    core: tuple[int, ...] = (2,)
+
+    def runtime_check(self, types: Sequence[Type], values: Sequence[Any]) -> None:
+        """A batch length that was not known to be 1 must not stretch (the rule of broadcasting)."""
+        from termgraph.terms.evaluate import check_broadcast
+
+        if len(values) > 1:
+            lead = [v.ndim - c for v, c in zip(values, self.core, strict=True)]
+            static = [t.shape[:n] for t, n in zip(types, lead, strict=True)]  # type: ignore[attr-defined]
+            check_broadcast(self.name, static, [v.shape[:n] for v, n in zip(values, lead, strict=True)])
+
+
+def _linalg(name: str, infer: Callable, meaning: Callable, core: tuple = (2,), kind: str = "linalg", **spec: Any) -> Op:
+    op = OPS[name] = BatchedOp(name, arity=len(core), infer=infer, meaning=meaning, core=core, kind=kind, **spec)
+    return op
+
+
+# ---------------------------------------------------------------------- products
+def _product_dtype(name: str, a: TensorType, b: TensorType) -> str:
+    return np.matmul.resolve_dtypes((a.np_dtype, b.np_dtype, None))[-1].name
+
+
+def _not_aligned(name: str, a: Sequence, b: Sequence, n: Any, m: Any) -> str:
+    return (
+        f"{name}: shapes {shape_text(tuple(a))} and {shape_text(tuple(b))} do not fit: the last dimension of the first "
+        f"({n}) and the {'only' if len(b) == 1 else 'second to last'} of the second ({m}) must be equal"
+    )
+
+
+def check_contraction(name: str, a: Sequence, b: Sequence) -> None:
+    """Refuse shapes whose contracted lengths differ; unknown lengths pass."""
+    n, m = a[-1], b[-2] if len(b) > 1 else b[-1]
+    if n is not None and m is not None and n != m:
+        raise ShapeError(_not_aligned(name, a, b, n, m))
+
+
+def _infer_dot(a: Type, b: Type) -> TensorType:
+    left, right = require_tensor(a, "operand 0 of dot"), require_tensor(b, "operand 1 of dot")
+    for i, t in enumerate((left, right)):
+        if t.ndim not in (1, 2):
+            raise TypeError(f"dot takes vectors and matrices, operand {i} has {t.ndim} dimensions ({t})")
+    check_contraction("dot", left.shape, right.shape)
+    shape = left.shape[:-1] + (right.shape[1:] if right.ndim == 2 else ())
+    return TensorType.of(_product_dtype("dot", left, right), shape)
+
+
+def _dot(a: Any, b: Any) -> np.ndarray:
+    a, b = np.asarray(a), np.asarray(b)
+    check_contraction("dot", a.shape, b.shape)
+    return np.asarray(np.dot(a, b))
+
+
+def _infer_matmul(a: Type, b: Type) -> TensorType:
+    left, right = require_tensor(a, "operand 0 of matmul"), require_tensor(b, "operand 1 of matmul")
+    for i, t in enumerate((left, right)):
+        if t.ndim < 2:
+            raise TypeError(f"matmul takes (batches of) matrices, operand {i} has {t.ndim} dimensions ({t})")
+    check_contraction("matmul", left.shape, right.shape)
+    batch = broadcast_shapes([left.shape[:-2], right.shape[:-2]], "batch dimensions of matmul")
+    return TensorType.of(_product_dtype("matmul", left, right), (*batch, left.shape[-2], right.shape[-1]))
+
+
+def _matmul(a: Any, b: Any) -> np.ndarray:
+    a, b = np.asarray(a), np.asarray(b)
+    check_contraction("matmul", a.shape, b.shape)
+    return np.matmul(a, b)
+
+
+dot = OPS["dot"] = Op(
+    "dot", arity=2, infer=_infer_dot, meaning=_dot, kind="linalg", doc="Product of vectors and matrices."
+)
+matmul = _linalg("matmul", _infer_matmul, _matmul, (2, 2), doc="Matrix product over broadcast batch dimensions.")
+
+
+# ---------------------------------------------------------------------- typing of decompositions
+def lapack_dtype(name: str, *types: TensorType) -> str:
+    """The dtype LAPACK works in: single precision stays, integers become double."""
+    if any(t.dtype == "float16" for t in types):
+        raise TypeError(f"{name} is not defined for float16; cast to float32 first")
+    return np.result_type(*[t.np_dtype if t.np_dtype.kind in "fc" else np.float64 for t in types]).name
+
+
+def _real_of(dtype: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def _matrix(name: str, type_: Type, square: bool = False) -> TensorType:
+    t = require_tensor(type_, f"operand of {name}")
+    if t.ndim < 2:
+        raise TypeError(f"{name} needs a matrix (or a batch of them), got {t} with {t.ndim} dimensions")
+    if square:
+        n, m = t.shape[-2:]
+        if n is not None and m is not None and n != m:
+            raise ShapeError(f"{name} needs square matrices, got shape {shape_text(t.shape)}")
+    return t
+
+
+def _square_side(t: TensorType) -> int | None:
+    return same_length(t.shape[-1], t.shape[-2], "sides of a square matrix")
+
+
+def _infer_square(name: str, *, core: bool) -> Callable:
+    def infer(a: Type, **_: Any) -> TensorType:
+        t = _matrix(name, a, square=True)
+        n = _square_side(t)
+        return TensorType.of(lapack_dtype(name, t), (*t.shape[:-2], n, n) if core else t.shape[:-2])
+
+    return infer
+
+
+def _infer_pinv(a: Type, **_: Any) -> TensorType:
+    t = _matrix("pinv", a)
+    return TensorType.of(lapack_dtype("pinv", t), (*t.shape[:-2], t.shape[-1], t.shape[-2]))
+
+
+def _infer_solve(name: str) -> Callable:
+    def infer(a: Type, b: Type, **_: Any) -> TensorType:
+        left, right = _matrix(name, a, square=True), _matrix(name, b)
+        n = _square_side(left)
+        if n is not None and right.shape[-2] not in (n, None):
+            raise ShapeError(
+                f"{name}: a matrix of shape {shape_text(left.shape)} and a right side of shape "
+                f"{shape_text(right.shape)} do not fit: {n} against {right.shape[-2]} rows"
+            )
+        batch = broadcast_shapes([left.shape[:-2], right.shape[:-2]], f"batch dimensions of {name}")
+        rows = n if n is not None else right.shape[-2]
+        return TensorType.of(lapack_dtype(name, left, right), (*batch, rows, right.shape[-1]))
+
+    return infer
+
+
+def _shorter(t: TensorType) -> int | None:
+    n, m = t.shape[-2:]
+    return None if n is None or m is None else min(n, m)
+
+
+def _infer_slogdet(a: Type) -> TupleType:
+    t = _matrix("slogdet", a, square=True)
+    dtype = lapack_dtype("slogdet", t)
+    return TupleType((TensorType.of(dtype, t.shape[:-2]), TensorType.of(_real_of(dtype), t.shape[:-2])))
+
+
+def _infer_qr(a: Type, *, mode: str) -> TupleType:
+    t = _matrix("qr", a)
+    n, m = t.shape[-2:]
+    inner = n if mode == "complete" else _shorter(t)
+    dtype = lapack_dtype("qr", t)
+    return TupleType((TensorType.of(dtype, (*t.shape[:-1], inner)), TensorType.of(dtype, (*t.shape[:-2], inner, m))))
+
+
+def _infer_svd(a: Type, *, full_matrices: bool) -> TupleType:
+    t = _matrix("svd", a)
+    batch, (n, m), k = t.shape[:-2], t.shape[-2:], _shorter(t)
+    left, right = (n, m) if full_matrices else (k, k)
+    dtype = lapack_dtype("svd", t)
+    s = TensorType.of(_real_of(dtype), (*batch, k))
+    return TupleType((TensorType.of(dtype, (*batch, n, left)), s, TensorType.of(dtype, (*batch, right, m))))
+
+
+def _infer_svdvals(a: Type) -> TensorType:
+    t = _matrix("svdvals", a)
+    return TensorType.of(_real_of(lapack_dtype("svdvals", t)), (*t.shape[:-2], _shorter(t)))
+
+
+def _infer_eigvals(name: str, real: bool) -> Callable:
+    def infer(a: Type, **_: Any) -> TensorType:
+        t = _matrix(name, a, square=True)
+        dtype = lapack_dtype(name, t)
+        wanted = _real_of(dtype) if real else _complex_of(dtype)
+        return TensorType.of(wanted, (*t.shape[:-2], _square_side(t)))
+
+    return infer
+
+
+def _complex_of(dtype: str) -> str:
+    return {"float32": "complex64", "float64": "complex128"}.get(dtype, dtype)
+
+
+def _infer_eig(name: str, real: bool) -> Callable:
+    values = _infer_eigvals(name, real)
+
+    def infer(a: Type, **params: Any) -> TupleType:
+        t, w = _matrix(name, a, square=True), values(a, **params)
+        n = _square_side(t)
+        dtype = lapack_dtype(name, t)
+        return TupleType((w, TensorType.of(dtype if real else _complex_of(dtype), (*t.shape[:-2], n, n))))
+
+    return infer
+
+
+def _infer_lstsq(a: Type, b: Type, *, rcond: float | None) -> TupleType:
+    left, right = _matrix("lstsq", a), _matrix("lstsq", b)
+    if left.ndim != 2 or right.ndim != 2:
+        raise TypeError(f"lstsq takes two matrices without batch dimensions, got {left} and {right}")
+    same_length(left.shape[0], right.shape[0], "lstsq: rows of the matrix and of the right side")
+    dtype = lapack_dtype("lstsq", left, right)
+    real = _real_of(dtype)
+    return TupleType((
+        TensorType.of(dtype, (left.shape[1], right.shape[1])), TensorType.of(real, (None,)),
+        TensorType.of("int64", ()), TensorType.of(real, (_shorter(left),)),
+    ))  # fmt: skip
+
+
+# ---------------------------------------------------------------------- meaning
+def _as_lapack(x: Any) -> np.ndarray:
+    x = np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def _batched(function: Callable, a: Any, b: Any) -> np.ndarray:
+    """Apply a function of two matrices over broadcast batch dimensions."""
+    a, b = _as_lapack(a), _as_lapack(b)
+    dtype = np.result_type(a, b)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.empty((*batch, a.shape[-1], b.shape[-1]), dtype)
+    wide_a, wide_b = np.broadcast_to(a, batch + a.shape[-2:]), np.broadcast_to(b, batch + b.shape[-2:])
+    for i in np.ndindex(*batch):
+        out[i] = function(wide_a[i], wide_b[i]) if wide_a[i].size and wide_b[i].size else 0
+    return out
+
+
+def _check_solve(name: str, a: np.ndarray, b: np.ndarray) -> None:
+    if a.shape[-1] != a.shape[-2] or a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"{name}: shapes {a.shape} and {b.shape} do not fit; needed: (..., n, n) and (..., n, k)")
+
+
+def _solve(a: Any, b: Any, *, assume_a: str) -> np.ndarray:
+    a, b = _as_lapack(a), _as_lapack(b)
+    _check_solve("solve", a, b)
+    if assume_a == "gen":
+        return np.linalg.solve(a, b)
+    import scipy.linalg
+
+    return _batched(lambda p, q: scipy.linalg.solve(p, q, assume_a=assume_a, check_finite=False), a, b)
+
+
+def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal: bool) -> np.ndarray:
+    import scipy.linalg
+
+    a, b = _as_lapack(a), _as_lapack(b)
+    _check_solve("solve_triangular", a, b)
+
+    def one(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return scipy.linalg.solve_triangular(
+            p, q, trans=trans, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
+        )
+
+    return _batched(one, a, b)
+
+
+def _eigvals(a: Any) -> np.ndarray:
+    w = np.linalg.eigvals(_as_lapack(a))
+    return w.astype(_complex_of(w.dtype.name), copy=False)
+
+
+def _eig(a: Any) -> tuple:
+    w, v = np.linalg.eig(_as_lapack(a))
+    return w.astype(_complex_of(w.dtype.name), copy=False), v.astype(_complex_of(v.dtype.name), copy=False)
+
+
+def _lstsq(a: Any, b: Any, *, rcond: float | None) -> tuple:
+    x, residuals, rank, s = np.linalg.lstsq(_as_lapack(a), _as_lapack(b), rcond=rcond)
+    return x, residuals, np.asarray(rank, dtype=np.int64), s
+
+
+def _expm(a: Any) -> np.ndarray:
+    import scipy.linalg
+
+    return scipy.linalg.expm(_as_lapack(a))
+
+
+def _plain(function: Callable) -> Callable:
+    """NumPy's function on numbers LAPACK takes."""
+
+    def meaning(a: Any, **params: Any) -> Any:
+        found = function(_as_lapack(a), **params)
+        return tuple(found) if isinstance(found, tuple) else np.asarray(found)
+
+    return meaning
+
+
+def _triangle(lower: bool) -> Any:
+    return "L" if lower else "U"
+
+
+solve = _linalg(
+    "solve", _infer_solve("solve"), _solve, (2, 2), params={"assume_a": "gen"}, doc="x with a @ x = b; b is a matrix."
+)
+solve_triangular = _linalg(
+    "solve_triangular",
+    _infer_solve("solve_triangular"),
+    _solve_triangular,
+    (2, 2),
+    params={"lower": False, "trans": "N", "unit_diagonal": False},
+    doc="x with a @ x = b for a triangular a (transposed for trans='T', conjugated too for 'C'); b is a matrix.",
+)
+inv = _linalg("inv", _infer_square("inv", core=True), _plain(np.linalg.inv), doc="The inverse of a matrix.")
+pinv = _linalg(
+    "pinv",
+    _infer_pinv,
+    _plain(lambda a, rcond, hermitian: np.linalg.pinv(a, rcond, hermitian=hermitian)),
+    params={"rcond": None, "hermitian": False},
+    doc="The Moore-Penrose inverse; singular values below rcond times the largest count as 0.",
+)
+det = _linalg("det", _infer_square("det", core=False), _plain(np.linalg.det), doc="The determinant.")
+slogdet = _linalg(
+    "slogdet", _infer_slogdet, _plain(np.linalg.slogdet), nout=2, doc="Sign and log of the absolute determinant."
+)
+cholesky = _linalg(
+    "cholesky",
+    _infer_square("cholesky", core=True),
+    _plain(lambda a, lower: np.linalg.cholesky(a, upper=not lower)),
+    params={"lower": True},
+    doc="The triangular L with L @ conj(L.T) = a (lower), or U with conj(U.T) @ U = a; reads that triangle of a.",
+)
+qr = _linalg("qr", _infer_qr, _plain(np.linalg.qr), nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")
+svd = _linalg(
+    "svd",
+    _infer_svd,
+    _plain(np.linalg.svd),
+    nout=3,
+    params={"full_matrices": True},
+    doc="u, s, vh with (u * s) @ vh = a.",
+)
+svdvals = _linalg("svdvals", _infer_svdvals, _plain(np.linalg.svdvals), doc="Singular values, descending.")
+eigh = _linalg(
+    "eigh",
+    _infer_eig("eigh", real=True),
+    _plain(lambda a, lower: np.linalg.eigh(a, _triangle(lower))),
+    nout=2,
+    params={"lower": True},
+    doc="Eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read.",
+)
+eigvalsh = _linalg(
+    "eigvalsh",
+    _infer_eigvals("eigvalsh", real=True),
+    _plain(lambda a, lower: np.linalg.eigvalsh(a, _triangle(lower))),
+    params={"lower": True},
+    doc="Eigenvalues of a Hermitian matrix, ascending.",
+)
+eig = _linalg(
+    "eig", _infer_eig("eig", real=False), _eig, nout=2, doc="Complex eigenvalues and eigenvectors of any square matrix."
+)
+eigvals = _linalg(
+    "eigvals", _infer_eigvals("eigvals", real=False), _eigvals, doc="Complex eigenvalues of any square matrix."
+)
+lstsq = _linalg(
+    "lstsq",
+    _infer_lstsq,
+    _lstsq,
+    (2, 2),
+    nout=4,
+    params={"rcond": None},
+    doc="Least squares: solution, residuals, rank, singular values.",
+)
+expm = _linalg("expm", _infer_square("expm", core=True), _expm, doc="The matrix exponential.")

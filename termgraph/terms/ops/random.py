@@ -1,0 +1,176 @@
+"""Random bits as element-wise ops: Philox 4x32-10, a function of key, step and index with no state of its own.
+
+The same numbers come out on every backend, whatever the order of computing. May import terms modules only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.op import define
+from termgraph.terms.ops.elementwise import elementwise
+from termgraph.terms.ops.shapes import require_tensor
+from termgraph.terms.types import TensorType, Type
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_W0, _W1 = 0x9E3779B9, 0xBB67AE85
+
+
+def philox_words(key: Any, step: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """The four 32-bit words (in uint64 arrays) of the block for a 64-bit key, step and index.
+
+    The counter is (low and high half of index, low and high half of step), as in Random123's philox4x32.
+    """
+    key, step, index = np.broadcast_arrays(*[np.asarray(v, dtype=np.uint64) for v in (key, step, index)])
+    k0, k1 = key & _LOW, key >> _HALF
+    c0, c1, c2, c3 = index & _LOW, index >> _HALF, step & _LOW, step >> _HALF
+    for _ in range(10):
+        first, second = _M0 * c0, _M1 * c2
+        c0, c1, c2, c3 = (second >> _HALF) ^ c1 ^ k0, second & _LOW, (first >> _HALF) ^ c3 ^ k1, first & _LOW
+        k0, k1 = (k0 + np.uint64(_W0)) & _LOW, (k1 + np.uint64(_W1)) & _LOW
+    return c0, c1, c2, c3
+
+
+def _first(key: Any, step: Any, index: Any) -> Any:
+    c0, c1, _, _ = philox_words(key, step, index)
+    return c0 | (c1 << _HALF)
+
+
+def _second(key: Any, step: Any, index: Any) -> Any:
+    _, _, c2, c3 = philox_words(key, step, index)
+    return c2 | (c3 << _HALF)
+
+
+def _scaled(bits: Any, width: Any) -> Any:
+    b0, b1, w0, w1 = bits & _LOW, bits >> _HALF, width & _LOW, width >> _HALF
+    low, middle, other = b0 * w0, b0 * w1, b1 * w0
+    carry = ((low >> _HALF) + (middle & _LOW) + (other & _LOW)) >> _HALF
+    return b1 * w1 + (middle >> _HALF) + (other >> _HALF) + carry
+
+
+def _bits_rule(*dtypes: Any) -> tuple:
+    if any(d != np.uint64 for d in dtypes):
+        raise TypeError("random bits are made of uint64 numbers; cast the operands")
+    return (np.dtype("uint64"),) * (len(dtypes) + 1)
+
+
+def _in_rule(function: Any) -> Any:
+    """The function with its result in the dtype that `_float_rule` promises; SciPy's own choice may differ."""
+
+    def meaning(*values: Any) -> Any:
+        out = _float_rule(*[np.asarray(v).dtype for v in values])[-1]
+        return np.asarray(function(*values)).astype(out, copy=False)
+
+    return meaning
+
+
+def _quantile_rule(*dtypes: Any) -> tuple:
+    return (*(np.dtype("float64"),) * len(dtypes), np.dtype("int64"))
+
+
+def _least(cdf: Any, guess: Any, u: Any, high: Any) -> Any:
+    """The least whole number k from 0 to `high` with cdf(k) >= u. Guesses are checked; bisection corrects the rest."""
+    found = np.clip(np.where(np.isnan(guess), 0.0, np.ceil(guess)), 0, high)
+    if _all_least(cdf, found, u):
+        return found
+    below, found = np.full(np.shape(found), -1.0), high + 0.0  # cdf(below) < u <= cdf(found)
+    for _ in range(64):
+        middle = np.floor((below + found) / 2)
+        reached = cdf(np.maximum(middle, 0)) >= u
+        below, found = np.where(reached, below, middle), np.where(reached, np.maximum(middle, 0), found)
+        if (found - below <= 1).all():
+            break
+    return found
+
+
+def _all_least(cdf: Any, k: Any, u: Any) -> bool:
+    return bool(((cdf(k) >= u) & ((k == 0) | (cdf(np.maximum(k - 1, 0)) < u))).all())
+
+
+def _poisson(u: Any, mean: Any) -> Any:
+    from scipy import special
+
+    if not ((mean >= 0) & (mean < 9e18)).all():
+        raise ValueError("poisson: the mean must be at least 0 and below 9e18")
+    u, mean = np.broadcast_arrays(u, mean)
+    high = np.ceil(mean + 50 * np.sqrt(mean) + 100)
+    return _least(lambda k: special.pdtr(k, mean), special.pdtrik(u, mean), u, high).astype(np.int64)
+
+
+def _binomial(u: Any, n: Any, p: Any) -> Any:
+    from scipy import special
+
+    if not ((n >= 0) & (p >= 0) & (p <= 1)).all():
+        raise ValueError("binomial: n must be at least 0 and p between 0 and 1")
+    u, n, p = np.broadcast_arrays(u, np.asarray(n, dtype=np.float64), p)
+    found = _least(lambda k: _binomial_cdf(k, n, p), special.bdtrik(u, n, p), u, n)
+    return found.astype(np.int64)
+
+
+def _binomial_cdf(k: Any, n: Any, p: Any) -> Any:
+    from scipy import special
+
+    return np.where(k >= n, 1.0, special.betaincc(k + 1, np.maximum(n - k, 1), p))
+
+
+def _multinomial(u: Any, n: Any, p: Any) -> Any:
+    """One outcome after the other: a binomial share of the trials that are left."""
+    p = np.broadcast_to(p, u.shape)
+    if not (p >= 0).all():
+        raise ValueError("multinomial: the probabilities pvals must not be negative")
+    ahead = np.cumsum(p[..., ::-1], axis=-1)[..., ::-1]
+    left = np.array(np.broadcast_to(n, u.shape[:-1]), dtype=np.int64)
+    out = np.empty(u.shape, np.int64)
+    for j in range(u.shape[-1] - 1):
+        share = np.divide(p[..., j], ahead[..., j], out=np.zeros(u.shape[:-1]), where=ahead[..., j] > 0)
+        out[..., j] = _binomial(u[..., j], left, np.minimum(share, 1.0))
+        left = left - out[..., j]
+    out[..., -1:] = left[..., None]
+    return out
+
+
+def _infer_multinomial(u: Type, n: Type, p: Type) -> TensorType:
+    return TensorType.of("int64", require_tensor(u, "operand 0 of multinomial_counts").shape)
+
+
+def _gamma(u: Any, shape: Any) -> Any:
+    from scipy import special
+
+    return special.gammaincinv(shape, u)
+
+
+def _beta(u: Any, a: Any, b: Any) -> Any:
+    from scipy import special
+
+    return special.betaincinv(a, b, u)
+
+
+def _float_rule(*dtypes: Any) -> tuple:
+    return (np.dtype("float64"),) * (len(dtypes) + 1)
+
+
+philox_first = elementwise("philox_first", 3, _first, _bits_rule, doc="64 random bits for (key, step, index).")
+philox_second = elementwise(
+    "philox_second", 3, _second, _bits_rule, doc="64 further random bits, independent of philox_first's."
+)
+scale_bits = elementwise(
+    "scale_bits", 2, _scaled, _bits_rule, doc="64 random bits to an integer below a width: floor(bits * width / 2**64)."
+)
+poisson_quantile = elementwise("poisson_quantile", 2, _poisson, _quantile_rule, doc="Inverse of the Poisson cdf.")
+binomial_quantile = elementwise("binomial_quantile", 3, _binomial, _quantile_rule, doc="Inverse of the binomial cdf.")
+gamma_quantile = elementwise(
+    "gamma_quantile", 2, _in_rule(_gamma), _float_rule, doc="Inverse of the cdf of Gamma(shape, 1)."
+)
+beta_quantile = elementwise("beta_quantile", 3, _in_rule(_beta), _float_rule, doc="Inverse of the cdf of Beta(a, b).")
+multinomial_counts = define(
+    "multinomial_counts",
+    arity=3,
+    infer=_infer_multinomial,
+    meaning=_multinomial,
+    kind="other",
+    doc="How often each outcome occurs in n trials, from uniform numbers of the shape of the counts.",
+)

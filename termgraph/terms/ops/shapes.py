@@ -1,0 +1,72 @@
+"""Static shape arithmetic shared by the op tables. An unknown length is None. May import `errors` and `types`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.types import TensorType, Type, shape_text
+
+Shape = tuple[int | None, ...]
+
+
+def broadcast_shapes(shapes: Sequence[Shape], what: str = "operands") -> Shape:
+    """NumPy broadcasting of static shapes; an unknown length against n gives n (run time refuses a hidden 1)."""
+    first = shapes[0]
+    for s in shapes:
+        if s != first:
+            break
+    else:
+        return first
+    ndim = max(map(len, shapes))
+    return tuple([_broadcast_axis(shapes, ndim, axis, what) for axis in range(ndim)])
+
+
+def _broadcast_axis(shapes: Sequence[Shape], ndim: int, axis: int, what: str) -> int | None:
+    result: int | None = 1
+    for s in shapes:
+        i = axis - (ndim - len(s))
+        n = s[i] if i >= 0 else 1
+        if n == 1:
+            continue
+        if result == 1 or result is None:
+            result = n if n is not None else result if result is None else None
+        elif n is not None and n != result:
+            shown = " and ".join(map(shape_text, shapes))
+            raise ShapeError(f"{what} of shapes {shown} do not broadcast: {result} against {n} in dimension {axis}")
+    return result
+
+
+def require_tensor(type_: Type, what: str) -> TensorType:
+    """The type, if it is an array type; else a TypeError that says which operand is not."""
+    if not isinstance(type_, TensorType):
+        raise TypeError(f"{what} must be an array, got {type_}")
+    return type_
+
+
+def normal_axis(axis: Any, ndim: int, what: str = "axis") -> int:
+    """An axis in 0..ndim-1."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"{what} must be an integer, got {axis!r}")
+    axis = axis.__index__()
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{what} {axis} is out of range for an array with {ndim} dimensions")
+    return axis % ndim
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted distinct axes; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = [normal_axis(a, ndim) for a in (axis if isinstance(axis, (tuple, list, range)) else (axis,))]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"axis {axis} names a dimension twice (array with {ndim} dimensions)")
+    return tuple(sorted(axes))
+
+
+def same_length(a: int | None, b: int | None, what: str) -> int | None:
+    """Two lengths that must agree; the known one wins."""
+    if a is not None and b is not None and a != b:
+        raise ShapeError(f"{what}: {a} against {b}")
+    return b if a is None else a

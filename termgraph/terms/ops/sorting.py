@@ -1,0 +1,149 @@
+"""Ops that order and count: sort, argsort, searchsorted, bincount, unique. May import terms modules only.
+
+NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.op import define
+from termgraph.terms.ops.shapes import require_tensor, same_length
+from termgraph.terms.types import TensorType, TupleType, Type
+
+
+def _check_axis(name: str, x: Type, axis: Any) -> TensorType:
+    tensor = require_tensor(x, f"operand of {name}")
+    if type(axis) is not int or not 0 <= axis < tensor.ndim:
+        raise ValueError(f"{name}: axis {axis!r} is out of range for an array with {tensor.ndim} dimensions")
+    return tensor
+
+
+sort = define(
+    "sort",
+    arity=1,
+    infer=lambda x, *, axis: _check_axis("sort", x, axis),
+    meaning=lambda x, *, axis: np.sort(x, axis=axis),
+    kind="sort",
+    params={"axis": 0},
+    doc="The elements along an axis in ascending order.",
+)
+
+argsort = define(
+    "argsort",
+    arity=1,
+    infer=lambda x, *, axis: TensorType.of("int64", _check_axis("argsort", x, axis).shape),
+    meaning=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable").astype(np.int64, copy=False),
+    kind="sort",
+    params={"axis": 0},
+    doc="Where the elements along an axis come from when sorted; equal elements keep their order.",
+)
+
+
+def _infer_searchsorted(a: Type, v: Type, *, side: str) -> TensorType:
+    table, values = require_tensor(a, "operand 0 of searchsorted"), require_tensor(v, "operand 1 of searchsorted")
+    if table.ndim != 1:
+        raise TypeError(f"searchsorted: the sorted array must be a vector, got {table}")
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    return TensorType.of("int64", values.shape)
+
+
+searchsorted = define(
+    "searchsorted",
+    arity=2,
+    infer=_infer_searchsorted,
+    meaning=lambda a, v, *, side: np.asarray(np.searchsorted(a, v, side=side), dtype=np.int64),
+    kind="sort",
+    params={"side": "left"},
+    doc="Where values would go in a sorted vector to keep it sorted: before (left) or after (right) equal elements.",
+)
+
+
+# ---------------------------------------------------------------------- counting
+def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
+    tensor = require_tensor(x, "operand 0 of bincount")
+    if tensor.ndim != 1 or tensor.np_dtype.kind not in "iub":
+        raise TypeError(f"bincount: the values must be a vector of integers, got {tensor}")
+    least = require_tensor(minlength, "operand 1 of bincount")
+    if least.ndim or least.np_dtype.kind not in "iu":
+        raise TypeError(f"bincount: minlength must be an integer without dimensions, got {least}")
+    if len(weights) > 1:
+        raise TypeError(f"bincount takes values, minlength and weights, got {len(weights) + 2} operands")
+    for t in weights:
+        w = require_tensor(t, "operand 2 of bincount")
+        if w.ndim != 1 or w.np_dtype.kind == "c":
+            raise TypeError(f"bincount: weights must be a vector of real numbers, got {w}")
+        same_length(tensor.shape[0], w.shape[0], "bincount: lengths of values and weights")
+    return TensorType.of("float64" if weights else "int64", (None,))
+
+
+def _bincount(x: Any, minlength: Any, *weights: Any) -> np.ndarray:
+    x = np.asarray(x).astype(np.int64, copy=False)
+    if x.size and x.min() < 0:
+        raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength must not be negative, got {int(minlength)}")
+    if weights and len(weights[0]) != len(x):
+        raise ShapeError(f"bincount: {len(x)} values but {len(weights[0])} weights")
+    counts = np.bincount(x, weights[0] if weights else None, int(minlength))
+    return counts.astype(np.float64 if weights else np.int64, copy=False)
+
+
+bincount = define(
+    "bincount",
+    arity=None,
+    infer=_infer_bincount,
+    meaning=_bincount,
+    kind="sort",
+    doc="How often each of 0, 1, 2, ... occurs, or the sum of its weights: bincount(x, minlength[, weights]).",
+)
+
+
+# ---------------------------------------------------------------------- unique
+def _infer_unique_values(x: Type, axis: int | None) -> TensorType:
+    tensor = require_tensor(x, "operand of unique")
+    if axis is None:
+        return TensorType.of(tensor.dtype, (None,))
+    _check_axis("unique", x, axis)
+    return TensorType.of(tensor.dtype, (*tensor.shape[:axis], None, *tensor.shape[axis + 1 :]))
+
+
+def _infer_unique_all(x: Type, *, axis: int | None) -> TupleType:
+    values = _infer_unique_values(x, axis)
+    tensor = require_tensor(x, "operand of unique")
+    places = TensorType.of("int64", (None,))
+    inverse = TensorType.of("int64", tensor.shape if axis is None else (tensor.shape[axis],))
+    return TupleType((values, places, inverse, places))
+
+
+def _unique_all(x: Any, *, axis: int | None) -> tuple:
+    x = np.asarray(x)
+    values, index, inverse, counts = np.unique(x, axis=axis, return_index=True, return_inverse=True, return_counts=True)
+    inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))
+    return values, *[np.asarray(i, dtype=np.int64) for i in (index, inverse, counts)]
+
+
+unique = define(
+    "unique",
+    arity=1,
+    infer=lambda x, *, axis: _infer_unique_values(x, axis),
+    meaning=lambda x, *, axis: np.unique(x, axis=axis),
+    kind="sort",
+    params={"axis": None},
+    doc="The sorted distinct elements of an array (axis=None), or distinct slices along an axis.",
+)
+
+unique_all = define(
+    "unique_all",
+    arity=1,
+    infer=_infer_unique_all,
+    meaning=_unique_all,
+    kind="sort",
+    nout=4,
+    params={"axis": None},
+    doc="Distinct elements, where each first occurs, which of them each element is, how often each occurs.",
+)

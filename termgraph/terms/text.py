@@ -1,0 +1,40 @@
+"""One-line text of terms and patterns, bounded in size. May import `term` and `op`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.terms.term import Term
+
+_INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
+
+
+def one_line(root: Any, limit: int = 600) -> str:
+    """The term written like a function call, cut with `...` after `limit` characters."""
+    out: list[str] = []
+    size = 0
+    stack: list[Any] = [root]
+    while stack:
+        x = stack.pop()
+        if x.__class__ is str:
+            piece = x
+        elif x.__class__ is Term:
+            piece = head_text(x.op) + "("
+            stack.append(")")
+            for i, a in enumerate(reversed(x.args)):
+                if i:
+                    stack.append(", ")
+                stack.append(a)
+        else:
+            piece = repr(x)
+        out.append(piece)
+        size += len(piece)
+        if size > limit:
+            out.append(" ...")
+            break
+    return "".join(out)
+
+
+def head_text(op: Any) -> str:
+    """The head of a term with its non-default parameters."""
+    return repr(op)

@@ -1,0 +1,102 @@
+"""Failures at run time, told in the user's words: first the line that made the expression, then op, operands, hints.
+
+The exception keeps its type; its message is put in front. May import terms and the trace of user lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.config import config
+from termgraph.tensor.trace import describe_site
+from termgraph.terms.term import Input
+from termgraph.terms.text import one_line
+from termgraph.terms.traverse import free_args, substitute
+
+_SHAPE_WORDS = ("shape", "align", "broadcast", "dimension", "mismatch", "length")
+
+
+Operands = Sequence[tuple[Any, Any]]  # the terms of an instruction's inputs with their values
+Lookup = Callable[[Any], tuple]
+
+
+def explain(error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None = None) -> Exception:
+    """The same exception, whose message now begins with where and what failed."""
+    if getattr(error, "_termgraph_explained", False):
+        return error
+    return reworded(error, failure_text(error, instruction, operands, lookup))
+
+
+def failure_text(error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None) -> str:
+    """User's line, what went wrong, the operands as they were, and what more can be shown."""
+    lookup = lookup or _nothing_known
+    term = getattr(error, "term", None) or instruction.terms[0]  # a kernel of many terms says which one failed
+    name, site = lookup(term)
+    lines = [describe_site(site, limit=1 if config.debug < 2 else 8)] if site else []
+    lines.append(f"{_op_text(instruction.op)} failed: {error}" + (f"   (computing {name!r})" if name else ""))
+    lines += [f"  operand {i}: {_operand(t, value, lookup)}" for i, (t, value) in enumerate(operands)]
+    lines += _hints(error, term, lookup)
+    return "\n".join(line for line in lines if line)
+
+
+def _nothing_known(term: Any) -> tuple:
+    return None, ()
+
+
+def _op_text(op: Any) -> str:
+    text = repr(op)
+    return text if len(text) < 200 else getattr(op, "name", text[:200])
+
+
+def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple]) -> str:
+    name = lookup(term)[0]
+    label = f"{name}, " if name else ""
+    if isinstance(value, np.ndarray):
+        shown = f"{label}{value.dtype}, shape {value.shape}"
+        if config.debug >= 3:
+            shown += f", strides {value.strides}"
+        if value.size <= 5 or config.debug >= 4:
+            shown += f", value {np.array2string(value, threshold=20, max_line_width=10**6)}"
+        return shown.replace("\n", " ")
+    return f"{label}{type(value).__name__} {value!r:.60}"
+
+
+def _hints(error: Exception, term: Any, lookup: Lookup) -> list[str]:
+    hints = []
+    if config.debug < 1:
+        if isinstance(error, (ValueError, TypeError)) and any(w in str(error).lower() for w in _SHAPE_WORDS):
+            hints.append("  To find a wrong shape while building, give the inputs a tag.test_value and set")
+            hints.append("  config.compute_test_value = 'raise'. TERMGRAPH_DEBUG=1 shows the whole expression.")
+        else:
+            hints.append("  TERMGRAPH_DEBUG=1 shows the whole expression.")
+    else:
+        hints.append(f"  expression: {shown(term, lookup, 2000)}")
+    return hints
+
+
+def shown(term: Any, lookup: Lookup, limit: int = 600) -> str:
+    """A term on one line, its arguments under the names the user gave them."""
+    names = {t: lookup(t)[0] for t in free_args([term])}
+    named = {t: Input(name, t.type) for t, name in names.items() if name}
+    return one_line(substitute([term], named)[0], limit)
+
+
+def reworded(error: Exception, text: str) -> Exception:
+    """The exception itself, with another message; where a class builds its own message, the text becomes a note."""
+    first = error.args[0] if error.args else None
+    if first is None or isinstance(first, str):
+        old = error.args
+        error.args = (text, *error.args[1:])
+        if text not in str(error) and not isinstance(error, KeyError):
+            error.args = old
+            error.add_note(text)
+    else:
+        error.add_note(text)
+    error._termgraph_explained = True  # type: ignore[attr-defined]
+    return error
+
+
+__all__ = ["explain", "failure_text", "reworded", "shown"]

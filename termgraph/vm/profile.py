@@ -1,0 +1,161 @@
+"""Profiles: seconds per stage of compiling, calls and seconds and bytes per instruction, counts per rule.
+
+What is counted while compiling is always there; instructions are timed only when asked for. May import terms.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.text import one_line
+from termgraph.vm.program import Instruction, Program
+
+
+class Profile:
+    """What compiling and running a function took.
+
+    `stages` and `rules` are filled by compiling; `calls`, `seconds`, `rows()` and `peak_bytes` by running with
+    `profile=True`. `print(f.profile)` shows tables, `f.profile.to_json()` gives the numbers.
+    """
+
+    def __init__(self, name: str | None = None, stages: Mapping[str, float] | None = None) -> None:
+        self.name = name
+        self.stages: dict[str, float] = dict(stages or {})
+        self.rules: dict[str, int] = {}
+        self.rule_seconds: dict[str, float] = {}
+        self.running = False
+        self.calls, self.seconds, self.peak_bytes = 0, 0.0, 0
+        self._program: Program | None = None
+        self._count: list[int] = []
+        self._time: list[float] = []
+        self._bytes: list[int] = []
+        self._live = threading.local()
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------------ collecting
+    def watch(self, program: Program) -> None:
+        """Prepare to observe a machine that runs this program."""
+        n = len(program.instructions)
+        self._program, self.running = program, True
+        self._count, self._time, self._bytes = [0] * n, [0.0] * n, [0] * n
+
+    def observe(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
+        """What a machine calls after each instruction."""
+        assert self._program is not None
+        made = sum(_own_bytes(slots[s]) for s in instruction.outputs)
+        if i == 0 or not hasattr(self._live, "bytes"):
+            self._live.bytes = 0
+        self._live.bytes += made
+        self._count[i] += 1
+        self._time[i] += seconds
+        self._bytes[i] += made
+        self.peak_bytes = max(self.peak_bytes, self._live.bytes)
+        self._live.bytes -= sum(_own_bytes(slots[s]) for s in self._program.frees[i])
+
+    def add_call(self, seconds: float) -> None:
+        """Count one call of the whole function."""
+        with self._lock:
+            self.calls += 1
+            self.seconds += seconds
+
+    # ------------------------------------------------------------------ looking
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per instruction, the slowest first."""
+        if self._program is None:
+            return []
+        rows = [
+            {
+                "instruction": i,
+                "op": str(ins.op),
+                "calls": self._count[i],
+                "seconds": self._time[i],
+                "bytes": self._bytes[i] // max(self._count[i], 1),
+                "expression": one_line(ins.terms[0], 80),
+            }
+            for i, ins in enumerate(self._program.instructions)
+        ]
+        return sorted(rows, key=lambda r: -r["seconds"])
+
+    def by_op(self) -> list[tuple[str, int, float]]:
+        """(op, calls, seconds) summed over instructions, the slowest first."""
+        total: dict[str, list] = {}
+        for row in self.rows():
+            entry = total.setdefault(row["op"], [0, 0.0])
+            entry[0] += row["calls"]
+            entry[1] += row["seconds"]
+        return sorted(((op, calls, s) for op, (calls, s) in total.items()), key=lambda r: -r[2])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "name": self.name,
+            "stages": self.stages,
+            "rules": self.rules,
+            "rule_seconds": self.rule_seconds,
+            "calls": self.calls,
+            "seconds": self.seconds,
+            "peak_bytes": self.peak_bytes,
+            "instructions": self.rows(),
+        }
+
+    def to_json(self, **options: Any) -> str:
+        """Everything as JSON text."""
+        return json.dumps(self.to_dict(), **options)
+
+    def summary(self, file: Any = None, n: int = 20) -> None:
+        """Print the tables; `n` is how many instructions to list."""
+        (file or sys.stdout).write(self.table(n) + "\n")
+
+    def table(self, n: int = 20) -> str:
+        """The tables as text."""
+        lines = [f"Profile of {self.name or 'a function'}", "  compiling"]
+        lines += [f"    {seconds * 1e3:10.3f} ms  {stage}" for stage, seconds in self.stages.items()]
+        if self.rules:
+            lines.append("  rules applied")
+            for rule, count in sorted(self.rules.items(), key=lambda r: -r[1]):
+                lines.append(f"    {count:10d} times {self.rule_seconds.get(rule, 0.0) * 1e3:10.3f} ms  {rule}")
+        if self.running:
+            lines += self._run_lines(n)
+        else:
+            lines.append("  instructions were not timed; compile with profile=True")
+        return "\n".join(lines)
+
+    def _run_lines(self, n: int) -> list[str]:
+        rows = self.rows()
+        spent = sum(r["seconds"] for r in rows)
+        lines = [f"  {self.calls} calls, {self.seconds * 1e3:.3f} ms, of which {spent * 1e3:.3f} ms in instructions"]
+        lines.append(f"  most memory held by results at once: {self.peak_bytes} bytes")
+        lines.append("         ms      %  calls       bytes  instruction")
+        for r in rows[:n]:
+            share = 100 * r["seconds"] / spent if spent else 0.0
+            lines.append(
+                f"  {r['seconds'] * 1e3:9.3f}  {share:5.1f}  {r['calls']:5d}  {r['bytes']:10d}  {r['expression']}"
+            )
+        if len(rows) > n:
+            lines.append(f"  ... and {len(rows) - n} more instructions")
+        return lines
+
+    __str__ = table
+
+    def __repr__(self) -> str:
+        return f"<profile of {self.name or 'a function'}: {self.calls} calls, {self.seconds:.3g} s>"
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__.copy()
+        del state["_live"], state["_lock"]
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._live, self._lock = threading.local(), threading.Lock()
+
+
+def _own_bytes(value: Any) -> int:
+    """Bytes of an array that has its own memory; views cost nothing."""
+    return value.nbytes if isinstance(value, np.ndarray) and value.base is None else 0

@@ -1,0 +1,325 @@
+"""From text to a loaded library, BLAS, the choice of glue or ctypes, the doctor, and warm starts."""
+
+import ast
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from termgraph.backends.c import blas, builder, cores, doctor, glue
+from termgraph.backends.c.builder import NoCompilerError, build_library
+from termgraph.backends.c.cache import default_cache
+from termgraph.backends.c.compilers import CompileError
+from termgraph.backends.c.signature import Input, Output, Signature
+from termgraph.config import config
+
+TWO_HALVES = [
+    """
+TG_HIDDEN int half(double *x, int64_t n, tg_status *st);
+int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_run(char **buf, const int64_t *env, tg_status *st)
+{
+    __builtin_memcpy(buf[1], buf[0], 8 * env[0]);
+    return half((void *)buf[1], env[0], st);
+}
+""",
+    """
+TG_HIDDEN int half(double *x, int64_t n, tg_status *st);
+int half(double *x, int64_t n, tg_status *st)
+{
+    for (int64_t i = 0; i < n; i++) x[i] *= 0.5;
+    return tg_rt->abi == TG_ABI ? 0 : tg_fail(st, 1, 0, tg_rt->abi, 0, 0, 0);
+}
+""",
+]
+VECTOR = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one")
+
+
+@pytest.fixture(autouse=True)
+def forget_loaded(monkeypatch):
+    monkeypatch.setattr(builder, "_loaded", {})
+
+
+def test_two_sources_make_one_library(shared_cache):
+    f = glue.bind(build_library(TWO_HALVES, "halves"), VECTOR)
+    np.testing.assert_array_equal(f(np.arange(4.0)), np.arange(4.0) / 2)
+
+
+def test_a_library_is_built_once(cache_dir, kernels):
+    text = kernels.VECTOR_ADD_ONE.replace("TYPE", "double")
+    first = build_library(text, "f")
+    assert first.how == "built" and build_library(text, "f") is first
+    builder._loaded.clear()
+    again = build_library(text, "f")
+    assert again.how == "hit" and again.key == first.key and again.path == first.path
+    assert build_library(text, "f", flags=["-O2"]).how == "built"
+    assert build_library(text, "f", parts={"header of the user": "1"}).how == "built"
+    why = default_cache().lookup(first.key).why
+    assert why["name"] == "f" and "gcc" in why["version"] + str(why["command"]) and why["seconds"] > 0
+
+
+def test_a_second_process_compiles_nothing(cache_dir, kernels):
+    code = f"""
+import numpy as np, sys
+from termgraph.backends.c import builder, compilers, glue
+from termgraph.backends.c.signature import Input, Output, Signature
+from termgraph.config import config
+config.cache.dir = {str(cache_dir)!r}
+if sys.argv[1] == "warm":
+    compilers.start_compiler = builder.start_compiler = None
+library = builder.build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
+f = glue.bind(library, Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one"))
+print(library.how, f(np.zeros(2)), glue.provider().__name__)
+"""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code, step], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        for step in ("cold", "warm")
+    ]
+    assert said == ["built [1. 1.] _glue\n", "hit [1. 1.] _glue\n"]
+
+
+def test_compile_errors_show_the_line_of_the_generated_code(cache_dir):
+    with pytest.raises(CompileError, match="oops") as caught:
+        build_library("int a;\nint b = oops;\n", "broken")
+    assert caught.value.line == 2 and "int b = oops;" in str(caught.value) and "broken" in str(caught.value)
+    with pytest.raises(CompileError) as caught:
+        build_library([TWO_HALVES[0], "int c;\n\nint d = oops;"], "broken")
+    assert caught.value.line == 3 and "int d = oops;" in str(caught.value)
+    assert [entry.why["kind"] for entry in default_cache().entries() if entry.why["kind"] == "library"] == []
+
+
+def test_a_missing_symbol_is_found_when_building(cache_dir):
+    with pytest.raises(CompileError, match="not_there"):
+        build_library("int not_there(void);\nint tg_plan(int64_t *e, tg_status *s) { return not_there(); }", "f")
+
+
+def test_a_damaged_library_is_built_again(cache_dir, kernels):
+    text = kernels.VECTOR_ADD_ONE.replace("TYPE", "float")
+    path = pathlib.Path(build_library(text, "f").path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    replacement = path.with_name("new")
+    replacement.write_bytes(content)
+    os.replace(replacement, path)  # a new file: the old one is mapped into this process
+    builder._loaded.clear()
+    with pytest.warns(UserWarning, match="damaged"):
+        assert build_library(text, "f").how == "built"
+
+
+def test_an_entry_that_vanishes_before_loading_is_built_again(cache_dir, kernels, monkeypatch):
+    text = f"int vanishing_{os.getpid()};"
+    builder.build_plain([text], "f", load=False)
+    cache, real, calls = default_cache(), default_cache().get_or_make, []
+
+    def vanishing(*args, **keywords):
+        entry, how = real(*args, **keywords)
+        calls.append(how)
+        if len(calls) == 1:
+            cache.clear()
+        return entry, how
+
+    monkeypatch.setattr(cache, "get_or_make", vanishing)
+    assert builder.build_plain([text], "f").how == "built" and calls == ["hit", "built"]
+
+
+def test_flags_of_the_user_are_used(cache_dir, kernels, monkeypatch):
+    monkeypatch.setattr(config, "cflags", "-DTYPE=double -O2")
+    library = build_library(kernels.VECTOR_ADD_ONE, "f")
+    assert "-DTYPE=double -O2" in default_cache().lookup(library.key).why["parts"]["flags"]
+
+
+def test_no_compiler_is_an_error_that_says_what_was_tried(cache_dir, monkeypatch):
+    monkeypatch.setattr(config, "cc", "none")
+    with pytest.raises(NoCompilerError, match="no compiler is wanted"):
+        build_library("int a;", "f")
+
+
+# -- glue or ctypes -------------------------------------------------------------------------
+
+
+def test_ctypes_is_used_with_a_warning_where_the_glue_fails(shared_cache, monkeypatch, kernels):
+    monkeypatch.setattr(glue, "_provider", None)
+
+    def fails():
+        raise RuntimeError("laid out differently")
+
+    monkeypatch.setattr(glue, "load_glue", fails)
+    with pytest.warns(glue.GlueWarning, match="laid out differently"):
+        module = glue.provider()
+    assert module is glue.load_fallback()
+    f = glue.bind(build_library(kernels.VECTOR_ADD_ONE.replace("TYPE", "double"), "f"), VECTOR)
+    assert list(f(np.zeros(2))) == [1, 1]
+
+
+def test_the_glue_refuses_objects_laid_out_otherwise(shared_cache):
+    module = glue.load_glue()
+    with pytest.raises(RuntimeError, match="differently"):
+        module.start(glue._numpy_api(), np.zeros((2, 3)), np.float64(1.5), np.bool_(True))
+
+
+def test_nothing_is_probed_when_imported():
+    code = (
+        "import sys, subprocess, ctypes\n"
+        "subprocess.Popen = ctypes.CDLL = None\n"
+        "import termgraph.backends.c.builder, termgraph.backends.c.glue, termgraph.backends.c.doctor\n"
+        "import termgraph.backends.c.cache_cli, termgraph.backends.c.fallback\n"
+        "assert 'scipy_openblas32' not in sys.modules and 'scipy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- BLAS -----------------------------------------------------------------------------------
+
+
+def gemm(letter, ctype):
+    one = "1, " if letter in "sd" else f"({ctype}[]){{1}}, "
+    zero = "0, " if letter in "sd" else f"({ctype}[]){{0}}, "
+    return f"""
+int tg_plan(int64_t *env, tg_status *st) {{ env[8] = env[0]; env[9] = env[4]; env[10] = 0; return 0; }}
+int tg_run(char **buf, const int64_t *env, tg_status *st)
+{{
+    TG_BLAS->{letter}gemm(TG_ROWS, TG_PLAIN, TG_TRANS, env[0], env[4], env[1], {one}(void *)buf[0], env[2],
+                          (void *)buf[1], env[6], {zero}(void *)buf[2], env[4]);
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("letter", "dtype", "ctype"),
+    [
+        ("s", "float32", "float"),
+        ("d", "float64", "double"),
+        ("c", "complex64", "_Complex float"),
+        ("z", "complex128", "_Complex double"),
+    ],
+)
+def test_matrix_products(programs, letter, dtype, ctype):
+    inputs = [Input("a", dtype, (None, None)), Input("b", dtype, (None, None))]
+    signature = Signature(inputs, outputs=[Output(dtype, 2)], returns="one")
+    f = programs.bind(gemm(letter, ctype), signature, "gemm", build={"needs_blas": True})
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=shape).astype(dtype) for shape in ((3, 5), (4, 5)))
+    if letter in "cz":
+        a = a * np.array(1 + 2j, dtype)
+    np.testing.assert_allclose(f(a, b), a @ b.T, rtol=1e-5)
+
+
+def test_every_function_of_the_table_exists():
+    found, tried = blas.available()
+    assert found is not None, tried
+    assert found.provider == "scipy-openblas32" and all(found.table)
+
+
+def test_numpys_own_library_can_stand_in(monkeypatch, cache_dir):
+    candidates = [c for c in blas._candidates() if c[0] == "numpy"]
+    if candidates[0][1] is None:
+        pytest.skip("this NumPy was not installed as a wheel with OpenBLAS")
+    monkeypatch.setattr(blas, "_candidates", lambda: [("scipy-openblas32", None, False), *candidates])
+    blas._load.cache_clear()
+    try:
+        inputs = [Input("a", "float64", (None, None)), Input("b", "float64", (None, None))]
+        library = build_library(gemm("d", "double"), "gemm", needs_blas=True)
+        f = glue.bind(library, Signature(inputs, outputs=[Output("float64", 2)], returns="one"))
+        assert blas.load().wide and "int64_t tg_int" in builder.program_header(needs_blas=True)
+        np.testing.assert_allclose(f(np.eye(3), np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3).T)
+    finally:
+        blas._load.cache_clear()
+
+
+def test_no_blas_is_an_error_that_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(blas, "_candidates", lambda: [("scipy-openblas32", None, False)])
+    blas._load.cache_clear()
+    try:
+        with pytest.raises(blas.BlasError, match="pip install scipy-openblas32"):
+            blas.load()
+    finally:
+        blas._load.cache_clear()
+
+
+# -- the doctor -----------------------------------------------------------------------------
+
+
+def test_the_doctor_finds_nothing_wrong_here(shared_cache):
+    rows = [*doctor.compiler(), *doctor.blas(), *doctor.cache()]
+    assert {"compiler", "probe", "calls", "libmvec", "BLAS", "sgemm 512", "folder"} <= {what for what, _, _ in rows}
+    assert not [row for row in rows if row[1] == "problem"]
+
+
+def test_the_doctor_says_what_to_install(monkeypatch, cache_dir):
+    monkeypatch.setattr(config, "cc", "none")
+    rows = list(doctor.compiler())
+    assert rows[0][1] == "problem" and "ziglang" in rows[0][2]
+
+
+def test_cores_are_counted_and_flags_obeyed(monkeypatch):
+    assert cores.available_cores() >= 1
+    monkeypatch.setattr(config, "threads", 3)
+    assert cores.thread_count() == 3
+    monkeypatch.setattr(config, "threads", 0)
+    assert cores.thread_count() == cores.available_cores()
+
+
+# -- many processes -------------------------------------------------------------------------
+
+PROCESS = """
+import sys
+import numpy as np
+from termgraph.backends.c import builder, glue
+from termgraph.backends.c.signature import Input, Output, Signature
+from termgraph.config import config
+config.cache.dir, first = sys.argv[1], int(sys.argv[2])
+signature = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one")
+built = []
+for i in range(5):
+    k = (first + i) % 5
+    library = builder.build_library(sys.argv[3].replace("TYPE", "double").replace("+ 1", f"+ {k}"), f"add {k}")
+    assert list(glue.bind(library, signature)(np.zeros(2))) == [k, k]
+    built.append((k, library.how))
+print(built)
+"""
+
+
+def start_processes(count, cache_dir, text):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(cache_dir), str(i), text],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for i in range(count)
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_fifty_processes_on_one_cold_cache(cache_dir, kernels):
+    builds = []
+    for process in start_processes(50, cache_dir, kernels.VECTOR_ADD_ONE):
+        out, err = process.communicate(timeout=200)
+        assert process.returncode == 0, err
+        builds += [k for k, how in ast.literal_eval(out) if how != "hit"]
+    assert sorted(set(builds)) == [0, 1, 2, 3, 4] and len(builds) <= 10
+    names = [entry.why["name"] for entry in default_cache().entries() if entry.why["name"].startswith("add")]
+    assert sorted(names) == [f"add {k}" for k in range(5)]
+
+
+@pytest.mark.slow
+def test_processes_killed_while_they_compile_leave_a_cache_that_works(cache_dir, kernels):
+    rng = random.Random(0)
+    for _ in range(6):
+        running = start_processes(4, cache_dir, kernels.VECTOR_ADD_ONE)
+        time.sleep(0.3 + 0.7 * rng.random())
+        for process in running:
+            process.kill()
+            process.communicate()
+    process = start_processes(1, cache_dir, kernels.VECTOR_ADD_ONE)[0]
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0 and "damaged" not in err, err

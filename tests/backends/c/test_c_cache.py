@@ -1,0 +1,318 @@
+"""The persistent cache: whole entries only, whatever happens to the processes and files around it."""
+
+import argparse
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+from termgraph.backends.c import cache as cache_module
+from termgraph.backends.c import cache_cli, files
+from termgraph.backends.c.cache import Cache, CacheWarning, key_of
+
+
+def maker(text="content", log=None):
+    def make(directory):
+        if log is not None:
+            log.append(directory)
+        with open(os.path.join(directory, "m.so"), "w") as out:
+            out.write(text)
+        return {"made by": "a test"}
+
+    return make
+
+
+@pytest.fixture
+def cache(cache_dir):
+    return Cache(str(cache_dir), size_limit=1 << 30)
+
+
+def test_miss_then_hit(cache):
+    log = []
+    first, how = cache.get_or_make({"source": "a"}, maker("A", log), name="f")
+    again, how_again = Cache(cache.root).get_or_make({"source": "a"}, maker("never", log), name="f")
+    assert (how, how_again) == ("built", "hit")
+    assert len(log) == 1 and first.read("m.so") == again.read("m.so") == b"A"
+    assert again.why["name"] == "f" and again.why["parts"] == {"source": "a"} and again.why["made by"] == "a test"
+    assert not os.path.exists(log[0])
+
+
+def test_keys_depend_on_every_part():
+    keys = {key_of(p) for p in ({"a": 1}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1})}
+    assert len(keys) == 5
+    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+
+
+def test_a_failing_maker_leaves_nothing(cache):
+    def fails(directory):
+        open(os.path.join(directory, "half"), "w").close()
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        cache.get_or_make({"source": "a"}, fails)
+    assert list(cache.entries()) == []
+    assert [name for name in os.listdir(os.path.join(cache.root, "tmp")) if not name.endswith(".lock")] == []
+    assert cache.get_or_make({"source": "a"}, maker())[1] == "built"
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "remove", "why", "why_type", "empty_why"])
+def test_a_damaged_entry_is_made_again_and_reported_once(cache, damage):
+    entry, _ = cache.get_or_make({"source": "a"}, maker("ABC"))
+    target = entry.file("m.so" if damage in ("truncate", "flip", "remove") else "why.json")
+    if damage == "remove":
+        os.unlink(target)
+    else:
+        text = {"truncate": "AB", "flip": "ABX", "why": "{not json", "why_type": "[1]", "empty_why": ""}[damage]
+        with open(target, "w") as out:
+            out.write(text)
+    with pytest.warns(CacheWarning, match="damaged") as caught:
+        again, how = cache.get_or_make({"source": "a"}, maker("ABC"))
+    assert len(caught) == 1 and how == "built" and again.read("m.so") == b"ABC"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.get_or_make({"source": "a"}, maker())[1] == "hit"
+
+
+def test_artefacts_are_kept_under_an_identity(cache):
+    assert cache.read("program", "digest 1") is None
+    cache.write("program", "digest 1", {"program.json": b"{}", "more": b"x"}, {"name": "f"})
+    found = Cache(cache.root).read("program", "digest 1")
+    assert found.read("program.json") == b"{}" and found.read("more") == b"x" and found.why["kind"] == "program"
+    assert cache.read("other kind", "digest 1") is None
+
+
+def test_explain_names_what_differs(cache):
+    assert "nothing is cached" in cache.explain({"flags": "-O1"})
+    cache.get_or_make({"flags": "-O1", "source": "s"}, maker(), name="f")
+    cache.get_or_make({"flags": "-O2", "source": "other"}, maker(), name="g")
+    assert cache.explain({"flags": "-O2", "source": "s"}, "f") == 'nearest entry "f": flags: -O1 -> -O2'
+    assert "it is in the cache" in cache.explain({"flags": "-O1", "source": "s"})
+
+
+def test_eviction_removes_what_was_unused_longest(cache):
+    entries = [cache.get_or_make({"source": str(i)}, maker("x" * 1000))[0] for i in range(5)]
+    for age, entry in enumerate(entries):
+        os.utime(entry.path, (time.time() - 1000 * (5 - age),) * 2)
+    one = sum(os.path.getsize(os.path.join(entries[0].path, name)) for name in os.listdir(entries[0].path))
+    assert cache.evict(limit=int(2.5 * one)) == 3
+    assert {entry.key for entry in cache.entries()} == {entries[3].key, entries[4].key}
+
+
+def test_fresh_entries_are_not_evicted(cache):
+    cache.get_or_make({"source": "a"}, maker("x" * 1000))
+    assert cache.evict(limit=10) == 0
+
+
+def test_a_small_limit_is_kept_while_entries_are_made(cache, monkeypatch):
+    monkeypatch.setattr(files, "_SPARE_NEWER", 0.0)
+    cache.size_limit = 5000
+    for i in range(30):
+        cache.get_or_make({"source": str(i)}, maker("x" * 1000))
+    assert len(list(cache.entries())) <= 5
+    assert cache.counts["evicted"] >= 25
+
+
+def test_a_hit_counts_as_use(cache):
+    entry, _ = cache.get_or_make({"source": "a"}, maker())
+    os.utime(entry.path, (1, 1))
+    cache.lookup(entry.key)
+    assert time.time() - os.stat(entry.path).st_mtime < 60
+
+
+def test_leftovers_of_dead_processes_are_swept_and_living_ones_kept(cache):
+    top = os.path.join(cache.root, "tmp")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    host = files.this_host()
+    names = {f"{host}-{dead.pid}-aa": False, f"{host}-{os.getpid()}-bb": True, f"elsewhere-{dead.pid}-cc": True}
+    for name in names:
+        os.makedirs(os.path.join(top, name))
+        os.utime(os.path.join(top, name), (time.time() - 100,) * 2)
+    os.makedirs(os.path.join(top, "elsewhere-1-old"))
+    os.utime(os.path.join(top, "elsewhere-1-old"), (1, 1))
+    cache.evict()
+    left = set(os.listdir(top))
+    assert {name for name, kept in names.items() if kept} == left
+
+
+def test_a_file_in_the_way_sends_us_to_a_temporary_directory(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    cache = Cache(str(blocked))
+    with pytest.warns(CacheWarning, match=r"cache\.dir"):
+        first, how = cache.get_or_make({"source": "a"}, maker("A"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.get_or_make({"source": "b"}, maker("B"))
+    assert how == "built" and first.read("m.so") == b"A"
+    assert cache.get_or_make({"source": "b"}, maker())[1] == "hit"
+    files.remove_tree(cache._spill)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="the administrator may write everywhere")
+def test_a_read_only_cache_still_serves_hits(cache):
+    cache.get_or_make({"source": "a"}, maker("A"))
+    for directory, _, _ in os.walk(cache.root):
+        os.chmod(directory, stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        readers = Cache(cache.root)
+        assert readers.get_or_make({"source": "a"}, maker())[1] == "hit"
+        with pytest.warns(CacheWarning, match="cannot be written"):
+            assert readers.get_or_make({"source": "b"}, maker())[1] == "built"
+    finally:
+        for directory, _, _ in os.walk(cache.root):
+            os.chmod(directory, stat.S_IRWXU)
+
+
+def test_a_full_disk_sends_us_to_a_temporary_directory(cache, monkeypatch):
+    import errno
+
+    real, root = files.write_file, cache.root
+
+    def full(path, content):
+        if path.startswith(root):
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        real(path, content)
+
+    monkeypatch.setattr(files, "write_file", full)
+    with pytest.warns(CacheWarning, match="No space left"):
+        entry, how = cache.get_or_make({"source": "a"}, maker("A"))
+    assert how == "built" and entry.read("m.so") == b"A"
+    assert list(os.walk(os.path.join(root, "v1"))) in ([], [(os.path.join(root, "v1"), [], [])])
+    files.remove_tree(cache._spill)
+
+
+def test_no_pickles_and_only_json_metadata(cache):
+    cache.get_or_make({"source": "a"}, maker())
+    for directory, _, names in os.walk(cache.root):
+        for name in names:
+            assert not name.endswith((".pkl", ".pickle"))
+            if name == "why.json":
+                json.loads(pathlib.Path(directory, name).read_text())
+    assert "import pickle" not in pathlib.Path(cache_module.__file__).read_text()
+
+
+def cli(*words):
+    parser = argparse.ArgumentParser()
+    cache_cli.add_arguments(parser)
+    return cache_cli.run(parser.parse_args(words))
+
+
+def test_command_line(cache, capsys):
+    cache.get_or_make({"flags": "-O1", "source": "s"}, maker(), name="step")
+    os.utime(next(cache.entries()).path, (1, 1))
+    cache.get_or_make({"flags": "-O2", "source": "s"}, maker(), name="step")
+    cache.get_or_make({"flags": "-O2", "source": "t"}, maker(), name="other")
+    assert cli("list") == 0
+    assert "3 entries" in capsys.readouterr().out
+    assert cli("list", "oth", "--json") == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["other"]
+    assert cli("explain", "step") == 0
+    assert "flags: -O1 -> -O2" in capsys.readouterr().out
+    assert cli("explain", "nothing like it") == 1
+    assert cli("clear", "other") == 0
+    assert "removed 1" in capsys.readouterr().out
+    assert cli("clear") == 0 and list(cache.entries()) == []
+    assert cli("purge", "--json") == 0 and os.listdir(cache.root) == []
+
+
+# -- many processes ----------------------------------------------------------------------------
+
+WORKER = """
+import os, random, sys, time
+from termgraph.backends.c import files as module
+from termgraph.backends.c.cache import Cache
+root, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+random.seed(seed)
+module._SPARE_NEWER = 0.0
+cache = Cache(root, size_limit=1 << 30)
+made = 0
+def make(directory, i):
+    global made
+    made += 1
+    for part in range(3):
+        with open(os.path.join(directory, f"part{part}"), "w") as out:
+            out.write(f"{i}-{part}-" * 2000)
+        time.sleep(random.random() * 0.003)
+deadline = time.monotonic() + seconds
+while time.monotonic() < deadline:
+    i = random.randrange(12)
+    entry, how = cache.get_or_make({"i": i}, lambda d: make(d, i))
+    try:
+        assert entry.read("part2").decode() == f"{i}-2-" * 2000
+    except FileNotFoundError:
+        pass                                  # evicted between lookup and reading: allowed, the builder asks again
+    if random.random() < 0.05:
+        cache.evict(limit=60000)
+print("survived", made, cache.counts["corrupt"])
+"""
+
+
+def stress(root, processes, seconds, kill_every):
+    """Run workers, killing a random one now and then; returns what survivors said and how many were killed."""
+    import random
+
+    rng, killed, said = random.Random(1), 0, []
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+
+    def start(seed, left):
+        command = [sys.executable, "-c", WORKER, root, str(max(left, 0.1)), str(seed)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    begin = time.monotonic()
+    alive = [start(i, seconds) for i in range(processes)]
+    while time.monotonic() - begin < seconds:
+        time.sleep(kill_every)
+        victim = rng.randrange(len(alive))
+        alive[victim].kill()
+        alive[victim].communicate()
+        killed += 1
+        alive[victim] = start(1000 + killed, seconds - (time.monotonic() - begin))
+    for worker in alive:
+        said.append((worker.communicate(timeout=60), worker.returncode))
+    return said, killed
+
+
+def check_stress(root, processes, seconds, kill_every):
+    said, killed = stress(root, processes, seconds, kill_every)
+    for (out, err), status in said:
+        assert status == 0 and out.startswith("survived") and out.split()[2] == "0", (out, err)
+    assert killed > 0
+    time.sleep(2.1)
+    cache = Cache(root, size_limit=1 << 30)
+    cache.evict()
+    assert [name for name in os.listdir(os.path.join(root, "tmp")) if not name.endswith(".lock")] == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for entry in cache.entries():
+            assert cache.lookup(entry.key) is not None
+
+
+def test_processes_that_are_killed_leave_a_cache_that_works(cache_dir):
+    check_stress(str(cache_dir), processes=8, seconds=3, kill_every=0.3)
+
+
+@pytest.mark.slow
+def test_fifty_processes_that_are_killed_leave_a_cache_that_works(cache_dir):
+    check_stress(str(cache_dir), processes=50, seconds=25, kill_every=0.15)
+
+
+def test_one_key_is_made_once_by_processes_that_start_together(cache_dir):
+    code = (
+        "import sys, time, os\n"
+        "from termgraph.backends.c.cache import Cache\n"
+        "def make(d):\n"
+        "    time.sleep(0.3); open(os.path.join(d, 'm.so'), 'w').close()\n"
+        "print(Cache(sys.argv[1]).get_or_make({'a': 1}, make)[1])\n"
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    command = [sys.executable, "-c", code, str(cache_dir)]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(6)]
+    said = sorted(worker.communicate()[0].strip() for worker in workers)
+    assert said == ["built"] + ["hit"] * 5

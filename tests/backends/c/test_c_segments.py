@@ -1,0 +1,64 @@
+"""Programs of C segments with NumPy instructions between them."""
+
+import numpy as np
+import pytest
+
+from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.segments import KernelOp, link
+from termgraph.terms.evaluate import evaluate
+from termgraph.terms.op import OPS
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import linalg as la
+from termgraph.terms.ops import reduce as red
+from termgraph.terms.ops import shaping as sh
+from termgraph.terms.ops import sorting
+from termgraph.terms.term import Arg, Const, mk
+from termgraph.terms.types import TensorType
+from termgraph.vm.machine import Machine
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+
+
+def arg(i, ndim, dtype="float64"):
+    return Arg(i, TensorType.of(dtype, (None,) * ndim))
+
+
+def check(args, outs, *values):
+    program = link(args, outs)
+    got = Machine(program)(values)
+    for g, w in zip(got, evaluate(outs, dict(zip(args, values)))):
+        np.testing.assert_allclose(g, w, rtol=1e-10)
+    return [isinstance(i.op, KernelOp) for i in program.instructions]
+
+
+def test_all_in_c_is_one_instruction():
+    x, y = arg(0, 2), arg(1, 2)
+    outs = [ew.tanh(mk(la.dot, (x, y))), mk(red.sum_.bind(axis=(0,), dtype="float64"), (x,))]
+    rng = np.random.default_rng(0)
+    assert check([x, y], outs, rng.standard_normal((5, 4)), rng.standard_normal((4, 6))) == [True]
+
+
+def test_linear_algebra_between_two_segments():
+    x = arg(0, 2)
+    spd = ew.add(mk(la.dot, (x, x)), mk(sh.eye, (Const(4), Const(4), Const(0))))
+    inverse = mk(OPS["inv"], (spd,)) if "inv" in OPS else mk(OPS["matrix_inverse"], (spd,))
+    out = ew.exp(ew.mul(inverse, 0.01))
+    a = np.random.default_rng(1).standard_normal((4, 4))
+    a = a @ a.T
+    kinds = check([x], [out, ew.add(out, x)], a)
+    assert kinds == [True, False, True]
+
+
+def test_a_length_that_is_a_value_stays_with_numpy():
+    x, n = arg(0, 0), arg(1, 0, "int64")
+    out = ew.exp(mk(sh.alloc, (x, n)))
+    kinds = check([x, n], [out], np.array(0.5), np.array(3))
+    assert kinds.count(False) == 1
+
+
+def test_sorting_is_left_to_numpy():
+    x = arg(0, 1)
+    sort = next(op for name, op in OPS.items() if name == "sort")
+    out = ew.mul(mk(sort.bind(axis=0) if "axis" in sort.defaults else sort, (ew.neg(x),)), 2.0)
+    assert sorting is not None
+    assert check([x], [out], np.array([3.0, 1.0, 2.0])) == [True, False, True]

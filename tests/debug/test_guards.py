@@ -1,0 +1,217 @@
+"""NanGuardMode, DebugMode, MonitorMode, breakpoints, intermediate values (FEATURES 61, 82, 83)."""
+
+import pdb
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.debug.checked import BadInPlace, BadOutput, BadRewrite
+from termgraph.debug.nanguard import NanGuardError, first_bad
+from termgraph.function import pipeline
+from termgraph.terms.op import Op
+from termgraph.terms.ops.elementwise import add, mul
+from termgraph.vm.program import Instruction, Program
+
+v = T.dvector("v")
+x = T.dscalar("x")
+
+
+def test_f82_nan_names_node_variable_line_and_place():
+    inner = v - 2
+    inner.name = "inner"
+    y = T.log(inner)
+    f = tg.function([v], y * 2, mode=tg.NanGuardMode())
+    assert np.isfinite(f([3.0, 4.0])).all()
+    with pytest.raises(NanGuardError) as info:
+        f([3.0, 1.0])
+    text = str(info.value)
+    assert info.value.kind == "NaN" and "test_guards.py" in text.splitlines()[0] and "T.log(inner)" in text
+    assert "1 of 2 elements" in text and "first at [1]" in text and "operand 0: inner" in text
+
+
+def test_f82_kinds_can_be_chosen():
+    f = tg.function([v], 1 / v, mode=tg.NanGuardMode(inf_is_error=True, big_is_error=False))
+    with pytest.raises(AssertionError, match="infinity"):
+        f([0.0])
+    assert np.isinf(tg.function([v], 1 / v, mode=tg.NanGuardMode(inf_is_error=False))([0.0]))[0]
+    big = tg.function([v], v * 1e6, mode="NanGuardMode")
+    with pytest.raises(NanGuardError, match="big value"):
+        big([1e6])
+    assert tg.function([v], v * 1e6, mode=tg.NanGuardMode(big_is_error=False))([1e6])[0] == 1e12
+    with tg.config.change_flags({"NanGuardMode.nan_is_error": False}):
+        tg.function([v], v + 1, mode=tg.NanGuardMode())([np.nan])
+
+
+def test_f82_inputs_and_shared_variables():
+    w = tg.shared(np.array([np.nan]), "w")
+    f = tg.function([v], v + w, mode=tg.NanGuardMode())
+    with pytest.raises(NanGuardError, match="shared variable w"):
+        f([1.0])
+    w.set_value([1.0])
+    with pytest.raises(NanGuardError, match="infinity in the input v"):
+        f([np.inf])
+
+
+def test_f82_shared_variables_stay_as_they_were():
+    w = tg.shared(np.ones(2), "w")
+    f = tg.function([v], updates=[(w, T.log(v))], mode=tg.NanGuardMode())
+    with pytest.raises(NanGuardError):
+        f([-1.0, 1.0])
+    assert np.array_equal(w.get_value(), [1, 1])
+
+
+def test_f82_inside_a_fused_instruction():
+    a, b = v.term, (v * 2).term
+    fused = T.log(v - 5).term
+    whole = add(fused, mul(fused, b))
+    kernel = Instruction(Op("test_kernel", arity=2, infer=None, meaning=None), [0, 1], [2], [whole], False)
+    given = {a: np.array([1.0]), b: np.array([2.0])}
+    term, value, operands = first_bad(kernel, given, tg.NanGuardMode().kind_of)
+    assert term is fused and np.isnan(value).all() and operands[0][0] == -4
+
+
+def test_f82_off_costs_nothing():
+    f = tg.function([v], v + 1)
+    assert f.vm.observers == [] and not f._checks
+
+
+def wrong_rewrite(monkeypatch, change):
+    class Record:
+        rule, where = "topic.wrong", "rules/topic.py:3"
+
+        def __init__(self, before, after):
+            self.before, self.after = before, after
+
+    class Trace(list):
+        counts, seconds = {"topic.wrong": 1}, {"topic.wrong": 0.0}
+
+        def origins(self):
+            return {r.after: r.before for r in self}
+
+    def run(work):
+        work.roots, old = [change(r) for r in work.roots], work.roots
+        work.traces.append(Trace([Record(a, b) for a, b in zip(old, work.roots)]))
+
+    monkeypatch.setattr(pipeline, "STAGES", [pipeline.Stage("wrong", run), *pipeline.STAGES[-1:]])
+
+
+def test_debug_mode_blames_the_rule(monkeypatch):
+    wrong_rewrite(monkeypatch, lambda t: add(t, t))
+    w = tg.shared(1.0)
+    f = tg.function([x], x * x, mode="DEBUG_MODE")
+    with pytest.raises(BadRewrite) as info:
+        f(3.0)
+    error = info.value
+    assert f.profile.rules == {"topic.wrong": 1} and f.trace[0].rule == "topic.wrong"
+    assert error.rule == "topic.wrong" and "rules/topic.py:3" in str(error) and "test_guards.py" in str(error)
+    assert [float(value) for value in error.values] == [9, 18]
+    scope = {}
+    exec(error.script, scope)
+    assert w.get_value() == 1
+
+
+def test_debug_mode_accepts_better_numbers(monkeypatch):
+    wrong_rewrite(monkeypatch, lambda t: t.args[0])  # log(exp(v)) becomes v, finite where exp overflows
+    f = tg.function([v], T.log(T.exp(v)), mode=tg.DebugMode(check_rules=False))
+    monkeypatch.undo()
+    wrong_rewrite(monkeypatch, lambda t: t.args[0].args[0])
+    f = tg.function([v], T.log(T.exp(v)), mode=tg.DebugMode())
+    assert np.array_equal(f([1000.0, 1.0]), [1000, 1])
+
+
+def test_debug_mode_checks_memory_and_types():
+    def change(a):
+        a += 1
+        return a * 1
+
+    spoil = Op("test_spoil", arity=1, infer=lambda t: t, meaning=change)
+    with pytest.raises(BadInPlace, match="changed its operand 0"):
+        tg.function([v], spoil(v * 2), mode="DEBUG_MODE")([1.0])
+    liar = Op("test_liar", arity=1, infer=lambda t: t, meaning=lambda a: a.astype("float32"))
+    with pytest.raises(Exception, match="promises TensorType"):
+        tg.function([v], liar(v), mode="DEBUG_MODE")([1.0])
+
+
+def test_debug_mode_checks_instructions():
+    f = tg.function([v], v * 3, mode="DEBUG_MODE")
+    instruction = f.vm.program.instructions[-1]
+    run = f.vm._steps[-1]
+    f.vm._steps[-1] = (lambda *values: run[0](*values) + 1, *run[1:])
+    with pytest.raises(BadOutput, match="differs from the NumPy meaning"):
+        f([1.0])
+    assert instruction.op.name == "mul"
+
+
+def test_debug_mode_on_ordinary_functions():
+    w = tg.shared(np.ones(3), "w")
+    f = tg.function([v, x], [tg.ifelse(x > 0, v.sum(), x), v * w], updates=[(w, w + v)], mode="DEBUG_MODE")
+    total, product = f([1.0, 2.0, 3.0], 1.0)
+    assert total == 6 and np.array_equal(product, [1, 2, 3]) and np.array_equal(w.get_value(), [2, 3, 4])
+
+
+def test_f61_monitor_sees_every_node():
+    seen = []
+    mode = tg.MonitorMode(
+        pre_func=lambda i, node, fn: seen.append(("pre", i, node.op.name, [c[0].copy() for c in fn.inputs])),
+        post_func=lambda i, node, fn: seen.append(("post", i, node.op.name, fn.outputs[0][0].copy())),
+        optimizer="None",
+    )
+    f = tg.function([v], T.exp(v + v), mode=mode)
+    f([0.0])
+    assert [s[:3] for s in seen] == [("pre", 0, "add"), ("post", 0, "add"), ("pre", 1, "exp"), ("post", 1, "exp")]
+    assert seen[-1][3][0] == 1
+
+
+def test_f61_callback_with_storage():
+    seen = {}
+    mode = tg.MonitorMode(callback=lambda node, storage: seen.update({str(k): a for k, a in storage.items()}))
+    total = v + v
+    total.name = "total"
+    tg.function([v], T.exp(total), mode=mode)([1.0])
+    assert seen["total"][0] == 2 and seen["v"][0] == 1
+
+
+def test_f83_breakpoint_stops_when_the_condition_holds(monkeypatch, capsys):
+    stops = []
+
+    def set_trace():
+        import sys
+
+        stops.append(float(sys._getframe(1).f_locals["monitored"][0]))
+
+    monkeypatch.setattr(pdb, "set_trace", set_trace)
+    watched, also = tg.PdbBreakpoint("error too large")(x > 2, x * 10, v)
+    f = tg.function([x, v], [watched, also])
+    for k in range(5):
+        assert f(k, [1.0])[0] == 10 * k
+    assert stops == [30.0, 40.0]
+    assert "'error too large' was reached" in capsys.readouterr().out
+    with pytest.raises(TypeError, match="must be a scalar"):
+        tg.PdbBreakpoint("n")(v > 1, x)
+
+
+def test_f83_values_may_be_replaced(monkeypatch):
+    def set_trace():
+        import sys
+
+        sys._getframe(1).f_locals["monitored"][0] = np.array(7.0)
+
+    monkeypatch.setattr(pdb, "set_trace", set_trace)
+    assert tg.function([x], tg.PdbBreakpoint("n")(x > 0, x) + 1)(1.0) == 8
+
+
+def test_intermediate_values():
+    y = T.exp(x)
+    z = y * 2
+    values = tg.eval_intermediate_values([z, y], {x: 0.0})
+    assert values[y] == 1 and values[z] == 2 and list(values)[0] is x
+    w = tg.shared(5.0)
+    assert tg.eval_intermediate_values(x + w, {x: 1.0})[w] == 5
+
+
+def test_program_of_a_monitored_function_is_not_deferred():
+    w = tg.shared(np.ones(2))
+    f = tg.function([], updates=[(w, w + 1)], mode=tg.MonitorMode())
+    assert f._deferred == [] and isinstance(f.vm.program, Program)

@@ -1,0 +1,131 @@
+"""Lazy choice, checks, printing, folded graphs (FEATURES 52, 58, 80)."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.terms.op import Op
+
+x = T.dvector("x")
+n = T.lscalar("n")
+a, b = T.dscalars("a", "b")
+
+
+def spy(ran, name="test_ran", error=None):
+    def meaning(value):
+        ran.append(name)
+        if error:
+            raise error
+        return value
+
+    return Op(name, arity=1, infer=lambda t: t, meaning=meaning)
+
+
+def test_f58_only_the_chosen_branch_runs():
+    ran = []
+    left, right = spy(ran, "test_left"), spy(ran, "test_right", ZeroDivisionError("right"))
+    f = tg.function([n, x], tg.ifelse(n > 0, left(x), right(x)))
+    assert np.array_equal(f(1, [1.0]), [1.0]) and ran == ["test_left"]
+    with pytest.raises(ZeroDivisionError, match="right"):
+        f(0, [1.0])
+
+
+def test_f58_nested_and_several_values():
+    ran = []
+    bad = spy(ran, "test_bad", ValueError("bad"))
+    inner = tg.ifelse(n > 5, [x + 1, x.sum()], [x + 2, bad(x).sum()])
+    outer = tg.ifelse(n > 0, inner, [bad(x), bad(x).sum()])
+    f = tg.function([n, x], outer)
+    first, second = f(9, [1.0, 2.0])
+    assert np.array_equal(first, [2, 3]) and second == 3 and ran == []
+    assert np.array_equal(tg.function([n, x], outer[0])(3, [1.0]), [3.0]) and ran == []
+    with pytest.raises(ValueError, match="bad"):
+        f(3, [1.0])
+
+
+def test_f58_in_updates():
+    w = tg.shared(np.ones(2), "w")
+    f = tg.function([n], updates=[(w, tg.ifelse(n > 0, w + 1, w))])
+    f(1), f(0), f(1)
+    assert np.array_equal(w.get_value(), [3, 3])
+
+
+def test_f58_types():
+    assert tg.ifelse(n > 0, T.drow("r"), T.dmatrix("m")).type == T.dmatrix
+    assert tg.ifelse(n > 0, a, 1).type == T.dscalar
+    assert tg.ifelse(n > 0, [a], [b], name="z")[0].name == "z.0"
+    with pytest.raises(TypeError, match=r"value 0 .* one branch"):
+        tg.ifelse(n > 0, a, T.fscalar("f"))
+    with pytest.raises(TypeError, match="T.switch"):
+        tg.ifelse(x > 0, a, b)
+    with pytest.raises(TypeError, match="both branches"):
+        tg.ifelse(n, [a], b)
+    with pytest.raises(ValueError, match="1 and 2 values"):
+        tg.ifelse(n, [a], [a, b])
+
+
+def test_assert_and_check():
+    f = tg.function([a], tg.Assert("a must be positive")(a, a > 0, a < 10) * 2)
+    assert f(3) == 6
+    with pytest.raises(AssertionError, match=r"a must be positive \(condition 1\)") as info:
+        f(30)
+    assert "test_control.py" in str(info.value).splitlines()[0]
+    g = tg.function([x], tg.CheckAndRaise(ArithmeticError, "no")(x, x > 0))
+    with pytest.raises(ArithmeticError, match="no"):
+        g([1.0, -1.0])
+    with pytest.raises(TypeError, match="exception class"):
+        tg.CheckAndRaise(ValueError("x"), "m")
+
+
+def test_failed_assertion_leaves_shared_variables():
+    w = tg.shared(1.0)
+    f = tg.function([a], tg.Assert("no")(a, a > 0), updates=[(w, w + a)])
+    with pytest.raises(AssertionError):
+        f(-1)
+    assert w.get_value() == 1
+
+
+def test_print(capsys):
+    seen = []
+    f = tg.function([x], T.Print("x", attrs=("shape",))(x) + T.Print(global_fn=lambda p, v: seen.append(v.sum()))(x))
+    f([1.0, 2.0])
+    assert capsys.readouterr().out == "x shape = (2,)\n" and seen == [3.0]
+
+
+def test_f80_folded_graph():
+    w = tg.shared(2.0, "w")
+    op = tg.OpFromGraph([a, b], [a * b + w, a - b], name="folded")
+    p, q = op(a + 1, b)
+    f = tg.function([a, b], [p, q, op(b, b)[1]])
+    assert [float(r) for r in f(1, 2)] == [6, 0, 0]
+    assert sorted(str(node.op) for node in f.maker.fgraph.toposort()) == ["add", "folded", "folded"]
+    assert [node.op.name for node in op.fgraph.toposort()] == ["mul", "add", "sub"]
+    w.set_value(10)
+    assert f(1, 2)[0] == 14
+
+
+def test_f80_inline_and_nested():
+    square = tg.OpFromGraph([a], [a * a], name="square")
+    fourth = tg.OpFromGraph([b], [square(square(b))], name="fourth", inline=True)
+    f = tg.function([a], fourth(a))
+    assert f(2) == 16
+    assert {str(node.op) for node in f.maker.fgraph.toposort()} == {"square"}
+    assert "square" not in f.source() and f.source().count("sqr") == 2
+
+
+def test_f80_equal_graphs_are_one_op():
+    c, d = T.dscalars("c", "d")
+    assert tg.OpFromGraph([a, b], a * b).op is tg.OpFromGraph([c, d], c * d).op
+    assert tg.OpFromGraph([a, b], a * b)(a, b).term is tg.OpFromGraph([c, d], [c * d])(a, b).term
+
+
+def test_f80_errors():
+    with pytest.raises(TypeError, match=r"inputs\[0\]"):
+        tg.OpFromGraph([1.0], [a])
+    with pytest.raises(TypeError, match="takes 1 inputs, got 2"):
+        tg.OpFromGraph([a], [a + 1])(a, b)
+    with pytest.raises(TypeError, match="must have type"):
+        tg.OpFromGraph([a], [a + 1])(x)
+    with pytest.raises(tg.MissingInputError, match="needs the input b"):
+        tg.OpFromGraph([a], [a + b])

@@ -1,0 +1,260 @@
+"""In, Out, givens, and what FunctionMaker holds (FEATURES 20-22, 27, 28, 30, 32-34)."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.function.fgraph import FunctionGraph
+from termgraph.function.inout import convert_function_input, wrap_out
+from termgraph.function.maker import FunctionMaker
+from termgraph.terms.op import Op
+from termgraph.vm.machine import Machine
+
+x, y = T.dscalars("x", "y")
+v = T.dvector("v")
+
+
+def test_f20_1_params_become_in():
+    f = tg.function([x, tg.In(y)], x + y)
+    assert all(isinstance(i, tg.In) for i in f.maker.inputs)
+    assert [i.variable for i in f.maker.inputs] == [x, y]
+
+
+def test_f20_2_shared_become_in_with_their_container():
+    read, written = tg.shared(1.0, "read"), tg.shared(2.0, "written")
+    f = tg.function([x], x + read, updates=[(written, written * x)])
+    by_name = {i.name: i for i in f.maker.inputs}
+    assert by_name["read"].shared and by_name["written"].shared and not by_name["x"].shared
+    assert by_name["read"].value is read.container and not by_name["read"].mutable
+    assert by_name["written"].mutable and by_name["written"].update is not None
+    assert by_name["read"].borrow and by_name["read"].implicit
+
+
+def test_f20_3_default_makes_the_argument_optional():
+    f = tg.function([x, tg.In(y, value=10.0)], x + y)
+    assert f(1) == 11 and f(1, 2) == 3 and f(1) == 11 and f(x=1, y=5) == 6
+    with pytest.raises(TypeError, match="input x"):
+        f()
+
+
+def test_f20_4_forms():
+    assert convert_function_input(x).variable is x
+    assert convert_function_input((x, 3)).value == 3
+    one = tg.In(x)
+    assert convert_function_input(one) is one
+    assert tg.function([(x, 2.0)], x)() == 2
+    for wrong in ("x", 3, ("x", 3), (x, 1, 2), (x, y)):
+        with pytest.raises(TypeError):
+            convert_function_input(wrong)
+
+
+def test_f20_fields():
+    full = tg.In(x, name="n", value=1, mutable=False, borrow=True, strict=True, allow_downcast=False, autoname=False)
+    assert (full.name, full.mutable, full.borrow, full.strict, full.allow_downcast) == ("n", False, True, True, False)
+    assert tg.In(x).name == "x" and tg.In(x, autoname=False).name is None
+    assert tg.function([full], x)(n=np.array(2.0)) == 2
+    with pytest.raises(TypeError, match="strict"):
+        tg.function([full], x)(2.0)
+    with pytest.raises(ValueError, match="borrow"):
+        tg.In(x, mutable=True, borrow=False)
+    with pytest.raises(TypeError, match=r"In\(x, value\)"):
+        tg.In(x, value=[1, 2])
+    with pytest.raises(TypeError, match="needs value="):
+        tg.In(x, update=x + 1)
+    with pytest.raises(TypeError, match="update of variable 'x'"):
+        tg.In(x, value=1.0, update=v)
+
+
+def test_f20_update_of_an_input_is_state_of_the_function():
+    counter = tg.In(x, value=0.0, update=x + y)
+    f, g = tg.function([counter, y], x), tg.function([counter, y], x)
+    assert [float(f(y=2)) for _ in range(3)] == [0, 2, 4]
+    assert g(y=1) == 0
+    assert f(100, 1) == 100 and f(y=1) == 101
+
+
+def test_f32_defaults_are_restored_and_kept_apart():
+    start = np.zeros(2)
+    f = tg.function([tg.In(v, value=start)], v + 1)
+    assert np.array_equal(f(), [1, 1])
+    assert np.array_equal(f([5.0, 5.0]), [6, 6])
+    assert np.array_equal(f(), [1, 1])
+    required, refeed, default = f.defaults[0]
+    assert (required, refeed) == (False, True) and np.array_equal(default, [0, 0])
+
+
+def test_f32_create_with_other_storage():
+    maker = tg.function([tg.In(x, value=1.0)], x * 2).maker
+    assert maker.create([5.0])() == 10 and maker.create()() == 2
+    with pytest.raises(ValueError, match="input_storage"):
+        maker.create([])
+
+
+def test_f21_out():
+    assert wrap_out(x).borrow is False and wrap_out(tg.Out(x, borrow=True)).borrow
+    assert wrap_out(3).variable.data == 3
+    with pytest.raises(TypeError, match="Out"):
+        tg.Out(3)
+
+
+def test_f30_borrow():
+    a = np.ones(3)
+    f = tg.function([v], [tg.Out(v, borrow=True), v], mode=tg.Mode(linker="py", allow_gc=False))
+    borrowed, own = f(a)
+    assert np.shares_memory(borrowed, a) and not np.shares_memory(own, a)
+    g = tg.function([v], v * 2, mode=tg.Mode(linker="py", allow_gc=False))
+    assert not np.shares_memory(g(a), g(a))
+
+
+def test_f22_givens_replace():
+    assert tg.function([y], x + 1, givens={x: y * 2})(3) == 7
+    assert tg.function([y], x + 1, givens=[(x, y)])(3) == 4
+    assert tg.function([], x + y, givens={x: 1.0, y: np.array(2.0)})() == 3
+    total = x + y
+    assert tg.function([], total * 2, givens={total: 5.0})() == 10
+
+
+def test_f22_givens_are_simultaneous():
+    f = tg.function([x, y], [x - y], givens={})
+    swapped = tg.function([T.dscalar("a")], x + y, givens={x: 1.0, y: 2.0}, on_unused_input="ignore")
+    assert f(1, 2)[0] == -1 and swapped(0) == 3
+
+
+def test_f22_shared_by_a_variable_and_back():
+    w, data = tg.shared(np.arange(4.0), "w"), tg.shared(np.ones(4), "data")
+    assert tg.function([v], w.sum(), givens={w: v})([1.0, 2.0]) == 3
+    f = tg.function([], (v * w).sum(), givens={v: data})
+    assert f() == 6
+    data.set_value(np.full(4, 2.0))
+    assert f() == 12
+
+
+def test_f22_types():
+    z = T.fscalar("z")
+    doubled = x + x
+    with pytest.raises(TypeError, match="givens: variable 'x' has type .*float64.* type .*float32"):
+        tg.function([z], doubled, givens={x: z})
+    assert tg.function([z], doubled, givens={x: z}, rebuild_strict=False)(np.float32(3)).dtype == "float32"
+    with pytest.raises(RuntimeError, match="is an input of the function"):
+        tg.function([x], doubled, givens={x: y})
+    with pytest.raises(TypeError, match="can only replace"):
+        tg.function([y], doubled, givens={3: y})
+    with pytest.raises(ValueError, match="replaced twice"):
+        tg.function([y], doubled, givens=[(x, y), (x, y)])
+
+
+def test_f22_rebuild_collect_shared():
+    w = tg.shared(1.0, "w")
+    outs, (ins, updates, shared) = tg.rebuild_collect_shared(x + w, [y], replace={x: y}, updates=[(w, w + 1)])
+    assert shared == [w] and list(updates) == [w] and ins == [y]
+    assert tg.function([y], outs)(2) == 3
+
+
+def test_f27_accept_inplace_and_name():
+    bump = Op("test_bump", arity=1, infer=lambda a: a, meaning=lambda a: np.add(a, 1, out=a), destroy_map={0: [0]})
+    with pytest.raises(TypeError, match="accept_inplace=True"):
+        tg.function([v], bump(v * 2))
+    assert np.array_equal(tg.function([v], bump(v * 2), accept_inplace=True)([1.0]), [3.0])
+    f = tg.function([x], x, name="same")
+    assert f.name == "same" and "'same'" in repr(f)
+    with pytest.raises(TypeError, match="name"):
+        tg.function([x], x, name=3)
+
+
+def test_f27_profile(capsys):
+    f = tg.function([v], T.exp(v) + v, profile=True, name="prof")
+    f(np.ones(100))
+    f.profile.summary()
+    text = capsys.readouterr().out
+    assert "Profile of prof" in text and "1 calls" in text and "exp" in text
+    assert f.profile.calls == 1 and f.profile.peak_bytes >= 800
+    assert {"capture", "link"} <= f.profile.stages.keys()
+    rows = f.profile.rows()
+    assert sum(r["calls"] for r in rows) == 2 and {r["op"] for r in rows} == {"exp", "add"}
+    assert tg.function([v], v + v).profile.rows() == []
+
+
+def test_f28_given_graph_skips_rewriting():
+    f = tg.function([x], x * 2 + 1)
+    graph = f.maker.fgraph
+    again = FunctionMaker([tg.In(x)], [tg.Out(x)], fgraph=graph)
+    assert "canonicalize" not in again.profile.stages and "canonicalize" in f.profile.stages
+    assert again.create()(3)[0] == 7
+    with pytest.raises(ValueError, match="fgraph has 1 inputs"):
+        FunctionMaker([tg.In(x), tg.In(y)], [tg.Out(x)], fgraph=graph)
+
+
+def test_f28_output_keys_and_indices():
+    with pytest.raises(ValueError, match="output_keys"):
+        tg.function([x], [x], output_keys=["a", "b"])
+    f = tg.function([x, y], x + y)
+    assert [i[2] for i in f.maker.indices] == [[0], [1]] == [i[2] for i in f.indices]
+
+
+def test_f33_thunk():
+    run, inputs, outputs = tg.function([x, y], [x + y, x]).maker.linker.make_thunk()
+    inputs[0].value, inputs[1].value = 1.0, 2.0
+    assert run() is None
+    assert [float(c.value) for c in outputs] == [3.0, 1.0]
+    with pytest.raises(TypeError):
+        inputs[0].value = [1.0]
+
+
+def test_f33_trace_limit_restored_on_error():
+    limit = tg.config.traceback.limit
+    with pytest.raises(NotImplementedError):
+        tg.function([x], x, mode=tg.Mode(linker="cuda"))
+    assert tg.config.traceback.limit == limit
+
+
+def test_f34_function_object_and_check_before_run():
+    ran = []
+    spy = Op("test_spy", arity=1, infer=lambda a: a, meaning=lambda a: ran.append(1) or a)
+    f = tg.function([v, x], spy(v) * x)
+    with pytest.raises(TypeError, match="argument 'x'"):
+        f([1.0], [1.0, 2.0])
+    assert ran == []
+    assert isinstance(f, tg.Function) and isinstance(f.vm, Machine) and isinstance(f.maker.fgraph, FunctionGraph)
+    assert len(f.input_storage) == 2 and "spy" in f.source()
+    with pytest.raises(ValueError, match="cuda"):
+        f.source("cuda")
+
+
+def test_trust_input_skips_checks():
+    f = tg.function([v], v + 1)
+    f.trust_input = True
+    assert np.array_equal(f(np.ones(2)), [2, 2])
+    assert f(np.ones((2, 2))).shape == (2, 2)
+
+
+def test_mode_text():
+    m = tg.Mode(optimizer="fast_run", linker="py").including("a", "b:c").excluding("a", "inplace").requiring("d")
+    assert m.tags == ("+fast_run", "+b", "+c", "-a", "-inplace", "&d")
+    assert m.excluding("b") != m and hash(m) == hash(m.clone())
+    assert tg.Mode(optimizer=None, linker="py").rewrites
+    assert not tg.get_mode("None").rewrites and tg.get_mode("-inplace").exclude == ("inplace",)
+
+
+def test_f29_mode():
+    m = tg.Mode(linker="py", optimizer="fast_compile")
+    assert tg.function([x], x + 1, mode=m)(1) == 2
+    for wrong in ("FAST_RUM", "", 3):
+        with pytest.raises((ValueError, TypeError), match="mode"):
+            tg.function([x], x, mode=wrong)
+    with pytest.raises(ValueError, match="linker"):
+        tg.Mode(linker="pyx")
+    with pytest.raises(ValueError, match="optimizer"):
+        tg.Mode(optimizer="fastest")
+
+
+def test_f52_flags_choose_the_rules():
+    with tg.config.change_flags(optimizer_including="unsafe", optimizer_excluding="inplace:fusion"):
+        assert tg.get_mode().tags == ("+fast_run", "+unsafe", "-inplace", "-fusion")
+        assert tg.get_mode("FAST_COMPILE").tags == ("+fast_compile", "+unsafe", "-inplace", "-fusion")
+    with tg.config.change_flags(mode="FAST_COMPILE"):
+        assert tg.get_mode().base == "fast_compile"
+    with tg.config.change_flags(optimizer="None", linker="py"):
+        assert not tg.get_mode().rewrites
+    assert tg.get_mode("UNSAFE").tags == ("+fast_run", "+unsafe")
+    assert tg.get_mode("STRICT").strict

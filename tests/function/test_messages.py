@@ -1,0 +1,138 @@
+"""What users read when something goes wrong: whole messages, with paths and line numbers left out."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+
+
+def message(call):
+    with pytest.raises(Exception) as info:
+        call()
+    text = re.sub(r'File "[^"]*test_messages.py", line \d+', 'File "model.py", line N', str(info.value))
+    return text.replace("/tests/function/test_messages.py", "model.py"), type(info.value)
+
+
+def lines(text):
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+def test_wrong_shape_in_a_dot_three_layers_deep():
+    x = T.dmatrix("x")
+    weights = [tg.shared(np.ones(s), f"w{i}") for i, s in enumerate([(4, 3), (5, 3), (3, 2)])]
+    h = x
+    for w in weights:
+        h = T.tanh(T.dot(h, w))
+    f = tg.function([x], h.sum(), mode=tg.Mode(optimizer="None", linker="py"))
+    text, kind = message(lambda: f(np.ones((2, 4))))
+    got = lines(text)
+    assert issubclass(kind, ValueError)
+    assert got[0] == 'File "model.py", line N, in test_wrong_shape_in_a_dot_three_layers_deep'
+    assert got[1] == "h = T.tanh(T.dot(h, w))"
+    assert got[2].startswith("dot failed: ")
+    assert got[3] == "operand 0: float64, shape (2, 3)"
+    assert got[4] == "operand 1: w1, float64, shape (5, 3)"
+    assert "tag.test_value" in text and "TERMGRAPH_DEBUG=1" in text
+
+
+def test_wrong_dtype_of_an_argument():
+    images = T.fmatrix("images")
+    f = tg.function([images], images * 2, name="double")
+    text, kind = message(lambda: f(np.ones((2, 2))))
+    assert issubclass(kind, TypeError)
+    assert lines(text) == [
+        'File "model.py", line N, in test_wrong_dtype_of_an_argument',
+        'images = T.fmatrix("images")',
+        "bad argument 'images' (position 0) of function 'double': cannot store an array of dtype float64 and shape "
+        "(2, 2) in TensorType(float32, (?, ?)) without losing precision; convert it (numpy.asarray(value, "
+        "dtype='float32')) or pass allow_input_downcast=True",
+    ]
+
+
+def test_missing_input():
+    x, y = T.dvectors("x", "y")
+    loss = (x - y).sum()
+    text, kind = message(lambda: tg.function([x], loss))
+    got = lines(text)
+    assert issubclass(kind, TypeError)
+    assert got[:2] == ['File "model.py", line N, in test_missing_input', 'x, y = T.dvectors("x", "y")']
+    assert got[2] == "the graph needs the input y of type TensorType(float64, (?,)), which was not given a value."
+    assert got[3].startswith("Add it to the inputs of the function, or replace it with givens=.")
+    assert got[4].startswith("y ") and got[5].startswith("-> sub(x, y)") and "sum" in got[6]
+
+
+def test_nan_in_a_log():
+    x = T.dvector("x")
+    entropy = -(x * T.log(x)).sum()
+    f = tg.function([x], entropy, mode=tg.NanGuardMode(inf_is_error=False, optimizer="None"))
+    text, kind = message(lambda: f([0.5, -0.5]))
+    assert issubclass(kind, AssertionError)
+    assert lines(text) == [
+        'File "model.py", line N, in test_nan_in_a_log',
+        "entropy = -(x * T.log(x)).sum()",
+        "NaN in the result of log(x): 1 of 2 elements of an array of shape (2,), the first at [1]",
+        "operand 0: x, float64, shape (2,), from -0.5 to 0.5",
+    ]
+
+
+def test_axis_that_does_not_exist():
+    text, kind = message(lambda: T.dmatrix("x").sum(axis=-3))
+    assert issubclass(kind, ValueError) and "axis -3 is out of range for an array with 2 dimensions" in text
+
+
+def test_update_of_the_wrong_type():
+    w = tg.shared(np.ones(3), "w")
+    step = (w * 0.5).sum()
+    text, kind = message(lambda: tg.function([], updates=[(w, step)]))
+    assert issubclass(kind, TypeError)
+    assert lines(text) == [
+        'File "model.py", line N, in test_update_of_the_wrong_type',
+        "step = (w * 0.5).sum()",
+        "the update of shared variable 'w' must have its type TensorType(float64, (?,)), but the new value has type "
+        "TensorType(float64, ()); reduce or reshape it to 1 dimension",
+    ]
+
+
+def test_broadcast_at_run_time():
+    x, bias = T.dmatrix("x"), T.dmatrix("bias")
+    y = x + bias
+    f = tg.function([x, bias], y)
+    text, kind = message(lambda: f(np.ones((3, 2)), np.ones((1, 2))))
+    got = lines(text)
+    assert issubclass(kind, ValueError)
+    assert got[:2] == ['File "model.py", line N, in test_broadcast_at_run_time', "y = x + bias"]
+    assert "operand 1 has length 1 in dimension 0" in got[2] and "T.specify_shape" in got[2]
+    assert got[4].startswith("operand 1: bias, float64, shape (1, 2)")
+
+
+def test_index_out_of_bounds():
+    x, i = T.dvector("x"), T.lscalar("i")
+    picked = x[i]
+    f = tg.function([x, i], picked, mode=tg.Mode(optimizer="None", linker="py"))
+    text, kind = message(lambda: f([1.0, 2.0], 5))
+    got = lines(text)
+    assert issubclass(kind, IndexError)
+    assert got[:2] == ['File "model.py", line N, in test_index_out_of_bounds', "picked = x[i]"]
+    assert "5" in got[2] and got[4] == "operand 1: i, int64, shape (), value 5"
+
+
+def test_too_few_arguments():
+    x, y = T.dscalars("x", "y")
+    f = tg.function([x, y], x + y, name="plus")
+    text, kind = message(lambda: f(1))
+    assert issubclass(kind, TypeError)
+    assert text == "function 'plus': missing the argument for input y (position 1); it needs 2: x, y"
+
+
+def test_debug_ladder_shows_more():
+    x, y = T.dvectors("x", "y")
+    f = tg.function([x, y], T.exp(x + y), mode=tg.Mode(optimizer="None", linker="py"))
+    texts = []
+    for level in range(5):
+        with tg.config.change_flags(debug=level):
+            texts.append(message(lambda: f(np.ones(8), np.ones(7)))[0])
+    assert "TERMGRAPH_DEBUG=1" in texts[0] and "expression: add(x, y)" in texts[1]
+    assert texts[2].count("File ") == 2 and "strides (8,)" in texts[3] and "value [1. 1." in texts[4]

@@ -1,0 +1,168 @@
+"""Functions compiled whole to C: the same results, messages and promises as on the virtual machine."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.compilers import find_compiler
+from termgraph.function.compiled import Function, MachineFunction
+from termgraph.terms.errors import ShapeError
+
+LINKER = "auto"
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+
+
+def native(f):
+    """The function, which must be native."""
+    assert isinstance(f, Function) and not isinstance(f, MachineFunction), f.maker.work.not_native
+    return f
+
+
+@pytest.fixture
+def x():
+    return T.dvector("x")
+
+
+def test_one_output_a_list_none_and_a_dictionary(x):
+    one = native(tg.function([x], x + 1))
+    assert one([1, 2]).tolist() == [2, 3]
+    both = native(tg.function([x], [x + 1, x.sum()]))
+    assert [np.asarray(v).tolist() for v in both(np.ones(2))] == [[2, 2], 2]
+    w = tg.shared(0.0, "w")
+    assert native(tg.function([x], None, updates=[(w, w + x.sum())]))([1.0, 2.0]) is None
+    assert w.get_value() == 3.0
+    keyed = native(tg.function([x], {"a": x * 2, "b": x}))
+    assert keyed([3.0])["a"].tolist() == [6.0]
+
+
+def test_arguments_by_name_defaults_and_checks(x):
+    y = T.dscalar("y")
+    f = native(tg.function([x, tg.In(y, value=10.0)], x * y, name="scale"))
+    assert f([1.0]).tolist() == [10.0]
+    assert f(x=np.ones(1), y=2).tolist() == [2.0]
+    assert f([1.0]).tolist() == [10.0]
+    with pytest.raises(TypeError, match=r"bad argument 'x' \(position 0\) of function 'scale'.*1 dimensions"):
+        f(np.ones((2, 2)))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'.*x, y"):
+        f([1.0], z=1)
+    with pytest.raises(TypeError, match="missing argument 1"):
+        f()
+    strict = native(tg.function([tg.In(x, strict=True)], x + 1))
+    with pytest.raises(TypeError, match="strict"):
+        strict([1.0])
+
+
+def test_updates_are_all_or_nothing(x):
+    a, b = tg.shared(np.ones(3), "a"), tg.shared(np.arange(3.0), "b")
+    f = native(tg.function([x], (a * x).sum(), updates=[(a, b + x), (b, a)]))
+    before = a.get_value()
+    assert f(np.ones(3)) == 3.0
+    assert a.get_value().tolist() == [1, 2, 3] and b.get_value().tolist() == before.tolist()
+    with pytest.raises(ShapeError, match="length"):
+        f(np.ones(4))
+    assert a.get_value().tolist() == [1, 2, 3] and b.get_value().tolist() == [1, 1, 1]
+
+
+def test_a_shared_variable_is_shared_between_native_and_machine_functions(x):
+    w = tg.shared(np.zeros(2), "w")
+    slow = tg.function([x], w + x, updates=[(w, w + x)], mode=tg.Mode(linker="py"))
+    fast = native(tg.function([], w, updates=[(w, w * 2)]))
+    slow([1.0, 2.0])
+    fast()
+    assert w.get_value().tolist() == [2.0, 4.0]
+    w.set_value([5.0])
+    assert slow([1.0]).tolist() == [6.0]
+
+
+def test_run_time_errors_cite_the_users_line(x):
+    m, i = T.dmatrix("m"), T.lscalar("i")
+    y = T.dvector("y")
+    f = native(tg.function([x, y], T.exp(x) + y))
+    with pytest.raises(ShapeError, match=r"(?s)test_native.py.*f = native.*length 3") as caught:
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+    assert "declared" not in str(caught.value)
+    with pytest.raises(ShapeError, match="T.specify_shape"):
+        f([1.0, 2.0], [1.0])
+    g = native(tg.function([m, i], m[i] * 2))
+    assert g(np.eye(2), -1).tolist() == [0, 2]
+    with pytest.raises(IndexError, match=r"(?s)test_native.py.*index 5 is out of bounds for axis 0 with size 2"):
+        g(np.eye(2), 5)
+
+
+def test_copies_and_pickles_are_native_and_compile_nothing(x, monkeypatch):
+    w, v = tg.shared(np.ones(2), "w"), tg.shared(np.full(2, 5.0), "v")
+    f = native(tg.function([x], (w * x).sum(), updates=[(w, w + 1)]))
+    from termgraph.backends.c import compilers
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the compiler was called")
+
+    monkeypatch.setattr(compilers, "start_compiler", refuse)
+    g = native(f.copy(swap={w: v}))
+    assert g([1.0, 1.0]) == 10.0 and f([1.0, 1.0]) == 2.0
+    h = native(pickle.loads(pickle.dumps(f)))
+    assert h([1.0, 1.0]) == 4.0 and f([1.0, 1.0]) == 4.0
+    assert native(copy.deepcopy(f))([1.0, 1.0]) == 6.0
+
+
+def test_what_c_cannot_say_runs_between_c_segments(x):
+    f = tg.function([x], T.sort(T.exp(x)) * 2)
+    assert isinstance(f, MachineFunction)
+    assert f([1.0, 0.0]) == pytest.approx([2.0, 2 * np.e])
+    assert [i.op.kind for i in f.vm.program.instructions].count("kernel") == 2
+    with pytest.raises(NotImplementedError, match=r"(?s)test_native.py.*sort has no C code"):
+        tg.function([x], T.sort(x), mode=tg.Mode(linker="c"))
+
+
+def test_source_shows_the_c_text(x):
+    assert "tg_run" in native(tg.function([x], T.tanh(x))).source("c")
+    with pytest.raises(ValueError, match="not compiled to 'cuda'"):
+        tg.function([x], x + 1).source("cuda")
+
+
+def test_zero_length_and_zero_dimensional_and_strided(x):
+    f = native(tg.function([x], [x * 2, x.sum()]))
+    assert f(np.zeros(0))[0].shape == (0,) and f(np.zeros(0))[1] == 0
+    assert f(np.arange(6.0)[::-2])[0].tolist() == [10, 6, 2]
+    s = T.dscalar()
+    assert native(tg.function([s], s * s))(3) == 9.0
+
+
+def test_many_threads_add_up(x):
+    w = tg.shared(np.zeros(1), "w")
+    f = native(tg.function([x], None, updates=[(w, w + x)]))
+
+    def work():
+        for _ in range(500):
+            f(np.ones(1))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert w.get_value()[0] == 2000
+
+
+def test_without_a_compiler_everything_runs_on_the_machine_with_one_warning(x, monkeypatch):
+    from termgraph.backends.c import compilers
+    from termgraph.function import choose
+
+    monkeypatch.setattr(compilers, "find_compiler", lambda: None)
+    monkeypatch.setattr(compilers, "why_no_compiler", lambda: "none was found")
+    monkeypatch.setattr(choose, "_warned", [])
+    with pytest.warns(UserWarning, match="no C compiler"):
+        f = tg.function([x], x + 1)
+    assert isinstance(f, MachineFunction) and f([1.0]).tolist() == [2.0]
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tg.function([x], x + 2)
+    with pytest.raises(RuntimeError, match="needs a C compiler: none was found"):
+        tg.function([x], x + 1, mode=tg.Mode(linker="c"))

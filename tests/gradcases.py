@@ -1,0 +1,120 @@
+"""What the tests of gradients share: which ops, on which values, and how results are compared."""
+
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.terms.op import OPS
+from termgraph.terms.ops import shaping
+from termgraph.terms.ops.gradmarks import MARKS as MARKED
+
+PLAIN = "FAST_COMPILE"
+
+
+def check(f, *values, **options):
+    """The gradient of f agrees with finite differences."""
+    tg.verify_grad(f, list(values), n_tests=1, mode=PLAIN, **options)
+
+
+UNIT = (-0.9, 0.9)
+RANGES = {
+    "log": (0.2, 3), "log2": (0.2, 3), "log10": (0.2, 3), "log1p": (-0.5, 3), "sqrt": (0.2, 3), "arccosh": (1.2, 3),
+    "arcsin": UNIT, "arccos": UNIT, "arctanh": UNIT, "erfinv": UNIT, "erfcinv": (0.2, 1.8), "log1mexp": (-3, -0.2),
+    "gamma": (0.5, 3), "gammaln": (0.5, 3), "digamma": (0.5, 3), "reciprocal": (0.5, 3), "tan": UNIT, "pow": (0.3, 3),
+    "cbrt": (0.2, 3), "abs": (0.2, 3),
+}  # fmt: skip
+STEPS = {"floor", "ceil", "trunc", "round", "sign", "floor_div"}
+NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
+    "lt", "gt", "le", "ge", "eq", "neq", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or",
+    "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift",
+    "philox_first", "philox_second", "scale_bits", "poisson_quantile", "binomial_quantile",
+)}  # fmt: skip
+OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
+OWN |= {"gamma_quantile", "beta_quantile"}  # have no derivative
+MARKS = {op.name for op in MARKED}
+ELEMENTWISE = [n for n, op in OPS.items() if op.kind == "elementwise" and n not in NONE | OWN | STEPS | MARKS]
+
+
+def sample(rng, name, shape, dtype="float64"):
+    low, high = RANGES.get(name, (-2.5, 2.5))
+    return rng.uniform(low, high, shape).astype(dtype)
+
+
+def operands(rng, name, shapes, dtype="float64"):
+    return [sample(rng, name, s, dtype) for s in shapes]
+
+
+def arity(name):
+    return OPS[name].arity or 2
+
+
+HOLOMORPHIC = [
+    "add", "sub", "mul", "true_div", "neg", "sqr", "sqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2",
+    "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
+    "arctanh", "conj", "abs", "sign", "real", "imag", "pow",
+]  # fmt: skip
+
+
+def regular(rng, n=3, batch=(), dtype=float):
+    a = rng.normal(size=(*batch, n, n)) + 2 * np.eye(n)
+    return a + 1j * rng.normal(size=a.shape) * 0.5 if dtype is complex else a
+
+
+def hermitian(rng, n=3, batch=(), dtype=float):
+    a = regular(rng, n, batch, dtype)
+    return a @ np.conj(np.swapaxes(a, -1, -2)) + np.diag(np.arange(n) + 1.0)
+
+
+REDUCTIONS = {
+    "sum": T.sum, "prod": T.prod, "max": T.max, "min": T.min, "mean": T.mean, "var": T.var, "std": T.std,
+    "logsumexp": T.logsumexp, "ptp": T.ptp,
+}  # fmt: skip
+
+
+SHAPES = {
+    "transpose": lambda x: x.T,
+    "dimshuffle": lambda x: x.dimshuffle("x", 1, 0, "x"),
+    "reshape": lambda x: x.reshape((3, 2, 2)),
+    "flatten": lambda x: x.flatten(),
+    "flip": lambda x: T.flip(x, 0),
+    "roll": lambda x: T.roll(x, 2, axis=1),
+    "tile": lambda x: T.tile(x, (2, 3)),
+    "repeat": lambda x: T.repeat(x, 2, axis=0),
+    "broadcast": lambda x: T.broadcast_to(x, (2, 3, 4)),
+    "pad": lambda x: T.pad(x, ((1, 2), (0, 1))),
+    "diagonal": lambda x: T.diagonal(x, 1),
+    "diagonal_below": lambda x: T.diagonal(x, -1),
+    "trace": lambda x: T.trace(x),
+    "diag": lambda x: T.diag(x[0]),
+    "alloc_diag": lambda x: shaping.alloc_diag(x, offset=-1),
+    "fill_diagonal": lambda x: T.fill_diagonal(x, 2.0) * x,
+    "tril": lambda x: T.tril(x),
+    "concatenate": lambda x: T.concatenate([x, x * 2, x[:1]], axis=0),
+    "stack": lambda x: T.stack([x, T.exp(x)], axis=1),
+    "make_vector": lambda x: shaping.make_vector(x[0, 0], x[1, 2], x[0, 0], dtype="float64"),
+    "specify_shape": lambda x: T.specify_shape(x, (3, None)) * x,
+    "unbroadcast": lambda x: T.unbroadcast(x, 0) * 2,
+    "split": lambda x: T.split(x, [1, 3], axis=1)[1],
+    "squeeze": lambda x: T.squeeze(x[:1] * 2),
+    "sort": lambda x: T.sort(x, axis=0) * T.sort(x, axis=1),
+    "diff": lambda x: T.diff(x, axis=1),
+    "topk": lambda x: T.topk(x, 2),
+    "median": lambda x: T.median(x, axis=0),
+    "interp": lambda x: T.interp(x, np.array([-1.0, 0.0, 2.0]), np.array([1.0, 3.0, 2.0])),
+}
+
+
+i = np.array([2, 0, 2])
+INDICES = {
+    "int": lambda x: x[1],
+    "negative": lambda x: x[-1, 2],
+    "slice": lambda x: x[1:, ::-2],
+    "newaxis": lambda x: x[:, None, 1:3],
+    "dynamic": lambda x: x[T.cast(T.argmax(x[:, 0]), "int64") :, T.argmin(x[0])],
+    "gather": lambda x: x[i],
+    "gather2": lambda x: x[i, np.array([[0], [1]])],
+    "mixed": lambda x: x[1:, i[:2]],
+    "mask": lambda x: x[x > 0],
+    "take": lambda x: T.take(x, i, axis=1),
+    "take_along_axis": lambda x: T.take_along_axis(x, T.argsort(x, axis=1), axis=1),
+}

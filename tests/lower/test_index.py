@@ -1,0 +1,114 @@
+"""Index polynomials: one normal form, floor division, proofs about bounds."""
+
+import random
+
+import pytest
+
+from termgraph.lower.index import (
+    ONE,
+    ZERO,
+    Apply,
+    Sym,
+    Var,
+    divide,
+    evaluate,
+    has_division,
+    less,
+    maximum,
+    minimum,
+    nonneg,
+    poly,
+    substitute,
+    wrapped,
+)
+
+n, m = poly(Sym("n")), poly(Sym("m"))
+
+
+def test_equal_polynomials_are_one_object():
+    i = poly(Var(0, n))
+    assert (i + 1) * 2 is 2 * i + 2
+    assert i - i is ZERO
+    assert n * m is m * n
+    assert poly(1) is ONE
+
+
+def test_loop_variables_with_different_lengths_differ():
+    assert Var(0, n * m) is not Var(0, n)
+    assert poly(Var(0, n)) * m is not poly(Var(0, n * m))
+
+
+def test_a_flat_index_taken_apart_and_put_together_is_itself():
+    i = poly(Var(0, n * m))
+    row, column = divide(i, m)
+    assert has_division(row) and has_division(column)
+    assert row * m + column is i
+
+
+def test_division_is_exact_when_the_remainder_is_proven():
+    i, j = poly(Var(0, n)), poly(Var(1, m))
+    assert divide(i * m + j, m) == (i, j)
+
+
+def test_a_dividend_that_may_become_negative_is_not_split():
+    i = poly(Var(0, n))
+    quotient, rest = divide(2 * m - 1 - i, m)
+    for number in range(5):
+        env = {"n": 5, "m": 2, Var(0, n): number}
+        assert evaluate(quotient, env) == (3 - number) // 2
+        assert evaluate(rest, env) == (3 - number) % 2
+
+
+def test_clamped_lengths_are_positive_inside_their_loops():
+    i = poly(Var(0, maximum(0, n - 1)))
+    assert less(i + 1, n)
+    assert not less(i + 2, n)
+
+
+def test_a_stride_may_be_negative():
+    assert not nonneg(poly(Sym("s", natural=False)))
+    assert nonneg(n)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_arithmetic_agrees_with_integers(seed):
+    rnd = random.Random(seed)
+    i, j = Var(0, n), Var(1, m)
+    pool = [poly(i), poly(j), n, m, poly(rnd.randint(-3, 3))]
+    env_of = []
+    for _ in range(5):
+        a, b = rnd.randint(1, 6), rnd.randint(1, 6)
+        env_of.append({"n": a, "m": b, i: rnd.randrange(a), j: rnd.randrange(b)})
+    known = {p: [evaluate(p, e) for e in env_of] for p in pool}
+    for _ in range(25):
+        a, b = rnd.choice(list(known)), rnd.choice(list(known))
+        kind = rnd.randrange(7)
+        x, y = known[a], known[b]
+        if kind < 3:
+            p = (a + b, a - b, a * b)[kind]
+            want = [(u + v, u - v, u * v)[kind] for u, v in zip(x, y)]
+        elif kind < 5:
+            d = rnd.choice([n, m, poly(3), poly(2)])
+            w = known.get(d) or [evaluate(d, e) for e in env_of]
+            p = divide(a, d)[kind - 3]
+            want = [(u // v, u % v)[kind - 3] for u, v in zip(x, w)]
+        else:
+            p = (maximum, minimum)[kind - 5](a, b)
+            want = [(max, min)[kind - 5](u, v) for u, v in zip(x, y)]
+        assert [evaluate(p, e) for e in env_of] == want
+        known[p] = want
+
+
+def test_substitution_reaches_inside_opaque_atoms():
+    p = poly(Apply("floordiv", n, poly(3))) + n
+    assert substitute(p, {Sym("n"): poly(7)}).const == 9
+
+
+def test_positions_from_the_end():
+    assert wrapped(-1, n) is n - 1
+    assert wrapped(2, n).const == 2
+
+
+def test_a_length_cut_in_two_is_whole_again():
+    assert maximum(0, n - 1) + minimum(1, n) is n
+    assert (maximum(0, n - 3) + minimum(3, n)) * m is n * m

@@ -1,0 +1,99 @@
+"""Normal forms of sums and products: what they look like, what they cost, that they mean the same."""
+
+import numpy as np
+import pytest
+
+import termgraph.tensor as T
+from termgraph import db
+from termgraph.terms.ops.elementwise import add, exp, mul, neg, sin, sub, true_div
+from termgraph.terms.term import Const
+from termgraph.terms.traverse import children_first, count_nodes
+
+a, b, c, d = (T.dmatrix(n).term for n in "abcd")
+
+
+COLLECT = db.query("+collect +algebra.fold")
+
+
+@pytest.fixture
+def rs():
+    return COLLECT
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (add(a, add(b, c)), add(a, b, c)),
+        (sub(add(a, b), a), b),
+        (add(a, a, b), add(mul(Const(2.0), a), b)),
+        (add(add(a, Const(1.0)), Const(2.0)), add(a, Const(3.0))),
+        (sub(a, Const(1.0)), add(a, Const(-1.0))),
+        (sub(neg(a), b), neg(add(a, b))),
+        (neg(sub(a, b)), sub(b, a)),
+        (add(a, neg(b)), sub(a, b)),
+        (sub(mul(Const(2.0), a), a), a),
+        (mul(a, mul(b, c)), mul(a, b, c)),
+        (true_div(mul(a, b), a), b),
+        (mul(true_div(a, b), c), true_div(mul(a, c), b)),
+        (mul(Const(2.0), mul(Const(3.0), a)), mul(Const(6.0), a)),
+        (mul(neg(a), b), neg(mul(a, b))),
+        (true_div(a, true_div(b, c)), true_div(mul(a, c), b)),
+        (true_div(mul(Const(2.0), a), Const(4.0)), mul(Const(0.5), a)),
+    ],
+    ids=repr,
+)
+def test_forms(rs, before, after):
+    assert rs.rewrite(before) is after
+    assert rs.rewrite(after) is after
+
+
+@pytest.mark.parametrize(
+    "same", [add(a, b), sub(a, b), mul(a, a), mul(a, Const(2.0)), sub(Const(1.0), a), neg(a)], ids=repr
+)
+def test_what_is_normal_stays_as_it_is(rs, same):
+    assert rs.rewrite(same) is same
+
+
+def test_an_inner_sum_that_others_use_stays_whole(rs):
+    inner = add(a, b)
+    assert rs.rewrite([add(inner, c), sin(inner)])[0] is add(inner, c)
+    assert rs.rewrite(add(inner, c)) is add(a, b, c)
+
+
+def test_narrow_integers_are_not_added_up_in_a_wider_type(rs):
+    i, j = T.bmatrix("i").term, T.lmatrix("j").term
+    assert rs.rewrite(add(add(i, i), j)) is add(mul(Const(np.int8(2)), i), j)
+
+
+def test_long_chains_cost_linear_work(rs):
+    t = a
+    leaves = [T.dmatrix(f"x{i}").term for i in range(50)]
+    for i in range(20_000):
+        t = add(t, leaves[i % 50]) if i % 97 else exp(t)
+    new, trace = rs.rewrite_traced(t)
+    assert trace.visited < 10 * count_nodes([t])
+    assert max(len(n.args) for n in children_first([new])) <= 40
+
+
+def test_values_are_kept(rs):
+    from termgraph.terms.evaluate import evaluate
+
+    rng = np.random.default_rng(1)
+    values = {x: rng.uniform(0.5, 2.0, (3, 3)) for x in (a, b, c, d)}
+    for seed in range(60):
+        t = random_term(np.random.default_rng(seed), 12)
+        new = rs.rewrite(t)
+        assert new.type is t.type
+        before, after = evaluate([t, new], values)
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-9)
+
+
+def random_term(rng, n):
+    pool = [a, b, c, d, Const(2.0), Const(-1.0), Const(0.5)]
+    for _ in range(n):
+        op = [add, sub, mul, neg, true_div][rng.integers(5)]
+        picks = [pool[i] for i in rng.integers(0, len(pool), 2)]
+        if op is true_div:
+            picks[1] = [a, b, c, d, Const(4.0)][rng.integers(5)]
+        pool.append(op(*picks[: 1 if op is neg else 2]))
+    return add(*pool[-2:], a)

@@ -1,0 +1,261 @@
+"""The prover finds false, type-changing, raising and undeclared rules, and says exactly where they go wrong."""
+
+import numpy as np
+import pytest
+
+from termgraph.rules import (
+    Float,
+    Inexact,
+    Matrix,
+    RuleSet,
+    finite,
+    goal,
+    head,
+    nonnegative,
+    nonzero,
+    param,
+    positive,
+    prove,
+    rule,
+    ruleset,
+    seg,
+)
+from termgraph.rules.prover import examples
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt
+from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.ops.shaping import join
+
+
+def verdict(table):
+    (only,) = prove(table)
+    return only
+
+
+def test_a_false_identity_is_caught_with_values_and_place():
+    @ruleset()
+    def wrong(x: Inexact):
+        yield rule("root", sqrt(x**2), x)
+
+    report = prove(wrong)
+    assert not report.ok
+    v = report["wrong.root"]
+    assert v.kind == "WRONG"
+    text = str(report)
+    assert f"at {__file__}:" in text and "sqrt(pow(" in text and "where " in text and "is    " in text
+
+
+def test_a_swap_is_caught():
+    @ruleset()
+    def wrong(x, y):
+        yield rule("swap", x - y, y - x)
+
+    assert verdict(wrong).kind == "WRONG"
+
+
+def test_true_rules_are_exact():
+    @ruleset()
+    def right(x, y, xs: seg, a: param):
+        yield rule("mul_one", x * 1, x)
+        yield rule("neg", neg(-x), x)
+        yield rule("join_one", join(x, axis=a), x)
+
+    report = prove(right)
+    assert report.ok, str(report)
+    assert {v.kind for v in report} == {"exact"}
+    assert all(v.trials > 20 for v in report)
+
+
+def test_rounding_must_be_declared():
+    @ruleset()
+    def sums(x, y: Float, z: Float):
+        yield rule("silent", (x / y) / z, x / (y * z))
+
+    v = verdict(sums)
+    assert not v.ok and "assumes=['reassoc']" in v.details()
+
+    @ruleset(overwrite=True, name="sums")
+    def declared(x, y: Float, z: Float):
+        yield rule("silent", (x / y) / z, x / (y * z), assumes=["reassoc", "finite", "nonzero"])
+
+    assert verdict(declared).ok
+
+
+def test_special_values_must_be_declared_or_ruled_out():
+    @ruleset()
+    def zeros(x: Float):
+        yield rule("silent", x - x, 0)
+        yield rule("with_goal", sin(x) - sin(x), 0, finite(sin(x)))
+        yield rule("declared", exp(x) - exp(x), 0, assumes=["finite"])
+
+    silent, with_goal, declared = prove(zeros)
+    assert silent.kind == "special values" and not silent.ok
+    assert "assumes=['finite']" in silent.details()
+    assert with_goal.ok and declared.ok
+
+
+def test_goals_make_a_rule_true():
+    @ruleset()
+    def roots(x: Float):
+        yield rule("bare", sqrt(x * x), x)
+        yield rule("with_goal", sqrt(x * x), x, nonnegative(x), assumes=["finite", "reassoc"])
+        yield rule("log_of_square", log(x * x), 2 * log(x), positive(x), assumes=["finite", "reassoc"])
+
+    bare, with_goal, log_of_square = prove(roots)
+    assert bare.kind == "WRONG"
+    assert with_goal.ok, with_goal.details()
+    assert log_of_square.ok, log_of_square.details()
+
+
+def test_a_stabilized_form_needs_no_declaration():
+    @ruleset()
+    def logs(x: Float):
+        yield rule("log1p", log(1 + x), log1p(x))
+
+    v = verdict(logs)
+    assert v.ok and v.kind == "more accurate"
+
+
+def test_a_less_accurate_form_does():
+    @ruleset()
+    def logs(x: Float):
+        yield rule("undo", log1p(x), log(1 + x))
+
+    assert not verdict(logs).ok
+
+
+def test_what_cannot_keep_its_type_is_refused():
+    @ruleset()
+    def kinds(x: Float):
+        yield rule("dtype", isnan(x), x)
+
+    v = verdict(kinds)
+    assert v.kind == "refused" and not v.ok
+
+
+def test_a_rule_that_never_applies_is_untested():
+    @goal("i")
+    def never(x):
+        return False
+
+    @ruleset()
+    def idle(x):
+        yield rule("never", sin(x), x, never(x))
+
+    v = verdict(idle)
+    assert v.kind == "untested" and not v.ok and "no term was found" in v.details()
+
+
+def test_a_goal_that_raises_is_reported():
+    @goal("i")
+    def broken(x):
+        raise KeyError("oops")
+
+    @ruleset()
+    def breaking(x):
+        yield rule("sine", sin(x), x, broken(x))
+
+    v = verdict(breaking)
+    assert v.kind == "WRONG" and "KeyError" in v.details() and "sin(" in v.details()
+
+
+def test_a_right_side_that_fails_at_run_time_is_wrong():
+    @goal("io")
+    def too_far(x):
+        return (x.type.shape[0] or 0,) if x.type.ndim else None
+
+    @ruleset()
+    def reads(x, i: param, j: param):
+        yield rule("next", subtensor(x, index=(0,)), subtensor(x, index=(("s", 1, 2, None),)))
+
+    assert verdict(reads).kind in ("WRONG", "refused")
+
+
+def test_parameters_heads_and_segs_are_drawn():
+    @goal("iio")
+    def composed(a, b):
+        return tuple(p if p == "x" else a[p] for p in b)
+
+    @ruleset()
+    def shapes(x, f: head, xs: seg, ys: seg, a: param, b: param, c: param):
+        yield rule("twice", dimshuffle(dimshuffle(x, order=a), order=b), dimshuffle(x, order=c), composed(a, b, c))
+        yield rule("flat", join(join(*xs, axis=a), *ys, axis=a), join(*xs, *ys, axis=a))
+
+    for v in prove(shapes):
+        assert v.kind == "exact" and v.trials > 20, v.details()
+
+
+def test_a_wrong_parameter_is_found():
+    @ruleset()
+    def shapes(x: Matrix, y, a: param):
+        yield rule("axis", join(x, y, axis=a), join(y, x, axis=a))
+        yield rule("drop", dimshuffle(x, order=(1, 0)), x)
+
+    axis, drop = prove(shapes)
+    assert axis.kind == "WRONG" and drop.kind == "WRONG"
+
+
+def test_integers_are_tried():
+    @ruleset()
+    def whole(x, y):
+        yield rule("div", (x * y) / y, x, nonzero(y), finite(y), assumes=["reassoc", "finite"])
+        yield rule("floor", floor(x), x)
+        yield rule("cast", cast(x, dtype="int8"), x)
+
+    div, floored, _ = prove(whole)
+    assert not div.ok and "overflow" in div.details()
+    assert floored.kind == "WRONG"
+
+
+def test_unknown_assumptions_are_named():
+    @ruleset()
+    def typo(x):
+        yield rule("one", x * 1, x, assumes=["finit"])
+
+    v = verdict(typo)
+    assert not v.ok and "unknown assumption finit" in v.details()
+
+
+def test_the_same_seed_gives_the_same_report():
+    @ruleset()
+    def some(x: Float, y: Float):
+        yield rule("a", sqrt(x * x), x)
+        yield rule("b", x * y / y, x)
+
+    assert str(prove(some, seed=3)) == str(prove(some, seed=3))
+
+
+def test_examples_are_terms_the_rule_applies_to():
+    @ruleset()
+    def some(x, y):
+        yield rule("neg", -(x - y), y - x)
+
+    found = examples(some["neg"], 4)
+    assert len(found) == 4
+    rs = RuleSet(some)
+    for e in found:
+        assert rs.rewrite(e.before) is rs.rewrite(e.after)
+        assert e.before.type is e.after.type
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_the_table_fits_the_screen(width):
+    @ruleset()
+    def some(x, y):
+        yield rule("a_rule_with_quite_a_long_name", -(x - y), y - x, assumes=["signed_zero"])
+
+    table = prove(some).table(width)
+    assert max(map(len, table.splitlines())) <= max(width, 60) + 40
+    assert "signed_zero" in table
+
+
+def test_records_are_plain_data():
+    import json
+
+    @ruleset()
+    def some(x: Float):
+        yield rule("a", sqrt(x * x), x)
+
+    record = json.loads(json.dumps([v.record() for v in prove(some)]))[0]
+    assert record["rule"] == "some.a" and record["verdict"] == "WRONG" and record["counterexamples"]
+    assert np.isfinite(record["trials"])

@@ -1,0 +1,160 @@
+"""Sorting, searching and counting agree with NumPy, NaN included."""
+
+import numpy as np
+import pytest
+from helpers import FLOATS, INTS, REALS, arrays, check, quick, run
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
+
+
+@st.composite
+def with_axis(draw, **kwargs):
+    array = draw(arrays(**kwargs))
+    return array, draw(st.one_of(st.none(), st.integers(-array.ndim, array.ndim - 1)))
+
+
+@given(case=with_axis(min_dims=1))
+@quick(60)
+def test_sort_and_argsort(case):
+    x, axis = case
+    check(lambda a: T.sort(a, axis), lambda a: np.sort(a, axis), x)
+    check(lambda a: T.argsort(a, axis), lambda a: np.argsort(a, axis, kind="stable"), x)
+
+
+def test_sort_takes_methods_and_refuses_bad_axes():
+    x = np.array([[3.0, 1.0], [np.nan, -1.0]])
+    check(lambda a: a.sort(axis=0), lambda a: np.sort(a, 0), x)
+    check(lambda a: a.argsort(), lambda a: np.argsort(a), x)
+    with pytest.raises(ValueError, match="axis 2 is out of range"):
+        T.sort(T.dmatrix(), axis=2)
+
+
+@given(case=with_axis(dtypes=REALS, min_dims=1, min_side=1), data=st.data())
+@quick(60)
+def test_topk(case, data):
+    x, axis = case
+    n = x.size if axis is None else x.shape[axis]
+    k = data.draw(st.integers(1, n).flatmap(lambda k: st.sampled_from([k, -k])))
+
+    def positions(a):
+        a, along = (a.reshape(-1), 0) if axis is None else (a, axis)
+        rows = np.moveaxis(a, along, -1)
+        key = rows if k < 0 else rows[..., ::-1]
+        order = np.argsort(key, axis=-1, kind="stable")
+        order = order if k < 0 else n - 1 - order[..., ::-1]
+        return np.moveaxis(order[..., : abs(k)], -1, along)
+
+    def values(a):
+        flat, along = (a.reshape(-1), 0) if axis is None else (a, axis)
+        return np.take_along_axis(flat, positions(a), along)
+
+    check(lambda a: T.argtopk(a, k, axis), positions, x)
+    check(lambda a: T.topk(a, k, axis), values, x)
+    check(lambda a: T.topk_and_argtopk(a, k, axis)[0], values, x)
+
+
+def test_topk_is_largest_first_and_ties_keep_their_order():
+    x = np.array([1, 3, 2, 3])
+    assert run(lambda a: T.topk(a, 3), x).tolist() == [3, 3, 2]
+    assert run(lambda a: T.argtopk(a, 3), x).tolist() == [1, 3, 2]
+    assert run(lambda a: T.argtopk(a, -2, idx_dtype="int32"), x).tolist() == [0, 2]
+    assert run(lambda a, k: T.topk(a, k), x, np.array(2)).tolist() == [3, 3]
+    with pytest.raises(ValueError, match="positive integer"):
+        T.topk(T.dvector(), 0)
+
+
+@given(data=st.data(), side=st.sampled_from(["left", "right"]))
+@quick()
+def test_searchsorted(data, side):
+    table = data.draw(arrays(REALS, min_dims=1, max_dims=1))
+    values = data.draw(arrays(REALS))
+    order = np.argsort(table, kind="stable")
+    check(lambda a, v: T.searchsorted(a, v, side), lambda a, v: np.searchsorted(a, v, side), table[order], values)
+    check(
+        lambda a, v, o: T.searchsorted(a, v, side, o),
+        lambda a, v, o: np.searchsorted(a, v, side, o),
+        table,
+        values,
+        order,
+    )
+
+
+@given(x=arrays(["uint8", "int16", "int64"], min_dims=1, max_dims=1), least=st.integers(0, 9), data=st.data())
+@quick()
+def test_bincount(x, least, data):
+    x = (np.abs(x) % 9).astype(x.dtype)
+    check(lambda a: T.bincount(a, minlength=least), lambda a: np.bincount(a, minlength=least), x)
+    weights = data.draw(hnp.arrays("float32", x.shape, elements=st.integers(-4, 4).map(float)))
+    if x.size:
+        check(T.bincount, np.bincount, x, weights)
+
+
+def test_bincount_refuses_what_cannot_be_counted():
+    with pytest.raises(ValueError, match="must not be negative, got -3 at position 1"):
+        run(T.bincount, np.array([1, -3]))
+    with pytest.raises(TypeError, match="vector of integers"):
+        T.bincount(T.dvector())
+    with pytest.raises(ShapeError, match="2 values but 1 weights"):
+        run(T.bincount, np.array([1, 3]), np.array([1.0]))
+    assert run(lambda a, n: T.bincount(a, minlength=n), np.array([1]), np.array(3)).tolist() == [0, 1, 0]
+
+
+@given(case=with_axis(min_dims=1))
+@quick()
+def test_unique(case):
+    x, axis = case
+    check(lambda a: T.unique(a, axis=axis), lambda a: np.unique(a, axis=axis), x)
+
+    def numpys(a):
+        found = list(np.unique(a, True, True, True, axis=axis))
+        found[2] = found[2].reshape(a.shape if axis is None else a.shape[axis])
+        return found
+
+    if x.size:
+        check(lambda a: T.unique(a, True, True, True, axis=axis), numpys, x)
+
+
+@given(x=arrays(["float64", "int64", "uint8", "bool", "complex64"], min_dims=1), n=st.integers(0, 2), data=st.data())
+@quick()
+def test_diff(x, n, data):
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    check(lambda a: T.diff(a, n, axis), lambda a: np.diff(a, n, axis), x)
+    check(
+        lambda a: T.diff(a, n, axis, prepend=0, append=a), lambda a: np.diff(a, n, axis, prepend=0, append=a), x
+    ) if x.dtype.kind in "fi" and x.shape[axis] else None
+
+
+def test_ediff1d():
+    x = np.array([[1.0, 4, 9], [2, 3, 5]])
+    check(T.ediff1d, np.ediff1d, x)
+    check(lambda a: T.ediff1d(a, to_end=[7.0], to_begin=0), lambda a: np.ediff1d(a, [7.0], 0), x)
+
+
+@given(x=arrays(FLOATS), right=st.booleans(), down=st.booleans())
+@quick()
+def test_digitize(x, right, down):
+    bins = np.array([-2.0, 0, 0, 1])[:: -1 if down else 1].astype(x.dtype)
+    check(lambda a, b: T.digitize(a, b, right), lambda a, b: np.digitize(a, b, right), x, bins)
+    check(lambda a: T.digitize(a, bins, right), lambda a: np.digitize(a, bins, right), x)
+
+
+@given(x=arrays(["float64", "float32", "int32"]), n=st.integers(1, 4))
+@quick()
+def test_interp(x, n):
+    xp, fp = np.array([-2.0, 0.5, 1, 3])[:n], np.array([1.0, 3, -2, 0])[:n]
+    x = np.nan_to_num(x) if n == 1 else x  # NumPy takes NaN for the only point
+    check(T.interp, np.interp, x, xp, fp)
+    check(lambda a: T.interp(a, xp, fp, left=-9, right=9), lambda a: np.interp(a, xp, fp, -9, 9), x)
+
+
+def test_one_hot():
+    y = np.array([[0, 2], [1, 1]])
+    check(lambda a: T.one_hot(a, 3), lambda a: np.eye(3)[a], y)
+    check(lambda a: T.to_one_hot(a, 4, dtype="int8"), lambda a: np.eye(4, dtype="int8")[a], y)
+    with pytest.raises(TypeError, match="labels must be integers"):
+        T.one_hot(T.dvector(), 3)
+    assert all(T.one_hot(T.tensor(dtype=d, shape=(2,)), 3).type.shape == (2, 3) for d in INTS)

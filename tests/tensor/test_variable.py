@@ -1,0 +1,149 @@
+"""Variables and Apply nodes: the bipartite view of FEATURES 1-10."""
+
+import numpy as np
+import pytest
+
+import termgraph.tensor as T
+from termgraph.tensor import Apply, Constant, TensorType, Variable, add, mul
+from termgraph.tensor.constructors import LETTERS, SHAPES
+from termgraph.terms.errors import GraphError
+
+
+def test_the_long_explicit_example_builds_the_same_graph():
+    float64_matrix = TensorType(dtype="float64", broadcastable=(False, False))
+    x = Variable(type=float64_matrix, name="x")
+    y = Variable(type=float64_matrix, name="y")
+    z = Variable(type=float64_matrix, name="z")
+    mul_variable = Variable(type=float64_matrix)
+    assert mul_variable.owner is None
+    node_mul = Apply(op=mul, inputs=[y, z], outputs=[mul_variable])
+    assert mul_variable.owner is node_mul
+    assert mul_variable.index == 0
+    add_variable = Variable(type=float64_matrix)
+    node_add = Apply(op=add, inputs=[x, mul_variable], outputs=[add_variable])
+    assert add_variable.owner is node_add
+    e = add_variable
+    assert e.owner.inputs[0] is x
+    assert e.owner.inputs[1] is mul_variable
+    assert e.owner.inputs[1].owner.inputs[0] is y
+    assert e.owner.inputs[1].owner.inputs[1] is z
+    assert e.term is (x + y * z).term
+
+
+def test_apply_refuses_cycles_second_owners_and_foreign_objects():
+    t = TensorType("float64", (None, None))
+    x, out = Variable(type=t, name="x"), Variable(type=t)
+    with pytest.raises(GraphError, match="no cycles"):
+        Apply(mul, [x, out + x], [out])
+    Apply(mul, [x, x], [out])
+    with pytest.raises(GraphError, match="already has an owner"):
+        Apply(add, [x, x], [out])
+    with pytest.raises(TypeError, match=r"inputs\[1\] must be a Variable"):
+        Apply(add, [x, object()], [Variable(type=t)])
+    with pytest.raises(TypeError, match="has type"):
+        Apply(add, [x, x], [Variable(type=TensorType("float32", (None, None)))])
+
+
+def test_owner_inputs_and_outputs_keep_their_identity():
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    z = x + y
+    assert z.owner.inputs == [x, y] and z.owner.outputs[0] is z and z.index == 0
+    assert z.owner is z.owner
+    assert x.owner is None
+    assert (x + y).owner.op is (y + x).owner.op
+    assert (x + y).term is (x + y).term and (x + y) is not (x + y)
+
+
+def test_numbers_become_int64_and_float64_constants_behind_a_dimshuffle():
+    e = T.dscalar("x") + 1
+    one = e.owner.inputs[1]
+    assert isinstance(one, Constant) and one.type == T.lscalar and one.data == 1
+    y = T.dmatrix("x") * 2.0
+    assert y.owner.inputs[1].owner.op.name == "dimshuffle"
+    assert y.owner.inputs[1].owner.inputs[0].data == 2.0
+    with pytest.raises(AttributeError):
+        one.data = 5
+
+
+def test_numbers_are_weak():
+    cases = [
+        (T.fvector() * 2.0, "float32"), (T.ivector() + 1, "int32"), (T.ivector() / 2, "float64"),
+        (T.bvector() + 1, "int8"), (2 - T.fvector(), "float32"), (T.ivector() * 1.5, "float64"),
+        (T.fvector() ** 2, "float32"), (T.lvector() > 0.5, "bool"), (T.cvector() * 1j, "complex64"),
+        (T.switch(T.fvector() > 0, T.fvector(), 0), "float32"),
+    ]  # fmt: skip
+    assert [v.type.dtype for v, _ in cases] == [d for _, d in cases]
+    with pytest.raises(OverflowError, match="300"):
+        T.bvector() + 300
+    assert (T.bvector() > 300).type.dtype == "bool"
+
+
+def test_ndarray_on_the_left_calls_the_variable():
+    x = T.dmatrix("x")
+    v = np.ones((2, 2)) + x
+    assert v.owner.inputs[1] is x
+
+
+def test_types_construct_variables_with_the_seeds_repr():
+    assert repr(T.irow()) == "<TensorType(int32, (1, ?))>"
+    assert T.irow.shape == (1, None) and T.irow != T.dmatrix
+    y = -T.ivector()
+    assert y.type == T.ivector
+
+
+@pytest.mark.parametrize("letter, dtype", LETTERS.items())
+def test_the_whole_family_of_constructors(letter, dtype):
+    for kind, shape in SHAPES.items():
+        type_ = getattr(T, letter + kind)
+        assert (type_.dtype, type_.shape) == (dtype, shape)
+        assert type_("v").name == "v"
+
+
+def test_irow_filter_makes_three_checks():
+    T.irow.filter(np.ones((1, 5), "int32"))
+    for bad in (np.ones((1, 5)), np.ones((1, 5, 1), "int32"), np.ones((2, 5), "int32")):
+        with pytest.raises(TypeError):
+            T.irow.filter(bad)
+
+
+def test_truth_of_a_comparison_is_refused():
+    x = T.dvector("x")
+    assert bool(x)
+    with pytest.raises(TypeError, match="switch"):
+        if x > 0:
+            pass
+
+
+def test_traces_name_the_line_that_made_the_variable():
+    x = T.dvector("x")
+    y = x + 1
+    assert y.where.startswith(__file__) and "y = x + 1" in y.trace[0][3]
+
+
+def test_foreign_operands_are_refused_with_a_sentence():
+    x = T.dvector("x")
+    for bad in ("s", None, {}, object):
+        with pytest.raises(TypeError, match="expected a number"):
+            x + bad
+
+
+def test_variables_are_collected_although_they_are_not_tracked_at_first():
+    import gc
+    import weakref
+
+    x, y = T.dvector("x"), T.dvector("y")
+    kept, seen, tagged = x + y, x * y, x - y
+    assert not gc.is_tracked(kept)
+    assert seen.owner.outputs[0] is seen and gc.is_tracked(seen)
+    tagged.tag.me = tagged
+    assert gc.is_tracked(tagged)
+    gone = [weakref.ref(v) for v in (kept, seen, tagged)]
+    del kept, seen, tagged
+    gc.collect()
+    assert [r() for r in gone] == [None, None, None]
+
+
+def test_every_public_name_of_the_language_is_documented():
+    public = {n: getattr(T, n) for n in dir(T) if not n.startswith("_")}
+    bare = [n for n, f in public.items() if callable(f) and not (getattr(f, "__doc__", None) or "").strip()]
+    assert bare == []

@@ -1,0 +1,155 @@
+"""Imports point downwards only: a room may import the rooms listed above it in ORDER, and itself.
+
+Imports are read from the source text, so those inside functions and those made with
+importlib.import_module("...") count as well. A new room or top-level module needs a place in ORDER.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# From the ground up: each room may import those before it.
+ORDER = [
+    "_rulelib",  # where the rule files are
+    "_flags",  # the table of flags
+    "config",  # flags
+    "terms",  # Term, types, ops, constants, traversal
+    "tensor",  # the NumPy-like language
+    "rules",  # the rule engine
+    "db",  # the rule database
+    "grad",
+    "loops",
+    "lower",
+    "vm",
+    "backends",
+    "function",  # the pipeline
+    "debug",
+    "viz",
+    "printing",  # the public names of viz
+    "graph",  # graph classes under PyTensor's module name
+    "gof",  # and under Theano's
+    "__init__",  # the public names
+    "config_cli",
+    "bench_cli",  # starts the scripts of benchmarks/
+    "cli",
+    "doctor",  # checks the installation, room by room
+    "__main__",
+]
+
+# Rooms that are lower in the house, but still none of your business.
+FORBIDDEN = {"backends": {"db", "rules"}}
+
+# The rule library states what is true, not how it is used.
+ALLOWED_TO_RULE_FILES = {"terms", "tensor", "rules"}
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module name: termgraph.backends.c.build -> backends."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imported_modules(source: str, package: str) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) for everything `source` imports; `package` is what relative imports start from."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(node.module, node.level, package)
+            if base == "termgraph":
+                yield from ((node.lineno, f"termgraph.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, base
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                yield node.lineno, node.args[0].value
+
+
+def absolute(module: str | None, level: int, package: str) -> str:
+    if not level:
+        return module or ""
+    base = package.split(".")
+    base = base[: len(base) - level + 1]
+    return ".".join([*base, module] if module else base)
+
+
+def imported_rooms(source: str, package: str) -> Iterator[tuple[int, str]]:
+    """(line, room) for every import of termgraph. A public name taken from the top counts as the top."""
+    for line, name in imported_modules(source, package):
+        if name == "termgraph" or name.startswith("termgraph."):
+            room = room_of(name)
+            yield line, room if room in ORDER or room == "rulelib" else "__init__"
+
+
+def violations(source: str, package: str, room: str) -> list[str]:
+    found = []
+    for line, imported in imported_rooms(source, package):
+        if imported == room:
+            continue
+        below = imported in ORDER[: ORDER.index(room)] or imported == "rulelib"
+        if not below or imported in FORBIDDEN.get(room, ()):
+            found.append(f"line {line}: {room} imports {imported}")
+    return found
+
+
+def rule_file_violations(source: str) -> list[str]:
+    rooms = imported_rooms(source, "termgraph.rulelib")
+    return [f"line {line}: imports {room}" for line, room in rooms if room not in ALLOWED_TO_RULE_FILES | {"rulelib"}]
+
+
+def modules() -> list[Path]:
+    return sorted((ROOT / "termgraph").rglob("*.py"))
+
+
+def dotted(path: Path) -> list[str]:
+    return list(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_downwards(path):
+    parts = dotted(path)
+    room = parts[1]
+    assert room in ORDER, f"{path}: give the room {room!r} a place in ORDER (tests/test_layers.py)"
+    package = ".".join(parts[:-1])
+    wrong = violations(path.read_text(encoding="utf-8"), package, room)
+    assert not wrong, (
+        f"{path.relative_to(ROOT)} imports upwards: {'; '.join(wrong)}. Move the code up, "
+        "or let the upper room register itself with the lower one."
+    )
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").rglob("*.py")), ids=lambda path: path.name)
+def test_rule_files_import_only_the_language(path):
+    wrong = rule_file_violations(path.read_text(encoding="utf-8"))
+    assert not wrong, f"{path.relative_to(ROOT)}: {wrong}; allowed: {sorted(ALLOWED_TO_RULE_FILES)}"
+
+
+@pytest.mark.parametrize(
+    ("source", "package", "room", "wrong"),
+    [
+        ("from termgraph.db import query", "termgraph.terms", "terms", True),
+        ("def f():\n    import termgraph.function", "termgraph.tensor", "tensor", True),
+        ("from ..db import query", "termgraph.backends", "backends", True),
+        ("from ... import rules", "termgraph.backends.c", "backends", True),
+        ("import importlib\nimportlib.import_module('termgraph.vm')", "termgraph.lower", "lower", True),
+        ("import termgraph as tg", "termgraph.grad", "grad", True),
+        ("from termgraph import function", "termgraph.grad", "grad", True),
+        ("from termgraph import config", "termgraph.terms", "terms", False),
+        ("from . import sibling\nfrom .types import TensorType", "termgraph.terms", "terms", False),
+        ("from ..terms import mk\nimport numpy", "termgraph.tensor", "tensor", False),
+        ("from termgraph.rulelib import lower", "termgraph.lower", "lower", False),
+    ],
+)
+def test_the_check_itself(source, package, room, wrong):
+    assert bool(violations(source, package, room)) is wrong
+
+
+def test_the_rule_file_check_itself():
+    assert not rule_file_violations("import termgraph.tensor as T\nfrom termgraph.rules import rule, ruleset")
+    assert rule_file_violations("from termgraph import db")
+    assert rule_file_violations("def f():\n    from termgraph.lower import plan")
