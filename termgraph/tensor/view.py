@@ -153,4 +153,8 @@ class LateView:
 
     def existing(self, t: Any) -> Variable:
         """The variable that stands for a term: the user's, if there is one."""
-        return self.known.get(t) or self.made.get(t) or self.variable(t)
+        # `is None`, never truth: a variable that stands for a comparison refuses to be asked for its truth.
+        for found in (self.known.get(t), self.made.get(t)):
+            if found is not None:
+                return found
+        return self.variable(t)
