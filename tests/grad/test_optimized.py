@@ -8,6 +8,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.traverse import count_nodes
 
 
 def ops_of(inputs, outputs):
@@ -77,16 +78,13 @@ def test_a_chain_of_many_operations():
 
 
 @pytest.mark.slow
-def test_a_chain_of_1e5_operations_takes_less_than_two_seconds():
-    import time
-
+def test_the_gradient_of_a_chain_of_1e5_operations_is_linear_in_it():
+    """How long it takes is for benchmarks/grad.py to say; here, that nothing recurses and no part is made twice."""
     x = T.dscalar("x")
     y = x
     for i in range(100_000):
         y = (ew.sin, ew.tanh)[i % 2](y) if i % 3 else y * x
-    started = time.process_time()
-    tg.grad(y, x)
-    assert time.process_time() - started < 2
+    assert count_nodes([tg.grad(y, x).term]) < 7 * 100_000
 
 
 def test_compiled_values(rng):

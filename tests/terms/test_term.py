@@ -160,18 +160,14 @@ def test_kanren_works_on_graphs(xy):
 
 
 def test_shared_graphs_unify_without_walking_the_tree(xy):
-    import time
-
-    x, _ = xy
+    x, _ = xy  # as a tree, this would have 2**60 leaves: the test would not end
     q = var()
     t = x
     for _ in range(60):
         t = add(t, t)
-    start = time.process_time()
     assert run(0, q, same(add(q, t.args[0]), t)) == (t.args[0],)
     assert reify(t, {}) is t
     assert unify(t, exp(t), {}) is False
-    assert time.process_time() - start < 0.5
 
 
 def test_equal_up_to_inputs_and_paths(xy):

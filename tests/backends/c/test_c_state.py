@@ -224,10 +224,8 @@ def test_setting_waits_for_a_running_update(programs):
     thread = threading.Thread(target=f, args=(0.3,))
     thread.start()
     time.sleep(0.1)
-    begin = time.monotonic()
     cells[0].value = np.array(100.0)
-    assert time.monotonic() - begin > 0.1
-    thread.join()
+    thread.join()  # had the setting not waited, the update would have overwritten it
     assert cells[0].value == 100 and cells[1].value == 1
 
 
@@ -265,7 +263,7 @@ def test_an_interrupted_update_changes_nothing(programs):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 8
     assert cells[0].value == cells[1].value == 0
     f(0.0)
     assert cells[0].value == cells[1].value == 1
