@@ -160,7 +160,8 @@ def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
         raise error
     work = maker.work
     back = {Arg(k, work.args[i].type): work.args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
-    error.term = substitute([term], back)[0]  # type: ignore[attr-defined]
+    if not hasattr(error, "loops"):
+        error.term = substitute([term], back)[0]  # type: ignore[attr-defined]
     raise explain(error, _Place(error.term), [], work.lookup) from None  # type: ignore[attr-defined]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import add, cast, exp, isfinite, log, mul, neg, sub, switch, true_div
+from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
@@ -139,6 +141,18 @@ def _scalar_of(t: Any) -> Any:
     return t if t.type.ndim == 0 else None
 
 
+def _expanded_loop(op: Any, origin: dict[Any, Any]) -> Any:
+    """The op with its body expanded; called bodies are put in place."""
+    found = op.cache.get("expanded")
+    if found is None:
+        body, inner = expand(inline_calls(list(op.params["body"])))
+        new = op.bind(body=tuple(body))
+        inherit_places(new, op, {})
+        found = op.cache["expanded"] = (new, inner)
+    origin.update(found[1])
+    return found[0]
+
+
 EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
@@ -165,6 +179,8 @@ def expand(roots: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
         return new
 
     def replaced(t: Any, args: tuple) -> Any:
+        if t.args and t.op.family is loop:
+            return mk(_expanded_loop(t.op, origin), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
         if t.args and t.op.family.name == "dot":
             return _dot(t, args)

@@ -54,21 +54,31 @@ class Check:
 
 @dataclass(frozen=True)
 class Site:
-    """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit."""
+    """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit.
+
+    `loops` are the loop terms whose body the term is in, outermost first.
+    """
 
     term: Any
     text: str
+    loops: tuple = ()
 
 
 class Lengths:
-    """The shapes of a graph. `sites` are what errors can say, by the number that generated code reports."""
+    """The shapes of a graph. `sites` are what errors can say, by the number that generated code reports.
 
-    def __init__(self, roots: Sequence[Any], use_values: bool = True) -> None:
-        self.use_values = use_values  # whether lengths may depend on the values of arguments
+    `untrimmed`: results of loops that may stop early are as long as if they did not. The lengths of a loop's body
+    (`bodies`) are polynomials in those of the graph around it.
+    """
+
+    def __init__(self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False) -> None:
+        self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
         self.checks: dict[tuple, Check] = {}
         self.sites: dict[Site, int] = {}
+        self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
+        self.loops: tuple = ()  # the loop terms around this graph
         self._same: dict[Atom, Poly] = {}
         while self._pass():
             pass
@@ -79,6 +89,8 @@ class Lengths:
         for t in self.order:
             if isinstance(t.type, TensorType):
                 self.shapes[t] = tuple([self._norm(n) for n in self._shape(t)])
+            elif t.op.family.name in WHOLE:
+                WHOLE[t.op.family.name](self, t)
         return len(self._same) > known
 
     def __getitem__(self, t: Any) -> Shape:
@@ -90,7 +102,7 @@ class Lengths:
 
     def site(self, t: Any, text: str) -> int:
         """The number by which generated code reports this failure."""
-        return self.sites.setdefault(Site(t, text), len(self.sites))
+        return self.sites.setdefault(Site(t, text, self.loops), len(self.sites))
 
     # ------------------------------------------------------------------ equations
     def _norm(self, p: Poly) -> Poly:
@@ -112,7 +124,7 @@ class Lengths:
         return a if a.const is not None else b
 
     def _replace(self, sym: Atom, by: Poly) -> None:
-        self._same = {k: substitute(v, {sym: by}) for k, v in self._same.items()}
+        self._same.update({k: substitute(v, {sym: by}) for k, v in self._same.items()})  # shared with bodies
         self._same[sym] = by
 
     def require(self, t: Any, test: str, a: Poly, b: Poly, text: str) -> None:
@@ -156,7 +168,7 @@ class Lengths:
             raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
         if t.op is CONST:
             return poly(t.value.item())
-        if t.op is ARG and self.use_values:
+        if t.op is ARG and self.use_values and not self.loops:
             return poly(Sym(f"v{t.index}", natural=False))
         name = t.op.family.name
         if name == "shape_i":
@@ -225,6 +237,7 @@ def _lone_symbol(p: Poly) -> Any:
     return None
 
 
+WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several results; filled by `bodies`
 INTEGER: dict[str, Callable[..., Poly]] = {
     "add": lambda *xs: sum(xs, ZERO),
     "mul": lambda *xs: product(xs),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from termgraph.lower import at_rules, cut_rules  # noqa: F401  they declare their rules
+from termgraph.lower import at_rules, bodies, cut_rules, repeat  # noqa: F401  they declare their rules
 from termgraph.lower.expand import expand
 from termgraph.lower.lengths import Lengths
 from termgraph.lower.plan import Planner
@@ -33,14 +33,18 @@ class Lowered:
 
 
 def lower(
-    outputs: Sequence[Any], strided: Sequence[Any] = (), reciprocal: bool = True, use_values: bool = True
+    outputs: Sequence[Any],
+    strided: Sequence[Any] = (),
+    reciprocal: bool = True,
+    use_values: bool = True,
+    untrimmed: bool = False,
 ) -> Lowered:
     """The loops that compute the output terms from their `Arg` leaves.
 
     `strided` arguments are read by symbolic strides, the others are C-contiguous. `reciprocal` admits dividing once per
     row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
-    as symbols `v<argument>`.
+    as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean nothing.
     """
     outputs, origin = expand(outputs)
-    statements = Storage(outputs, Lengths(outputs, use_values), strided, reciprocal).run()
+    statements = Storage(outputs, Lengths(outputs, use_values, untrimmed), strided, reciprocal).run()
     return Lowered(Planner(statements.scalars).plan(statements.stores), statements, outputs, origin)

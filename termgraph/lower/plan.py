@@ -25,6 +25,7 @@ from termgraph.lower.tree import (
     Loop,
     Node,
     Reduce,
+    Repeat,
     Row,
     Sweep,
     Write,
@@ -148,6 +149,9 @@ class Planner:
 
     def leaf(self, x: Any, scope: Scope) -> None:
         """A statement without loops of its own."""
+        if isinstance(x, Repeat):
+            scope.nodes.append(x)
+            return
         if isinstance(x, Call):
             if "alpha" in x.options:
                 self.emit(x.options["alpha"], scope)
@@ -164,6 +168,8 @@ class Planner:
     # ------------------------------------------------------------------ phases and groups
     def needs(self, x: Any) -> frozenset:
         """Folds and written buffers a statement depends on."""
+        if isinstance(x, Repeat):
+            return frozenset(b for b, _ in x.operands())
         if isinstance(x, Call):
             found = frozenset(b for b, _, _ in x.operands)
             return found | self.s.needs(x.options["alpha"]) if "alpha" in x.options else found
@@ -215,8 +221,8 @@ class Planner:
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
         writers: dict[Buf, list[Any]] = {}
         for x in statements:
-            if not isinstance(x, Acc):
-                writers.setdefault(x.buf, []).append(x)
+            for b in () if isinstance(x, Acc) else x.bufs if isinstance(x, Repeat) else (x.buf,):
+                writers.setdefault(b, []).append(x)
         here = set(folds)
         before: dict[Any, list[Any]] = {}
         for x in [*folds, *statements]:

@@ -6,7 +6,7 @@ needed at two different indices (*images*). May import this package only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from termgraph.lower.index import EMPTY, ZERO, Poly, Sym, Var, divide, poly, pro
 from termgraph.lower.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.lower.lengths import Lengths, NotLowerable
 from termgraph.lower.push import Index, Push
-from termgraph.lower.tree import Call
+from termgraph.lower.tree import Call, Repeat
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.traverse import children_first
 
@@ -82,13 +82,18 @@ class Storage:
 
     MAX_ROUNDS = 40
 
-    def __init__(self, outputs: Sequence[Any], lengths: Lengths, strided: Sequence[Any] = (), reciprocal: bool = True):
-        self.outputs, self.lengths, self.reciprocal = list(outputs), lengths, reciprocal
+    def __init__(
+        self, outputs: Sequence[Any], lengths: Lengths, strided: Sequence[Any] = (), reciprocal: bool = True,
+        leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
+    ):  # fmt: skip
+        self.outputs, self.lengths, self.reciprocal, self.prefix = list(outputs), lengths, reciprocal, prefix
         self.order = children_first(outputs)
-        self.inputs = {t: self._input(t, t in strided) for t in self.order if t.op is ARG}
+        given = leaves or {}
+        self.inputs = {t: given.get(t) or self._input(t, t in strided) for t in self.order if t.op is ARG}
         self.targets: dict[Any, Buf] = {}
         for k, t in enumerate(outputs):
-            self.targets.setdefault(t, Buf(f"out{k}", t.type.dtype, lengths[t], "output"))
+            self.targets.setdefault(t, Buf(f"{prefix}out{k}", t.type.dtype, lengths[t], "output"))
+        self.bodies: dict[Any, Any] = {}  # loops whose body is lowered already
         self.cuts: dict[Any, None] = {t: None for t in self.order if t.op.family.name in CUTS}
 
     def _input(self, t: Any, strided: bool) -> Buf:
@@ -107,7 +112,10 @@ class Storage:
     def _result(self, rounds: int) -> Statements:
         bufs = self.push.bufs
         consts = {t: b for t, b in bufs.items() if b.kind == "const"}
-        temps = list(dict.fromkeys(s.buf for s in self.stores if s.buf.kind == "temp"))
+        written = [b for s in self.stores for b in (s.bufs if isinstance(s, Repeat) else (s.buf,))]
+        temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
+        for s in self.stores:
+            consts |= s.consts if isinstance(s, Repeat) else {}
         return Statements(
             self.stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
             list(self.cuts), rounds,
@@ -120,10 +128,11 @@ class Storage:
         for t in self.order:
             if t in self.cuts:
                 n = len(bufs) - len(self.inputs)
-                bufs[t] = self.targets.get(t) or Buf(f"t{n}", t.type.dtype, self.lengths[t], "temp")
+                bufs[t] = self.targets.get(t) or Buf(f"{self.prefix}t{n}", t.type.dtype, self.lengths[t], "temp")
         self.push = Push(self.lengths, bufs, self.scalars)
         self.stores: list[Any] = []
         self.wanted: list[Any] = []
+        self.repeated: set[Any] = set()  # loops whose statement is made
         roots = [t for t in self.order if t in self.cuts or t in self.targets]
         flat = self._flat_shapes(roots)
         for t in roots:

@@ -160,6 +160,61 @@ class Call(Node):
     options: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
+class Carried:
+    """A value that goes from step to step: the body reads it as `leaf`, which begins as the operand `init`.
+
+    After a step the leaf is where `next` is: a buffer the body has written, or another carry's leaf.
+    """
+
+    leaf: Buf
+    init: tuple[Buf, Poly]
+    next: Buf
+
+
+@dataclass(eq=False)
+class Rows:
+    """Where the body writes `target` in step t: row t of `buf`, or row t % `ring` of it."""
+
+    target: Buf
+    buf: Buf
+    ring: int | None
+
+
+@dataclass(eq=False)
+class Repeat(Node):
+    """The steps of a loop, one after the other. `leaves` are (leaf, operand, offset, distance from step to step).
+
+    `copies` are made after the last step (what is read, to where, elements). `kept` are carries updated in place: leaf,
+    what the body writes, and the buffer that is both. `stop` ends the loop, `made` counts the steps.
+    """
+
+    steps: Poly
+    body: list[Node]
+    leaves: list[tuple[Buf, Buf, Poly, Poly]]
+    carries: list[Carried]
+    rows: list[Rows]
+    kept: list[tuple[Carried, Buf]]
+    copies: list[tuple[Buf, Buf, Poly]]
+    stop: Buf | None
+    made: Buf | None
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+    bufs: tuple[Buf, ...] = ()  # what the rest of the program reads
+    rank: int = 0
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.body
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        """What is read of the rest of the program."""
+        return [(b, offset) for _, b, offset, _ in self.leaves] + [c.init for c in self.all_carries()]
+
+    def all_carries(self) -> list[Carried]:
+        """Those updated in place included."""
+        return [*self.carries, *[c for c, _ in self.kept]]
+
+
 def walk(nodes: list[Node]) -> Iterator[Node]:
     """All nodes, outer ones first."""
     stack = list(reversed(nodes))
@@ -212,4 +267,6 @@ def _headline(n: Node) -> str:
         return f"tiles {n.var!r} < {n.var.extent!r}: {len(n.parts)} parts, {len(n.slots)} slots"
     if isinstance(n, Call):
         return f"{n.name} -> {n.buf}"
+    if isinstance(n, Repeat):
+        return f"repeat {n.steps!r} times" + (f" until {n.stop}" if n.stop else "")
     return f"branch {getattr(n, 'term', n)!r:.100}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.config import config
 from termgraph.tensor.trace import describe_site
+from termgraph.terms.ops.loop import places_of
 from termgraph.terms.term import Input
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import free_args, substitute
@@ -34,11 +35,16 @@ def failure_text(error: Exception, instruction: Any, operands: Operands, lookup:
     """User's line, what went wrong, the operands as they were, and what more can be shown."""
     lookup = lookup or _nothing_known
     term = getattr(error, "term", None) or instruction.terms[0]  # a kernel of many terms says which one failed
+    loops: Sequence[Any] = getattr(error, "loops", ())
+    if loops:
+        lookup = lambda t: places_of(loops[-1]).get(t, (None, ()))  # noqa: E731
     name, site = lookup(term)
     lines = [describe_site(site, limit=1 if config.debug < 2 else 8)] if site else []
     lines.append(f"{_op_text(instruction.op)} failed: {error}" + (f"   (computing {name!r})" if name else ""))
     lines += [f"  operand {i}: {_operand(t, value, lookup)}" for i, (t, value) in enumerate(operands)]
     lines += _hints(error, term, lookup)
+    steps = zip(getattr(error, "steps", ()), reversed(loops))  # the innermost loop first
+    lines += [f"  in step {step} of {op.title}" for step, op in steps]
     return "\n".join(line for line in lines if line)
 
 

@@ -16,9 +16,9 @@ from termgraph.vm.machine import Machine, runner_of
 from termgraph.vm.program import Program
 
 
-def make_runner(op: Any) -> Callable[..., tuple]:
-    """`run(n_steps, *operands)` for a loop op."""
-    program = Program.from_terms(op.leaves, inline_calls(list(op.params["body"])))
+def make_runner(op: Any, program: Program | None = None) -> Callable[..., tuple]:
+    """`run(n_steps, *operands)` for a loop op; `program` is that of its body, if it was linked already."""
+    program = program or Program.from_terms(op.leaves, inline_calls(list(op.params["body"])))
 
     def lookup(term: Any) -> tuple:
         return places_of(op).get(term, (None, ()))

@@ -173,7 +173,7 @@ def test_source_is_the_same_every_time():
 def test_static_lengths_are_baked_in():
     t = arg(0, 2, shape=(3, 4))
     source = generate([t], [ew.exp(t)]).source
-    assert "tg_each(&c, kernel0, 12, " in source and "n0_0" not in source
+    assert "tg_each(c, kernel0, 12, " in source and "n0_0" not in source
 
 
 GOLDEN = """static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)

@@ -15,6 +15,7 @@ import numpy as np
 from termgraph.backends.c import libcalls, prelude
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
+from termgraph.backends.c.repeats import moving_places
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import work
@@ -23,7 +24,7 @@ from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
-from termgraph.lower.tree import Call
+from termgraph.lower.tree import Call, walk
 from termgraph.terms.traverse import substitute
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
@@ -57,28 +58,33 @@ def generate(
     cells: Sequence[Any] = (),
     names: Sequence[str | None] = (),
     returns: Any = "list",
+    untrimmed: bool = False,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value.
     """
     roots = [*outputs, *[t for _, t in updates]]
-    return _Generator(list(args), list(cells), roots, len(outputs), [c for c, _ in updates], names, returns).program()
+    lowered = lower(roots, use_values=False, untrimmed=untrimmed)
+    given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
+    return _Generator(*given, names, returns, lowered).program()
 
 
 class _Generator:
     def __init__(
-        self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any
-    ) -> None:
+        self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
+        lowered: Lowered,
+    ) -> None:  # fmt: skip
         self.args, self.cells, self.roots, self.count = args, cells, roots, count
         self.updated, self.names, self.returns = updated, names, returns
-        self.lowered = lower(roots, use_values=False)
+        self.lowered = lowered
         self.st = self.lowered.statements
         self.d = CDialect()
         self.consts = list(self.st.consts)
         self.nodes, self.modes = update_modes(self.lowered.nodes, self._updates())
         self.rooms = share_room(self.nodes, self.st.temps)
         # One workspace per array argument (a contiguous copy, if it needs one), then the temporaries.
+        self.places = moving_places(self.nodes)
         self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
         self.signature = self._signature()
 
@@ -133,6 +139,7 @@ class _Generator:
         out = {b: s.input_buf(t.index) if t.index < n else s.cell_buf(t.index - n) for t, b in self.st.inputs.items()}
         out |= {self.st.consts[t]: s.constant_buf(k) for k, t in enumerate(self.consts)}
         out |= {b: s.output_buf(k) for k, b in self.targets.items()}  # updates follow outputs
+        out |= {b: s.buf_size + k for k, b in enumerate(self.places)}
         return out | {b: s.workspace_buf(len(self.packed) + k) for k, room in enumerate(self.rooms) for b in room}
 
     # ------------------------------------------------------------------ text
@@ -141,12 +148,13 @@ class _Generator:
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased)
         run = self.run_text(kernels)
         plan = self.plan_text()
-        body = "\n\n".join([kernels.context_text(self.signature.buf_size), *kernels.functions, plan, run])
+        size = self.signature.buf_size + len(self.places)
+        body = "\n\n".join([kernels.context_text(size), *kernels.functions, plan, run])
         calls = libcalls.helpers(body)
         helpers = prelude.needed(body)
         source = "\n\n".join(part for part in (helpers, calls, body) if part) + "\n"
         sites = list(self.lowered.lengths.sites)
-        needs_blas = any(isinstance(n, Call) for n in self.nodes)
+        needs_blas = any(isinstance(n, Call) for n in walk(self.nodes))
         return CProgram(
             source, self.signature, [np.asarray(t.value) for t in self.consts], sites, self.lowered, needs_blas
         )
@@ -188,13 +196,13 @@ class _Generator:
     def run_text(self, kernels: KernelWriter) -> str:
         """tg_run: kernels, library calls and scalars in order."""
         top = kernels.top(self.nodes)
-        lines = ["    tg_context c = {.env = env, .st = st};"]
-        lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c.buf[i] = buf[i];")
+        lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
+        lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
         for k, a in enumerate(self.packed):
             at, slot = self.port_env(a.index), self.slots()[self.st.inputs[a]]
             space = self.signature.workspace_buf(k)
             lines.append(
-                f"    c.buf[{slot}] = tg_packed(c.buf[{space}], c.buf[{slot}], env + {at}, {a.type.ndim}, "
+                f"    c->buf[{slot}] = tg_packed(c->buf[{space}], c->buf[{slot}], env + {at}, {a.type.ndim}, "
                 f"{a.type.np_dtype.itemsize});"
             )
         lines += kernels.head(top)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from termgraph.backends.c.dialect import CDialect
+from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.lower.cost import per_iteration
 from termgraph.lower.index import Sym
 from termgraph.lower.kernel import ARG_FOLDS, Buf
-from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Tiles, Write, walk
+from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Tiles, Write, walk
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
 
@@ -35,8 +36,9 @@ class KernelWriter:
 
     # ------------------------------------------------------------------ the calling side
     def top(self, nodes: Sequence[Node]) -> Printer:
-        """The statements of tg_run."""
+        """The statements of tg_run, or of one step of a loop."""
         p = Printer(self.d, [n for n in nodes if isinstance(n, Write)])
+        p.aliased = self.aliased
         shared = self.shared_values = self.shared(nodes)
         once = p.used_once(nodes) - shared
         for n in nodes:
@@ -44,13 +46,15 @@ class KernelWriter:
                 self.call(n, p)
             elif isinstance(n, Call):
                 self.library(n, p)
+            elif isinstance(n, Repeat):
+                self.repeat(n, p)
             elif isinstance(n, Let) and n.term in once:
                 p.body([n])
                 if n.term in p.inline or n.term not in p.text:
                     p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
             else:
                 p.node(n)
-            if not isinstance(n, (Kernel, Call)):
+            if not isinstance(n, (Kernel, Call, Repeat)):
                 self.after(n, p, shared)
         return p
 
@@ -74,7 +78,7 @@ class KernelWriter:
         name = p.text[t]
         field = f"g{len(self.fields)}"
         self.fields.append(f"    {self.d.ctype(t.type.dtype)} {field};")
-        p.add(f"c.{field} = {name};")
+        p.add(f"c->{field} = {name};")
         p.outside[t] = field
 
     def call(self, n: Kernel, p: Printer) -> None:
@@ -89,26 +93,26 @@ class KernelWriter:
         elif n.parallel:
             if not n.final:
                 p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
-            p.add(f"if (tg_each(&c, {name}, {extent}, {cost})) return (int)st->code;")
+            p.add(f"if (tg_each(c, {name}, {extent}, {cost})) return (int)st->code;")
         else:
-            p.add(f"if (tg_all(&c, {name}, {extent})) return (int)st->code;")
+            p.add(f"if (tg_all(c, {name}, {extent})) return (int)st->code;")
 
     def call_reduction(self, n: Reduce, name: str, extent: str, cost: str, p: Printer) -> None:
         """A fold over everything: partial results over fixed parts, then their fold in order."""
-        p.add(f"c.parts = tg_parts({extent}, {cost});")
-        p.add(f"if (tg_each(&c, {name}, c.parts, ({extent}) / c.parts * ({cost}))) return (int)st->code;")
+        p.add(f"c->parts = tg_parts({extent}, {cost});")
+        p.add(f"if (tg_each(c, {name}, c->parts, ({extent}) / c->parts * ({cost}))) return (int)st->code;")
         for k, f in enumerate(n.folds):
             acc = p.names.new("a")
             p.declare_fold(f, acc)
             kind, dtype = f.op.params["kind"], f.type.dtype
-            part = f"(({self.d.ctype(dtype)} *)c.partial[{k}])[part]"
+            part = f"(({self.d.ctype(dtype)} *)c->partial[{k}])[part]"
             if kind in ARG_FOLDS:
                 body = self.d.ctype(f.args[0].type.dtype)
-                best = f"(({body} *)c.partial[{len(n.folds) + k}])[part]"
+                best = f"(({body} *)c->partial[{len(n.folds) + k}])[part]"
                 step = p.arg_step(kind, acc, best, part)
             else:
                 step = self.d.fold_step(kind, dtype, acc, part)
-            p.add(f"for (int64_t part = 0; part < c.parts; part++) {step}")
+            p.add(f"for (int64_t part = 0; part < c->parts; part++) {step}")
             p.call_it(f, acc)
             if f in self.shared_values:
                 self.share(f, p)
@@ -118,6 +122,12 @@ class KernelWriter:
         from termgraph.backends.c.libcalls import write_call
 
         write_call(self, n, p)
+
+    def repeat(self, n: Repeat, p: Printer) -> None:
+        """A loop over steps."""
+        from termgraph.backends.c.repeats import write_repeat
+
+        write_repeat(self, n, p)
 
     # ------------------------------------------------------------------ the kernel's side
     def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:
@@ -188,7 +198,7 @@ class KernelWriter:
         lines = [head, "{"]
         if not noinline:
             lines.append("    tg_context *c = context;")
-        lines += self.head(p, "c->")
+        lines += self.head(p, inside=True)
         lines += self.rows(p)
         lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in p.checks]
         lines += p.lines
@@ -207,8 +217,8 @@ class KernelWriter:
             out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, 0, {size}, 0, 0, 0); return; }}")
         return out
 
-    def head(self, p: Printer, c: str = "c.") -> list[str]:
-        """Local names for the buffers, lengths and scalars that a function uses."""
+    def head(self, p: Printer, inside: bool = False) -> list[str]:
+        """Local names for the buffers, lengths and scalars that a function uses; `inside`: that of a kernel."""
         lines = []
         for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
             if b.kind in ("tile", "row"):
@@ -216,14 +226,13 @@ class KernelWriter:
             const = "const " if b.kind in ("input", "const") else ""
             kind = f"{const}{self.d.stored_type(b.dtype)} *"
             restrict = "" if b in self.aliased else "restrict "
-            lines.append(f"    {kind}{restrict}{b.name} = ({kind}){c}buf[{self.slots[b]}];")
+            lines.append(f"    {kind}{restrict}{b.name} = ({kind})c->buf[{self.slots[b]}];")
         for r in p.rows:
             p.poly(r.length)
         for s in p.syms:
-            env = f"{c}env" if c == "c->" else "env"
-            lines.append(f"    const int64_t {s.name} = {env}[{self.env_of(s)}];")
-        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (self.indices if c == "c." else ())]
-        if c == "c->":
+            lines.append(f"    const int64_t {s.name} = c->env[{self.env_of(s)}];")
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (() if inside else self.indices)]
+        if inside:
             for t in p.used_outside:
                 lines.append(f"    const {self.d.ctype(t.type.dtype)} {p.outside[t]} = c->{p.outside[t]};")
         return lines
@@ -237,17 +246,6 @@ class KernelWriter:
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
         return f"{context}\n\n{SERVICES.strip()}" + (f"\n\n{PARTS_TEXT.strip()}" if self.partials else "")
-
-
-def bad(name: str, length: str) -> str:
-    """Whether one of the indices seen was out of range."""
-    return f"{name}_low < -({length}) || {name}_high >= {length}"
-
-
-def failure(t: Any, name: str, length: str, st: str = "st") -> str:
-    """Report the index that was out of range."""
-    worst = f"{name}_high >= {length} ? {name}_high : {name}_low"
-    return f"tg_fail({st}, 3, {t.op.params['site']}, {worst}, {length}, 0, 0)"
 
 
 SERVICES = """
@@ -267,6 +265,13 @@ static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
 {
     if (n > 0) kernel(c, 0, n, 0);
     return (int)c->st->code;
+}
+
+/* A failure inside a loop: note the step, that of a loop further out in the next place. */
+static inline int tg_in_step(tg_status *st, int64_t t)
+{
+    if (st->code == 3) st->v[st->v[2] ? 3 : 2] = t + 1;
+    return (int)st->code;
 }
 
 /* Lengths and strides (in elements) of an argument are in env: does it lie in row-major order? */

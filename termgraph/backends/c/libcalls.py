@@ -32,7 +32,7 @@ def write_call(writer: Any, n: Call, p: Printer) -> None:
     _nested(heads, n, inner)
     writer.function(name, inner, "int64_t begin, int64_t end")
     cost = p.poly(_product([*n.sizes, *[v.extent for v, _ in rest]]))
-    p.add(f"if (tg_each(&c, {name}, {p.poly(var.extent)}, ({cost}) / 8 + 1)) return (int)st->code;")
+    p.add(f"if (tg_each(c, {name}, {p.poly(var.extent)}, ({cost}) / 8 + 1)) return (int)st->code;")
 
 
 def _nested(heads: list[str], n: Call, p: Printer) -> None:

@@ -29,7 +29,11 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:
         text += f"; {HOW_TO_BROADCAST}"
     error: Any = kind(text)
-    error.term = program.original(site.term)
+    if site.loops:
+        error.term = program.lowered.origin.get(site.term, site.term)
+        error.loops, error.steps = [t.op for t in site.loops], [n - 1 for n in numbers[2:] if n]
+    else:
+        error.term = program.original(site.term)
     return error
 
 

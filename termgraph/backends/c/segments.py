@@ -13,6 +13,7 @@ from typing import Any
 from termgraph.backends.c.dialect import CDialect, NotInC
 from termgraph.backends.c.generate import CProgram, generate
 from termgraph.backends.c.program import compile_program
+from termgraph.backends.c.standalone import mixed_loop, native_loop
 from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
@@ -20,8 +21,11 @@ from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.call import inline_calls
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.program import Instruction, Program, demand_groups
 
@@ -42,6 +46,10 @@ def expressible(t: Any) -> bool:
     """Whether a term may be part of a C program, judged by itself."""
     if t.__class__ is not Term:
         return isinstance(t.type, TensorType)
+    if t.op.family is loop:
+        return _expressible_loop(t)
+    if t.op.family is nth:
+        return t.args[0].op.family is loop
     if not isinstance(t.type, TensorType) or not all(isinstance(a.type, TensorType) for a in t.args):
         return False
     if t.op.kind == "elementwise":
@@ -51,6 +59,15 @@ def expressible(t: Any) -> bool:
     if name in ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp"):
         return t.args[0].type.np_dtype.kind != "c"
     return name in AT or name in CUTS or name in EXPANSIONS
+
+
+def _expressible_loop(t: Any) -> bool:
+    """Whether all of a loop's body may be part of a C program."""
+    known = t.op.cache.get("expressible")
+    if known is None:
+        body = children_first(inline_calls(list(t.op.params["body"])))
+        known = t.op.cache["expressible"] = all(expressible(b) for b in body)
+    return known and all(isinstance(a.type, TensorType) for a in t.args)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,7 +99,7 @@ class _Divider:
         needs = demand_groups(program) if program.lazy else [frozenset()] * len(program.instructions)
         for i, ins in enumerate(program.instructions):
             t = ins.terms[0]
-            ours = not ins.several and not ins.lazy and t not in refused and expressible(t)
+            ours = (not ins.several or t.op.family is loop) and not ins.lazy and t not in refused and expressible(t)
             depth = 0
             for slot in ins.inputs:
                 j = producer.get(slot)
@@ -104,12 +121,12 @@ class _Divider:
     def _segment(self, members: list[int]) -> Segment:
         program, inside = self.program, set(members)
         term_of = program.term_of
-        made = {program.instructions[i].outputs[0] for i in members}
+        made = {slot for i in members for slot in program.instructions[i].outputs}
         wanted = set(program.outputs)
         for i, ins in enumerate(program.instructions):
             if i not in inside:
                 wanted.update(ins.inputs)
-        results = [program.instructions[i].outputs[0] for i in members]
+        results = [slot for i in members for slot in program.instructions[i].outputs]
         roots = [term_of[slot] for slot in results if slot in wanted]
         leaves: dict[Any, None] = {}
         for i in members:
@@ -128,7 +145,7 @@ def c_segments(program: Program) -> tuple[list[tuple[list[int], Segment, CProgra
             for members, segment in _Divider(program, refused).segments():
                 found.append((members, segment, _generated(segment, program)))
         except _Refused as error:
-            if error.term in refused or error.term not in program.term_of:
+            if error.term in refused or not any(error.term in ins.terms for ins in program.instructions):
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
             refused.add(error.term)
             continue
@@ -161,7 +178,7 @@ def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", raise_failu
     plain = Program.from_terms(args, roots)
     found, _ = c_segments(plain)
     if not found:
-        return plain
+        return _with_loops(plain)
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
@@ -173,7 +190,27 @@ def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", raise_failu
         merged[members[-1]] = Instruction(op, inputs, outputs, segment.roots, len(outputs) > 1, run)
         gone.update(members)
     # A segment runs where all its leaves are there: after the last instruction that makes one of them.
-    return _ordered(plain, merged, gone)
+    return _with_loops(_ordered(plain, merged, gone))
+
+
+def _with_loops(program: Program) -> Program:
+    """The program with compiled code for loops that are instructions of their own."""
+    loops = [i for i in program.instructions if i.op.kind == "loop"]
+    if not loops:
+        return program
+    compiled = [_compiled_loop(i) if i in loops else i for i in program.instructions]
+    return Program(program.inputs, program.constants, compiled, program.outputs, program.term_of)
+
+
+def _compiled_loop(ins: Instruction) -> Instruction:
+    (t,) = ins.terms
+    if expressible(t):
+        try:
+            code, run = native_loop(t)
+            return Instruction(KernelOp(repr(t.op), code), ins.inputs, ins.outputs, ins.terms, True, run)
+        except NotLowerable:
+            pass  # the body runs by the machine, with C code inside
+    return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, mixed_loop(t.op, link))
 
 
 def _ordered(plain: Program, merged: dict[int, Instruction], gone: set[int]) -> Program:

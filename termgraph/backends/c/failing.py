@@ -1,0 +1,19 @@
+"""The text that checks indices from data and reports failures. Pure text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def bad(name: str, length: str) -> str:
+    """Whether one of the indices seen was out of range."""
+    return f"{name}_low < -({length}) || {name}_high >= {length}"
+
+
+def failure(t: Any, name: str, length: str, st: str = "st") -> str:
+    """Report the index that was out of range."""
+    worst = f"{name}_high >= {length} ? {name}_high : {name}_low"
+    return f"tg_fail({st}, 3, {t.op.params['site']}, {worst}, {length}, 0, 0)"
+
+
+__all__ = ["bad", "failure"]

@@ -1,0 +1,228 @@
+"""Loops over steps in C: a function for one step, and the loop that moves the pointers it works on.
+
+Where a step is a few numbers, the whole loop is one function that keeps carries in registers. A failure notes its
+step, counted from one, in v[2] of the status, that of a loop further out in v[3]. May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.failing import bad, failure
+from termgraph.backends.cstyle import Printer
+from termgraph.lower.index import ONE, ZERO, Poly, product
+from termgraph.lower.kernel import Buf
+from termgraph.lower.tree import Branch, Let, Node, Repeat, Write, walk
+
+
+def moving_places(nodes: Sequence[Node]) -> list[Buf]:
+    """The buffers inside loops, whose place differs from step to step."""
+    out: dict[Buf, None] = {}
+    for n in walk(list(nodes)):
+        if isinstance(n, Repeat):
+            out.update(dict.fromkeys(leaf for leaf, *_ in n.leaves))
+            out.update(dict.fromkeys(c.leaf for c in n.all_carries()))
+            out.update(dict.fromkeys(c.next for c, _ in n.kept))
+            out.update(dict.fromkeys(r.target for r in n.rows))
+    return list(out)
+
+
+def write_repeat(writer: Any, n: Repeat, p: Printer) -> None:
+    """The statements of a loop; its step becomes a function."""
+    name = f"loop{writer.count}"
+    writer.count += 1
+    with p.block(""):
+        p.add(f"const int64_t steps = {p.poly(n.steps)};")
+        _enter(writer, n, p)
+        if in_registers(n):
+            _ScalarSteps(writer, n).function(name)
+            p.add("int64_t t = 0;", f"if ({name}(c, steps, &t)) return (int)st->code;")
+        else:
+            _step_function(writer, n, name)
+            _steps(writer, n, p, name)
+        _leave(writer, n, p)
+
+
+# ---------------------------------------------------------------------- pointers
+def _at(writer: Any, p: Printer, buf: Buf, offset: Poly) -> str:
+    """The address of an element."""
+    place = f"c->buf[{writer.slots[buf]}]"
+    return place if offset is ZERO else f"{place} + {_bytes(p, buf, offset)}"
+
+
+def _bytes(p: Printer, buf: Buf, elements: Poly) -> str:
+    return p.poly(elements * np.dtype(buf.dtype).itemsize)
+
+
+def _copy(p: Printer, to: str, source: str, size: str) -> None:
+    p.add(f"__builtin_memcpy({to}, {source}, {size});")
+
+
+def _enter(writer: Any, n: Repeat, p: Printer) -> None:
+    """Where everything is in the first step."""
+    for leaf, buf, offset, _ in n.leaves:
+        p.add(f"c->buf[{writer.slots[leaf]}] = {_at(writer, p, buf, offset)};")
+    for c in n.carries:
+        p.add(f"c->buf[{writer.slots[c.leaf]}] = {_at(writer, p, *c.init)};")
+    for c, home in n.kept:
+        place = f"c->buf[{writer.slots[home]}]"
+        _copy(p, place, _at(writer, p, *c.init), _bytes(p, home, product(home.shape)))
+        p.add(f"c->buf[{writer.slots[c.leaf]}] = c->buf[{writer.slots[c.next]}] = {place};")
+    for r in n.rows:
+        p.add(f"c->buf[{writer.slots[r.target]}] = c->buf[{writer.slots[r.buf]}];")
+
+
+def _leave(writer: Any, n: Repeat, p: Printer) -> None:
+    """Final values."""
+    carried = {c.leaf for c in n.carries}
+    for source, to, size in n.copies:
+        if source not in carried or not in_registers(n):
+            _copy(p, f"c->buf[{writer.slots[to]}]", f"c->buf[{writer.slots[source]}]", _bytes(p, to, size))
+    if n.made is not None:
+        p.add(f"*(int64_t *)c->buf[{writer.slots[n.made]}] = t;")
+
+
+# ---------------------------------------------------------------------- steps of any kind
+def _step_function(writer: Any, n: Repeat, name: str) -> None:
+    """The body as a function."""
+    kept = writer.indices, writer.shared_values
+    writer.indices = []
+    writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
+    p = writer.top(n.body)
+    lines = [f"static int {name}(tg_context *c)", "{", "    tg_status *const st = c->st;", "    (void)st;"]
+    lines += writer.head(p)
+    writer.functions.append("\n".join([*lines, *p.lines, "    return 0;", "}"]))
+    writer.indices, writer.shared_values = kept
+
+
+def _steps(writer: Any, n: Repeat, p: Printer, name: str) -> None:
+    """The loop: move the pointers, make a step."""
+    p.add("int64_t t = 0;")
+    with p.block("for (; t < steps; t++)"):
+        p.add("if (!(t & 255) && TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+        for r in n.rows:
+            _place_row(writer, r, p)
+        p.add(f"if ({name}(c)) return tg_in_step(st, t);")
+        for leaf, _, _, step in n.leaves:
+            if step is not ZERO:
+                p.add(f"c->buf[{writer.slots[leaf]}] += {_bytes(p, leaf, step)};")
+        _rotate(writer, n, p)
+        if n.stop is not None:
+            p.add(f"if (*(const _Bool *)c->buf[{writer.slots[n.stop]}]) {{ t++; break; }}")
+
+
+def _place_row(writer: Any, r: Any, p: Printer) -> None:
+    if r.ring == 1:
+        return
+    size = _bytes(p, r.target, product(r.target.shape))
+    row = "t" if r.ring is None else f"t % {r.ring}"
+    p.add(f"c->buf[{writer.slots[r.target]}] = c->buf[{writer.slots[r.buf]}] + ({row}) * ({size});")
+
+
+def _rotate(writer: Any, n: Repeat, p: Printer) -> None:
+    """What was next becomes what is carried, everywhere at once."""
+    moves = [(writer.slots[c.leaf], writer.slots[c.next]) for c in n.carries if c.leaf is not c.next]
+    if len(moves) > 1:
+        p.add(*[f"char *const p{to} = c->buf[{source}];" for to, source in moves])
+        p.add(*[f"c->buf[{to}] = p{to};" for to, _ in moves])
+    else:
+        p.add(*[f"c->buf[{to}] = c->buf[{source}];" for to, source in moves])
+
+
+# ---------------------------------------------------------------------- a few numbers per step
+def in_registers(n: Repeat) -> bool:
+    """Whether a step only computes numbers: no kernels, no arrays that are carried."""
+    inside = list(walk(n.body))
+    if not all(isinstance(x, (Let, Write, Branch)) for x in inside) or n.kept:
+        return False
+    if any(isinstance(x, Write) and x.mode != "set" for x in inside):
+        return False
+    numbers = [b for c in n.carries for b in (c.leaf, c.next)] + [r.target for r in n.rows if r.ring]
+    every = [*numbers, *[r.target for r in n.rows]]
+    return all(product(b.shape) is ONE for b in numbers) and all(b.dtype != "float16" for b in every)
+
+
+class _ScalarSteps(Printer):
+    """Prints a body whose carries are local variables, and whose rows are elements."""
+
+    def __init__(self, writer: Any, n: Repeat) -> None:
+        super().__init__(writer.d, n.body)
+        self.writer, self.n = writer, n
+        self.steps = {leaf: step for leaf, _, _, step in n.leaves if step is not ZERO}
+        self.stacked = {r.target: product(r.target.shape) for r in n.rows if r.ring is None}
+        self.variables: dict[Buf, str] = {}
+        for c in n.carries:
+            self.variables.setdefault(c.leaf, f"s{len(self.variables)}")
+        for b in [*[c.next for c in n.carries], *[r.target for r in n.rows if r.ring]]:
+            self.variables.setdefault(b, f"s{len(self.variables)}")
+
+    def load(self, buf: Buf, offset: Poly) -> str:
+        if buf in self.variables:
+            return self.variables[buf]
+        return super().load(buf, offset)
+
+    def place(self, buf: Buf, offset: Poly) -> str:
+        step = self.steps.get(buf) or self.stacked.get(buf)
+        if step is None:
+            return self.poly(offset)
+        row = "t" if step is ONE else f"t * ({self.poly(step)})"
+        return row if offset is ZERO else f"{row} + {self.poly(offset)}"
+
+    def on_write(self, n: Write) -> None:
+        value = self.ref(n.value)
+        if n.buf in self.variables:
+            self.add(f"{self.variables[n.buf]} = {value};")
+            value = self.variables[n.buf]
+        if n.buf in self.stacked:
+            self.bufs[n.buf] = None
+            self.add(self.d.store(n.buf, self.place(n.buf, n.offset), value, "set"))
+
+    def on_index(self, t: Any) -> None:
+        super().on_index(t)
+        (_, name, length) = self.checks[-1]
+        self.add(f"if ({bad(name, length)}) {{ {failure(t, name, length)}; return tg_in_step(st, t); }}")
+
+    def function(self, name: str) -> None:
+        """The whole loop."""
+        self.indent = 3
+        self.body(self.n.body)
+        self._rotate()
+        if self.n.stop is not None:
+            self.add(f"if ({self.variables[self.n.stop]}) {{ t++; goto done; }}")
+        head = [f"static int {name}(tg_context *c, int64_t steps, int64_t *made)", "{"]
+        head += ["    tg_status *const st = c->st;", "    int64_t t = 0;", *self.writer.head(self, inside=True)]
+        head += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in self.checks]
+        lines = [*head, *self._first(), "    while (t < steps) {"]
+        lines.append("        if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+        lines.append("        const int64_t end = steps - t < 8192 ? steps : t + 8192;")
+        lines += ["        for (; t < end; t++) {", *self.lines, "        }", "    }"]
+        lines += ["done:"] if self.n.stop is not None else []
+        lines += [*self._last(), "    *made = t;", "    return 0;", "}"]
+        self.writer.functions.append("\n".join(lines))
+
+    def _rotate(self) -> None:
+        moves = [(c, self.variables[c.leaf], self.variables[c.next]) for c in self.n.carries if c.leaf is not c.next]
+        for c, to, source in moves:
+            self.add(f"const {self.d.ctype(c.leaf.dtype)} {to}_next = {source};")
+        self.add(*[f"{to} = {to}_next;" for _, to, _ in moves])
+
+    def _first(self) -> list[str]:
+        first = {c.leaf: f"*(const {self.d.ctype(c.leaf.dtype)} *)c->buf[{self.slot(c.leaf)}]" for c in self.n.carries}
+        return [f"    {self.d.ctype(b.dtype)} {v} = {first.get(b, '0')};" for b, v in self.variables.items()]
+
+    def _last(self) -> list[str]:
+        copies = [(source, to) for source, to, _ in self.n.copies if source in self.variables]
+        return [
+            f"    *({self.d.ctype(to.dtype)} *)c->buf[{self.slot(to)}] = {self.variables[source]};"
+            for source, to in copies
+        ]
+
+    def slot(self, b: Buf) -> int:
+        """Its position in `buf`."""
+        return int(self.writer.slots[b])
+
+
+__all__ = ["in_registers", "moving_places", "write_repeat"]

@@ -1,0 +1,108 @@
+"""The lengths inside loops: the shapes of a body's terms are polynomials in the lengths of the graph around the loop.
+
+What the body demands is checked once, when the program is entered. May import terms, `index` and `lengths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.index import ZERO, Poly, poly
+from termgraph.lower.lengths import SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.terms.op import ARG
+from termgraph.terms.ops.loop import Parts, loop, places_of
+from termgraph.terms.traverse import children_first
+
+
+class BodyLengths(Lengths):
+    """The shapes of a loop's body. Checks, sites and equations are those of the graph around it."""
+
+    def __init__(self, around: Lengths, t: Any) -> None:
+        self.around, self.term = around, t
+        self.use_values, self.untrimmed = around.use_values, around.untrimmed
+        self.checks, self.sites, self._same = around.checks, around.sites, around._same
+        self.loops = (*around.loops, t)
+        self.order = children_first([*t.op.leaves, *t.op.params["body"]])
+        self.shapes, self.bodies = {}, {}
+        self.given: dict[Any, Shape] = {}
+        self.numbers: dict[Any, Any] = {}
+        self.steps: Poly = ZERO
+
+    def settle(self) -> None:
+        """Compute all shapes from those of the operands as they are known now."""
+        t, op, around = self.term, self.term.op, self.around
+        parts, leaves = Parts(op, t.args), op.leaves
+        self.steps = around.as_length(parts.n, t)
+        self.numbers = {leaf: a for leaf, a in zip(leaves, parts.consts) if a.type.ndim == 0}
+        for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
+            self.given[leaf] = self._declared(leaf, around[a])
+        for leaf, x in zip(leaves[op.n_consts + op.n_carry :], parts.xs):
+            name = places_of(op).get(leaf, (None, ()))[0] or "a sequence"
+            text = f"{op.title} is to make {{1}} steps, but {name} has only {{0}} rows"
+            around.require(t, "ge", around[x][0], self.steps, text)
+            self.given[leaf] = self._declared(leaf, around[x][1:])
+        self._pass()
+        for leaf, new in zip(leaves[op.n_consts :], op.next_carries):
+            for d, (a, b) in enumerate(zip(self.given[leaf], self.shapes[new])):
+                self._keeps_length(leaf, d, self._norm(a), self._norm(b))
+
+    def _declared(self, leaf: Any, shape: Shape) -> Shape:
+        """The lengths of an operand, which must be those that the body was made for."""
+        text = "a value has length {0} where the body of the loop was made for {1}"
+        return tuple(
+            [n if k is None else self.around.equal(self.term, n, poly(k), text) for k, n in zip(leaf.type.shape, shape)]
+        )
+
+    def _keeps_length(self, leaf: Any, d: int, a: Poly, b: Poly) -> None:
+        if a is b:
+            return
+        name = places_of(self.term.op).get(leaf, (None, ()))[0]
+        if (a - b).const is not None:
+            raise NotLowerable(self.term, f"the carry {name or ''} changes its length")
+        what = f"the carry {name}" if name else "a carry"
+        text = f"{what} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one shape, or use "
+        self.equal(self.term, a, b, text + "linker='py', which lets shapes change from step to step")
+
+    def _shape(self, t: Any) -> Shape:
+        return self.given[t] if t in self.given else super()._shape(t)
+
+    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+        if t in self.numbers:
+            return self.around.as_poly(self.numbers[t], user)
+        if t.op is ARG:
+            raise NotLowerable(user, "a length that is computed in the loop", wanted=t)
+        return super()._scalar(t, args, user)
+
+
+def _settle(s: Lengths, t: Any) -> None:
+    """The lengths inside a loop, and of its results."""
+    if t.op.family is not loop:
+        return
+    body = s.bodies.get(t)
+    if body is None:
+        body = s.bodies[t] = BodyLengths(s, t)
+    try:
+        body.settle()
+    except NotLowerable as why:
+        raise NotLowerable(t, f"in its body: {why}" if why.term is not t else why.why) from None
+
+
+def _result(s: Lengths, t: Any) -> Shape:
+    """One of the results of a loop."""
+    (of,), i = t.args, t.op.params["i"]
+    if of.op.family is not loop:
+        raise NotLowerable(of, "no loops for an operation with several results")
+    op, body = of.op, s.bodies[of]
+    if i < op.n_carry:
+        return body.given[op.leaves[op.n_consts + i]]
+    if i == op.n_carry + op.n_ys:
+        return ()
+    if op.params["until"] and not s.untrimmed:
+        raise NotLowerable(of, "how many steps are made is not known beforehand")
+    return (body.steps, *body.shapes[op.params["body"][i]])
+
+
+SHAPES["nth"] = _result
+WHOLE["loop"] = _settle
+
+__all__ = ["BodyLengths"]

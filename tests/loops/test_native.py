@@ -1,0 +1,117 @@
+"""Loops compiled to C: the same results as on the virtual machine, in one program, with the same errors."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+
+LINKER = "auto"
+x, w, n = T.dvector("x"), T.dmatrix("w"), T.lscalar("n")
+rng = np.random.default_rng(0)
+
+
+def both(inputs, outputs, *values):
+    """What compiled code gives, checked against the virtual machine; the function comes with it."""
+    f = tg.function(inputs, outputs)
+    got = f(*values)
+    with tg.config.change_flags(linker="py"):
+        want = tg.function(inputs, outputs)(*values)
+    for a, b in zip(got, want):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+        assert a.dtype == b.dtype and a.shape == b.shape
+    return f, got
+
+
+def is_native(f):
+    """Whether the whole function is one C program."""
+    return f.maker.work.not_native is None and re.search(r"static int loop\d+\(", f.maker.work.c_source())
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 7])
+def test_numbers_are_carried_in_registers(steps):
+    last, (ys, before) = tg.loop(lambda h, u: (0.5 * h + u, (0.5 * h + u, h)), 1.0, x)
+    f, _ = both([x], [last, ys, before], rng.normal(size=steps))
+    assert is_native(f) and "goto" not in f.maker.work.c_source()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_vectors_products_and_both_directions(steps):
+    xs = T.dmatrix("xs")
+    h, g = tg.scan(
+        lambda u, h, g, w: [T.tanh(T.dot(h, w) + u), g * h.sum() + u],
+        sequences=xs, outputs_info=[T.ones((3,)), T.zeros((3,))], non_sequences=w, go_backwards=True,
+    )[0]  # fmt: skip
+    cost = (h**2).sum() + g.sum()
+    outputs = [h, g, h[-1:], *tg.grad(cost, [xs, w])]
+    f, _ = both([xs, w], outputs, rng.normal(size=(steps, 3)), rng.normal(size=(3, 3)))
+    assert is_native(f)
+
+
+def test_taps_are_pointers_that_move():
+    out = tg.scan(
+        lambda u, a, b, c: a + 0.5 * b - 0.25 * c + u, sequences=x,
+        outputs_info={"initial": T.constant(np.arange(3.0)), "taps": [-3, -2, -1]},
+    )[0]  # fmt: skip
+    f, _ = both([x], [out, out[-1]], rng.normal(size=6))
+    assert is_native(f)
+    swap = tg.loop(lambda c, u: ((c[1], c[0]), c[0] + u), (x[0], x[1]), x)
+    both([x], [*swap[0], swap[1]], rng.normal(size=5))
+
+
+@pytest.mark.parametrize("linker", ["auto", "c"])
+def test_steps_that_values_decide(linker):
+    with tg.config.change_flags(linker=linker):
+        last, ys = tg.loop(lambda h, _: (h * 0.5 + 1, h), 1.0, length=n)
+        f = tg.function([n], [last, ys])
+        assert f(3)[0] == 1.875 and f(3)[1].tolist() == [1, 1.5, 1.75] and f(0)[1].shape == (0,)
+        with pytest.raises(ValueError, match="must not be negative, got -1"):
+            f(-1)
+
+
+@pytest.mark.parametrize("length", [1, 3, 63, 64, 65, 500])
+@pytest.mark.parametrize("limit", [2.5, 64.0, 1000.0])
+def test_until(length, limit):
+    total = tg.scan(lambda u, h: (h + u, tg.until(h + u >= limit)), sequences=x, outputs_info=0.0)[0]
+    f, _ = both([x], [total, total[-1]], np.ones(length))
+    g, _ = both([x], [total[-1]], np.ones(length))
+    assert is_native(g)
+
+
+def test_nested_loops_and_their_gradient():
+    def inner(h, w):
+        return tg.scan(lambda v, h: T.tanh(h + v), sequences=w, outputs_info=h)[0][-1]
+
+    out = tg.scan(lambda u, h, w: inner(h * u, w), sequences=x, outputs_info=T.zeros((3,)), non_sequences=w)[0]
+    values = rng.normal(size=4), rng.normal(size=(5, 3))
+    f, _ = both([x, w], [out, *tg.grad(out[-1].sum(), [x, w])], *values)
+    assert is_native(f)
+
+
+def test_python_in_the_body_with_the_rest_compiled():
+    @tg.as_op([T.dscalar], [T.dscalar])
+    def halved(v):
+        return v / 2
+
+    out = tg.scan(lambda u, h: halved(T.tanh(h) + u), sequences=x, outputs_info=0.0)[0]
+    f, _ = both([x], [out], rng.normal(size=4))
+    with tg.config.change_flags(linker="c"), pytest.raises(NotImplementedError, match="has no C code"):
+        tg.function([x], out)(np.ones(3))
+
+
+def test_errors_name_the_line_and_the_step():
+    table = T.constant([1.0, 2.0])
+
+    def step(a, h):
+        return h + table[T.cast(a, "int64")]
+
+    out = tg.scan(step, sequences=x, outputs_info=0.0, name="lookup")[0]
+    state = tg.shared(np.float64(1))
+    f = tg.function([x], out, updates=[(state, state + 1)])
+    with pytest.raises(IndexError) as info:
+        f([0.0, 1.0, 5.0])
+    text = str(info.value)
+    assert "return h + table" in text and "in step 2 of loop 'lookup'" in text and "index 5" in text
+    assert state.get_value() == 1
