@@ -63,6 +63,11 @@ class Mode:
         """Whether any rule may be used at all."""
         return self.base != "None" or bool(self.include)
 
+    @property
+    def quick(self) -> bool:
+        """Whether compiling fast matters more than running fast: the C compiler is told to do less."""
+        return self.base == "fast_compile"
+
     def including(self, *tags: str) -> Mode:
         """This mode with further tags of rules (or rule names)."""
         words = _words(tags)

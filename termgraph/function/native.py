@@ -124,6 +124,7 @@ def _generated(maker: Any, layout: Layout) -> Any:
             args[len(layout.arguments) :],
             [maker.inputs[i].name for i in layout.arguments],
             _returns(maker),
+            quick=work.mode.quick,
         )
     except NotLowerable as why:
         raise NotNative(str(why)) from None

@@ -48,7 +48,7 @@ class Compilation:
         if self._segmented is None:
             from termgraph.backends.c.segments import link as link_segments
 
-            self._segmented = link_segments(self.args, self.linked_roots)
+            self._segmented = link_segments(self.args, self.linked_roots, quick=self.mode.quick)
             self._refuse_slow_parts(self._segmented)
         return self._segmented
 

@@ -29,6 +29,7 @@ from termgraph.terms.traverse import substitute
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 FLAGS = ("-fwrapv",)  # integers wrap around, as in NumPy
+QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
 
 @dataclass
@@ -59,22 +60,24 @@ def generate(
     names: Sequence[str | None] = (),
     returns: Any = "list",
     untrimmed: bool = False,
+    quick: bool = False,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
-    `updates` are pairs of a cell's number and the term of its new value.
+    `updates` are pairs of a cell's number and the term of its new value. A `quick` program is compiled with less effort.
     """
     roots = [*outputs, *[t for _, t in updates]]
     lowered = lower(roots, use_values=False, untrimmed=untrimmed)
     given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
-    return _Generator(*given, names, returns, lowered).program()
+    return _Generator(*given, names, returns, lowered, quick).program()
 
 
 class _Generator:
     def __init__(
         self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
-        lowered: Lowered,
+        lowered: Lowered, quick: bool,
     ) -> None:  # fmt: skip
+        self.quick = quick
         self.args, self.cells, self.roots, self.count = args, cells, roots, count
         self.updated, self.names, self.returns = updated, names, returns
         self.lowered = lowered
@@ -145,7 +148,7 @@ class _Generator:
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
         aliased = {b for pair in self._updates() if pair[1] in self.modes for b in pair}
-        kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased)
+        kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = self.run_text(kernels)
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
@@ -155,9 +158,9 @@ class _Generator:
         source = "\n\n".join(part for part in (helpers, calls, body) if part) + "\n"
         sites = list(self.lowered.lengths.sites)
         needs_blas = any(isinstance(n, Call) for n in walk(self.nodes))
-        return CProgram(
-            source, self.signature, [np.asarray(t.value) for t in self.consts], sites, self.lowered, needs_blas
-        )
+        constants = [np.asarray(t.value) for t in self.consts]
+        flags = (*FLAGS, *QUICK) if self.quick else FLAGS
+        return CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
 
     def plan_text(self) -> str:
         """tg_plan: check lengths, say how large everything is."""

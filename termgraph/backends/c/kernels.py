@@ -5,11 +5,13 @@ A kernel gets a context: buffers, lengths, status, and the scalars computed befo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.failing import bad, failure
+from termgraph.backends.c.prelude import VECTOR, VECTOR_2
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.lower.cost import per_iteration
 from termgraph.lower.index import Sym
@@ -23,9 +25,15 @@ class KernelWriter:
     """Writes kernels as functions, and collects what their context must hold."""
 
     def __init__(
-        self, dialect: CDialect, slots: dict[Buf, int], env_of: Callable[[Sym], int], aliased: Collection[Buf] = ()
+        self,
+        dialect: CDialect,
+        slots: dict[Buf, int],
+        env_of: Callable[[Sym], int],
+        aliased: Collection[Buf] = (),
+        quick: bool = False,
     ) -> None:
         self.d, self.slots, self.env_of = dialect, slots, env_of
+        self.quick = quick
         self.aliased = aliased  # buffers of which two may be one
         self.functions: list[str] = []
         self.fields: list[str] = []
@@ -195,6 +203,8 @@ class KernelWriter:
             head = f"static __attribute__((noinline)) void {name}(tg_context *c, {arguments})"
         else:
             head = f"static void {name}({first}{arguments}{extra})"
+        if self.quick and gains_by_vectors(p.lines):
+            head = f"TG_VECTORISE {head}"
         lines = [head, "{"]
         if not noinline:
             lines.append("    tg_context *c = context;")
@@ -245,9 +255,29 @@ class KernelWriter:
             "typedef struct {\n    const int64_t *env;\n    tg_status *st;\n"
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
-        return f"{context}\n\n{SERVICES.strip()}" + (f"\n\n{PARTS_TEXT.strip()}" if self.partials else "")
+        parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
+        return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
 
 
+def gains_by_vectors(lines: Sequence[str]) -> bool:
+    """Whether a quick program should still be vectorised here: plain loops over calls that a vector makes far cheaper.
+
+    Folds over lanes are left out: they take the compiler as long as all the rest.
+    """
+    return any(VECTOR_CALL.search(line) for line in lines) and not any("_lane" in line for line in lines)
+
+
+# Calls with a vector version, those in helpers of the prelude included.
+VECTOR_CALL = re.compile(
+    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_(?:sigmoid|softplus|logaddexp2?|log1mexp)_"
+)
+VECTORISE = """
+#if defined(__GNUC__) && !defined(__clang__)
+#define TG_VECTORISE __attribute__((optimize("O1", "tree-vectorize")))
+#else
+#define TG_VECTORISE
+#endif
+"""
 SERVICES = """
 void *malloc(size_t);
 void free(void *);

@@ -6,7 +6,7 @@ What C cannot express stays an instruction that runs by its NumPy meaning. May i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,14 +136,14 @@ class _Divider:
         return Segment(list(leaves), roots)
 
 
-def c_segments(program: Program) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
+def c_segments(program: Program, quick: bool = False) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
     """The C segments of a program, and the terms that turned out to need the NumPy meaning."""
     refused: set[Any] = set()
     while True:
         found = []
         try:
             for members, segment in _Divider(program, refused).segments():
-                found.append((members, segment, _generated(segment, program)))
+                found.append((members, segment, _generated(segment, quick)))
         except _Refused as error:
             if error.term in refused or not any(error.term in ins.terms for ins in program.instructions):
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
@@ -158,12 +158,12 @@ class _Refused(Exception):
         self.term = term
 
 
-def _generated(segment: Segment, program: Program) -> CProgram:
+def _generated(segment: Segment, quick: bool) -> CProgram:
     """The C program of a segment; _Refused names the term of the graph that it cannot hold."""
     args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
     roots = substitute(segment.roots, dict(zip(segment.leaves, args)))
     try:
-        code = generate(args, roots, returns="one" if len(roots) == 1 else "tuple")
+        code = generate(args, roots, returns="one" if len(roots) == 1 else "tuple", quick=quick)
         code.leaves = dict(zip(args, segment.leaves))
         return code
     except NotLowerable as error:
@@ -173,10 +173,10 @@ def _generated(segment: Segment, program: Program) -> CProgram:
 
 
 # ---------------------------------------------------------------------- linking
-def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", raise_failure: Callable | None = None) -> Program:
+def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool = False) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
     plain = Program.from_terms(args, roots)
-    found, _ = c_segments(plain)
+    found, _ = c_segments(plain, quick)
     if not found:
         return _with_loops(plain)
     merged: dict[int, Instruction] = {}
