@@ -64,7 +64,7 @@ def generate(
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
-    `updates` are pairs of a cell's number and the term of its new value. A `quick` program is compiled with less effort.
+    `updates` are pairs of a cell's number and the term of its new value. The C compiler is told to be `quick`, or not.
     """
     roots = [*outputs, *[t for _, t in updates]]
     lowered = lower(roots, use_values=False, untrimmed=untrimmed)
