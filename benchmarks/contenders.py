@@ -79,7 +79,8 @@ def environment(name: str, threads: int, caches: Path | None = None) -> dict[str
     }
     if threads == 1:
         own["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-    kept = {k: v for k, v in os.environ.items() if k != "TERMGRAPH_FLAGS"}
+    # Installed packages come with compiled bytecode; a checkout gets it with the first import, unless this forbids it.
+    kept = {k: v for k, v in os.environ.items() if k not in ("TERMGRAPH_FLAGS", "PYTHONDONTWRITEBYTECODE")}
     kept["PYTHONPATH"] = str(ROOT) if CONTENDERS[name].peer is None else ""
     return kept | own
 

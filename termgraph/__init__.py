@@ -1,21 +1,18 @@
 """termgraph: a compiler for mathematical expressions over arrays, built as a term-rewriting engine.
 
-This file holds the public names and nothing else.
+This file holds the public names and nothing else. Most of them are looked up when they are first used (`_LATER`), so
+that a program that only builds and calls functions does not wait for the rule library, gradients or debuggers.
 """
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 # The object, not the module of the same name: `tg.config.floatX` and `from termgraph import config` are the flags.
 # Likewise `tg.function` and `tg.grad` are the functions.
-
-from termgraph import db, printing, rules
+import termgraph.grad as _grad  # the room itself, so that a later import of it cannot put it in the function's place
+from termgraph import _rulelib
 from termgraph.config import config
-from termgraph.db import rewrite
-from termgraph.debug import (
-    DebugMode,
-    MonitorMode,
-    NanGuardMode,
-    PdbBreakpoint,
-    eval_intermediate_values,
-)
 from termgraph.function import (
     Function,
     FunctionGraph,
@@ -30,27 +27,6 @@ from termgraph.function import (
     rebuild_collect_shared,
     register_mode,
 )
-from termgraph.function.verify import verify_grad
-from termgraph.grad.api import DisconnectedType, grad
-from termgraph.grad.checkpoint import checkpoint
-from termgraph.grad.marks import (
-    consider_constant,
-    disconnected_grad,
-    grad_clip,
-    grad_reverse,
-    grad_scale,
-    undefined_grad,
-    zero_grad,
-)
-from termgraph.grad.own import grad_not_implemented, grad_undefined
-from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
-from termgraph.loops import scan_module
-from termgraph.loops.ifelse import ifelse
-from termgraph.loops.loop import loop
-from termgraph.loops.scan import scan
-from termgraph.loops.steps import until
-from termgraph.loops.views import foldl, foldr, map, reduce, scan_checkpoints
-from termgraph.printing import debugprint, dprint, pp
 from termgraph.tensor.checks import Assert, CheckAndRaise
 from termgraph.tensor.graph import clone, equal_computations
 from termgraph.tensor.sharedvar import SharedVariable, shared
@@ -60,8 +36,76 @@ from termgraph.terms.errors import MissingInputError, UnusedInputError
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
 
-register_mode("DEBUG_MODE", DebugMode)
-register_mode("NanGuardMode", NanGuardMode)
+if _TYPE_CHECKING:
+    from termgraph import db, printing, rules
+    from termgraph.db import rewrite
+    from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
+    from termgraph.function.verify import verify_grad
+    from termgraph.grad.api import DisconnectedType, grad
+    from termgraph.grad.checkpoint import checkpoint
+    from termgraph.grad.marks import (
+        consider_constant,
+        disconnected_grad,
+        grad_clip,
+        grad_reverse,
+        grad_scale,
+        undefined_grad,
+        zero_grad,
+    )
+    from termgraph.grad.own import grad_not_implemented, grad_undefined
+    from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
+    from termgraph.loops import scan_module
+    from termgraph.loops.ifelse import ifelse
+    from termgraph.loops.loop import loop
+    from termgraph.loops.scan import scan
+    from termgraph.loops.steps import until
+    from termgraph.loops.views import foldl, foldr, map, reduce, scan_checkpoints
+    from termgraph.printing import debugprint, dprint, pp
+
+_LATER = {
+    "termgraph.db": "rewrite",
+    "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
+    "termgraph.function.verify": "verify_grad",
+    "termgraph.grad.api": "DisconnectedType grad",
+    "termgraph.grad.checkpoint": "checkpoint",
+    "termgraph.grad.marks": "consider_constant disconnected_grad grad_clip grad_reverse grad_scale undefined_grad "
+    "zero_grad",
+    "termgraph.grad.own": "grad_not_implemented grad_undefined",
+    "termgraph.grad.products": "Lop Rop hessian hessian_vector_product jacobian subgraph_grad",
+    "termgraph.loops": "scan_module",
+    "termgraph.loops.ifelse": "ifelse",
+    "termgraph.loops.loop": "loop",
+    "termgraph.loops.scan": "scan",
+    "termgraph.loops.steps": "until",
+    "termgraph.loops.views": "foldl foldr map reduce scan_checkpoints",
+    "termgraph.printing": "debugprint dprint pp",
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
+_ROOMS = ("backends", "db", "debug", "gof", "graph", "loops", "lower", "printing", "rules", "viz", "vm")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ROOMS:
+        return _import_module(f"termgraph.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'termgraph' has no attribute {name!r}")
+    module = _import_module(_MODULE_OF[name])
+    found = globals()[name] = getattr(module, name, None) or _import_module(f"{_MODULE_OF[name]}.{name}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _debug_mode(name: str) -> _Any:
+    return lambda: __getattr__(name)()
+
+
+del _grad, grad
+_rulelib.COMPANIONS.append("termgraph.loops.passes")
+register_mode("DEBUG_MODE", _debug_mode("DebugMode"))
+register_mode("NanGuardMode", _debug_mode("NanGuardMode"))
 
 __version__ = "0.1.0"
 

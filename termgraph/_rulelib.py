@@ -11,6 +11,7 @@ from types import ModuleType
 
 PACKAGE = "termgraph.rulelib"
 _HERE = Path(__file__).resolve().parent
+COMPANIONS: list[str] = []  # modules of upper rooms that add to the rule database: imported together with the library
 
 
 def folder() -> Path:

@@ -32,6 +32,8 @@ def load_library() -> None:
     for path in _rulelib.files():
         name = _rulelib.module_name(path)
         _guarded(str(path), functools.partial(importlib.import_module, name))
+    for name in _rulelib.COMPANIONS:
+        importlib.import_module(name)
     for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
         path = Path(entry).expanduser()
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]

@@ -14,7 +14,6 @@ from termgraph.config import config
 from termgraph.function.capture import Captured
 from termgraph.function.choose import wants_c
 from termgraph.function.mode import Mode
-from termgraph.loops.passes import run_passes
 from termgraph.tensor.trace import placed
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
@@ -209,6 +208,8 @@ def loops(work: Compilation) -> None:
         rules = rules_of(work.mode, "scan") if work.mode.rewrites else None
         if rules is None or not rules.passes or not any(t.op.family is loop for t in subterms(work.roots)):
             return
+        from termgraph.loops.passes import run_passes
+
         work.roots, trace = run_passes(work.roots, rules.passes)
         if not trace.counts:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kanren import Relation, run, var
+from unification import var
 
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op
@@ -23,7 +23,7 @@ class OpRelation:
 
     def __init__(self, name: str, columns: tuple[str, ...], doc: str) -> None:
         self.name, self.columns, self.__doc__ = name, columns, doc
-        self._relation = Relation(name)
+        self._relation: Any = None  # the kanren relation, made when it is first asked
         self._rows: set[tuple] = set()
         FACTS[name] = self
 
@@ -32,7 +32,7 @@ class OpRelation:
             as_goal = getattr(a, "as_goal", None)
             if as_goal is not None:  # a rule's metavariable: the goal is recorded, not run
                 return as_goal(self, args)
-        return self._relation(*map(_cell, args))
+        return self._asked()(*map(_cell, args))
 
     def add(self, *row: Any) -> None:
         """Declare one fact."""
@@ -42,17 +42,25 @@ class OpRelation:
         cells = tuple(map(_cell, row))
         if cells not in self._rows:
             self._rows.add(cells)
-            self._relation.add_fact(*cells)
+            self._relation = None
             _version += 1
 
     def remove(self, *row: Any) -> None:
         """Take a fact back (for tests and experiments)."""
         global _version
         self._rows.discard(tuple(map(_cell, row)))
-        self._relation = Relation(self.name)
-        for cells in self._rows:
-            self._relation.add_fact(*cells)
+        self._relation = None
         _version += 1
+
+    def _asked(self) -> Any:
+        from kanren import Relation
+
+        if self._relation is None:
+            relation = Relation(self.name)
+            for cells in self._rows:
+                relation.add_fact(*cells)
+            self._relation = relation
+        return self._relation
 
     def rows(self) -> list[tuple]:
         """All facts, in an order that does not depend on the process."""
@@ -60,6 +68,8 @@ class OpRelation:
 
     def solve(self, *args: Any) -> list[tuple]:
         """All answers of the relation for arguments that may be kanren variables, in a fixed order."""
+        from kanren import run
+
         return sorted(run(0, tuple(args), self(*args)), key=stable_text)
 
     def holds(self, *args: Any) -> bool:

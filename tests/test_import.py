@@ -1,0 +1,45 @@
+"""`import termgraph` is quick: what most programs never use is imported when it is first asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import termgraph
+
+
+def modules_after(code):
+    """The modules that a fresh interpreter holds after running some code."""
+    shown = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=120)
+    return set(done.stdout.split())
+
+
+def test_importing_leaves_rules_gradients_and_tools_alone():
+    there = modules_after("import termgraph, termgraph.tensor")
+    assert "termgraph.function.api" in there
+    later = {
+        "kanren",
+        "scipy",
+        "rich",
+        *(f"termgraph.{m}" for m in ("rules", "db", "rulelib", "lower", "loops", "viz")),
+    }
+    assert not later & there
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(termgraph, name) is not None for name in termgraph.__all__)
+    assert set(termgraph.__all__) <= set(dir(termgraph))
+    with pytest.raises(AttributeError, match="no attribute 'gradient'"):
+        termgraph.gradient
+
+
+@pytest.mark.parametrize("first", ["termgraph.grad.reverse", "termgraph.grad", "termgraph.function.native"])
+def test_a_room_never_takes_the_place_of_the_function_of_its_name(first):
+    code = f"import {first}\nimport termgraph as tg\nassert callable(tg.grad) and callable(tg.function)"
+    assert first in modules_after(code)
+
+
+def test_graph_passes_come_with_the_rule_library():
+    code = "import termgraph.db\nassert any(p.name == 'scan.merge' for p in termgraph.db.query('+fast_run').passes)"
+    assert "termgraph.loops.passes" in modules_after(code)
