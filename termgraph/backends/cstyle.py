@@ -351,7 +351,7 @@ class Printer:
                 self.sweep(sweep, n, base, count)
 
     def sweep(self, s: Sweep, n: Columns, base: str, count: str) -> None:
-        """One inner loop over all lanes, four rows at a time: the accumulators are touched a quarter as often."""
+        """One inner loop over all lanes, several rows at a time: the accumulators are touched less often."""
         i, step = f"i{n.var.level}", f"for (int64_t u = 0; u < {count}; u++)"
         if s.var is None:
             self.lane_loop(step, s.body, i, base)
@@ -365,11 +365,12 @@ class Printer:
         self.add(f"int64_t {rows} = 0;")
 
         if not s.outer:
-            with self.block(f"for (; {rows} + 4 <= {extent}; {rows} += 4)"):
+            several = 8 if len(s.body) <= 2 else 4
+            with self.block(f"for (; {rows} + {several} <= {extent}; {rows} += {several})"):
                 self.add(self.d.simd)
                 with self.block(step):
                     self.add(f"const int64_t {i} = {base} + u;")
-                    for q in range(4):
+                    for q in range(several):
                         with self.block(""):
                             self.add(f"const int64_t {k} = {rows} + {q};")
                             self.body(s.body)

@@ -32,11 +32,11 @@ from termgraph.lower.tree import (
 )
 from termgraph.terms.op import CONST
 
-COLUMN_WIDTH = 256
-# Partial results of a fold side by side, by the size of an element. Sums: no more than compilers unroll wholly and keep
-# in registers. Comparisons wait longer for their last result, and want more of them.
-LANES = {8: 16, 4: 32, 2: 128, 1: 256, 16: 32}
-LANES_COMPARED = {8: 64, 4: 128, 2: 128, 1: 256, 16: 32}
+COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many columns stay in the first-level cache
+# Partial results of a fold side by side, by the size of an element: enough that none waits for the one before it. Where
+# a function is called for each element, the call is what takes time, and few fit registers better.
+LANES = {8: 64, 4: 128, 2: 128, 16: 32}
+LANES_HEAVY = {8: 16, 4: 32, 2: 32, 16: 16}
 
 
 @dataclass(eq=False)
@@ -349,10 +349,11 @@ class Planner:
     def lanes(self, group: Group) -> int:
         """Partial results side by side: a matter of the folds only, so that results are the same everywhere."""
         kinds = {f.op.params["kind"] for f in group.folds}
-        if kinds & set(ARG_FOLDS):
-            return 0
-        table = LANES_COMPARED if kinds & {"max", "min"} else LANES
-        return table[max(f.type.np_dtype.itemsize for f in group.folds)]
+        if kinds & set(ARG_FOLDS) or all(f.type.np_dtype.kind in "iub" for f in group.folds):
+            return 0  # integers may be added in any order: compilers see to that themselves
+        body = scalars(self.values_of(group), lambda t: group.var not in self.s.free(t))
+        heavy = kinds <= {"sum", "prod"} and any(own_cost(t) >= HEAVY for t in body if group.var in self.s.free(t))
+        return (LANES_HEAVY if heavy else LANES)[max(f.type.np_dtype.itemsize for f in group.folds)]
 
     def is_serial(self, group: Group) -> bool:
         """Whether iterations must run one after the other."""

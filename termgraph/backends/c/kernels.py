@@ -12,6 +12,7 @@ from typing import Any
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.c.prelude import VECTOR, VECTOR_2
+from termgraph.backends.c.vectors import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.lower.cost import per_iteration
 from termgraph.lower.index import Sym
@@ -45,7 +46,7 @@ class KernelWriter:
     # ------------------------------------------------------------------ the calling side
     def top(self, nodes: Sequence[Node]) -> Printer:
         """The statements of tg_run, or of one step of a loop."""
-        p = Printer(self.d, [n for n in nodes if isinstance(n, Write)])
+        p = CPrinter(self.d, [n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
         shared = self.shared_values = self.shared(nodes)
         once = p.used_once(nodes) - shared
@@ -144,7 +145,7 @@ class KernelWriter:
         if isinstance(loop, Tiles):
             self.tiles(loop, name, outside)
             return
-        p = Printer(self.d, [n], outside)
+        p = CPrinter(self.d, [n], outside)
         p.aliased = self.aliased
         if isinstance(loop, Reduce):
             self.partial_folds(loop, p)
@@ -178,7 +179,7 @@ class KernelWriter:
         """One function per part, and a loop over blocks that calls them in turn."""
         parts = []
         for k, body in enumerate(loop.parts):
-            p = Printer(self.d, body, outside)
+            p = CPrinter(self.d, body, outside)
             i = f"i{loop.var.level}"
             p.add(self.d.simd)
             with p.block("for (int64_t u = 0; u < count; u++)"):
@@ -188,7 +189,7 @@ class KernelWriter:
             given = "".join(f", {b.name}" for b in p.bufs if b.kind == "tile")
             self.function(f"{name}_{k}", p, f"int64_t begin, int64_t count{slots}", noinline=True)
             parts.append(f"{name}_{k}(c, begin, begin + {loop.width} < end ? {loop.width} : end - begin{given});")
-        p = Printer(self.d, [])
+        p = CPrinter(self.d, [])
         for b in loop.slots:
             p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
         with p.block(f"for (; begin < end; begin += {loop.width})"):

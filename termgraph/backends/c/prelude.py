@@ -206,7 +206,77 @@ def _philox() -> str:
 }}"""
 
 
-_FIXED = {**_HALF, "tg_philox": _philox()}
+_VECTOR_BYTES = """#ifdef __AVX__
+enum { tg_vector_bytes = 32 };
+#else
+enum { tg_vector_bytes = 16 };
+#endif"""
+_ANY = """int tg_any_{N}(tg_mask_{N} m)
+{{
+    {M} any = 0;
+    for (int u = 0; u < (int)(tg_vector_bytes / sizeof any); u++) any |= m[u];
+    return any != 0;
+}}"""
+_PICK = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
+{{
+#ifdef __AVX__ /* one instruction that gcc does not find by itself */
+    return __builtin_ia32_{K}p{S}256(x, y);
+#else
+    tg_mask_{N} take = (tg_mask_{N})(x {sign} y);
+    return (tg_vector_{N})(((tg_mask_{N})x & take) | ((tg_mask_{N})y & ~take));
+#endif
+}}"""
+_TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
+{{{nans}
+    enum {{ count = 256 / tg_vector_bytes }};
+    if (count > 8) for (int v = 0; v < 8; v++) {vector8};
+    _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
+    {vector2}, {vector1}, {vector0};
+    {T} lane[tg_vector_bytes / sizeof({T})];
+    *(tg_vector_{N} *)lane = a[0];
+    for (int h = tg_vector_bytes / sizeof({T}) / 2; h; h >>= 1)
+        for (int u = 0; u < h; u++) {scalar};
+    return {result};
+}}"""
+
+
+def _vectors() -> dict[str, str]:
+    """Vectors of the width that the processor adds at once, and what folds do with them."""
+    out = {"tg_vector_bytes": _VECTOR_BYTES}
+    for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
+        shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
+        out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
+        out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
+        out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
+        for kind, sign in (("max", ">"), ("min", "<")):
+            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
+        for kind in ("sum", "prod", "max", "min"):
+            out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, c)
+    return out
+
+
+def _tree(kind: str, n: str, c: str) -> str:
+    """The function that folds the partial results of vectors into one number, always in the same order."""
+    sign = {"sum": "+=", "prod": "*=", "max": ">", "min": "<"}[kind]
+    compared = kind in ("max", "min")
+
+    def vector(x: str, y: str) -> str:
+        return f"{x} = tg_vector_{kind}_{n}({y}, {x})" if compared else f"{x} {sign} {y}"
+
+    scalar = "lane[u] = lane[u + h] > lane[u] ? lane[u + h] : lane[u]".replace(">", sign)
+    suffix, unequal = "" if n == "f64" else "f", f"(tg_mask_{n})(a[v] != a[v])"
+    return _INLINE + _TREE.format(
+        T=c, N=n, K=kind,
+        nan=f", tg_mask_{n} nan" if compared else "",
+        nans=f"\n    for (int v = 0; v < 256 / tg_vector_bytes; v++) nan |= {unequal};" if compared else "",
+        vector8=vector("a[v]", "a[v + 8]"), vector4=vector("a[v]", "a[v + 4]"),
+        vector2=vector("a[0]", "a[2]"), vector1=vector("a[1]", "a[3]"), vector0=vector("a[0]", "a[1]"),
+        scalar=scalar if compared else f"lane[u] {sign} lane[u + h]",
+        result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : lane[0]" if compared else "lane[0]",
+    )  # fmt: skip
+
+
+_FIXED = {**_HALF, **_vectors(), "tg_philox": _philox()}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

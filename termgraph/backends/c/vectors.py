@@ -1,0 +1,147 @@
+"""Folds of plain arithmetic in C: partial results in vector registers, written with the vector types of gcc and clang.
+
+A loop over an array of partial results is a loop through memory unless the compiler unrolls it wholly, which gcc does
+at some vector widths only. May import lower, `backends/cstyle` and this package.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from termgraph.backends.c.dialect import SHORT
+from termgraph.backends.cstyle import Printer
+from termgraph.lower.index import ONE, Poly
+from termgraph.lower.kernel import LOAD
+from termgraph.lower.tree import Accumulate, Let, Reduce
+
+BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
+STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
+COMPARED = ("max", "min")
+STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
+INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
+
+
+class CPrinter(Printer):
+    """Prints C; folds that vector types can express keep their partial results in registers."""
+
+    def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
+        """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane."""
+        dtype = _vector_dtype(n)
+        if dtype is None:
+            super().reduce_in_lanes(n, begin, end)
+            return
+        size = 8 if dtype == "float64" else 4
+        i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
+        accs = {f: self.names.new("a") for f in n.folds}
+        for f, acc in accs.items():
+            self.declare_vectors(f, acc)
+        self.add(f"int64_t {k} = {begin};")
+        at = f"const int64_t {i} = {k} + v * ({one});"
+        with self.block(f"for (; {k} + {BYTES // size} <= {end}; {k} += {BYTES // size})"), self.each_vector():
+            self.add(at)
+            self.vector_steps(n, dtype, accs)
+        with self.each_vector():
+            self.add(at)
+            with self.block(f"if ({i} + {one} <= {end})"):
+                self.vector_steps(n, dtype, accs)
+        with self.block(f"if (({end} - {k}) % ({one}))"):
+            self.single_elements(n, accs, i, k, f"{end} - {k}", one)
+        for f, acc in accs.items():
+            kind, short = f.op.params["kind"], SHORT[dtype]
+            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED else ""
+            self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({acc}_vector{nan});")
+            self.text[f] = acc
+
+    def each_vector(self) -> AbstractContextManager[None]:
+        """A block for every vector of partial results, unrolled, so that each has a register of its own."""
+        self.add("#pragma GCC unroll 16")
+        return self.block(f"for (int64_t v = 0; v < {BYTES} / tg_vector_bytes; v++)")
+
+    def declare_vectors(self, f: Any, acc: str) -> None:
+        """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
+        kind, short = f.op.params["kind"], SHORT[f.type.dtype]
+        self.add(f"tg_vector_{short} {acc}_vector[{BYTES} / tg_vector_bytes];")
+        if kind in COMPARED:
+            self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
+        with self.each_vector():
+            self.add(f"{acc}_vector[v] = (tg_vector_{short}){{0}} + {self.d.fold_init(kind, f.type.dtype)};")
+
+    def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
+        """The body for one vector of elements."""
+        short, names = SHORT[dtype], {}
+        for x in n.body:
+            if isinstance(x, Let):
+                names[x.term] = self.names.new("x")
+                text = self.vector_text(x, short, names)
+                self.add(f"const tg_vector_{short} {names[x.term]} = {text};")
+            else:
+                assert isinstance(x, Accumulate)
+                kind, acc, value = x.fold.op.params["kind"], accs[x.fold], names[x.fold.args[0]]
+                self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=value, n=short))
+                if kind in COMPARED:
+                    self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({value} != {value});")
+
+    def vector_text(self, x: Let, short: str, names: dict[Any, str]) -> str:
+        """How a vector is computed: elements side by side in memory, or arithmetic on vectors and scalars."""
+        place = _place(x)
+        if place is not None:
+            buf, offset = place
+            self.bufs[buf] = None
+            return f"*(const tg_vector_{short} *)({buf.name} + {self.poly(offset)})"
+        args = [names[a] if a in names else self.ref(a) for a in x.term.args]
+        name = x.term.op.family.name
+        if name == "sqr":
+            return f"{args[0]} * {args[0]}"
+        return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
+
+    def single_elements(self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str) -> None:
+        """The last elements, fewer than a vector: through an array of lanes."""
+        for f, acc in accs.items():
+            ctype, short = self.d.ctype(f.type.dtype), SHORT[f.type.dtype]
+            self.add(f"{ctype} {acc}_lane[{BYTES} / sizeof({ctype})];")
+            with self.each_vector():
+                self.add(f"*(tg_vector_{short} *)({acc}_lane + v * ({one})) = {acc}_vector[v];")
+            self.text["acc", f] = f"{acc}_lane[u]"
+        with self.block(f"for (int64_t u = ({count}) / ({one}) * ({one}); u < {count}; u++)"):
+            self.add(f"const int64_t {i} = {base} + u;")
+            self.body(n.body)
+        for f, acc in accs.items():
+            with self.each_vector():
+                self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
+
+
+def _vector_dtype(n: Reduce) -> str | None:
+    """The dtype in which the whole body is computed, if vector types can express it."""
+    dtypes = {f.type.dtype for f in n.folds} | {t.term.type.dtype for t in n.body if isinstance(t, Let)}
+    dtype = dtypes.pop()
+    if dtypes or dtype not in ("float32", "float64") or any(f.op.params["kind"] not in STEPS for f in n.folds):
+        return None
+    inside: set[Any] = set()
+    for x in n.body:
+        if isinstance(x, Let):
+            if not _is_vector(x, n, inside):
+                return None
+            inside.add(x.term)
+        elif not isinstance(x, Accumulate) or x.fold.args[0] not in inside:
+            return None
+    return dtype
+
+
+def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
+    """Whether a value is a vector of elements side by side, or arithmetic on such vectors."""
+    place = _place(x)
+    if place is not None:
+        buf, offset = place
+        own = offset.coefficient(n.var) is ONE and n.var not in offset.without([n.var]).fv
+        return own and buf.dtype == x.term.type.dtype
+    same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
+    known = x.term.op.family.name in ("neg", "sqr", *INFIX)
+    return known and same and any(a in inside for a in x.term.args)
+
+
+def _place(x: Let) -> tuple[Any, Poly] | None:
+    """Where a value is read from, if it is."""
+    if x.stored is not None:
+        return x.stored
+    return (x.term.op.params["buf"], x.term.op.params["offset"]) if x.term.op.family is LOAD else None
