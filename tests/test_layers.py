@@ -26,6 +26,7 @@ ORDER = [
     "lower",
     "vm",
     "backends",
+    "testing",  # tools for developing termgraph itself
     "function",  # the pipeline
     "debug",
     "viz",

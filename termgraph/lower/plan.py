@@ -344,7 +344,8 @@ class Planner:
         self.body(statements, inner)
         if group.folds:
             return Reduce(var, group.folds, inner.nodes, self.lanes(group) if is_leaf else 0)
-        return Loop(var, inner.nodes, simd=is_leaf and not self.is_serial(group))
+        serial = self.is_serial(group)
+        return Loop(var, inner.nodes, simd=is_leaf and not serial, serial=serial)
 
     def lanes(self, group: Group) -> int:
         """Partial results side by side: a matter of the folds only, so that results are the same everywhere."""

@@ -49,11 +49,12 @@ class Accumulate(Node):
 
 @dataclass(eq=False)
 class Loop(Node):
-    """All iterations of a variable. `simd`: they are independent and straight-line."""
+    """All iterations of a variable. `simd`: they are independent and straight-line. `serial`: they run in order."""
 
     var: Var
     body: list[Node]
     simd: bool = False
+    serial: bool = False
 
     def children(self) -> Iterator[list[Node]]:
         yield self.body

@@ -1,0 +1,142 @@
+"""DeviceArray: an array in the memory of the GPU. NumPy gets a copy of it; GPU libraries get the memory itself.
+
+May import this package and NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda.device import Device, current
+
+
+class DeviceArray:
+    """A C-contiguous array on the device. `np.asarray(a)` copies it to the host.
+
+    It offers `__cuda_array_interface__` and `__dlpack__`, so PyTorch, CuPy and JAX take it without a copy.
+    """
+
+    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape")
+
+    def __init__(self, device: Device, address: int, shape: tuple[int, ...], dtype: Any, keeps: Any = None) -> None:
+        self.device, self.address = device, address
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.keeps = keeps  # what owns the memory, if it is not this array
+
+    def __del__(self) -> None:
+        if getattr(self, "keeps", self) is None:
+            self.device.free(self.address)
+
+    @classmethod
+    def empty(cls, device: Device, shape: tuple[int, ...], dtype: Any, purpose: str = "an array") -> DeviceArray:
+        """An array with any content."""
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        text = f"{purpose}, {np.dtype(dtype)} of shape {tuple(shape)}"
+        return cls(device, device.allocate(size, text), shape, dtype)
+
+    @classmethod
+    def of(cls, value: Any, purpose: str = "an argument", device: Device | None = None) -> DeviceArray:
+        """An array with the values of one on the host."""
+        host = np.ascontiguousarray(value).reshape(np.shape(value))
+        made = cls.empty(device or current(), host.shape, host.dtype, purpose)
+        if host.size:
+            made.device.driver.upload(made.address, host)
+        return made
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def to_host(self) -> np.ndarray:
+        """A copy on the host."""
+        host = np.empty(self.shape, self.dtype)
+        if host.size:
+            self.device.driver.download(host, self.address)
+            self.device.driver.synchronize()
+        return host
+
+    def copy(self) -> DeviceArray:
+        """Another array with the same values."""
+        other = DeviceArray.empty(self.device, self.shape, self.dtype, "a copy")
+        if self.size:
+            self.device.driver.copy(other.address, self.address, self.nbytes)
+        return other
+
+    def __deepcopy__(self, memo: dict) -> DeviceArray:
+        return self.copy()
+
+    def __reduce__(self) -> tuple:
+        return (np.array, (self.to_host(),))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on the GPU cannot be seen from the host without a copy")
+        return self.to_host() if dtype is None else self.to_host().astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray({self.to_host()!r})"
+
+    # ------------------------------------------------------------------ other libraries
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        driver = self.device.driver
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address if self.size else 0, False),
+            "strides": None,
+            "version": 3,
+            "stream": driver.stream or 1,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+        from termgraph.backends.cuda.dlpack import capsule
+
+        if stream is None or stream != self.device.driver.stream:
+            self.device.driver.synchronize()  # another stream may read as soon as this returns
+        return capsule(self)
+
+
+def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
+    """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
+    if isinstance(value, DeviceArray):
+        return value
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        return DeviceArray.of(value, device=device)
+    device = device or current()
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    strides = interface.get("strides")
+    if strides is not None and tuple(strides) != _packed(shape, dtype.itemsize) and 0 not in shape:
+        raise ValueError(
+            f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "
+            "make it contiguous first (x.contiguous() in PyTorch, cupy.ascontiguousarray(x) in CuPy)"
+        )
+    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, keeps=value)
+
+
+def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
+    out: list[int] = []
+    for n in reversed(shape):
+        out.insert(0, item)
+        item *= n
+    return tuple(out)
+
+
+__all__ = ["DeviceArray", "as_device_array"]

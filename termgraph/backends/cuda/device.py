@@ -1,0 +1,105 @@
+"""The device of this process: chosen by the flags on first use, never at import.
+
+May import config and this package.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.backends.cuda.driver.base import Driver, NoDevice
+from termgraph.config import config
+
+Compile = Callable[[str, str, tuple[str, ...], str], bytes]  # text, architecture, options, name -> image
+
+
+class Device:
+    """A driver with a compiler for its device."""
+
+    def __init__(self, driver: Driver, compile: Compile) -> None:
+        self.driver, self.compile = driver, compile
+        self.lock = threading.RLock()
+        self.live: dict[int, tuple[int, str]] = {}  # address -> (bytes, what for), for the message of a full device
+        self.allocations = 0
+
+    def allocate(self, size: int, purpose: str) -> int:
+        """Room on the device; a full device is reported with what fills it."""
+        from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
+
+        try:
+            address = self.driver.allocate(max(size, 1))
+        except OutOfDeviceMemory:
+            raise OutOfDeviceMemory(self._full(size, purpose)) from None
+        self.allocations += 1
+        self.live[address] = (size, purpose)
+        return address
+
+    def free(self, address: int) -> None:
+        """Give room back."""
+        if self.live.pop(address, None) is not None:
+            self.driver.free(address)
+
+    def _full(self, size: int, purpose: str) -> str:
+        free, total = self.driver.memory()
+        held = sorted(self.live.values(), reverse=True)[:5]
+        lines = "".join(f"\n  {_size(n)} for {what}" for n, what in held)
+        return (
+            f"the GPU has no room for {_size(size)} ({purpose}): {_size(free)} of {_size(total)} are free; "
+            f"this process holds {_size(sum(n for n, _ in self.live.values()))}"
+            + (f", the largest parts of it:{lines}" if held else "")
+        )
+
+
+def _size(n: int) -> str:
+    return f"{n / 2**30:.2f} GiB" if n >= 2**29 else f"{n / 2**20:.1f} MiB" if n >= 2**19 else f"{n} bytes"
+
+
+_device: Device | None = None
+_guard = threading.Lock()
+
+
+def current() -> Device:
+    """The device, opened on first use; NoDevice says in one sentence what is missing."""
+    global _device
+    with _guard:
+        if _device is None:
+            _device = Device(_open(str(config.cuda.driver)), _compiler())
+        return _device
+
+
+def use(device: Device | None) -> Device | None:
+    """Put another device in its place; the emulation does. Returns the previous one."""
+    global _device
+    with _guard:
+        previous, _device = _device, device
+        return previous
+
+
+def why_not() -> str | None:
+    """Why there is no device, or None."""
+    try:
+        current()
+    except NoDevice as why:
+        return str(why)
+    return None
+
+
+def _open(name: str) -> Driver:
+    if name == "pycuda":
+        from termgraph.backends.cuda.driver.pycuda import PyCudaDriver
+
+        return PyCudaDriver()
+    from termgraph.backends.cuda.driver.core import CoreDriver
+
+    return CoreDriver()
+
+
+def _compiler() -> Any:
+    from termgraph.backends.cuda.compile import compile_text
+
+    return compile_text
+
+
+__all__ = ["Device", "current", "use", "why_not"]

@@ -1,0 +1,112 @@
+"""The CUDA dialect: the C dialect's table, and what CUDA C++ spells differently.
+
+Complex numbers have no text: operations on them run on the CPU. May import terms and the C dialect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c import dialect as c
+from termgraph.backends.c.dialect import NotInC
+from termgraph.lower.kernel import Buf
+
+STORED = {**c.CTYPE, "bool": "bool", "float16": "uint16_t"}
+ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
+ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
+FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
+
+
+def expression(t: Any, args: Sequence[str]) -> str:
+    """An element-wise op applied to argument texts."""
+    if any(np.dtype(d).kind == "c" for d in (t.type.dtype, *(a.type.dtype for a in t.args))):
+        raise NotInC(f"{t.op.family.name} of complex numbers")
+    rule: c.Rule | None = OWN.get(t.op.family.name)
+    if rule is None:
+        return c.expression(t, args)
+    out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
+    return f"tg_round_half({out})" if t.type.dtype == "float16" else out
+
+
+def _sqr(s: c.Site, a: str) -> str:
+    return s.narrow(f"({a} * {a})") if a.isidentifier() else s.narrow(f"tg_sqr<{s.ctype}>({a})")
+
+
+def _signbit(s: c.Site, a: str) -> str:
+    if s.kind != "f":
+        return f"({a} < 0)"
+    return f"(__float_as_int({a}) < 0)" if s.n == "f32" else f"(__double_as_longlong({a}) < 0)"
+
+
+def _scale_bits(s: c.Site, bits: str, width: str) -> str:
+    return f"((uint64_t)__umul64hi({bits}, {width}))"
+
+
+OWN = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
+
+
+def literal(value: Any, dtype: str) -> str:
+    """A number as CUDA text."""
+    x = np.asarray(value).item()
+    if np.dtype(dtype).kind == "c":
+        raise NotInC("complex numbers")
+    if np.dtype(dtype).kind != "f" or math.isfinite(x):
+        return c.literal(value, dtype)
+    name = "NAN" if math.isnan(x) else "INF"
+    text = f"TG_{name}" if dtype == "float64" else f"TG_{name}F"
+    return f"(-{text})" if x < 0 else text
+
+
+class CudaDialect(c.CDialect):
+    """CUDA C++ as NVRTC, nvcc and the emulation on the CPU take it."""
+
+    simd = ""
+    aligned = ""
+    expression = staticmethod(expression)
+    literal = staticmethod(literal)
+
+    def ctype(self, dtype: str) -> str:
+        """The type in which elements are computed."""
+        if np.dtype(dtype).kind == "c":
+            raise NotInC("complex numbers")
+        return "bool" if dtype == "bool" else c.CTYPE[dtype]
+
+    def stored_type(self, dtype: str) -> str:
+        """The type of elements in memory."""
+        return STORED[dtype]
+
+    def read(self, dtype: str, place: str) -> str:
+        """An element in memory as a number."""
+        return f"tg_from_half({place})" if dtype == "float16" else place
+
+    def written(self, dtype: str, value: str) -> str:
+        """A number as it is stored."""
+        return f"tg_to_half({value})" if dtype == "float16" else value
+
+    def load(self, buf: Buf, offset: str) -> str:
+        """Read an element."""
+        return self.read(buf.dtype, f"{buf.name}[{offset}]")
+
+    def atomic_add(self, buf: Buf, offset: str, value: str) -> str:
+        """Add to an element that other threads may add to."""
+        kind = ATOMIC[buf.dtype]
+        return f"atomicAdd(({kind} *)&{buf.name}[{offset}], ({kind}){value});"
+
+    def fold_init(self, kind: str, dtype: str) -> str:
+        """The value of a fold over nothing."""
+        if kind in ("max", "min") and np.dtype(dtype).kind == "f":
+            return literal(-math.inf if kind == "max" else math.inf, dtype)
+        return super().fold_init(kind, dtype)
+
+    def fold_op(self, kind: str, dtype: str) -> str:
+        """The function object that folds two partial results."""
+        return "tg_any()" if kind == "sum" and dtype == "bool" else f"{FOLDS[kind]}()"
+
+
+def can_add_atomically(dtype: str) -> bool:
+    """Whether the device has an atomic addition for the elements."""
+    return dtype in ATOMIC

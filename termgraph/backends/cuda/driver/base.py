@@ -1,0 +1,95 @@
+"""What the backend asks of a driver. `core` and `pycuda` are two; the emulation has a third that needs no package.
+
+A driver works on one device, in one stream: what is asked of it happens in that order, later; `synchronize` waits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class CudaError(RuntimeError):
+    """The device or its driver reported a failure."""
+
+
+class DeviceLost(CudaError):
+    """The device stopped working; this process cannot use it any more. What is on the host is untouched."""
+
+
+class OutOfDeviceMemory(MemoryError):
+    """The device has no room for an array."""
+
+
+class NoDevice(RuntimeError):
+    """CUDA cannot be used here; the message says what is missing."""
+
+
+class Driver(Protocol):
+    """One device with one stream. Addresses and sizes are plain integers, in bytes."""
+
+    name: str
+    device_name: str
+    arch: str  # "sm_90"
+    multiprocessors: int
+    stream: int  # the handle of the stream
+
+    def memory(self) -> tuple[int, int]:
+        """(free, total)."""
+        ...
+
+    def allocate(self, size: int) -> int:
+        """Room on the device, aligned to 256 bytes; OutOfDeviceMemory if there is none."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give room back, once the work queued so far is done with it."""
+        ...
+
+    def upload(self, address: int, host: Any) -> None:
+        """Copy a contiguous array to the device. The array may change as soon as this returns."""
+        ...
+
+    def download(self, host: Any, address: int) -> None:
+        """Copy to a contiguous array on the host; it is there after `synchronize`."""
+        ...
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Copy on the device."""
+        ...
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes to zero."""
+        ...
+
+    def load(self, image: bytes) -> Any:
+        """Make the kernels of a compiled image known."""
+        ...
+
+    def kernel(self, module: Any, name: str) -> Any:
+        """A kernel of a loaded image."""
+        ...
+
+    def launch(
+        self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
+    ) -> None:
+        """Queue a kernel; the arguments are ctypes numbers."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all work; CudaError if something went wrong since the last time."""
+        ...
+
+    def capture(self) -> None:
+        """Record the following work instead of doing it."""
+        ...
+
+    def captured(self) -> Any:
+        """The recorded work as a graph, or None where the driver has no graphs."""
+        ...
+
+    def replay(self, graph: Any) -> None:
+        """Queue recorded work."""
+        ...
+
+
+__all__ = ["CudaError", "DeviceLost", "Driver", "NoDevice", "OutOfDeviceMemory"]

@@ -1,0 +1,269 @@
+"""Running a CUDA program: one arena for everything temporary, one plan per shape, one recorded graph per set of arrays.
+
+May import this package; talks to the device only through a `Device`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.generate import CudaProgram
+from termgraph.backends.cuda.kernels import SLOT, KernelText, Product
+from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
+from termgraph.lower.index import evaluate
+from termgraph.lower.kernel import Buf
+
+WIDE = 2**30  # more elements than this are counted with 64 bits
+PLANS, GRAPHS = 64, 8  # kept per program, and per plan
+STATUS = 32
+
+
+class Plan:
+    """A program for given shapes: launches, lengths of the outputs, and where everything lies in the arena."""
+
+    def __init__(self, program: CudaProgram, shapes: Sequence[tuple[int, ...]], processors: int) -> None:
+        env = program.environment(shapes)
+        self.env = env
+        self.failed = program.failed_check(env)
+        self.shapes: list[tuple[int, ...]] = []
+        self.places: dict[Any, int] = {}  # offsets in the arena
+        self.size = 0
+        self.launches: list[Launch] = []
+        self.graphs: OrderedDict[tuple, Any] = OrderedDict()
+        if self.failed:
+            return
+        self.shapes = [tuple(evaluate(n, env) for n in b.shape) for b in program.outputs]
+        for room in program.rooms:
+            place = self.take(evaluate(program.bytes_of(room), env))
+            self.places.update(dict.fromkeys(room, place))
+        for k, size in enumerate(program.partials):
+            self.places["partials", k] = self.take(size)
+        self.places["scalars"] = self.take(program.scalars)
+        self.places["status"] = self.take(STATUS)
+        self.launches = self.plan(program, processors)
+        bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
+        largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
+        self.wide = largest > WIDE
+
+    def take(self, size: int) -> int:
+        """Room in the arena."""
+        place = self.size
+        self.size += -(-size // 256) * 256
+        return place
+
+    def plan(self, program: CudaProgram, processors: int) -> list[Launch]:
+        out: list[Launch] = []
+        parts = 1
+        for step in program.steps:
+            if isinstance(step, Product):
+                out += plan_products(step, self.env)
+                continue
+            assert isinstance(step, KernelText)
+            launch = plan_launch(step, self.env, processors, parts)
+            if launch is None:
+                continue
+            parts = launch.grid[0] if step.kind == "parts" else parts
+            if launch.scratch:
+                self.places["scratch", len(out)] = self.take(launch.scratch)
+            out.append(launch)
+        return out
+
+
+class Executable:
+    """A program on a device. `executable(values)` takes arrays on host or device and gives arrays on the device."""
+
+    def __init__(self, program: CudaProgram, device: Device, name: str = "f") -> None:
+        self.program, self.device, self.name = program, device, name
+        self.plans: OrderedDict[tuple, Plan] = OrderedDict()
+        self.modules: dict[bool, Any] = {}
+        self.kernels: dict[tuple[bool, str], Any] = {}
+        self.constants: dict[Buf, DeviceArray] = {}
+        self.arena: DeviceArray | None = None
+        self.replays = 0
+
+    # ------------------------------------------------------------------ calling
+    def __call__(self, *values: Any) -> list[DeviceArray]:
+        """Queue the program; failures that the device finds are raised before this returns."""
+        with self.device.lock:
+            arrays = [as_device_array(v, self.device) for v in values]
+            plan = self.plan_for(tuple(a.shape for a in arrays))
+            if plan.failed:
+                raise self.failure(*plan.failed)
+            outputs = self.outputs(plan)
+            if plan.launches:
+                self.run(plan, self.addresses(plan, arrays, outputs))
+            if self.program.can_fail:
+                self.check_status(plan)
+            return outputs
+
+    def plan_for(self, shapes: tuple) -> Plan:
+        """The plan for these shapes, made once."""
+        plan = self.plans.get(shapes)
+        if plan is None:
+            plan = self.plans[shapes] = Plan(self.program, shapes, self.device.driver.multiprocessors)
+            if len(self.plans) > PLANS:
+                self.plans.popitem(last=False)
+        self.plans.move_to_end(shapes)
+        return plan
+
+    def outputs(self, plan: Plan) -> list[DeviceArray]:
+        """Room for the results; equal results are one array."""
+        made: dict[Buf, DeviceArray] = {}
+        for b, shape in zip(self.program.outputs, plan.shapes):
+            if b not in made:
+                made[b] = DeviceArray.empty(self.device, shape, b.dtype, f"a result of {self.name}")
+        return [made[b] for b in self.program.outputs]
+
+    def addresses(self, plan: Plan, arrays: list[DeviceArray], outputs: list[DeviceArray]) -> dict[Any, int]:
+        """Where everything is."""
+        if self.arena is None or self.arena.nbytes < plan.size:
+            self.forget_graphs()
+            self.arena = None
+            self.arena = DeviceArray.empty(self.device, (plan.size,), "uint8", f"intermediate results of {self.name}")
+        at = {key: self.arena.address + offset for key, offset in plan.places.items()}
+        at.update({b: arrays[k].address for k, b in self.program.inputs.items()})
+        at.update({b: a.address for b, a in zip(self.program.outputs, outputs)})
+        for b, value in self.program.constants.items():
+            if b not in self.constants:
+                self.constants[b] = DeviceArray.of(value, f"a constant of {self.name}", self.device)
+            at[b] = self.constants[b].address
+        return at
+
+    # ------------------------------------------------------------------ running
+    def run(self, plan: Plan, at: dict[Any, int]) -> None:
+        """Queue all launches; the second time with the same arrays they are recorded, from then on replayed."""
+        key = tuple(at.values())
+        graph = plan.graphs.get(key)
+        if graph is not None:
+            self.device.driver.replay(graph)
+            self.replays += 1
+            return
+        self.prepare(plan)
+        seen = key in plan.graphs
+        recorded = self.record(plan, at) if seen and len(plan.launches) > 1 else None
+        if recorded is None:
+            self.queue(plan, at)
+        plan.graphs[key] = recorded
+        plan.graphs.move_to_end(key)
+        while len(plan.graphs) > GRAPHS:
+            plan.graphs.popitem(last=False)
+
+    def record(self, plan: Plan, at: dict[Any, int]) -> Any:
+        """The launches as a graph, which is then run; None where the driver has no graphs."""
+        driver = self.device.driver
+        if not getattr(driver, "graphs", True):
+            return None
+        driver.capture()
+        try:
+            self.queue(plan, at)
+        finally:
+            graph = driver.captured()
+        if graph is not None:
+            driver.replay(graph)
+        return graph
+
+    def queue(self, plan: Plan, at: dict[Any, int]) -> None:
+        """All launches, one by one."""
+        if self.program.can_fail:
+            self.device.driver.clear(at["status"], STATUS)
+        for k, launch in enumerate(plan.launches):
+            if launch.product is not None:
+                arguments = product_arguments(launch, at, plan.wide)
+            else:
+                arguments = self.arguments(launch, at, plan, k)
+            kernel = self.kernels[plan.wide, launch.kernel]
+            self.device.driver.launch(kernel, launch.grid, launch.block, arguments)
+
+    def prepare(self, plan: Plan) -> None:
+        """Compile and load what is not loaded yet."""
+        if plan.wide not in self.modules:
+            options = ("-DTG_WIDE",) if plan.wide else ()
+            driver = self.device.driver
+            image = self.device.compile(self.program.source, driver.arch, options, self.name)
+            self.modules[plan.wide] = driver.load(image)
+        for launch in plan.launches:
+            if (plan.wide, launch.kernel) not in self.kernels:
+                found = self.device.driver.kernel(self.modules[plan.wide], launch.kernel)
+                self.kernels[plan.wide, launch.kernel] = found
+
+    def arguments(self, launch: Launch, at: dict[Any, int], plan: Plan, number: int) -> list[Any]:
+        """The values of a kernel's parameters, in order."""
+        integer = ctypes.c_int64 if plan.wide else ctypes.c_int32
+        scratch = at.get(("scratch", number), 0)
+        out: list[Any] = []
+        for kind, what in launch.params:
+            if kind == "buf":
+                out.append(ctypes.c_void_p(at[what]))
+            elif kind == "sym":
+                out.append(integer(plan.env[what.name]))
+            elif kind in ("scalars", "status"):
+                out.append(ctypes.c_void_p(at[kind]))
+            elif kind == "partials":
+                out.append(ctypes.c_void_p(at["partials", what]))
+            elif kind == "row":
+                out.append(ctypes.c_void_p(scratch))
+                teams = launch.grid[0] * launch.block[0] // launch.numbers["team"]
+                item = np.dtype("float32" if what.buf.dtype == "float16" else what.buf.dtype).itemsize
+                scratch += -(-teams * evaluate(what.length, plan.env) * item // 256) * 256
+            elif kind == "vector":
+                bufs = next(t.vectors for t in self.program.kernels if t.name == launch.kernel).bufs  # type: ignore
+                out.append(ctypes.c_int32(launch.numbers["vector"] and not any(at[b] % 16 for b in bufs)))
+            else:
+                out.append(ctypes.c_int32(launch.numbers[kind]))
+        return out
+
+    # ------------------------------------------------------------------ failures
+    def check_status(self, plan: Plan) -> None:
+        """Wait, and raise what the device reports."""
+        assert self.arena is not None
+        status = np.zeros(4, np.int64)
+        self.device.driver.download(status, self.arena.address + plan.places["status"])
+        self.device.driver.synchronize()
+        if status[0]:
+            raise self.failure(*map(int, status))
+
+    def failure(self, code: int, site: int, *numbers: int) -> Exception:
+        """The exception for a failure, with the term that it is about."""
+        from termgraph.backends.c.program import failure
+
+        return failure(self.program, code, site, *numbers, 0, 0)  # type: ignore[arg-type]
+
+    def forget_graphs(self) -> None:
+        """Recorded graphs hold addresses of the arena."""
+        for plan in self.plans.values():
+            plan.graphs.clear()
+
+    def free(self) -> None:
+        """Give the arena back."""
+        self.forget_graphs()
+        self.arena = None
+
+
+def product_arguments(launch: Launch, at: dict[Any, int], wide: bool) -> list[Any]:
+    """The parameters of the kernels in `gemm`."""
+    p = launch.product
+    assert p is not None
+    integer = ctypes.c_int64 if wide else ctypes.c_int32
+    number = ctypes.c_double if p["dtype"] == "float64" else ctypes.c_float
+    item = np.dtype(p["dtype"]).itemsize
+    (a, a_at, a_steps, a_jump), (b, b_at, b_steps, b_jump), (c, c_at, c_jump) = p["a"], p["b"], p["c"]
+    address = lambda buf, offset: ctypes.c_void_p(at[buf] + offset * item)  # noqa: E731
+    alpha = p["alpha"]
+    kept = isinstance(alpha, tuple)  # computed by an earlier kernel
+    alpha_at = at["scalars"] + alpha[1] if kept else 0
+    one = 1.0 if kept or alpha is None else float(np.asarray(alpha.value))
+    out: list[Any] = [integer(n) for n in p["sizes"]]
+    out += [address(a, a_at), *map(ctypes.c_int64, a_steps), ctypes.c_int64(a_jump)]
+    out += [address(b, b_at), *map(ctypes.c_int64, b_steps), ctypes.c_int64(b_jump)]
+    out += [address(c, c_at), ctypes.c_int64(c_jump), number(one), ctypes.c_void_p(alpha_at), number(p["beta"])]
+    return out if p["name"] == "gemm" else [*out, ctypes.c_int32(p["team"])]
+
+
+__all__ = ["SLOT", "Executable", "Plan"]

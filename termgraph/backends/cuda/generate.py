@@ -1,0 +1,110 @@
+"""From terms to a CUDA program: the loop tree that C gets as well, as kernels with what their launches need.
+
+May import terms, lower and this package; needs no device and compiles nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda import gemm, prelude
+from termgraph.backends.cuda.dialect import CudaDialect
+from termgraph.backends.cuda.kernels import KernelText, KernelWriter, Product
+from termgraph.lower.index import Poly, evaluate, maximum, product
+from termgraph.lower.kernel import Buf
+from termgraph.lower.lengths import Site
+from termgraph.lower.loops import Lowered, lower
+from termgraph.lower.memory import share_room
+from termgraph.terms.traverse import substitute
+
+
+@dataclass
+class CudaProgram:
+    """Kernel text and launches. `inputs` are the buffers of the arguments that are read, by their numbers."""
+
+    source: str
+    steps: list[Any]
+    inputs: dict[int, Buf]
+    constants: dict[Buf, np.ndarray]
+    outputs: list[Buf]  # one per root; equal roots share one
+    rooms: list[list[Buf]]
+    partials: list[int]
+    scalars: int  # bytes
+    lowered: Lowered
+    leaves: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> list[KernelText]:
+        """All kernels, those for short rows included."""
+        found = [s for s in self.steps if isinstance(s, KernelText)]
+        return [k for s in found for k in (s, s.held) if k is not None]
+
+    @property
+    def sites(self) -> list[Site]:
+        """What a reported failure means."""
+        return list(self.lowered.lengths.sites)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the device may report a failure."""
+        return any(kind == "status" for k in self.kernels for kind, _ in k.params)
+
+    def original(self, t: Any) -> Any:
+        """The term of the graph this program was made from, for one that appears in `sites`."""
+        found = self.lowered.origin.get(t, t)
+        return substitute([found], self.leaves)[0] if self.leaves else found
+
+    def environment(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+        """The symbols of lengths, given the shapes of the arguments."""
+        return {f"n{i}_{d}": n for i, shape in enumerate(shapes) for d, n in enumerate(shape)}
+
+    def failed_check(self, env: Mapping[Any, int]) -> tuple[int, int, int, int] | None:
+        """(code, site, a, b) of a condition on lengths that does not hold."""
+        for check in self.lowered.lengths.checks.values():
+            a, b = evaluate(check.a, env), evaluate(check.b, env)
+            if (a != b) if check.test == "eq" else (a < b):
+                return (1 if check.test == "eq" else 2, check.site, a, b)
+        return None
+
+    def bytes_of(self, room: Sequence[Buf]) -> Poly:
+        """Size of the largest of some buffers."""
+        sizes = [product(b.shape) * np.dtype(b.dtype).itemsize for b in room]
+        return functools.reduce(maximum, sizes)
+
+
+def generate(args: Sequence[Any], outputs: Sequence[Any]) -> CudaProgram:
+    """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had."""
+    lowered = lower(list(outputs), use_values=False)
+    st = lowered.statements
+    writer = KernelWriter(CudaDialect())
+    steps = writer.write(lowered.nodes)
+    bodies = [text for s in steps if isinstance(s, KernelText) for text in _texts(s)]
+    bodies += gemm.kernels([s.call for s in steps if isinstance(s, Product)])
+    body = "\n\n".join(bodies)
+    targets = {int(b.name[3:]): b for b in st.outputs}
+    first: dict[Any, int] = {}
+    for k, t in enumerate(lowered.outputs):
+        first.setdefault(t, k)
+    return CudaProgram(
+        f"{prelude.needed(body)}\n{body}\n",
+        steps,
+        {t.index: b for t, b in st.inputs.items()},
+        {b: np.ascontiguousarray(t.value) for t, b in st.consts.items()},
+        [targets[first[t]] for t in lowered.outputs],
+        share_room(lowered.nodes, st.temps),
+        writer.partials,
+        16 * len(writer.slots),
+        lowered,
+    )
+
+
+def _texts(s: KernelText) -> list[str]:
+    return [s.source] if s.held is None else [s.source, s.held.source]
+
+
+__all__ = ["CudaProgram", "generate"]

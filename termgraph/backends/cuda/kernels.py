@@ -1,0 +1,416 @@
+"""The kernels of a program: one for each outermost loop, one for each run of scalars between loops.
+
+A loop nest is run flat (one thread per element, 128-bit accesses where elements are contiguous), by rows (a team of one
+thread, a warp or a block per row) or as a fold over everything in two phases. May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from termgraph.backends.cstyle import index_references, references
+from termgraph.backends.cuda.dialect import CudaDialect, can_add_atomically
+from termgraph.backends.cuda.printer import CudaPrinter, cached_row
+from termgraph.backends.cuda.vectors import Vectors, vectors_of
+from termgraph.lower.index import ONE, Poly, Sym, Var, product
+from termgraph.lower.kernel import ARG_FOLDS, Buf
+from termgraph.lower.memory import loads
+from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Row, Tiles, Write, walk
+
+BLOCK = 256
+PARTS = 512  # a fold over everything has at most that many partial results
+HELD = 8  # elements of a row that one thread keeps in registers
+SLOT = 16  # bytes for a scalar that one kernel computes and others use
+
+
+@dataclass
+class KernelText:
+    """One kernel, with what a launch needs. `params` are (kind, what); `count` is the number of elements or rows.
+
+    kind "flat": `vectors` says how many elements one thread takes at once, and when. "rows": `inner` are the lengths
+    that a team shares out, `team` is 1 if one thread has to do a row alone, `held` the kernel for rows that fit in
+    registers. "parts" and "whole" are the phases of a fold over everything. "serial": one block does it all.
+    """
+
+    name: str
+    kind: str
+    params: list[tuple[str, Any]]
+    source: str
+    count: Poly = ONE
+    inner: list[Poly] = field(default_factory=list)
+    team: int = 0
+    vectors: Vectors | None = None
+    held: KernelText | None = None
+
+
+@dataclass
+class Product:
+    """A matrix product between kernels; `alpha` is the slot of a scalar, or a constant."""
+
+    call: Call
+    alpha: Any = None
+
+
+class KernelWriter:
+    """Writes the kernels of a loop tree in the order in which they run."""
+
+    def __init__(self, dialect: CudaDialect) -> None:
+        self.d = dialect
+        self.steps: list[Any] = []
+        self.slots: dict[Any, int] = {}  # scalars that are kept between kernels
+        self.outside: dict[Any, str] = {}
+        self.atomic = False  # whether the loop at hand adds to memory from many threads
+        self.partials: list[int] = []  # bytes of the partial results of each fold over everything
+
+    # ------------------------------------------------------------------ the program
+    def write(self, nodes: Sequence[Node]) -> list[Any]:
+        """Kernels and matrix products."""
+        scalars: list[Node] = []
+        self.shared = _used_elsewhere(nodes)
+        for n in nodes:
+            if isinstance(n, (Kernel, Call)):
+                self.scalars(scalars)
+                scalars = []
+                self.product(n) if isinstance(n, Call) else self.kernel(n)
+            else:
+                scalars.append(n)
+        self.scalars(scalars)
+        return self.steps
+
+    def slot(self, t: Any) -> int:
+        """Where a scalar is kept, in bytes."""
+        if t not in self.slots:
+            self.slots[t] = SLOT * len(self.slots)
+            self.outside[t] = f"g{len(self.outside)}"
+        return self.slots[t]
+
+    def product(self, n: Call) -> None:
+        alpha = n.options.get("alpha")
+        if alpha is not None and alpha in self.slots:
+            alpha = ("slot", self.slots[alpha])
+        self.steps.append(Product(n, alpha))
+
+    def scalars(self, nodes: list[Node]) -> None:
+        """What stands between loops, done by one thread."""
+        if not nodes:
+            return
+        p = self.printer(nodes)
+        p.once, p.chunk = {t for t in p.used_once(nodes) if t not in self.shared}, nodes
+        p.body(nodes)
+        for n in nodes:
+            term = getattr(n, "term", None)
+            if term in self.shared:
+                p.add(self.keep(term, p.text[term]))
+        self.finish(p, "single")
+
+    def keep(self, t: Any, name: str) -> str:
+        """The statement that keeps a scalar for later kernels."""
+        return f"*({self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slot(t)}) = {name};"
+
+    def printer(self, nodes: Sequence[Node]) -> CudaPrinter:
+        return CudaPrinter(self.d, nodes, self.outside)
+
+    # ------------------------------------------------------------------ loops
+    def kernel(self, n: Kernel) -> None:
+        """The kernel of one outermost loop."""
+        loop = n.node
+        if isinstance(loop, Reduce):
+            self.fold(loop)
+        elif isinstance(loop, Tiles):
+            body = [m for part in loop.parts for m in part]
+            self.flat([], loop.var, body, loop.slots)
+        elif not n.parallel and not _adds_only(n):
+            self.serial(loop)
+        else:
+            nest, innermost = _nest(loop)
+            self.atomic = not n.parallel
+            if isinstance(innermost, Columns):
+                self.columns(nest, innermost)
+            elif _is_straight(innermost.body):
+                self.flat(nest[:-1], innermost.var, innermost.body)
+            else:
+                self.rows(nest, innermost.body)
+
+    def flat(self, outer: list[Any], var: Var, body: list[Node], slots: Sequence[Buf] = ()) -> None:
+        """One thread per element, or per 16 bytes of elements."""
+        lets = [n for loop in outer for n in loop.body if isinstance(n, Let)]
+        vars_ = [loop.var for loop in outer] + [var]
+        vectors = None if slots or lets or self.atomic else vectors_of(vars_, body)
+        p = self.printer([*lets, *body])
+        p.atomic = self.atomic
+        total = p.poly(product(v.extent for v in vars_))
+        begin = "0"
+        if vectors:
+            p.add(f"const tg_int whole = vector ? ({total}) / {vectors.width} : 0;")
+            with p.block(_grid("w", "whole")):
+                vectors.write(p, vars_, body)
+            begin = f"whole * {vectors.width}"
+        with p.block(_grid("t", total, begin)):
+            self.decompose(p, vars_, "t")
+            p.add(*[f"{self.d.ctype(b.dtype)} {b.name};" for b in slots])
+            p.body([*lets, *body])
+        self.finish(p, "flat", count=product(v.extent for v in vars_), vectors=vectors)
+
+    def decompose(self, p: CudaPrinter, vars_: Sequence[Var], flat: str) -> None:
+        """The loop variables of a flat position."""
+        rest = flat
+        for k in range(len(vars_) - 1, 0, -1):
+            extent = p.poly(vars_[k].extent)
+            p.add(f"const tg_int i{vars_[k].level} = {rest} % ({extent});")
+            if k > 1:
+                p.add(f"const tg_int r{k} = {rest} / ({extent});")
+                rest = f"r{k}"
+            else:
+                rest = f"{rest} / ({extent})"
+        if vars_:
+            p.add(f"const tg_int i{vars_[0].level} = {rest};")
+
+    def columns(self, nest: list[Any], loop: Columns) -> None:
+        """One thread per column: neighbours read neighbouring elements."""
+        lets = [n for outer in nest for n in outer.body if isinstance(n, Let)]
+        vars_ = [*[outer.var for outer in nest], loop.var]
+        p = self.printer([*lets, loop])
+        with p.block(_grid("t", p.poly(product(v.extent for v in vars_)))):
+            self.decompose(p, vars_, "t")
+            p.body(lets)
+            p.sweeps(loop)
+        self.finish(p, "flat", count=product(v.extent for v in vars_))
+
+    def rows(self, nest: list[Any], body: list[Node]) -> None:
+        """A team of threads per row; a second kernel keeps the row in registers, if that saves reading it again."""
+        count = product(loop.var.extent for loop in nest)
+        alone = any(isinstance(n, Loop) and n.serial for n in walk(body))
+        streaming = self.row_kernel(nest, body, 0)
+        text = self.finish(streaming, "rows", count=count, inner=_shared_out(body), team=1 if alone else 0)
+        if not alone and cached_row(body, HELD) is not None:
+            held = self.row_kernel(nest, body, HELD)
+            text.held = self.finish(held, "rows", count=count, inner=_shared_out(body), name=f"{text.name}_held")
+
+    def row_kernel(self, nest: list[Any], body: list[Node], held: int) -> CudaPrinter:
+        lets = [n for loop in nest[:-1] for n in loop.body if isinstance(n, Let)]
+        vars_ = [loop.var for loop in nest]
+        p = self.printer([*lets, *body])
+        p.atomic = self.atomic
+        p.cached = cached_row(body, held) if held else None
+        p.add("const int lane = threadIdx.x % team;")
+        count = p.poly(product(v.extent for v in vars_))
+        with p.block(
+            f"for (tg_int t = (blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team; t < {count}; "
+            "t += gridDim.x * (tg_int)blockDim.x / team)"
+        ):
+            self.decompose(p, vars_, "t")
+            if p.cached:
+                p.add(*p.cached.declarations(self.d))
+            p.team = True
+            p.statements([*lets, *body])
+            p.team = False
+        return p
+
+    def serial(self, loop: Any) -> None:
+        """Iterations that have to run in order: one block, which shares out what is inside each."""
+        self.atomic = False
+        p = self.printer([loop])
+        if (
+            isinstance(loop, Loop)
+            and _is_straight(loop.body)
+            or any(isinstance(n, Loop) and n.serial for n in walk(loop.body))
+        ):
+            p.node(loop)
+            self.finish(p, "single")
+            return
+        p.add("const int lane = threadIdx.x % team;")
+        with p.block(p.for_head(loop.var)):
+            p.team = True
+            p.statements(loop.body)
+            p.team = False
+            p.add("__syncthreads();")
+        self.finish(p, "serial", inner=_shared_out(loop.body))
+
+    # ------------------------------------------------------------------ folds over everything
+    def fold(self, loop: Reduce) -> None:
+        """Partial results of many blocks, then their fold by one: in an order that only the length decides."""
+        self.atomic = False
+        number = len(self.partials)
+        names = [f"part{k}" for k in range(2 * len(loop.folds))]
+        p = self.printer([loop])
+        p.add("const int team = blockDim.x, lane = threadIdx.x;")
+        accs = self.accumulators(p, loop)
+        first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
+        i, step = f"i{loop.var.level}", "gridDim.x * (tg_int)blockDim.x"
+        p.add("#pragma unroll 4")
+        with p.block(f"for (tg_int {i} = {first}; {i} < {p.poly(loop.var.extent)}; {i} += {step})"):
+            p.body(loop.body)
+        for f, acc in accs:
+            p.join(f, acc)
+        with p.block("if (lane == 0)"):
+            for k, (f, acc) in enumerate(accs):
+                p.add(f"{self.part(f, names[k], 'blockIdx.x')} = {acc};")
+                if f.op.params["kind"] in ARG_FOLDS:
+                    p.add(f"{self.part(f, names[len(accs) + k], 'blockIdx.x', best=True)} = {acc}_best;")
+        self.partials.append(2 * len(accs) * PARTS * 8)
+        self.finish(p, "parts", count=loop.var.extent, extra=("partials", number), names=names)
+        self.second_phase(loop, number, names)
+
+    def second_phase(self, loop: Reduce, number: int, names: list[str]) -> None:
+        p = self.printer([])
+        p.add("const int team = blockDim.x, lane = threadIdx.x;")
+        accs = self.accumulators(p, loop)
+        with p.block("for (int part = lane; part < parts; part += team)"):
+            for k, (f, acc) in enumerate(accs):
+                kind, value = f.op.params["kind"], self.part(f, names[k], "part")
+                if kind in ARG_FOLDS:
+                    best, smallest = (
+                        self.part(f, names[len(accs) + k], "part", best=True),
+                        str(kind == "argmin").lower(),
+                    )
+                    p.add(f"if (tg_better({smallest}, {best}, {value}, {acc}_best, {acc}))")
+                    p.add(f"    {acc}_best = {best}, {acc} = {value};")
+                else:
+                    p.add(self.d.fold_step(kind, f.type.dtype, acc, value))
+        for f, acc in accs:
+            p.join(f, acc)
+        with p.block("if (lane == 0)"):
+            for f, acc in accs:
+                p.add(self.keep(f, acc))
+        self.finish(p, "whole", extra=("partials", number), names=names)
+
+    def accumulators(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
+        """The variables of the folds."""
+        out = []
+        for f in loop.folds:
+            acc = p.names.new("a")
+            p.declare_fold(f, acc)
+            p.text["acc", f] = acc
+            out.append((f, acc))
+        return out
+
+    def part(self, f: Any, name: str, index: str, best: bool = False) -> str:
+        """A partial result; those of a fold are as far apart as the largest type needs."""
+        c = self.d.ctype(f.args[0].type.dtype if best else f.type.dtype)
+        return f"(({c} *){name})[{index}]"
+
+    # ------------------------------------------------------------------ text
+    def finish(
+        self, p: CudaPrinter, kind: str, name: str = "", extra: tuple[str, Any] | None = None,
+        names: Sequence[str] = (), **launch: Any,
+    ) -> KernelText:  # fmt: skip
+        """The function around a printed body, and how it is launched."""
+        name = name or f"kernel{sum(isinstance(s, KernelText) for s in self.steps)}"
+        for r in p.rows:
+            p.poly(r.length)
+        params, text, head = self.parameters(p, kind)
+        if extra is not None:
+            params.append(extra)
+            text.append("char *tg_partials")
+            if kind == "whole":
+                params.append(("parts", None))
+                text.append("int parts")
+            head += [f"char *{n} = tg_partials + {8 * PARTS * k};" for k, n in enumerate(names)]
+        room = ["__shared__ __align__(16) char tg_room[512];"] if p.uses_room else []
+        bound = 1024 if name.endswith("_held") else BLOCK
+        lines = [
+            f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(text)})',
+            "{",
+            *[f"    {line}" for line in [*room, *head]],
+            *p.lines,
+            "}",
+        ]
+        found = KernelText(name, kind, params, "\n".join(lines), **launch)
+        if not name.endswith("_held"):
+            self.steps.append(found)
+        return found
+
+    def parameters(self, p: CudaPrinter, kind: str) -> tuple[list[tuple[str, Any]], list[str], list[str]]:
+        """(what to pass, how it is declared, first lines of the body)."""
+        params: list[tuple[str, Any]] = []
+        text: list[str] = []
+        head: list[str] = []
+        for b in sorted(p.bufs, key=lambda b: b.name):
+            if b.kind in ("tile", "row"):
+                continue
+            const = "" if b in p.written else "const "
+            params.append(("buf", b))
+            text.append(f"{const}{self.d.stored_type(b.dtype)} *__restrict__ {b.name}")
+        for r in p.rows:
+            c = self.d.ctype(r.buf.dtype)
+            params.append(("row", r))
+            text.append(f"{c} *{r.buf.name}_all")
+            team = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team"
+            head.append(f"{c} *__restrict__ {r.buf.name} = {r.buf.name}_all + {team} * ({p.poly(r.length)});")
+        for s in p.syms:
+            params.append(("sym", s))
+            text.append(f"tg_int {s.name}")
+        if p.used_outside or any("tg_scalars" in line for line in p.lines):
+            params.append(("scalars", None))
+            text.append("char *__restrict__ tg_scalars")
+        for t in p.used_outside:
+            c = self.d.ctype(t.type.dtype)
+            head.append(f"const {c} {p.outside[t]} = *(const {c} *)(tg_scalars + {self.slots[t]});")
+        if p.checks:
+            params.append(("status", None))
+            text.append("int64_t *tg_status")
+        if kind in ("rows", "serial"):
+            params.append(("team", None))
+            text.append("int team")
+        if any("vector ?" in line for line in p.lines):
+            params.append(("vector", None))
+            text.append("int vector")
+        return params, text, head
+
+
+def _grid(i: str, end: str, begin: str = "0") -> str:
+    """A loop that the threads of all blocks share out."""
+    first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
+    first = first if begin == "0" else f"{begin} + {first}"
+    return f"for (tg_int {i} = {first}; {i} < {end}; {i} += gridDim.x * (tg_int)blockDim.x)"
+
+
+def _used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
+    """Values that are used in another kernel than the one that computes them."""
+    part, where, used = 0, {}, []
+    for n in nodes:
+        part += isinstance(n, (Kernel, Call))
+        inner = list(walk([n]))
+        for m in inner:
+            if isinstance(m, Call):
+                used += [(part, m.options[k]) for k in ("alpha",) if k in m.options]
+            used += [(part, t) for t in (*references(m), *index_references(m))]
+        if not isinstance(n, (Kernel, Call)) and getattr(n, "term", None) is not None:
+            where[n.term] = part  # type: ignore[attr-defined]
+        part += isinstance(n, (Kernel, Call))
+    return {t for k, t in used if t in where and where[t] != k}
+
+
+def _nest(loop: Any) -> tuple[list[Any], Any]:
+    """Loops that stand alone in each other, as one iteration space; the innermost may be a loop over columns."""
+    nest = [loop]
+    while isinstance(nest[-1], Loop):
+        inner = [n for n in nest[-1].body if not isinstance(n, Let)]
+        lone = inner[0] if len(inner) == 1 and isinstance(inner[0], (Loop, Columns)) else None
+        if lone is None or getattr(lone, "serial", False) or lone.var.extent.fv:
+            break
+        nest.append(lone)
+    return (nest[:-1], nest[-1]) if isinstance(nest[-1], Columns) else (nest, nest[-1])
+
+
+def _is_straight(body: Sequence[Node]) -> bool:
+    """Whether one thread does it without loops."""
+    return not any(isinstance(n, (Loop, Reduce, Columns, Row)) for n in walk(list(body)))
+
+
+def _shared_out(body: Sequence[Node]) -> list[Poly]:
+    """The lengths that a team shares out."""
+    return list(dict.fromkeys(n.var.extent for n in body if isinstance(n, (Loop, Reduce, Columns))))
+
+
+def _adds_only(n: Kernel) -> bool:
+    """Whether all it does to memory is adding numbers that the device can add atomically."""
+    writes = [w for w in walk([n]) if isinstance(w, Write)]
+    bufs = {w.buf for w in writes}
+    adds = all(w.mode == "add" and can_add_atomically(w.buf.dtype) for w in writes)
+    return adds and not any(b in bufs for b, _ in loads(n))
+
+
+__all__ = ["BLOCK", "HELD", "PARTS", "KernelText", "KernelWriter", "Product", "Sym"]

@@ -1,0 +1,131 @@
+"""How kernels are launched: grids, blocks and teams for given lengths. Numbers only, decided once per shape.
+
+What results depend on (the size of a team, the number of partial results) is decided by lengths alone, so results are
+the same on every device. May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from termgraph.backends.cuda import gemm
+from termgraph.backends.cuda.kernels import BLOCK, HELD, PARTS, KernelText, Product
+from termgraph.lower.index import evaluate
+
+FEW_ROWS = 256
+WARP_ROW = 1024  # longer rows are done by a whole block
+ALONE_ROW = 8  # shorter ones by one thread
+
+
+class Launch(NamedTuple):
+    """One launch. `numbers` are the values of parameters that are not buffers, by kind and name."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    params: list[tuple[str, Any]]
+    numbers: dict[str, Any]
+    scratch: int = 0  # bytes for rows that are kept while a kernel works on them
+    product: dict[str, Any] | None = None  # of a matrix product: what a library needs
+
+
+def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts: int) -> Launch | None:
+    """The launch of a kernel; None if there is nothing to do. `parts` is the grid of a fold's first phase."""
+    count = evaluate(text.count, env)
+    if text.kind == "single":
+        return Launch(text.name, (1, 1, 1), (1, 1, 1), text.params, {})
+    if text.kind == "whole":
+        return Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"parts": parts})
+    if text.kind == "serial":
+        return Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"team": BLOCK})
+    if text.kind == "parts":
+        return Launch(text.name, (parts_of(count), 1, 1), (BLOCK, 1, 1), text.params, {})
+    if count == 0:
+        return None
+    return _rows(text, count, env, processors) if text.kind == "rows" else _flat(text, count, env, processors)
+
+
+def parts_of(count: int) -> int:
+    """How many partial results a fold over everything has."""
+    return max(1, min(PARTS, -(-count // (BLOCK * 16))))
+
+
+def _flat(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
+    v = text.vectors
+    inner = None if v is None or v.inner is None else evaluate(v.inner, env)
+    vector = v is not None and (inner is None or inner % v.width == 0)
+    work = -(-count // v.width) if v is not None and vector else count
+    block = BLOCK if work >= BLOCK * processors else 64
+    grid = min(-(-work // block), processors * 16 * BLOCK // block)
+    return Launch(text.name, (grid, 1, 1), (block, 1, 1), text.params, {"vector": int(vector)})
+
+
+def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
+    longest = max([evaluate(n, env) for n in text.inner], default=0)
+    if text.held is not None and longest <= HELD * 1024 and longest > ALONE_ROW:
+        text = text.held
+        team = 32 if longest <= HELD * 32 else _power(-(-longest // HELD))
+    elif text.team == 1 or longest <= ALONE_ROW:
+        team = 1
+    else:
+        team = 32 if longest <= (WARP_ROW if count >= FEW_ROWS else 64) else BLOCK
+    block = team if team > 32 else BLOCK if team == 32 else 64  # a team of more than a warp is a block: it waits as one
+    grid = min(-(-count * team // block), processors * 32)
+    scratch = 0
+    for kind, row in text.params:
+        if kind == "row":
+            grid = min(grid, processors * 4)
+            item = np.dtype("float32" if row.buf.dtype == "float16" else row.buf.dtype).itemsize
+            scratch += -(-grid * block // team * evaluate(row.length, env) * item // 256) * 256
+    return Launch(text.name, (grid, 1, 1), (block, 1, 1), text.params, {"team": team}, scratch)
+
+
+def _power(n: int) -> int:
+    return 1 << (n - 1).bit_length()
+
+
+# ---------------------------------------------------------------------- matrix products
+def plan_products(p: Product, env: Mapping[str, int]) -> list[Launch]:
+    """The launches of a matrix product; the last dimension of a batch is one launch."""
+    call = p.call
+    batch = [(v, step, evaluate(v.extent, env)) for v, step in call.options["batch"]]
+    if any(n == 0 for *_, n in batch):
+        return []
+    outer, last = batch[:-1], batch[-1:]
+    counts = [n for *_, n in outer]
+    out = []
+    for k in range(int(np.prod(counts, dtype=np.int64))):
+        at = dict(zip((v for v, *_ in outer), map(int, np.unravel_index(k, counts)))) if outer else {}
+        out += _one_product(p, {**env, **at, **{v: 0 for v, *_ in last}}, at, last)
+    return out
+
+
+def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
+    call = p.call
+    (a, a_at, a_steps), (b, b_at, b_steps) = call.operands
+    sizes = [evaluate(n, env) for n in call.sizes]
+    var, step, depth = last[0] if last else (None, None, 1)
+    start = sum(evaluate(s, env) * at[v] for v, s in call.options["batch"] if v in at)
+    jump = lambda q: evaluate(q.coefficient(var), env) if var is not None else 0  # noqa: E731
+    numbers: dict[str, Any] = {
+        "a": (a, evaluate(a_at, env), [evaluate(s, env) for s in a_steps], jump(a_at)),
+        "b": (b, evaluate(b_at, env), [evaluate(s, env) for s in b_steps], jump(b_at)),
+        "c": (call.buf, start, evaluate(step, env) if step is not None else 0),
+        "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "alpha": p.alpha,
+        "dtype": str(call.options["dtype"]), "name": call.name,
+    }  # fmt: skip
+    if call.name == "gemm":
+        m, n, _ = sizes
+        grid, block = (-(-n // gemm.TILE), -(-m // gemm.TILE), depth), (*gemm.THREADS, 1)
+    else:
+        m = n = sizes[0]
+        numbers["team"] = 32 if numbers["a"][2][1] == 1 else 1
+        grid, block = (-(-m * numbers["team"] // BLOCK), 1, depth), (BLOCK, 1, 1)
+    if 0 in (m, n):
+        return []
+    if depth > 65535 or grid[1] > 65535:
+        raise NotImplementedError(f"a product of {sizes} matrices in a batch of {depth} is beyond the device's grid")
+    return [Launch(gemm.kernel_name(call), grid, block, [], {}, 0, numbers)]

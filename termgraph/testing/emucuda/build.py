@@ -1,0 +1,98 @@
+"""Compiling generated CUDA text with g++ against cuda_on_cpu.h. The image of the library stands for a cubin.
+
+May touch: subprocesses and the cache of compiled code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from termgraph.backends.c.cache import default_cache
+from termgraph.backends.c.files import digest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IMAGE = "kernels.so"
+COMMON = [
+    "-std=c++17",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-w",
+]
+# What a run looks for. "plain" checks barriers and results; the others are the compiler's sanitizers.
+_UNDEFINED = (
+    "-O1 -g -fsanitize=alignment,shift,integer-divide-by-zero,bounds -fno-sanitize-recover=all -static-libubsan"
+)
+_ADDRESS = "-O1 -g -fsanitize=address,alignment -fno-sanitize-recover=alignment --param asan-stack=0 -DTG_ASAN"
+MODES = {
+    "plain": ["-O1"],
+    "undefined": _UNDEFINED.split(),
+    "address": _ADDRESS.split(),
+    "thread": ["-O1", "-g", "-fsanitize=thread", "-DTG_TSAN"],
+}
+_HEAD = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(')
+_WAITS = re.compile(r"__sync\w+|__\w+_sync\b|tg_fold|tg_arg_fold|tg_barrier")
+PRELOAD = {"address": "libasan.so", "thread": "libtsan.so"}
+
+
+class NoEmulation(RuntimeError):
+    """The emulation needs g++, and there is none."""
+
+
+def find_compiler() -> str | None:
+    """The C++ compiler of the emulation."""
+    return shutil.which(os.environ.get("CXX", "g++"))
+
+
+def emulated_text(source: str) -> str:
+    """CUDA text with the emulation in front, and one exported launch function per kernel behind."""
+    heads = list(_HEAD.finditer(source))
+    ends = [m.start() for m in heads[1:]] + [len(source)]
+    lines = ['#include "cuda_on_cpu.h"', '#line 1 "kernels.cu"', source]
+    for head, end in zip(heads, ends):
+        waits = "true" if _WAITS.search(source, head.start(), end) else "false"
+        lines.append(f"TG_KERNEL({head[1]}, {waits})")
+    return "\n".join(lines) + "\n"
+
+
+def build(source: str, options: Sequence[str] = (), mode: str = "") -> str:
+    """The path of a library with the kernels of some CUDA text; from the cache if it was built before."""
+    mode = mode or os.environ.get("TG_EMU_MODE", "plain")
+    compiler = find_compiler()
+    if compiler is None:
+        raise NoEmulation("CUDA kernels are emulated by code that g++ compiles, and g++ was not found")
+    text = emulated_text(source)
+    flags = (*COMMON, *MODES[mode], *options)
+    headers = "".join(Path(HERE, h).read_text() for h in ("cuda_on_cpu.h", "fibers.h", "builtins.h"))
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    parts = {"cuda": digest(text), "headers": digest(headers), "flags": " ".join(flags), "compiler": version}
+
+    def make(directory: str) -> None:
+        path = os.path.join(directory, "kernels.cpp")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        command = [compiler, *flags, "-I", HERE, path, "-o", os.path.join(directory, IMAGE)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"g++ refuses the emulated kernels:\n{done.stderr[:4000]}")
+
+    entry, _ = default_cache().get_or_make(parts, make, name="emulated", kind="emulated kernels")
+    return entry.file(IMAGE)
+
+
+def preload(mode: str) -> dict[str, str]:
+    """Environment variables for a process that loads kernels built in this mode."""
+    if mode not in PRELOAD:
+        return {}
+    found = subprocess.run(["gcc", f"-print-file-name={PRELOAD[mode]}"], capture_output=True, text=True, check=True)
+    options = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "halt_on_error=1:exitcode=66"}
+    return {"LD_PRELOAD": found.stdout.strip(), "TG_EMU_MODE": mode, **options}

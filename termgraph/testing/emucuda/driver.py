@@ -1,0 +1,134 @@
+"""A driver for the emulation that needs no CUDA package: memory of the host, kernels called directly.
+
+Work is queued and runs when somebody waits, so a missing wait shows as stale data.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda import device as devices
+from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
+from termgraph.testing.emucuda.build import build
+
+TOTAL = 8 * 2**30
+
+
+class EmulatedDriver:
+    """The protocol of drivers on the CPU. `limit` is the size of its memory, in bytes."""
+
+    name, device_name, arch = "emulated", "emulated CUDA device", "emulated"
+    multiprocessors, stream = 4, 0
+
+    def __init__(self, limit: int = TOTAL) -> None:
+        self.limit, self.held = limit, 0
+        self.queue: list[Callable[[], None]] = []
+        self.recording: list[Callable[[], None]] | None = None
+        self.blocks: dict[int, Any] = {}
+        self.lost: str | None = None
+        self.launches = 0
+
+    def memory(self) -> tuple[int, int]:
+        return self.limit - self.held, self.limit
+
+    def allocate(self, size: int) -> int:
+        if self.held + size > self.limit:
+            raise OutOfDeviceMemory("the emulated device is full")
+        block = np.full(size + 512, 0xFF, np.uint8)  # not a number, wherever somebody forgets to write
+        address = -(-block.ctypes.data // 256) * 256
+        self.blocks[address] = (block, size)
+        self.held += size
+        return address
+
+    def free(self, address: int) -> None:
+        self.held -= self.blocks[address][1]
+        self.do(lambda: self.blocks.pop(address, None))
+
+    def do(self, step: Callable[[], Any]) -> None:
+        """Queue, or record, a step."""
+        (self.queue if self.recording is None else self.recording).append(step)
+
+    def upload(self, address: int, host: np.ndarray) -> None:
+        data = host.tobytes()
+        self.do(lambda: ctypes.memmove(address, data, len(data)))
+
+    def download(self, host: np.ndarray, address: int) -> None:
+        self.do(lambda: ctypes.memmove(host.ctypes.data, address, host.nbytes))
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self.do(lambda: ctypes.memmove(to, source, size))
+
+    def clear(self, address: int, size: int) -> None:
+        self.do(lambda: ctypes.memset(address, 0, size))
+
+    def load(self, image: bytes) -> Any:
+        return ctypes.CDLL(image.decode())
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return getattr(module, f"tg_launch_{name}")
+
+    def launch(self, kernel: Any, grid: tuple, block: tuple, arguments: list[Any]) -> None:
+        three = ctypes.c_uint * 3
+        self.launches += 1
+
+        def run() -> None:
+            error = ctypes.create_string_buffer(512)
+            places = (ctypes.c_void_p * len(arguments))(*[ctypes.addressof(a) for a in arguments])
+            if kernel(three(*grid), three(*block), ctypes.c_size_t(0), places, error, ctypes.c_size_t(512)):
+                self.lost = error.value.decode()
+                raise DeviceLost(f"the kernel failed: {self.lost}")
+
+        self.do(run)
+
+    def synchronize(self) -> None:
+        if self.lost:
+            raise DeviceLost(f"the device cannot be used after a kernel failed: {self.lost}")
+        queue, self.queue = self.queue, []
+        for step in queue:
+            step()
+
+    def capture(self) -> None:
+        if self.recording is not None:
+            raise CudaError("already recording")
+        self.recording = []
+
+    def captured(self) -> Any:
+        graph, self.recording = self.recording, None
+        return graph
+
+    def replay(self, graph: list[Callable[[], None]]) -> None:
+        self.queue += graph
+
+
+def compile_emulated(source: str, arch: str, options: tuple[str, ...], name: str) -> bytes:
+    """The path of the compiled kernels, which stands for an image."""
+    return build(source, options).encode()
+
+
+def emulated_device(limit: int = TOTAL) -> Device:
+    """A device without hardware."""
+    return Device(EmulatedDriver(limit), compile_emulated)
+
+
+class emulation:
+    """While this is entered, programs for the GPU run on the CPU.
+
+    >>> from termgraph.testing.emucuda.driver import emulation
+    >>> with emulation() as device:                                 # doctest: +SKIP
+    ...     f = tg.function([x], T.exp(x), mode=tg.Mode(linker="cuda"))
+    """
+
+    def __init__(self, device: Device | None = None) -> None:
+        self.device = device or emulated_device()
+
+    def __enter__(self) -> Device:
+        self.previous = devices.use(self.device)
+        return self.device
+
+    def __exit__(self, *_: Any) -> None:
+        devices.use(self.previous)

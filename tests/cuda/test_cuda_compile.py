@@ -1,0 +1,55 @@
+"""Generated kernels compile for old and new devices without spilling registers, with no device at hand."""
+
+import re
+
+import pytest
+from cudacases import cases, program
+from randomgraphs import Graphs
+
+from termgraph.backends.cuda.compile import CudaCompileError, compile_text, compiler, nvrtc_image, usage_of
+from termgraph.backends.cuda.generate import generate
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="neither NVRTC (the extra cuda-test) nor nvcc is installed")
+nvrtc = pytest.mark.skipif(not str(compiler()).startswith("nvrtc"), reason="NVRTC is not installed (extra cuda-test)")
+CASES = cases()
+
+
+def no_spills(source, name):
+    for arch in ("sm_75", "sm_90"):
+        found = usage_of(source, arch, name=name)
+        assert found
+        bad = {k: u for k, u in found.items() if u.stack or u.spilled}
+        assert not bad, f"{name} on {arch}: {bad}"
+
+
+@nvrtc
+@pytest.mark.parametrize("name", CASES)
+def test_cases(name):
+    no_spills(program(*CASES[name][:2]).source, name)
+
+
+@nvrtc
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs(seed):
+    g = Graphs(seed).grow(3 + seed % 8)
+    found = generate(g.args, g.outputs())
+    if found.kernels:
+        no_spills(found.source, f"graph {seed}")
+
+
+@nvrtc
+def test_elements_side_by_side_are_read_sixteen_bytes_at_a_time():
+    inputs, outputs, _ = CASES["elementwise"]
+    ptx = nvrtc_image(program(inputs, outputs[:1]).source, "sm_90", ptx=True)[0].decode()
+    assert re.search(r"ld\.global(\.nc)?\.v4\.f32", ptx) and re.search(r"st\.global\.v4\.f32", ptx)
+
+
+def test_a_cubin_is_made_once():
+    source = program(*CASES["sums"][:2]).source
+    image = compile_text(source, "sm_90")
+    assert image[:4] == b"\x7fELF" and compile_text(source, "sm_90") == image
+
+
+def test_refused_text_is_reported():
+    with pytest.raises(CudaCompileError, match="nothing"):
+        compile_text('extern "C" __global__ void f(int *p) { *p = nothing; }', "sm_90", name="mine")

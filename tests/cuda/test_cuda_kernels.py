@@ -1,0 +1,99 @@
+"""Generated kernels, run on the CPU by the emulation, compute what the NumPy meaning says."""
+
+import numpy as np
+import pytest
+from cudacases import cases, no_emulation, program
+from randomgraphs import Graphs, agree
+
+import termgraph as tg
+from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.generate import generate
+from termgraph.terms.evaluate import evaluate
+from termgraph.testing.emucuda.driver import emulation
+
+pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+CASES = cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("order", ["0", "1", "2"])
+def test_cases(name, order, monkeypatch):
+    """Whatever the order in which the threads of a block happen to run."""
+    monkeypatch.setenv("TG_ORDER", order)
+    inputs, outputs, values = CASES[name]
+    want = tg.function(inputs, outputs)(*values)
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for _ in range(3):  # run, record, replay
+            for got, expected in zip(run(*values), want):
+                assert got.dtype == expected.dtype and got.shape == expected.shape
+                tol = 2e-2 if expected.dtype == "float16" else 2e-5
+                np.testing.assert_allclose(np.asarray(got), expected, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_graphs(seed):
+    random_graph(seed, 3 + seed % 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5000, 5200))
+def test_many_random_graphs(seed):
+    random_graph(seed, 4 + seed % 11)
+
+
+def random_graph(seed, steps):
+    g = Graphs(seed).grow(steps)
+    outs = g.outputs()
+    with np.errstate(all="ignore"):
+        want = evaluate(outs, dict(zip(g.args, g.values)))
+    with emulation() as device:
+        got = [np.asarray(a) for a in Executable(generate(g.args, outs), device)(*g.values)]
+    agree(got, want, g, outs, seed)
+
+
+def test_long_indices():
+    """The variant that counts with 64 bits, which arrays of more than 2^30 elements get."""
+    inputs, outputs, values = CASES["sums"]
+    want = tg.function(inputs, outputs)(*values)
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        run.plan_for(tuple(v.shape for v in values)).wide = True
+        for got, expected in zip(run(*values), want):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=2e-5)
+        assert list(run.modules) == [True]
+
+
+def test_the_second_call_records_and_the_third_replays():
+    inputs, outputs, values = CASES["rows"]
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for _ in range(4):
+            kept = run(*values)
+            del kept
+        plan = run.plan_for(tuple(v.shape for v in values))
+        assert len(run.plans) == 1 and plan.graphs
+        assert device.allocations < 30
+
+
+def test_softmax_reads_its_input_once():
+    """The kernel for rows that fit in registers loads an element in one place only."""
+    inputs, outputs, _ = CASES["rows"]
+    held = program(inputs, outputs[:1]).kernels[1]
+    assert held.name.endswith("_held") and held.source.count("in0[") == 1 and held.source.count("out0[") == 1
+
+
+def test_a_bad_index_is_reported():
+    inputs, outputs, values = CASES["indexing"]
+    with emulation() as device:
+        run = Executable(program(inputs, outputs[:1]), device)
+        with pytest.raises(IndexError, match="7 is out of bounds"):
+            run(values[0], np.array([0, 7]))
+        assert run(values[0], np.array([0, 5]))[0].shape == (2, 12)
+
+
+def test_lengths_are_checked():
+    inputs, outputs, values = CASES["elementwise"]
+    with emulation() as device:
+        with pytest.raises(ValueError, match="11"):
+            Executable(program(inputs, outputs), device)(values[0], values[1], values[2][:11])

@@ -1,0 +1,50 @@
+"""Programs for the GPU that the tests of the CUDA backend share, with values for their inputs."""
+
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.cuda.generate import generate
+from termgraph.testing.emucuda.build import find_compiler
+
+no_emulation = "the emulation needs g++" if find_compiler() is None else ""
+
+
+def program(inputs, outputs):
+    """The CUDA program of some variables, after the usual rewriting."""
+    with tg.config.change_flags(linker="py"):
+        work = tg.function(inputs, outputs).maker.work
+    return generate(work.args, work.linked_roots)
+
+
+def cases():
+    """name -> (inputs, outputs, values)."""
+    rng = np.random.default_rng(5)
+    x, y, b = T.fmatrix("x"), T.fmatrix("y"), T.fvector("b")
+    d, v, i = T.dmatrix("d"), T.dvector("v"), T.lvector("i")
+    xs, ys = rng.standard_normal((2, 6, 12)).astype("float32")
+    wide, long = rng.standard_normal((3, 700)).astype("float32"), rng.standard_normal((2, 1700)).astype("float32")
+    huge = rng.standard_normal((2, 9000)).astype("float32")
+    bs, ds, vs = rng.standard_normal(12).astype("float32"), rng.standard_normal((20, 70)), rng.standard_normal(70)
+    where = np.array([0, 3, 3, -1])
+    cube = rng.random((3, 4, 5)).astype("float32")
+    x3 = T.tensor3("x3", dtype="float32")
+    h = T.matrix("h", dtype="float16")
+    sums = [x.sum(), x.sum(0), x.sum(1), x.max(), x.argmax(1), x.argmin(), x.mean(1), x.prod(0)]
+    rows = [T.nnet.softmax(x), T.log(T.exp(x).sum(1)), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)]
+    return {
+        "elementwise": ([x, y, b], [T.tanh(x + b) * y, T.switch(x > 0, x, b), T.cast(x * 10, "int8")], [xs, ys, bs]),
+        "sums": ([x], sums, [xs]),
+        "sums of wide rows": ([x], sums, [wide]),
+        "rows": ([x], rows, [xs]),
+        "wide rows": ([x], rows, [wide]),
+        "rows for a block": ([x], rows, [long]),
+        "rows that are read again": ([x], rows, [huge]),
+        "products": ([x, d, v], [T.dot(x, x.T), T.dot(d.T, d), T.dot(d, v), T.dot(v, d.T)], [xs, ds, vs]),
+        "indexing": ([x, i], [x[i], x[::-1, 1::2], T.set_subtensor(x[i], 0), T.inc_subtensor(x[i], 1)], [xs, where]),
+        "running sums": ([x], [T.cumsum(x, 0), T.cumsum(x, 1), T.cumsum(x)], [xs]),
+        "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
+        "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
+        "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [rng.standard_normal((5, 33)).astype("float16")]),
+        "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
+    }  # fmt: skip
