@@ -25,7 +25,7 @@ def expression(t: Any, args: Sequence[str]) -> str:
     """An element-wise op applied to argument texts."""
     if any(np.dtype(d).kind == "c" for d in (t.type.dtype, *(a.type.dtype for a in t.args))):
         raise NotInC(f"{t.op.family.name} of complex numbers")
-    rule: c.Rule | None = OWN.get(t.op.family.name)
+    rule = OWN.get(t.op.family.name)
     if rule is None:
         return c.expression(t, args)
     out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
@@ -46,7 +46,7 @@ def _scale_bits(s: c.Site, bits: str, width: str) -> str:
     return f"((uint64_t)__umul64hi({bits}, {width}))"
 
 
-OWN = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
+OWN: dict[str, c.Rule] = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
 
 
 def literal(value: Any, dtype: str) -> str:
