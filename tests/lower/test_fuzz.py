@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from randomgraphs import Graphs, agree
+from lower.randomgraphs import Graphs, agree
 
 from termgraph.backends.c.compilers import find_compiler
 from termgraph.backends.c.program import compile_terms

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from cudacases import cases, program
-from randomgraphs import Graphs
+from backends.cuda.cudacases import cases, program
+from lower.randomgraphs import Graphs
 
 from termgraph.backends.cuda.compile import CudaCompileError, compile_text, compiler, nvrtc_image, usage_of
 from termgraph.backends.cuda.generate import generate

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cudacases import cases, no_emulation, program
-from randomgraphs import Graphs, agree
+from backends.cuda.cudacases import cases, no_emulation, program
+from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
 from termgraph.backends.cuda.executor import Executable
