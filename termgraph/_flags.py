@@ -191,6 +191,8 @@ FLAGS = (
          "folder of compiled code", aliases=("base_compiledir",)),
     Flag("cache.size_limit", 2 * 1024**3, SIZE,
          "size of that folder above which the least recently used entries are removed; 0 is no limit"),
+    Flag("cache.programs", True, BOOLEAN,
+         "keep finished programs there too, so that an equal function starts without rewriting"),
     # GPU
     Flag("cuda.driver", "core", choice("core", "pycuda"),
          "the Python package that talks to the GPU: cuda-core or pycuda"),

@@ -24,16 +24,20 @@ from termgraph.terms.errors import RuleError, RuleWarning
 ENTRY_POINTS = "termgraph.rules"
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
+library_size = 0  # changes to the table of rules that loading the library made
 
 
 def load_library() -> None:
     """Load the rule library, the files named in TERMGRAPH_RULES and installed plug-ins."""
+    global library_size
+    before = authoring.generation()
     _rulelib.package()
     for path in _rulelib.files():
         name = _rulelib.module_name(path)
         _guarded(str(path), functools.partial(importlib.import_module, name))
     for name in _rulelib.COMPANIONS:
         importlib.import_module(name)
+    library_size = authoring.generation() - before
     for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
         path = Path(entry).expanduser()
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]

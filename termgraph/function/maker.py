@@ -17,7 +17,8 @@ from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.function.native import make_function
-from termgraph.function.pipeline import Compilation, compile_graph, link_graph
+from termgraph.function.pipeline import Compilation, link_graph
+from termgraph.function.warm import compiled
 from termgraph.tensor.sharedvar import Container, is_shared, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
@@ -64,14 +65,14 @@ class FunctionMaker:
         self._check_unused(captured, reaction(on_unused_input))
         check_inplace(captured, accept_inplace)
         captured_at = perf_counter()
-        self.work = link_graph(captured, self.mode) if fgraph is not None else compile_graph(captured, self.mode)
+        self.keeps_updates = True
+        self.work = link_graph(captured, self.mode) if fgraph is not None else compiled(self, captured)
         stages = {"capture": captured_at - start, **self.work.seconds}
         self.profile = profile if isinstance(profile, Profile) else Profile(name)
         self.profile.stages = {**self.profile.stages, **stages}
         self.profile.rules = self.work.rule_counts()
         self.profile.rule_seconds = self.work.rule_seconds()
         self._fgraph = fgraph
-        self.keeps_updates = True
 
     def restore(self, state: dict[str, Any], inputs: list[In], outputs: list[Out], work: Compilation) -> None:
         """Set up from saved parts instead of compiling; what unpickling calls."""

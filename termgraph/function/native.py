@@ -63,11 +63,23 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     return f
 
 
-def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple]) -> Layout:
+def _ordered(maker: Any) -> Layout:
     inputs = maker.inputs
     arguments = [i for i, item in enumerate(inputs) if not item.shared]
     updated = [i for i, item in enumerate(inputs) if item.update is not None] if maker.keeps_updates else []
     cells = [*updated, *[i for i, item in enumerate(inputs) if item.shared and i not in updated]]
+    return Layout(arguments, cells, len(updated))
+
+
+def form_of(maker: Any) -> tuple:
+    """What beside its graph decides the C program of a function."""
+    layout = _ordered(maker)
+    return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
+
+
+def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple]) -> Layout:
+    inputs, layout = maker.inputs, _ordered(maker)
+    arguments, cells = layout.arguments, layout.cells
     for i, item in enumerate(inputs):
         if not isinstance(item.variable.type, TensorType):
             raise NotNative(f"input {item.name or i} is not an array")
@@ -77,26 +89,34 @@ def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple])
         required, refeed, _ = defaults[i]
         if inputs[i].update is not None or not (required or refeed):
             raise NotNative(f"input {inputs[i].name or i} has a value that calls change")
-    for i, root in zip(updated, maker.work.roots[len(maker.outputs) :]):
-        if not inputs[i].variable.type.accepts(root.type):
-            raise NotNative(f"the lengths of the update of {inputs[i].name or i} are checked at run time")
+    if layout.updated and form_of(maker) not in maker.work.ready:
+        _check_updates(maker, cells[: layout.updated])
     if len({id(storage[i]) for i in cells}) != len(cells):
         raise NotNative("two of its shared variables have one memory")
-    return Layout(arguments, cells, len(updated))
+    return layout
+
+
+def _check_updates(maker: Any, updated: Sequence[int]) -> None:
+    for i, root in zip(updated, maker.work.roots[len(maker.outputs) :]):
+        item = maker.inputs[i]
+        if not item.variable.type.accepts(root.type):
+            raise NotNative(f"the lengths of the update of {item.name or i} are checked at run time")
 
 
 def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any]:
     """The C program and its library; made once for all copies with the same layout."""
     from termgraph.backends.c.builder import build_library
+    from termgraph.function.warm import keep
 
-    made = maker.work.native
-    key = (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
-    if key not in made:
-        code = _generated(maker, layout)
+    work, form = maker.work, form_of(maker)
+    if form not in work.native:
+        code = work.ready.get(form) or _generated(maker, layout)
         options = {"needs_blas": code.needs_blas, "flags": code.flags, "libraries": code.libraries}
-        library = build_library(code.source, maker.name or "function", **options)
-        made[key] = (code, library)
-    code, library = made[key]
+        library = build_library(code.source, maker.name or "function", **options, note=work.not_kept)
+        if form not in work.ready:
+            keep(maker, form, code)
+        work.native[form] = (code, library)
+    code, library = work.native[form]
     signature = replace(code.signature, inputs=_ports(maker, layout, defaults))
     return replace(code, signature=signature), library
 
@@ -155,6 +175,10 @@ def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
     """Raise what a failed program reports, in the user's words."""
     from termgraph.backends.c.program import failure
 
+    if code.lowered is None:  # it came from the cache, which does not hold what failures mean
+        again = _generated(maker, layout)
+        if again.source == code.source:
+            code = again
     error = failure(code, *status)
     term = getattr(error, "term", None)
     if term is None:

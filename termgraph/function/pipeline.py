@@ -37,6 +37,9 @@ class Compilation:
         self.in_c = False
         self.native: dict[Any, Any] = {}  # C programs of the whole graph, by what they update and return
         self.not_native: str | None = None
+        self.place: Any = None  # where its program is kept for the next start; else `not_kept` says why it is not
+        self.not_kept: str | None = None
+        self.ready: dict[Any, Any] = {}  # C programs that were kept, by their form
         self._segmented: Program | None = None
 
     def fastest_program(self) -> Program:

@@ -15,6 +15,7 @@ from termgraph.terms.op import Op
 from termgraph.terms.term import Lit
 
 _version = 0
+_own = 0  # facts that came with the definition of an op
 FACTS: dict[str, OpRelation] = {}
 
 
@@ -97,6 +98,11 @@ def version() -> int:
     return _version
 
 
+def added() -> int:
+    """Moves with every fact that did not come with the definition of its op."""
+    return _version - _own
+
+
 commutative = OpRelation("commutative", ("op",), "f(x, y) = f(y, x), exactly.")
 associative = OpRelation("associative", ("op",), "f(f(x, y), z) = f(x, f(y, z)), up to rounding.")
 idempotent = OpRelation("idempotent", ("op",), "f(x, x) = x for a binary f.")
@@ -118,16 +124,19 @@ reduction = OpRelation("reduction", ("op", "binary"), "The reduction folds the b
 
 def declare_from_table(op: Op) -> None:
     """The facts that follow from an op's own entry."""
+    global _own
+    before = _version
     if op.commutative:
         commutative.add(op)
     if op.associative:
         associative.add(op)
     if op.kind == "elementwise":
         elementwise.add(op)
+    _own += _version - before
 
 
 __all__ = [
-    "FACTS", "OpRelation", "absorbing", "associative", "commutative", "complement", "declare_from_table",
+    "FACTS", "OpRelation", "absorbing", "added", "associative", "commutative", "complement", "declare_from_table",
     "distributes", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity", "monotone",
     "odd", "projection", "reduction", "right_identity", "swapped", "var", "version",
 ]  # fmt: skip

@@ -76,16 +76,18 @@ def build_library(
     flags: Sequence[str] = (),
     libraries: Sequence[str] = ("-lm",),
     parts: Mapping[str, Any] | None = None,
+    note: str | None = None,
 ) -> Library:
     """Compile C text, or take it from the cache, load it and give it the run-time services.
 
     Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
     those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
-    such as the hash of a header file of the user. Errors: CompileError, NoCompilerError, BlasError.
+    such as the hash of a header file of the user. `note` says why the next start will not be warm.
+    Errors: CompileError, NoCompilerError, BlasError.
     """
     texts = (sources,) if isinstance(sources, str) else tuple(sources)
     header = program_header(needs_blas)
-    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts)
+    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
     _bind(library, needs_blas)
     return library
 
@@ -100,6 +102,7 @@ def build_plain(
     parts: Mapping[str, Any] | None = None,
     defined: bool = True,
     load: bool = True,
+    note: str | None = None,
 ) -> Library:
     """The same without run-time services: for the glue itself, and for libraries that need none."""
     begin = time.perf_counter()
@@ -113,7 +116,8 @@ def build_plain(
         return _loaded[key]
 
     def make(directory: str) -> Mapping[str, Any]:
-        return _compile(compiler, directory, texts, header, every_flag, libraries, name, defined)
+        made = _compile(compiler, directory, texts, header, every_flag, libraries, name, defined)
+        return made | ({"no warm start": note} if note else {})
 
     entry, how, handle = _load_entry(why, make, name, load)
     library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, tuple(texts))

@@ -58,6 +58,8 @@ def _explain(cache: Cache, args: argparse.Namespace) -> int:
         _say(f"{entry.key}  {entry.why.get('kind', '')} {entry.why.get('name', '')}\n  in {entry.path}")
         for part, value in sorted(entry.why.get("parts", {}).items()):
             _say(f"  {part:<12} {value}")
+        if "no warm start" in entry.why:
+            _say(f"  its program is made anew in every process, because {entry.why['no warm start']}")
     newest = max(entries, key=_used)
     for other in entries:
         if other is not newest and other.why.get("name") == newest.why.get("name"):

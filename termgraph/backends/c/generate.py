@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from termgraph.backends.c import libcalls, prelude
+from termgraph.backends.c.cprogram import FLAGS, CProgram
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
 from termgraph.backends.c.repeats import moving_places
@@ -21,35 +21,12 @@ from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import work
 from termgraph.lower.index import Poly, Sym, maximum, product
 from termgraph.lower.kernel import Buf
-from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
 from termgraph.lower.tree import Call, walk
-from termgraph.terms.traverse import substitute
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
-FLAGS = ("-fwrapv",)  # integers wrap around, as in NumPy
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
-
-
-@dataclass
-class CProgram:
-    """C text with what the builder and the glue have to know. `sites[op]` says what a reported failure means."""
-
-    source: str
-    signature: Signature
-    constants: list[np.ndarray]
-    sites: list[Site]
-    lowered: Lowered
-    needs_blas: bool = False
-    flags: tuple[str, ...] = FLAGS
-    libraries: tuple[str, ...] = ("-lmvec", "-lm")
-    leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
-
-    def original(self, t: Any) -> Any:
-        """The term of the graph this program was made from, for one that appears in `sites`."""
-        found = self.lowered.origin.get(t, t)
-        return substitute([found], self.leaves)[0] if self.leaves else found
 
 
 def generate(

@@ -1,0 +1,94 @@
+"""CProgram: generated C text with what the builder and the glue have to know, and the same as a few files.
+
+The files are JSON, C text and the bytes of constants, so reading them builds plain data and runs nothing.
+May import terms and `signature`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
+
+if TYPE_CHECKING:
+    from termgraph.lower.lengths import Site
+
+FLAGS = ("-fwrapv",)  # integers wrap around, as in NumPy
+PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
+
+
+@dataclass
+class CProgram:
+    """C text with what the builder and the glue have to know. `sites[op]` says what a reported failure means.
+
+    One that was read from files has neither `sites` nor `lowered`: they are made again when something fails.
+    """
+
+    source: str
+    signature: Signature
+    constants: list[np.ndarray]
+    sites: list[Site]
+    lowered: Any  # what lowering gave, a Lowered, or None
+    needs_blas: bool = False
+    flags: tuple[str, ...] = FLAGS
+    libraries: tuple[str, ...] = ("-lmvec", "-lm")
+    leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
+
+    def original(self, t: Any) -> Any:
+        """The term of the graph this program was made from, for one that appears in `sites`."""
+        from termgraph.terms.traverse import substitute
+
+        found = self.lowered.origin.get(t, t)
+        return substitute([found], self.leaves)[0] if self.leaves else found
+
+
+IN_JSON = ("needs_blas", "flags", "libraries")  # as they are; the others have a form of their own
+MADE_AGAIN = ("sites", "lowered", "leaves")
+
+
+def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:
+    """The files of a program; `more` is kept beside it in the JSON. Names and defaults of arguments are left out."""
+    described = {f.name: getattr(code.signature, f.name) for f in fields(Signature) if f.init}
+    for parts in ("cells", "outputs", "updates"):
+        described[parts] = [asdict(part) for part in described[parts]]
+    described["inputs"] = [{"name": None, "dtype": i.dtype, "shape": i.shape} for i in described["inputs"]]
+    arrays = [np.ascontiguousarray(c) for c in code.constants]
+    program = {
+        **{name: getattr(code, name) for name in IN_JSON},
+        "signature": described,
+        "constants": [[a.dtype.str, list(c.shape)] for a, c in zip(arrays, code.constants)],
+        **more,
+    }
+    content = b"".join([a.tobytes() for a in arrays])
+    return {PROGRAM: json.dumps(program).encode(), SOURCE: code.source.encode(), CONSTANTS: content}
+
+
+def from_files(read: Callable[[str], bytes]) -> tuple[CProgram, dict[str, Any]]:
+    """The inverse of `to_files`: the program, and what was kept beside it.
+
+    Anything wrong in the files raises ValueError, KeyError or TypeError.
+    """
+    found = json.loads(read(PROGRAM))
+    made = found.pop("signature")
+    for name, part in (("inputs", Input), ("cells", CellInput), ("outputs", Output), ("updates", Update)):
+        made[name] = [_part(part, p) for p in made[name]]
+    content, at, constants = read(CONSTANTS), 0, []
+    for dtype, shape in found.pop("constants"):
+        count = int(np.prod(shape, dtype=np.int64))
+        constants.append(np.frombuffer(content, np.dtype(dtype), count, at).reshape(shape))
+        at += count * np.dtype(dtype).itemsize
+    plain = {name: found.pop(name) for name in IN_JSON}
+    plain["flags"], plain["libraries"] = tuple(plain["flags"]), tuple(plain["libraries"])
+    return CProgram(read(SOURCE).decode(), Signature(**made), constants, [], None, **plain), found
+
+
+def _part(kind: Any, described: dict[str, Any]) -> Any:
+    return kind(**{k: tuple(v) if k == "shape" else v for k, v in described.items()})
+
+
+__all__ = ["FLAGS", "CProgram", "from_files", "to_files"]

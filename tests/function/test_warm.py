@@ -1,0 +1,194 @@
+"""Warm starts: a program from the cache does what the compiled one did, and shows what the compiled one showed."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c import cprogram
+from termgraph.backends.c.compilers import find_compiler
+
+LINKER = "auto"
+PROGRAM = Path(__file__).with_name("warm_program.py")
+NAMES = ("stable", "lengths", "index", "update", "constants", "product", "default", "scan")
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+
+
+def run(cache, code, **environment):
+    """What a fresh interpreter with this cache prints."""
+    given = {**os.environ, "TERMGRAPH_FLAGS": f"cache.dir={cache}", **environment}
+    done = subprocess.run([sys.executable, *code], env=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory):
+    """What warm_program.py shows at the first start, with an empty cache, and at the second."""
+    cache = tmp_path_factory.mktemp("cache")
+    return [json.loads(run(cache, [str(PROGRAM)])) for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_second_start_finds_the_program_and_loads_no_rules(starts, name):
+    first, second = (start[name] for start in starts)
+    assert (first["kept"], first["reason"], first["native"]) == ("Compilation", None, None)
+    assert (second["kept"], second["reason"], second["native"]) == ("Postponed", None, None)
+    assert second["quiet"] and not first["quiet"]
+
+
+@pytest.mark.parametrize("what", ["results", "rules", "source", "error", "trace", "nodes", "python", "copied"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_second_start_shows_the_same(starts, name, what):
+    first, second = starts
+    assert second[name][what] == first[name][what]
+
+
+def test_errors_of_a_warm_function_name_the_line_and_the_values(starts):
+    second = starts[1]
+    assert "warm_program.py" in second["index"]["error"] and "IndexError" in second["index"]["error"]
+    assert "index 7" in second["index"]["error"]
+    assert "warm_program.py" in second["lengths"]["error"] and "2" in second["lengths"]["error"]
+    assert "log1p" in " ".join(second["stable"]["rules"]) or second["stable"]["trace"]
+
+
+ONE = """
+import sys, termgraph as tg, termgraph.tensor as T
+x = T.dvector(sys.argv[1])
+f = tg.function([x], T.log(1 + x) * 2, name="one")
+assert f([0.0])[0] == 0
+print(type(f.maker.work).__name__, f.maker.work.not_kept)
+"""
+
+
+def test_names_do_not_matter_but_the_mode_does(tmp_path):
+    assert run(tmp_path, ["-c", ONE, "x"]).split() == ["Compilation", "None"]
+    assert run(tmp_path, ["-c", ONE, "another"]).split() == ["Postponed", "None"]
+    other = ONE.replace('name="one"', 'mode="-stabilize"')
+    assert run(tmp_path, ["-c", other, "x"]).split() == ["Compilation", "None"]
+
+
+@pytest.mark.parametrize(
+    ("change", "environment", "reason"),
+    [
+        ("", {"TERMGRAPH_RULES": "no_such_file.py"}, "TERMGRAPH_RULES"),
+        ("from termgraph.rules import fact, odd; fact(odd, T.log)\n", {}, "facts about ops were added"),
+        ("tg.db.load('nothing.py')\ntg.db.load(sys.argv[2])\n", {}, "rules were added"),
+        ("tg.config.cache.programs = False\n", {}, "cache.programs is off"),
+    ],
+)
+def test_other_rules_than_those_shipped_start_cold_and_explain_says_why(tmp_path, change, environment, reason):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from termgraph.rules import rule, ruleset\nimport termgraph.tensor as T\n"
+        "@ruleset('canonicalize', 'fast_run')\ndef mine(x):\n    yield rule('cosh', T.cosh(T.cosh(x)), T.sinh(x))\n"
+    )
+    code = ONE.replace("x = T.dvector", f"import warnings; warnings.simplefilter('ignore')\n{change}x = T.dvector")
+    for _ in range(2):
+        kind, _, why = run(tmp_path, ["-c", code, "x", str(mine)], **environment).partition(" ")
+        assert kind == "Compilation" and reason in why
+    explained = run(tmp_path, ["-m", "termgraph", "cache", "explain", "one"])
+    assert "made anew in every process" in explained and reason in explained
+
+
+def test_the_command_line_lists_explains_and_clears_programs(tmp_path):
+    run(tmp_path, ["-c", ONE, "x"])
+    listed = run(tmp_path, ["-m", "termgraph", "cache", "list", "one"])
+    assert "program" in listed and "library" in listed
+    explained = run(tmp_path, ["-m", "termgraph", "cache", "explain", "one"])
+    assert "+fast_run linker=auto" in explained and "graph " in explained
+    run(tmp_path, ["-m", "termgraph", "cache", "clear", "one"])
+    assert run(tmp_path, ["-c", ONE, "x"]).split()[0] == "Compilation"
+
+
+DAMAGED = """
+import warnings, glob, json, os, sys, termgraph as tg, termgraph.tensor as T
+from termgraph.backends.c.cache import default_cache, key_of
+x = T.dvector("x")
+f = tg.function([x], T.log(1 + x) * 2)
+parts, cache = f.maker.work.place.parts, default_cache()
+entry = cache.lookup(key_of(parts))
+if sys.argv[1] == "bytes":
+    open(entry.file("program.json"), "ab").write(b" ")
+else:
+    cache.discard(entry.key)
+    def make(directory):
+        for name in ("source.c", "constants.bin"):
+            open(f"{directory}/{name}", "wb").close()
+        open(f"{directory}/program.json", "w").write(sys.argv[1])
+    cache.get_or_make(parts, make)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    g = tg.function([x], T.log(1 + x) * 2)
+assert abs(g([1.0])[0] - 1.3862943611198906) < 1e-15
+print(type(g.maker.work).__name__, "|".join(str(w.message) for w in seen))
+print(type(tg.function([x], T.log(1 + x) * 2).maker.work).__name__)
+"""
+
+
+@pytest.mark.parametrize("damage", ["bytes", "[1, 2]", '{"signature": {"returns": "what"}}'])
+def test_a_damaged_entry_is_reported_and_made_again(tmp_path, damage):
+    kind, _, rest = run(tmp_path, ["-c", DAMAGED, damage]).partition(" ")
+    told, second = rest.strip().split("\n")
+    assert kind == "Compilation" and "damaged" in told and "made again" in told
+    assert second == "Postponed"
+
+
+PICKLED = """
+import pickle, sys, numpy as np, termgraph as tg, termgraph.tensor as T
+x, w = T.dvector("x"), tg.shared(np.ones(2), "w")
+f = tg.function([x], T.log(1 + x) * w, updates=[(w, w + x)], name="saved")
+print(type(f.maker.work).__name__)
+g = pickle.loads(pickle.dumps(f))
+g([1.0, 2.0])
+assert g.get_shared()[0].get_value().tolist() == [2.0, 3.0] and w.get_value().tolist() == [1.0, 1.0]
+h = f.copy(delete_updates=True)
+assert np.allclose(h([1.0, 2.0]), np.log1p([1.0, 2.0])) and w.get_value().tolist() == [1.0, 1.0]
+"""
+
+
+def test_warm_functions_are_saved_and_copied_like_others(tmp_path):
+    assert [run(tmp_path, ["-c", PICKLED]).strip() for _ in range(2)] == ["Compilation", "Postponed"]
+
+
+def test_ops_of_the_user_and_watched_functions_are_not_kept():
+    @tg.as_op(itypes=[T.dvector], otypes=[T.dvector])
+    def doubled(a):
+        return 2 * a
+
+    x = T.dvector("x")
+    f = tg.function([x], doubled(x) + 1)
+    assert "not one of the library's" in f.maker.work.not_kept and f([1.0]).tolist() == [3.0]
+    assert "timed or watched" in tg.function([x], x + 1, profile=True).maker.work.not_kept
+    assert "not compiled to C" in tg.function([x], x + 1, mode=tg.Mode(linker="py")).maker.work.not_kept
+
+
+def test_every_field_of_a_program_is_kept_or_made_again():
+    special = {"source", "signature", "constants"}
+    kept = special | set(cprogram.IN_JSON) | set(cprogram.MADE_AGAIN)
+    assert {f.name for f in fields(cprogram.CProgram)} == kept
+
+
+def test_a_program_survives_its_files():
+    from termgraph.backends.c.generate import generate
+    from termgraph.terms.ops.elementwise import add, mul
+    from termgraph.terms.term import Arg, Const
+    from termgraph.terms.types import TensorType
+
+    vector = TensorType("float64", (None,))
+    a, cell = Arg(0, vector), Arg(1, vector)
+    code = generate([a], [add(a, Const(np.arange(5.0)))], [(0, mul(cell, 0.5))], [cell], ["a"], "one")
+    files = cprogram.to_files(code, rules={"algebra.x": 2})
+    again, more = cprogram.from_files(files.__getitem__)
+    assert more == {"rules": {"algebra.x": 2}} and again.source == code.source and again.flags == code.flags
+    assert [c.tolist() for c in again.constants] == [c.tolist() for c in code.constants]
+    for name in ("cells", "outputs", "updates", "workspaces", "env_size", "buf_size", "returns"):
+        assert getattr(again.signature, name) == getattr(code.signature, name)
