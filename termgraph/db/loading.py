@@ -14,6 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,13 @@ def load_library() -> None:
         _guarded(f"entry point {point.name} = {point.value}", point.load)
 
 
+class _AsItIsNow(SourceFileLoader):
+    """Reads a rule file anew each time: Python's cache of bytecode misses a change within one second."""
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError("no bytecode is read or written")
+
+
 def load(path: Any) -> list[str]:
     """Load one rule file; the names of its rules. Loading a file again replaces its rules."""
     path = Path(path).expanduser()
@@ -59,7 +67,7 @@ def load(path: Any) -> list[str]:
     if where in LOADED:
         authoring.forget(LOADED[where])
     name = f"termgraph_rules_{path.stem}_{abs(hash(where)):x}"
-    spec = importlib.util.spec_from_file_location(name, where)
+    spec = importlib.util.spec_from_file_location(name, where, loader=_AsItIsNow(name, where))
     assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"
     module = importlib.util.module_from_spec(spec)
     before = set(authoring.DEFINED)
