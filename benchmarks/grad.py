@@ -18,16 +18,13 @@ UNITS, ROWS = 256, 4096
 
 def cases(quick: bool) -> list[Case]:
     chain, nodes, layers, depths = (200, 100, 3, (4,)) if quick else (100_000, 2000, 30, (16, 64))
+    sums = 1000 if quick else 100_000
     made = [
         Case(f"build, chain of {chain}", {"what": "chain", "n": chain}, "s", targets=[Target(2.0, "absolute")]),
         Case(f"build, {layers}-layer MLP", {"what": "mlp", "n": layers}, "ms", targets=[Target(1 / 20, "pytensor")]),
         Case(f"build, {nodes}-node graph", {"what": "mixed", "n": nodes}, "ms", targets=[Target(1 / 20, "pytensor")]),
-        Case(
-            "gradient / forward",
-            {"what": "cost", "n": 1000 if quick else 100_000},
-            "x",
-            targets=[Target(4.0, "absolute")],
-        ),
+        Case("gradient / forward", {"what": "cost", "n": sums}, "x", targets=[Target(4.0, "absolute")]),
+        Case("gradient / forward, sine", {"what": "cost sine", "n": sums}, "x", targets=[Target(4.0, "absolute")]),
     ]
     for depth in depths:
         for way in ("plain", "checkpointed"):
@@ -53,6 +50,8 @@ def cost(lib: Any, what: str, x: Any, y: Any, n: int, matrix: Callable[[str], An
         return (h**2).sum(), w
     if what == "mixed":
         return mixed(n)(lib, x, y).sum(), [x, y]
+    if what == "cost sine":
+        return (lib.sin(x) + y).sum(), [x, y]
     return (lib.tanh(0.7 * x + 0.3) * lib.exp(-(x**2)) + lib.log1p(abs(y))).sum(), [x, y]
 
 
@@ -94,7 +93,7 @@ def symbolic(
     """PyTensor and termgraph: the same graph, the same calls."""
     x, y = vector("x"), vector("y")
     value, wrt = cost(lib, what, x, y, n, matrix)
-    if what == "cost":
+    if what.startswith("cost"):
         return over_forward(compiled([x, y], value), compiled([x, y], [value, *grad(value, wrt)]), n)
     grad((x * y).sum(), [x])  # whatever a first call loads
     return {"seconds": best(lambda: grad(value, wrt), 1 if n > 10_000 else 3)}
@@ -116,7 +115,7 @@ def jax_side(who: str, what: str, n: int) -> dict:
     import jax
     import jax.numpy as jnp
 
-    if what == "cost":
+    if what.startswith("cost"):
         f = lambda x, y: cost(jnp, what, x, y, n, None)[0]  # type: ignore[arg-type]  # noqa: E731
         return over_forward(jax.jit(f), jax.jit(jax.value_and_grad(f, (0, 1))), n)
     if what not in ("plain", "checkpointed"):

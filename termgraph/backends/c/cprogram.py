@@ -18,7 +18,8 @@ from termgraph.backends.c.signature import CellInput, Input, Output, Signature, 
 if TYPE_CHECKING:
     from termgraph.lower.lengths import Site
 
-FLAGS = ("-fwrapv",)  # integers wrap around, as in NumPy
+# Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
+FLAGS = ("-fwrapv", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")])
 PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
 
 

@@ -1,9 +1,13 @@
 """Generated programs compute what NumPy computes."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from termgraph.backends.c.builder import build_library
 from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.generate import generate
 from termgraph.backends.c.program import compile_terms
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
@@ -272,3 +276,15 @@ def test_a_failure_leaves_shared_variables_as_they_were():
     np.testing.assert_array_equal(store.value, np.arange(4.0))
     f(np.array([0, 1]))
     np.testing.assert_array_equal(store.value, 2 * np.arange(4.0))
+
+
+def test_sine_and_cosine_of_one_value_stay_two_vector_calls():
+    """gcc joins them to one call of sincos, which has no vector version, unless told not to."""
+    for dtype in ("float64", "float32"):
+        x = arg(0, 1, dtype)
+        program = generate([x], [ew.add(ew.sin(x), ew.cos(x))])
+        built = build_library(program.source, "f", flags=program.flags, libraries=program.libraries)
+        assert b"sincos" not in Path(built.path).read_bytes()
+        values = np.linspace(-9, 9, 37).astype(dtype)
+        want = np.sin(values) + np.cos(values)
+        np.testing.assert_allclose(compile_terms([x], [ew.add(ew.sin(x), ew.cos(x))])(values)[0], want, rtol=2e-6)
