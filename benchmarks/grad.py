@@ -117,7 +117,9 @@ def jax_side(who: str, what: str, n: int) -> dict:
 
     if what.startswith("cost"):
         f = lambda x, y: cost(jnp, what, x, y, n, None)[0]  # type: ignore[arg-type]  # noqa: E731
-        return over_forward(jax.jit(f), jax.jit(jax.value_and_grad(f, (0, 1))), n)
+        forward, both = jax.jit(f), jax.jit(jax.value_and_grad(f, (0, 1)))
+        wait = jax.block_until_ready
+        return over_forward(lambda *v: wait(forward(*v)), lambda *v: wait(both(*v)), n)
     if what not in ("plain", "checkpointed"):
         raise NotImplementedError("gradients are traced with the function, not built from a graph")
     data, weights = layers_data(n)

@@ -1,5 +1,6 @@
 /* A pool of big buffers in huge pages, so that large results do not pay for fresh pages at every call.
-   Knows nothing of Python. Buffers are whole multiples of 2 MiB; the newest free one is handed out first. */
+   Knows nothing of Python. From 1 MiB on buffers are whole huge pages of 2 MiB; smaller ones are whole multiples of
+   64 KiB, which malloc would give back to the system at once. The newest free one is handed out first. */
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,17 +21,21 @@ static struct {
     size_t held, limit; /* bytes in free slabs now, and at most */
     size_t smallest;    /* requests below this are not for the pool */
     int64_t hits, misses, trimmed;
-} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30, .smallest = (size_t)1 << 20};
+} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30, .smallest = (size_t)1 << 17};
 
 static size_t slab_size(size_t bytes) /* four sizes per octave, so that at most a quarter is wasted */
 {
-    size_t step = PAGE;
+    size_t step = bytes < PAGE / 2 ? PAGE / 32 : PAGE;
     while (step * 8 <= bytes) step *= 2;
     return (bytes + step - 1) / step * step;
 }
 
 static void *map_slab(size_t capacity) /* aligned to 2 MiB, or huge pages cannot be used */
 {
+    if (capacity < PAGE) {
+        void *small = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return small == MAP_FAILED ? NULL : small;
+    }
     char *raw = mmap(NULL, capacity + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return NULL;
     char *data = (char *)(((uintptr_t)raw + PAGE - 1) & ~(uintptr_t)(PAGE - 1));

@@ -251,6 +251,18 @@ def test_big_results_come_from_the_pool_and_go_back(glue_programs, pool):
     assert pool.pool_state()["free"] == pool.pool_state()["held"] == 0
 
 
+def test_results_of_some_hundred_kilobytes_are_pooled_without_huge_pages(glue_programs, pool):
+    """malloc gives such memory back to the system when it is freed, and the next result pays for fresh pages."""
+    f, x = glue_programs.add_one(), np.zeros(30_000)
+    first = f(x)
+    address = first.ctypes.data
+    del first
+    assert pool.pool_state()["free"] == 1 and pool.pool_state()["held"] == 256 << 10
+    assert f(x).ctypes.data == address
+    small = f(np.zeros(1000))
+    assert small.flags.owndata
+
+
 @pytest.mark.parametrize("keep", [memoryview, lambda x: x.reshape(2, -1).T, lambda x: x.view(np.int64), np.from_dlpack])
 def test_whatever_shares_the_memory_keeps_it(glue_programs, pool, keep):
     result = glue_programs.add_one()(np.zeros(200_000))
@@ -282,7 +294,7 @@ def test_pooled_results_under_threads(glue_programs, pool):
         rng = np.random.default_rng(seed)
         kept = []
         for _ in range(40):
-            n, value = int(rng.integers(130_000, 600_000)), float(rng.integers(1 << 30))
+            n, value = int(rng.integers(13_000, 600_000)), float(rng.integers(1 << 30))
             kept.append((value + 1, f(np.full(n, value))))
             if len(kept) > 3:
                 expected, result = kept.pop(int(rng.integers(len(kept))))
