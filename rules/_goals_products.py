@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import length
 from termgraph.rules import Guard, goal, positive_definite, symmetric
+from termgraph.rules.clients import used_once
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import subtensor
@@ -63,6 +64,15 @@ def _costs(x: Any, y: Any, z: Any) -> tuple[int, int] | None:
         return None
     n, k, m, p = sizes
     return n * k * m + n * m * p, k * m * p + n * k * p
+
+
+@goal("i")
+def needed_once(x: Any) -> bool:
+    """Used in one place only: what is computed anyway need not be avoided."""
+    return used_once(x)
+
+
+needed_once.counts_clients = True
 
 
 @goal("iii")

@@ -14,7 +14,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import FULL
-from termgraph.terms.ops.shaping import alloc
+from termgraph.terms.ops.shaping import alloc, arange
 from termgraph.terms.term import Const, mk, mk1
 
 
@@ -52,6 +52,18 @@ def only_ones(o: tuple) -> bool:
     """The order moves nothing: dimensions of length 1 come or go."""
     kept = [d for d in o if d != "x"]
     return kept == sorted(kept)
+
+
+@goal("i")
+def spreads(o: tuple) -> bool:
+    """The order makes room for broadcasting."""
+    return "x" in o
+
+
+@goal("i")
+def only_number(u: Any) -> bool:
+    """A constant without dimensions."""
+    return u.type.ndim == 0
 
 
 @goal("io")
@@ -140,7 +152,7 @@ def _around(f: Any, xs: tuple) -> Any:
         big = next((x for x in xs if x.op is alloc and x.type.ndim == ndim), None)
         if big is None:
             return None
-    lengths = big.args[1:]
+    lengths, longer = big.args[1:], False
     plain = []
     for x in xs:
         lead = ndim - x.type.ndim
@@ -148,9 +160,13 @@ def _around(f: Any, xs: tuple) -> Any:
             plain.append(x.args[0])
         elif all(n == 1 or same_length(lengths[lead + d], x, d) for d, n in enumerate(x.type.shape)):
             plain.append(x)
+        elif all(n == 1 or _is_one(m) or same_length(m, x, d) for d, (n, m) in enumerate(zip(x.type.shape, lengths[lead:]))):
+            plain.append(x)  # longer where the alloc is 1: it may stand for the alloc, not the alloc for the result
+            longer = True
         else:
             return None
-    return tuple(plain), lengths, not all(_covered(plain, n, d, ndim) for d, n in enumerate(lengths))
+    missing = not all(_covered(plain, n, d, ndim) for d, n in enumerate(lengths))
+    return None if missing and longer else (tuple(plain), lengths, missing)
 
 
 def _is_one(n: Any) -> bool:
@@ -307,14 +323,25 @@ def _slice_length(e: tuple, n: Any) -> Any:
 
 
 @goal("iiiio")
-def gathered_length(x: Any, u: Any, i: tuple, a: int) -> Any:
-    """The length of `gather(x, u, index=i)` with one array and whole dimensions besides."""
-    if i.count("a") != 1 or any(e not in ("a", FULL) for e in i):
+def gathered_length(x: Any, us: tuple, i: tuple, a: int) -> Any:
+    """The length of `gather(x, *us, index=i)` with arrays side by side and whole dimensions besides."""
+    n = i.count("a")
+    if len(us) != n or not n or any(e not in ("a", FULL) for e in i):
         return None
-    at = i.index("a")
-    if at <= a < at + u.type.ndim:
-        return length(u, a - at)
-    return length(x, a if a < at else a - u.type.ndim + 1)
+    at, ndim = i.index("a"), max([u.type.ndim for u in us])
+    if any(e != "a" for e in i[at : at + n]):
+        return None
+    if at <= a < at + ndim:
+        return _common_length(us, ndim, a - at)
+    return length(x, a if a < at else a - ndim + n)
+
+
+def _common_length(us: tuple, ndim: int, a: int) -> Any:
+    """The length of index arrays that broadcast together: one that is given, rather than one that must be counted."""
+    found = [length(u, a - (ndim - u.type.ndim)) for u in us if u.type.ndim >= ndim - a]
+    long = [n for n in found if not _is_one(n)]
+    known = [n for n in long if n.op is CONST or n.args[0].op.family is not arange]
+    return (known or long or found)[0]
 
 
 # ---------------------------------------------------------------------- reshape

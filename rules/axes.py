@@ -1,7 +1,16 @@
 """Orders of dimensions: they meet, vanish where broadcasting supplies them, and move outwards past computations."""
 
-from termgraph.rulelib._goals_shapes import common_order, composed, elemwise, negated, same_order, stripped
-from termgraph.rules import Matrix, head, param, rule, ruleset, seg
+from termgraph.rulelib._goals_shapes import (
+    common_order,
+    composed,
+    elemwise,
+    negated,
+    only_number,
+    same_order,
+    spreads,
+    stripped,
+)
+from termgraph.rules import Constant, Matrix, head, param, rule, ruleset, same_dtype, seg, this
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc_diag, diagonal, eye
 
@@ -9,12 +18,13 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def axes(x, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix):
+def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix, u: Constant):
     yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=c),      composed(a, b, c), tags=AGAIN)
     yield rule("identity",       dimshuffle(x, order=o),                         x,                           same_order(x, o), tags=AGAIN)
 
     # an array without needless dimensions meets every other rule: x * 1, not x * dimshuffle(1)
     yield rule("broadcast",      f(*xs),                                         f(*ys),                      elemwise(f), stripped(xs, ys))
+    yield rule("scale_inwards",  u * y * dimshuffle(x, order=o),                 y * dimshuffle(u * x, order=o), only_number(u), spreads(o), same_dtype(x, this), assumes=["reassoc"])
     yield rule("outwards",       f(*xs),                                         dimshuffle(f(*ys), order=o), elemwise(f), common_order(xs, ys, o))
 
     # transposes of matrices with a diagonal

@@ -7,6 +7,7 @@ from termgraph.rulelib._goals_products import (
     cheaper_left,
     cheaper_right,
     inexact,
+    needed_once,
     one_column,
     one_row,
     square_product,
@@ -50,21 +51,21 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
     yield rule("column_row",    dot(x, y),                                      x * y,                               one_column(x), one_row(y), assumes=["finite", "signed_zero"])
 
     # sums of a product of matrices are products with sums
-    yield rule("sum_rows",      sum_(dot(x, y), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), y), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("sum_columns",   sum_(dot(x, y), axis=(1,), dtype=d),            dot(x, sum_(y, axis=(1,), dtype=d)), same_dtype(this, y), assumes=["finite", "reassoc"])
+    yield rule("sum_rows",      sum_(dot(x, y), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), y), needed_once(dot(x, y)), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("sum_columns",   sum_(dot(x, y), axis=(1,), dtype=d),            dot(x, sum_(y, axis=(1,), dtype=d)), needed_once(dot(x, y)), same_dtype(this, y), assumes=["finite", "reassoc"])
     yield rule("sum_all",       sum_(dot(x, y), axis=(0, 1), dtype=d),          dot(sum_(x, axis=(0,), dtype=d), sum_(y, axis=(1,), dtype=d)),
-                                                                                same_dtype(this, x), same_dtype(this, y), assumes=["finite", "reassoc"])
-    yield rule("sum_vector",    sum_(dot(x, v), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), v), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("sum_of_row",    sum_(dot(v, x), axis=(0,), dtype=d),            dot(v, sum_(x, axis=(1,), dtype=d)), same_dtype(this, x), assumes=["finite", "reassoc"])
+                                                                                needed_once(dot(x, y)), same_dtype(this, x), same_dtype(this, y), assumes=["finite", "reassoc"])
+    yield rule("sum_vector",    sum_(dot(x, v), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), v), needed_once(dot(x, v)), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("sum_of_row",    sum_(dot(v, x), axis=(0,), dtype=d),            dot(v, sum_(x, axis=(1,), dtype=d)), needed_once(dot(v, x)), same_dtype(this, x), assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize")
 def sums_of_products(x: Inexact & Matrix, y: Inexact & Matrix, v: Inexact & Vector, w: Inexact & Vector, t: Inexact, s: Inexact, d: param):
     # of stored arrays; what is computed anyway is better summed where it is computed
-    yield rule("vectors",       sum_(v * w, axis=(0,), dtype=d),                dot(v, w),       stored(v), stored(w), agree(v, 0, w, 0), same_dtype(this, v), assumes=["finite", "reassoc"])
+    yield rule("vectors",       sum_(v * w, axis=(0,), dtype=d),                dot(v, w),       stored(v), stored(w), agree(v, 0, w, 0), needed_once(v * w), same_dtype(this, v), assumes=["finite", "reassoc"])
     yield rule("squares",       sum_(sqr(v), axis=(0,), dtype=d),               dot(v, v),       stored(v), same_dtype(this, v), assumes=["finite", "reassoc"])
-    yield rule("matrix_vector", sum_(x * v, axis=(1,), dtype=d),                dot(x, v),       stored(x), stored(v), agree(x, 1, v, 0), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("vector_matrix", sum_(x * dimshuffle(v, order=(0, "x")), axis=(0,), dtype=d), dot(v, x), stored(x), stored(v), agree(x, 0, v, 0), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("matrix_vector", sum_(x * v, axis=(1,), dtype=d),                dot(x, v),       stored(x), stored(v), agree(x, 1, v, 0), needed_once(x * v), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("vector_matrix", sum_(x * dimshuffle(v, order=(0, "x")), axis=(0,), dtype=d), dot(v, x), stored(x), stored(v), agree(x, 0, v, 0), needed_once(x * dimshuffle(v, order=(0, "x"))), same_dtype(this, x), assumes=["finite", "reassoc"])
 
     # of broadcast arrays: a matrix product, whose terms need not be made one by one
     yield rule("matrices",      sum_(dimshuffle(x, order=(0, 1, "x")) * y, axis=(1,), dtype=d), dot(x, y),

@@ -1,10 +1,19 @@
 """Variances: the mean of squares minus the square of the mean loses all digits where the mean is large."""
 
-from termgraph.rulelib._goals_stable import count_along, keepdims_order
-from termgraph.rules import Float, param, rule, ruleset
+from termgraph.rulelib._goals_stable import count_along, keepdims_order, without_deviations
+from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.reduce import sum_
+
+
+@ruleset("canonicalize")
+def deviations(x: Float, y: Float, z: Float, a: param, d: param):
+    # deviations from the mean add up to nothing, as gradients of normalised values find out
+    yield rule("vanish",          sum_(x + z, axis=a, dtype=d), sum_(y, axis=a, dtype=d), same_dtype(this, x), without_deviations(x + z, a, y),
+                                  assumes=["finite", "reassoc"])
+    yield rule("vanish_from",     sum_(x - z, axis=a, dtype=d), sum_(y, axis=a, dtype=d), same_dtype(this, x), without_deviations(x - z, a, y),
+                                  assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")

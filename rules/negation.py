@@ -15,12 +15,14 @@ from termgraph.rules import (
     nonnegative,
     nonpositive,
     odd,
+    param,
     positive,
     rule,
     ruleset,
     same_dtype,
     this,
 )
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
 
 Signed = Guard("Signed", lambda t: t.type.dtype is not None and t.type.np_dtype.kind in "ifc")
@@ -28,13 +30,16 @@ ZERO = ["signed_zero"]
 
 
 @ruleset("canonicalize")
-def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed, u: Uniform):
+def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed, u: Uniform, o: param):
     yield rule("sub_constant",   v - c,                      v + (-c),                 same_dtype(c, this))
     yield rule("add_neg",        x + (-y),                   x - y,                     same_dtype(y, this))
     yield rule("mul_neg",        (-x) * y,                   -(x * y),                  same_dtype(x, this), same_dtype(y, this))
     yield rule("neg_over",       (-x) / y,                   -(x / y),                  same_dtype(x, this))
     yield rule("over_neg",       x / (-y),                   -(x / y),                  same_dtype(y, this))
     yield rule("neg_sub",        (-x) - y,                   -(x + y),                  same_dtype(x, this), same_dtype(y, this), assumes=ZERO)
+    yield rule("add_spread_neg", x + dimshuffle(-y, order=o), x - dimshuffle(y, order=o), same_dtype(y, this))
+    yield rule("sub_spread_neg", x - dimshuffle(-y, order=o), x + dimshuffle(y, order=o), same_dtype(y, this))
+    yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)), same_dtype(x, this), same_dtype(y, this))
     yield rule("neg_scaled",     -(u * x),                   (-u) * x,                  below_zero(u), same_dtype(u, this))
     yield rule("odd",            f(-w),                      -f(w),                     odd(f), assumes=ZERO)
     yield rule("even",           f(-s),                      f(s),                      even(f))

@@ -61,7 +61,7 @@ def shapes(x, y, n, m, k, f: head, xs: seg, ns: seg, ks: seg, a: param, b: param
     yield rule("join_across",    shape_i(join(x, *xs, axis=a), axis=b),          shape_i(x, axis=b),          differ(a, b))
     yield rule("written",        shape_i(h(x, *xs), axis=a),                     shape_i(x, axis=a))
     yield rule("subtensor",      shape_i(subtensor(x, *ks, index=i), axis=a),    n,                           indexed_length(x, ks, i, a, n))
-    yield rule("gather",         shape_i(gather(x, y, index=i), axis=a),         n,                           gathered_length(x, y, i, a, n))
+    yield rule("gather",         shape_i(gather(x, *ks, index=i), axis=a),       n,                           gathered_length(x, ks, i, a, n))
     yield rule("dot",            shape_i(dot(x, y), axis=a),                     n,                           product_length(x, y, a, n))
     yield rule("arange",         shape_i(arange(0, n, 1, dtype=d), axis=0),      maximum(n, 0),               whole(n))
     yield rule("arange_from",    shape_i(arange(m, n, 1, dtype=d), axis=0),      maximum(n - m, 0),           whole(n), whole(m))

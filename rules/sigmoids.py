@@ -42,3 +42,12 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("times_exp_neg",   sigmoid(x) * exp(-x),              sigmoid(-x))
     yield rule("times_exp",       sigmoid(-x) * exp(x),              sigmoid(x))
     yield rule("ratio",           sigmoid(x) / sigmoid(-x),          exp(x))
+
+
+@ruleset("specialize")
+def logistic(x: Float, y: Float, z: Float):
+    # the gradient of -(y log(p) + (1 - y) log(1 - p)) by the logit of p
+    yield rule("gradient",        sigmoid(x) * (1 - y) - sigmoid(-x) * y,            sigmoid(x) - y,             assumes=["finite", "reassoc"])
+    yield rule("descent",         sigmoid(-x) * y - sigmoid(x) * (1 - y),            y - sigmoid(x),             assumes=["finite", "reassoc"])
+    yield rule("gradient_over",   (sigmoid(x) * (1 - y)) / z - (sigmoid(-x) * y) / z, (sigmoid(x) - y) / z,      assumes=["finite", "reassoc"])
+    yield rule("descent_over",    (sigmoid(-x) * y) / z - (sigmoid(x) * (1 - y)) / z, (y - sigmoid(x)) / z,      assumes=["finite", "reassoc"])

@@ -1,12 +1,14 @@
 """Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
 
-from termgraph.rulelib._goals_writes import like, takes, zero, zeros
-from termgraph.rules import param, rule, ruleset, same_dtype, same_type, seg
+from termgraph.rulelib._goals_writes import like, summed_places, takes, zero, zeros
+from termgraph.rules import Inexact, Scalar, param, rule, ruleset, same_dtype, same_type, seg, this
 from termgraph.terms.ops.indexing import inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor
+from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.ops.shaping import alloc
 
 
 @ruleset("canonicalize")
-def writes(x, y, z, o, ks: seg, i: param):
+def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: param, d: param):
     # everything is written
     yield rule("set_all",        set_subtensor(x, y, index=()),                  z,                           like(y, x, z))
     yield rule("inc_all",        inc_subtensor(x, y, index=()),                  x + y,                       takes(x, y))
@@ -26,6 +28,17 @@ def writes(x, y, z, o, ks: seg, i: param):
     yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i), inc_subtensor(x, y, *ks, index=i), takes(x, y))
     yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o))
 
+    # one value for all places
+    yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i), assumes=["domain"])
+    yield rule("inc_alloc",      inc_subtensor(x, alloc(v, *ns), *ks, index=i),  inc_subtensor(x, v, *ks, index=i), assumes=["domain"])
+    yield rule("scatter_alloc",  scatter_set(x, alloc(v, *ns), *ks, index=i),    scatter_set(x, v, *ks, index=i), assumes=["domain"])
+    yield rule("add_alloc",      scatter_add(x, alloc(v, *ns), *ks, index=i),    scatter_add(x, v, *ks, index=i), assumes=["domain"])
+
     # a sum with something written into zeros is written into the other operand
     yield rule("add_set",        set_subtensor(o, y, *ks, index=i) + x,          inc_subtensor(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])
     yield rule("add_scatter",    scatter_add(o, y, *ks, index=i) + x,            scatter_add(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])
+    yield rule("scatter_minus",  scatter_add(o, y, *ks, index=i) - w,            scatter_add(-w, y, *ks, index=i), zeros(o), same_type(o, w), assumes=["reassoc"])
+    yield rule("minus_scatter",  w - scatter_add(o, y, *ks, index=i),            scatter_add(w, -y, *ks, index=i), zeros(o), same_type(o, w), same_dtype(y, w), assumes=["reassoc"])
+
+    # the sum along an axis of what was written into zeros: the place along the axis does not matter
+    yield rule("sum_scatter",    sum_(scatter_add(o, y, *ks, index=i), axis=a, dtype=d), z,           zeros(o), same_dtype(o, this), summed_places(o, y, ks, i, a, z), assumes=["domain", "reassoc"])

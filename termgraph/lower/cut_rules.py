@@ -15,6 +15,8 @@ from termgraph.lower.lengths import Indexing, indexing
 from termgraph.lower.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.lower.push import Index
 from termgraph.lower.tree import Call
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, mul
 
 Place = Callable[[Index], Index]  # where an element goes in the buffer
@@ -83,9 +85,17 @@ def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly
         if whole is offset and not values(offset) and _is_matrix(strides, shape[ndim - own :]):
             return value.op.params["buf"], base, strides
     if a not in s.cuts:
-        s.wanted.append(a)
+        s.wanted.append(_to_store(s, a))
         return None
     raise AssertionError(f"a stored operand that BLAS cannot read: {value!r:.200}")
+
+
+def _to_store(s: Storage, a: Any) -> Any:
+    """What has to be stored so that a product can read `a`: of a transposed array the array itself."""
+    behind = a
+    while behind.op.family is dimshuffle:
+        behind = behind.args[0]
+    return a if behind in s.cuts or behind.op in (ARG, CONST) else behind
 
 
 def _is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:

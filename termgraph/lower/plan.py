@@ -14,7 +14,9 @@ from termgraph.lower.index import EMPTY, ONE, Poly, Var, poly
 from termgraph.lower.index import values as index_values
 from termgraph.lower.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, own_cost, scalars
 from termgraph.lower.policy import Store
+from termgraph.lower.rows import computed_where_needed
 from termgraph.lower.tiles import cut_into_tiles
+from termgraph.lower.timing import join_later_readers, phases
 from termgraph.lower.tree import (
     Accumulate,
     Branch,
@@ -113,7 +115,7 @@ class Planner:
     def plan(self, statements: Sequence[Any]) -> list[Node]:
         """The whole program."""
         top = Scope(None)
-        self.body(list(statements), top)
+        self.body(computed_where_needed(self, statements, top), top)
         return top.nodes
 
     # ------------------------------------------------------------------ values
@@ -189,7 +191,10 @@ class Planner:
     def groups(self, statements: list[Any], scope: Scope) -> list[Group]:
         """Statements and folds of one depth by phase, then by loop variable: one loop per group."""
         folds = self.placeable(statements, scope)
-        phase = self.phases(folds, statements, scope)
+        before = self.predecessors(folds, statements, scope)
+        phase = phases(before)
+        if not scope.depth:
+            join_later_readers(statements, before, phase)
         out: dict[tuple, Group] = {}
         for f in folds:
             var = f.op.params["var"]
@@ -199,24 +204,6 @@ class Planner:
             key = (phase[x], var.key if var is not None else "~")
             out.setdefault(key, Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
-
-    def phases(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, int]:
-        """When each may run: after the folds and the stores it reads."""
-        before = self.predecessors(folds, statements, scope)
-        phase: dict[Any, int] = {}
-        stack = list(reversed([*folds, *statements]))
-        while stack:
-            x = stack[-1]
-            if x in phase:
-                stack.pop()
-                continue
-            todo = [y for y in before[x] if y not in phase]
-            if todo:
-                stack.extend(todo)
-                continue
-            phase[x] = max([phase[y] + 1 for y in before[x]], default=0)
-            stack.pop()
-        return phase
 
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
         writers: dict[Buf, list[Any]] = {}
@@ -387,7 +374,7 @@ class Planner:
                 if t.op.family is LOAD:
                     offset = t.op.params["offset"]
                     votes += offset.coefficient(var) is ONE
-                    votes -= offset.coefficient(f.op.params["var"]) is ONE
+                    votes -= var in offset.fv and offset.coefficient(f.op.params["var"]) is ONE
         return votes
 
     def sweep(self, group: Group, inner: Scope) -> Sweep:

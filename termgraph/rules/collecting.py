@@ -15,11 +15,12 @@ from termgraph.rules.clients import used_once
 from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.linalg import dot
 from termgraph.terms.term import Const, mk
 
 WIDEST = 32
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))
-COUNTED = frozenset((ew.add, ew.sub, ew.neg, ew.mul, ew.true_div))  # whose uses matter here
+COUNTED = frozenset((ew.add, ew.sub, ew.neg, ew.mul, ew.true_div, dot))  # whose uses matter, here and to rules of dot
 _IN_SUMS = frozenset((ew.add, ew.sub, ew.neg, ew.mul, CONST))
 _PRODUCTS = frozenset((ew.mul, ew.true_div))
 _IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))
@@ -100,7 +101,7 @@ class _Sum:
                 self._add_constant(plus)
             if c == 0:
                 continue
-            negative = self.dtype.kind != "c" and c < 0
+            negative = c.real < 0 and c.imag == 0
             met = self.source.get(base)
             if met is not None and (met[1] < 0) == negative:
                 (minus if negative else plus).append(met[0])

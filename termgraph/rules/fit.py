@@ -22,6 +22,9 @@ from termgraph.terms.types import TensorType
 BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
 _numbers: dict[tuple, Const] = {}
+_KEEP_LENGTHS = frozenset((
+    "softmax", "log_softmax", "cumsum", "cumprod", "sort", "set_subtensor", "inc_subtensor", "scatter_set", "scatter_add",
+))  # fmt: skip
 _REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"))
 
 
@@ -190,6 +193,9 @@ def _where_length_comes_from(t: Any, axis: int) -> tuple[Any, int] | None:
         reduced = t.op.params["axis"]
         reduced = reduced if isinstance(reduced, tuple) else (reduced,)
         return t.args[0], [d for d in range(t.args[0].type.ndim) if d not in reduced][axis]
-    elif name in ("softmax", "log_softmax", "cumsum", "cumprod", "set_subtensor", "inc_subtensor"):
+    elif name in _KEEP_LENGTHS:
         return t.args[0], axis
+    elif name == "dot":
+        rows = t.args[0].type.ndim - 1
+        return (t.args[0], axis) if axis < rows else (t.args[1], t.args[1].type.ndim - 1)
     return None

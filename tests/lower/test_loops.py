@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from termgraph.backends.c.generate import generate
-from termgraph.lower.kernel import FOLD
+from termgraph.lower.kernel import FOLD, LOAD
 from termgraph.lower.loops import lower
 from termgraph.lower.tree import Columns, Kernel, Let, Loop, Reduce, Tiles, loops_of, walk
 from termgraph.terms.ops import elementwise as ew
@@ -79,6 +79,30 @@ def test_row_chains_are_one_row_loop(name):
     kernels = loops_of(nodes)
     assert len(kernels) == 1, "\n" + str(lower(CHAINS[name]))
     assert isinstance(kernels[0].node, Loop)
+
+
+def test_means_that_columns_need_are_not_read_back_by_the_rows():
+    """Two passes: one over the rows, which stores the means, and one over the columns, which reads the matrix once."""
+    n = ew.cast(length(x, 1), dtype="float64")
+    means = ew.true_div(total(x, 1), n)
+    centred = ew.sub(x, column(means))
+    nodes = lower([total(ew.sqr(centred), 1), total(ew.exp(centred), 0), total(x, 0)]).nodes
+    rows, columns = loops_of(nodes)
+    assert isinstance(rows.node, Loop) and isinstance(columns.node, Columns)
+    loads = [n.term for n in walk([rows]) if isinstance(n, Let) and n.term.op.family is LOAD]
+    assert {t.op.params["buf"].kind for t in loads} == {"input"}
+
+
+def test_what_a_product_needs_is_summed_where_it_is_made():
+    slopes = ew.sub(ew.exp(v), w)
+    lowered = lower([mk(la.dot, (slopes, x)), total(slopes, 0)])
+    assert len(loops_of(lowered.nodes)) == 1 and len(lowered.statements.temps) == 1
+
+
+def test_a_transposed_operand_of_a_product_is_not_copied():
+    h = ew.tanh(x)
+    lowered = lower([mk(la.dot, (h, y)), mk(la.dot, (transpose(h), x))])
+    assert len(loops_of(lowered.nodes)) == 1 and len(lowered.statements.temps) == 1
 
 
 def test_softmax_computes_each_exponential_once():

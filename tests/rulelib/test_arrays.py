@@ -188,6 +188,44 @@ def test_users_examples():
     becomes(T.stack([vector[0], vector[1], vector[2]]), vector, "joins.of_items")
 
 
+def test_written_into_zeros():
+    a, e, k = T.dmatrix("a"), T.dvector("e"), T.lvector("k")
+    rows, fixed = T.arange(a.shape[0]), {"k": np.array([2, 0, -1])}
+    hot = T.inc_subtensor(T.zeros_like(a)[rows, k], e)
+    becomes(hot - T.exp(a), T.inc_subtensor((-T.exp(a))[rows, k], e), "writes.scatter_minus", **fixed)
+    becomes(T.exp(a) - hot, T.inc_subtensor(T.exp(a)[rows, k], -e), "writes.minus_scatter", **fixed)
+    becomes(hot.sum(axis=1), e, "writes.sum_scatter", **fixed)
+    becomes(hot.sum(axis=0), T.inc_subtensor(T.zeros((a.shape[1],))[k], e), "writes.sum_scatter", **fixed)
+    one = T.inc_subtensor(T.zeros_like(a)[rows, k], 1.5)
+    becomes(one.sum(axis=1), T.alloc(1.5, a.shape[0]), "writes.sum_scatter", **fixed)
+    several = T.inc_subtensor(T.zeros_like(a)[T.arange(k.shape[0]), k], T.alloc(1.5, k.shape[0]))
+    first = T.switch(T.arange(a.shape[0]) < k.shape[0], 1.5, 0.0)
+    for places in ([2, 0, -1], [1, 1]):  # a row for each label, or fewer labels than rows
+        becomes(several.sum(axis=1), first, "writes.sum_scatter", k=np.array(places))
+    for how in (T.set_subtensor, T.inc_subtensor):
+        becomes(how(a[1:, 0], T.alloc(2.0, a.shape[0] - 1)), how(a[1:, 0], 2.0))
+        becomes(how(a[k], T.alloc(2.0, k.shape[0], a.shape[1])), how(a[k], 2.0), **fixed)
+
+
+def test_sums_of_what_was_written_elsewhere_stay():
+    a, e, k = T.dmatrix("a"), T.dvector("e"), T.lvector("k")
+    hot = T.inc_subtensor(a[T.arange(a.shape[0]), k], e)
+    stays(hot.sum(axis=1), "writes.sum_scatter")  # not into zeros
+    stays(T.inc_subtensor(T.zeros_like(a)[k], e).sum(axis=1), "writes.sum_scatter")  # whole rows
+
+
+def test_deviations_from_the_mean_add_up_to_nothing():
+    a, b, e = T.dmatrix("a"), T.dmatrix("b"), T.dvector("e")
+    deviation = a - a.mean(axis=1, keepdims=True)
+    scaled = deviation * e.dimshuffle(0, "x")
+    becomes((T.exp(b) + scaled).sum(axis=1), T.exp(b).sum(axis=1), "deviations.vanish")
+    becomes((T.exp(b) - scaled).sum(axis=1), T.exp(b).sum(axis=1), "deviations.vanish_from")
+    becomes((scaled - T.exp(b)).sum(axis=1), -T.exp(b).sum(axis=1), "deviations.vanish_from")
+    becomes(deviation.sum(axis=1), T.zeros((a.shape[0],)), "deviations.vanish_from")
+    stays((T.exp(b) + scaled).sum(axis=0), "deviations.vanish")  # along the other axis
+    stays((T.exp(b) + deviation * b).sum(axis=1), "deviations.vanish")  # weighted
+
+
 @pytest.mark.parametrize(
     "expr",
     [

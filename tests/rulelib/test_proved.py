@@ -11,6 +11,7 @@ TOPICS = (
 )  # fmt: skip
 NO_EXAMPLES = {  # several results, lengths of 0, all elements of one vector: see test_arrays
     "control.item_chosen", "control.item_equal", "control.item", "joins.nothing", "joins.of_items", "joins.of_slices",
+    "writes.scatter_minus", "writes.minus_scatter", "writes.sum_scatter",
 }  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """The rules of rules/sigmoids.py: fired, expected form, no digit lost; and where they stay quiet."""
 
+import numpy as np
 import pytest
-from accuracy import check_rule, quiet
+from accuracy import check_rule, form, optimized, quiet
 
 import termgraph.tensor as T
+from termgraph.terms.evaluate import evaluate
 
 S = T.sigmoid
 TINY = {"near": 1e-25}  # a factor can lift a sigmoid that underflowed
@@ -53,6 +55,24 @@ CASES = {
 def test_rule(name):
     build, expected, options = CASES[name]
     check_rule(name, build, expected, **options)
+
+
+X, Y, Z = T.dvector("x"), T.dvector("y"), T.dvector("z")
+LOGISTIC = {
+    "gradient": (S(X) * (1 - Y) - S(-X) * Y, S(X) - Y),
+    "descent": (S(-X) * Y - S(X) * (1 - Y), Y - S(X)),
+    "gradient_over": (S(X) * (1 - Y) / Z - S(-X) * Y / Z, (S(X) - Y) / Z),
+    "descent_over": (S(-X) * Y / Z - S(X) * (1 - Y) / Z, (Y - S(X)) / Z),
+}
+
+
+@pytest.mark.parametrize("name", LOGISTIC)
+def test_logistic_gradient(name, rng):
+    old, expected = LOGISTIC[name]
+    new, fired = optimized(old)
+    assert f"logistic.{name}" in fired and form(new) == form(optimized(expected)[0])
+    given = {X: np.array([-800.0, -2.0, 0.0, 3.0, 800.0]), Y: rng.uniform(size=5), Z: np.full(5, 3.0)}
+    np.testing.assert_allclose(*evaluate([new, old], given), rtol=1e-12)
 
 
 def test_quiet():

@@ -31,12 +31,18 @@ AXES = [
     ("axes.outwards", T.exp(x.T), T.exp(x).T),
     ("axes.outwards", x.T + y.T, (x + y).T),
     ("axes.outwards", T.log(T.exp(x).T), x.T),
+    ("negation.add_spread_neg", x + (-v).dimshuffle(0, "x"), x - v.dimshuffle(0, "x")),
+    ("negation.sub_spread_neg", x - (-v).dimshuffle(0, "x"), x + v.dimshuffle(0, "x")),
+    ("negation.mul_spread_neg", x * (-v).dimshuffle(0, "x"), -(x * v.dimshuffle(0, "x"))),
+    ("axes.scale_inwards", 2.0 * x * v.dimshuffle(0, "x"), x * (2.0 * v).dimshuffle(0, "x")),
+    ("axes.scale_inwards", 2.0 * x * (v / (2.0 * w)).dimshuffle(0, "x"), x * (v / w).dimshuffle(0, "x")),
     ("axes.transposed_eye", T.eye(n, m, 1).T, T.eye(m, n, -1)),
     ("axes.diagonal", T.diagonal(x.T, offset=1), T.diagonal(x, offset=-1)),
     ("axes.alloc_diag", T.diag(v, 1).T, T.diag(v, -1)),
     ("axes.of_diagonal", T.diag(T.diag(v, 1), 1), v),
 ]
 ALLOC = [
+    ("alloc.broadcast", T.alloc(2.0, L(x, 0), 1) * x, 2.0 * x),
     ("alloc.useless", T.alloc(x, L(x, 0), L(x, 1)), x),
     ("alloc.twice", T.alloc(T.alloc(s, n), m, n), T.alloc(s, m, n)),
     ("alloc.leading", T.alloc(v.dimshuffle("x", 0), n, L(v, 0)), T.alloc(v, n, L(v, 0))),

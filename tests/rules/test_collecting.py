@@ -1,5 +1,7 @@
 """Normal forms of sums and products: what they look like, what they cost, that they mean the same."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,13 @@ def random_term(rng, n):
             picks[1] = [a, b, c, d, Const(4.0)][rng.integers(5)]
         pool.append(op(*picks[: 1 if op is neg else 2]))
     return add(*pool[-2:], a)
+
+
+def test_complex_differences_come_to_rest():
+    rs = db.query("+fast_run", "&canonicalize")
+    z = T.zmatrix("z").term
+    one = Const(np.asarray(1 + 0j))
+    for t in (sub(one, mul(z, z)), sub(z, one), add(neg(z), one), sub(neg(z), mul(Const(np.asarray(2j)), z))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert rs.rewrite(rs.rewrite(t)) is rs.rewrite(t)

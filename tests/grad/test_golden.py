@@ -1,0 +1,87 @@
+"""Value and gradient of usual losses after fast_run: the graphs as printed, and how many loops and products they take.
+
+The files in golden/ are read by people: one operation a line, nothing in them that one would not write by hand. After a
+change on purpose write them anew with `GOLDEN=write pytest tests/grad/test_golden.py`, and read them.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lossgraphs import LOSSES
+
+import termgraph as tg
+from termgraph.backends.c.compilers import find_compiler
+from termgraph.terms.evaluate import evaluate
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# Loops over arrays and products of matrices (or of a matrix and a vector) that a program written by hand needs.
+NEEDED = {
+    # forward 2 products, backward 3; loops: tanh, loss with its slope, sum of slopes (b2), slope of tanh, sum (b1)
+    "squared_error": (5, 5),
+    "one_hot_cross_entropy": (5, 5),  # the same, with a softmax in place of the difference
+    "cross_entropy_of_probabilities": (6, 5),  # one more: subtracting at the labels, one element a row
+    "cross_entropy_of_labels": (7, 5),  # one more: the labelled rows may be fewer than all rows
+    "softmax_cross_entropy": (1, 0),  # all in one pass over the rows
+    "logistic_regression": (1, 2),  # x w and slopes x, which are left for w; one loop for loss, slopes and their sum
+    "logsumexp": (1, 0),
+    "layer_norm": (2, 0),  # a pass over the rows for loss and slope, and one over the columns for gamma and beta
+    "layer_norm_network": (2, 2),  # the same with a product before and one after it
+}
+
+
+def value_and_gradient(name):
+    inputs, cost, wrt = LOSSES[name]()
+    return inputs, [cost, *tg.grad(cost, wrt)]
+
+
+def one_operation_a_line(graph):
+    """Results are numbered in the order in which they are computed."""
+    names = {v: v.name for v in graph.inputs}
+    lines = []
+    for node in graph.toposort():
+        operands = ", ".join(names.get(v) or str(np.asarray(v.data)) for v in node.inputs)
+        names[node.outputs[0]] = f"v{len(lines)}"
+        lines.append(f"v{len(lines)} = {node.op}({operands})")
+    return "\n".join([*lines, "return " + ", ".join(names[v] for v in graph.outputs), ""])
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_printed_graph(name):
+    f = tg.function(*value_and_gradient(name), mode=tg.Mode(linker="py"))
+    text = one_operation_a_line(f.maker.fgraph)
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+@pytest.mark.parametrize("name", LOSSES)
+def test_loops_and_products_are_those_of_a_program_written_by_hand(name):
+    inputs, outputs = value_and_gradient(name)
+    f = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))
+    source = f.maker.work.c_source()
+    loops = len(re.findall(r"^static void kernel\d+", source, re.MULTILINE))
+    products = len(re.findall(r"^    tg_gem[mv]_d\(", source, re.MULTILINE))
+    assert (loops, products) == NEEDED[name]
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_values(name, rng):
+    inputs, outputs = value_and_gradient(name)
+    lengths = {"x": (4, 3), "w1": (3, 5), "w2": (5, 2), "b1": (5,), "b2": (2,)}
+    if "w1" not in {v.name for v in inputs}:
+        lengths = {"gamma": (3,), "beta": (3,), "t": (4, 3), "w": (3,), "x": (4, 3), "y": (4,)}
+    if name == "layer_norm_network":
+        lengths["w"] = (3, 3)
+    values = [
+        rng.integers(0, 2, 4) if v.name == "labels" else rng.normal(size=lengths.get(v.name, (4, 2)[: v.type.ndim]))
+        for v in inputs
+    ]
+    got = tg.function(inputs, outputs)(*values)
+    for a, b in zip(got, evaluate(outputs, dict(zip(inputs, values)))):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
