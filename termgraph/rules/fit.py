@@ -23,7 +23,8 @@ BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
 _numbers: dict[tuple, Const] = {}
 _KEEP_LENGTHS = frozenset((
-    "softmax", "log_softmax", "cumsum", "cumprod", "sort", "set_subtensor", "inc_subtensor", "scatter_set", "scatter_add",
+    "softmax", "log_softmax", "cumsum", "cumprod", "sort", "set_subtensor", "inc_subtensor", "scatter_set",
+    "scatter_add",
 ))  # fmt: skip
 _REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"))
 
