@@ -26,7 +26,7 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: par
     yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,                           zero(o))
     yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,                           zero(o), assumes=["domain"])
     yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i), inc_subtensor(x, y, *ks, index=i), takes(x, y))
-    yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o))
+    yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o), assumes=["signed_zero"])
 
     # one value for all places
     yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i), assumes=["domain"])
