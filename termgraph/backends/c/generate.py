@@ -15,6 +15,7 @@ from termgraph.backends.c import libcalls, prelude
 from termgraph.backends.c.cprogram import FLAGS, CProgram
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
+from termgraph.backends.c.packing import PACKING
 from termgraph.backends.c.repeats import moving_places
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.cstyle import Printer
@@ -63,9 +64,10 @@ class _Generator:
         self.consts = list(self.st.consts)
         self.nodes, self.modes = update_modes(self.lowered.nodes, self._updates())
         self.rooms = share_room(self.nodes, self.st.temps)
-        # One workspace per array argument (a contiguous copy, if it needs one), then the temporaries.
         self.places = moving_places(self.nodes)
+        # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
         self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
+        self.copied = int(bool(self.packed))
         self.signature = self._signature()
 
     def _updates(self) -> list[tuple[Buf, Buf]]:
@@ -96,7 +98,7 @@ class _Generator:
             len(self.consts),
             out,
             new,
-            len(self.packed) + len(self.rooms),
+            self.copied + len(self.rooms),
             returns=self.returns,
         )
 
@@ -120,7 +122,7 @@ class _Generator:
         out |= {self.st.consts[t]: s.constant_buf(k) for k, t in enumerate(self.consts)}
         out |= {b: s.output_buf(k) for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: s.buf_size + k for k, b in enumerate(self.places)}
-        return out | {b: s.workspace_buf(len(self.packed) + k) for k, room in enumerate(self.rooms) for b in room}
+        return out | {b: s.workspace_buf(self.copied + k) for k, room in enumerate(self.rooms) for b in room}
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
@@ -129,7 +131,9 @@ class _Generator:
         run = self.run_text(kernels)
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
-        body = "\n\n".join([kernels.context_text(size), *kernels.functions, plan, run])
+        packing = PACKING.strip() if self.packed else ""
+        parts = [kernels.context_text(size), packing, *kernels.functions, plan, self.pack_text(), run]
+        body = "\n\n".join(part for part in parts if part)
         calls = libcalls.helpers(body)
         helpers = prelude.needed(body)
         source = "\n\n".join(part for part in (helpers, calls, body) if part) + "\n"
@@ -151,11 +155,9 @@ class _Generator:
         for k, t in enumerate(self.roots):
             at = s.output_env(k)
             lines += [f"    env[{at + d}] = {p.poly(n)};" for d, n in enumerate(self.shape(t))]
-        for k, a in enumerate(self.packed):
-            at, nd = self.port_env(a.index), a.type.ndim
-            size = f"tg_packed_size(env + {at}, {nd}, {a.type.np_dtype.itemsize})"
-            lines.append(f"    env[{s.workspace_env(k)}] = {size};")
-        for k, room in enumerate(self.rooms, len(self.packed)):
+        if self.packed:
+            lines += self.room_for_copies(s.workspace_env(0))
+        for k, room in enumerate(self.rooms, self.copied):
             size = functools.reduce(maximum, [self.bytes_of(b) for b in room])
             lines.append(f"    env[{s.workspace_env(k)}] = {p.poly(size)};")
         lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
@@ -173,18 +175,38 @@ class _Generator:
         """Size of a buffer."""
         return product(b.shape) * np.dtype(b.dtype).itemsize
 
+    def room_for_copies(self, at: int) -> list[str]:
+        """Bytes for the arguments that have to be copied. Most calls copy none: strides are compared first."""
+        odd = []
+        for a in self.packed:
+            first, nd = self.port_env(a.index), a.type.ndim
+            odd.append(f"(env[{first + 2 * nd - 1}] - 1)")
+            odd += [
+                f"(env[{first + nd + d}] - env[{first + nd + d + 1}] * env[{first + d + 1}])" for d in range(nd - 1)
+            ]
+        sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
+        return [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
+
+    def layout(self, a: Any) -> str:
+        """What helpers are told of an argument: its lengths and strides, their number, the size of an element."""
+        return f"env + {self.port_env(a.index)}, {a.type.ndim}, {a.type.np_dtype.itemsize}"
+
+    def pack_text(self) -> str:
+        """The function that copies arguments that do not lie in row-major order; called only if there are some."""
+        head = "static __attribute__((noinline, cold)) void tg_pack_arguments(tg_context *c)"
+        lines = ["    const int64_t *env = c->env;", f"    char *at = c->buf[{self.signature.workspace_buf(0)}];"]
+        for a in self.packed:
+            slot = self.slots()[self.st.inputs[a]]
+            lines.append(f"    c->buf[{slot}] = tg_packed(&at, c->buf[{slot}], {self.layout(a)});")
+        return "\n".join([head, "{", *lines, "}"]) if self.packed else ""
+
     def run_text(self, kernels: KernelWriter) -> str:
         """tg_run: kernels, library calls and scalars in order."""
         top = kernels.top(self.nodes)
         lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
-        for k, a in enumerate(self.packed):
-            at, slot = self.port_env(a.index), self.slots()[self.st.inputs[a]]
-            space = self.signature.workspace_buf(k)
-            lines.append(
-                f"    c->buf[{slot}] = tg_packed(c->buf[{space}], c->buf[{slot}], env + {at}, {a.type.ndim}, "
-                f"{a.type.np_dtype.itemsize});"
-            )
+        if self.packed:
+            lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
         lines += kernels.head(top)
         lines += top.lines
         lines += self.copies()

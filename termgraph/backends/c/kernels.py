@@ -304,48 +304,6 @@ static inline int tg_in_step(tg_status *st, int64_t t)
     if (st->code == 3) st->v[st->v[2] ? 3 : 2] = t + 1;
     return (int)st->code;
 }
-
-/* Lengths and strides (in elements) of an argument are in env: does it lie in row-major order? */
-static inline int tg_is_packed(const int64_t *env, int nd)
-{
-    int64_t step = 1;
-    int packed = 1;
-    for (int d = nd - 1; d >= 0; d--) {
-        if (env[d] == 0) return 1;
-        if (env[d] != 1 && env[nd + d] != step) packed = 0;
-        step *= env[d];
-    }
-    return packed;
-}
-static inline int64_t tg_packed_size(const int64_t *env, int nd, int64_t item)
-{
-    if (tg_is_packed(env, nd)) return 0;
-    for (int d = 0; d < nd; d++) item *= env[d];
-    return item;
-}
-static __attribute__((noinline, cold)) char *
-tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
-{
-    int64_t at[64] = {0}, n = env[nd - 1], step = env[2 * nd - 1];
-    char *out = to;
-    for (;;) {
-        int64_t place = 0;
-        for (int d = 0; d < nd - 1; d++) place += at[d] * env[nd + d];
-        const char *row = from + place * item;
-        if (item == 8) for (int64_t k = 0; k < n; k++) ((int64_t *)out)[k] = ((const int64_t *)row)[k * step];
-        else if (item == 4) for (int64_t k = 0; k < n; k++) ((int32_t *)out)[k] = ((const int32_t *)row)[k * step];
-        else for (int64_t k = 0; k < n; k++) __builtin_memcpy(out + k * item, row + k * step * item, item);
-        out += n * item;
-        int d = nd - 2;
-        for (; d >= 0; at[d--] = 0)
-            if (++at[d] < env[d]) break;
-        if (d < 0) return to;
-    }
-}
-static inline char *tg_packed(char *to, char *from, const int64_t *env, int nd, int64_t item)
-{
-    return tg_is_packed(env, nd) ? from : tg_pack(to, from, env, nd, item);
-}
 """
 PARTS_TEXT = f"""
 /* How many partial results a fold over n elements has: a matter of n only, so that results do not depend on threads. */
