@@ -109,7 +109,7 @@ def build_plain(
     compiler = find_compiler()
     if compiler is None:
         raise NoCompilerError(f"there is no C compiler:\n{why_no_compiler()}")
-    every_flag = (*flags, *shlex.split(str(config.cflags)))
+    every_flag = (*filter(compiler.suits, flags), *shlex.split(str(config.cflags)))
     why = library_parts(compiler, texts, header, every_flag, libraries, parts, defined)
     key = key_of(why)
     if key in _loaded:

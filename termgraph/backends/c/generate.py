@@ -24,10 +24,14 @@ from termgraph.lower.index import Poly, Sym, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
-from termgraph.lower.tree import Call, walk
+from termgraph.lower.tree import Call, Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
+
+# Hundreds of operations in one loop: what is left over after whole vectors is few rows of many, and making vector code
+# for it too takes a fifth of the compiler's time.
+LONG = ("--param=vect-epilogues-nomask=0", "-fno-tree-slp-vectorize")
 
 
 def generate(
@@ -140,7 +144,8 @@ class _Generator:
         sites = list(self.lowered.lengths.sites)
         needs_blas = any(isinstance(n, Call) for n in walk(self.nodes))
         constants = [np.asarray(t.value) for t in self.consts]
-        flags = (*FLAGS, *QUICK) if self.quick else FLAGS
+        tiled = any(isinstance(n, Tiles) for n in walk(self.nodes))
+        flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else ()))
         return CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
 
     def plan_text(self) -> str:

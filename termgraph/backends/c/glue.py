@@ -78,7 +78,12 @@ def load_glue() -> Any:
     texts = [f'#line 1 "{name}"\n{package_text(name)}' for name in _PARTS]
     source = "#define _GNU_SOURCE\n" + "\n".join(texts)
     library = build_plain(
-        [source], "_glue", flags=("-O2", "-fvisibility=hidden"), libraries=("-lpthread",), defined=False, load=False
+        [source],
+        "_glue",
+        flags=("-fno-tree-vectorize", "-fvisibility=hidden"),
+        libraries=("-lpthread",),
+        defined=False,
+        load=False,
     )
     module = _import_extension("_glue", library.path)
     module.start(_numpy_api(), np.arange(6, dtype="f4").reshape(2, 3).T, np.float64(1.5), np.bool_(True))
@@ -92,7 +97,7 @@ def load_fallback() -> Any:
     from termgraph.backends.c import fallback
 
     source = "#define _GNU_SOURCE\n" + package_text("abi.h") + package_text("team.c")
-    fallback.start(build_plain([source], "_team", flags=("-O2",), libraries=("-lpthread",)))
+    fallback.start(build_plain([source], "_team", libraries=("-lpthread",)))
     return fallback
 
 

@@ -1,4 +1,7 @@
-/* Construction of the callable and the extension module `_glue`; glue.c stands in front. */
+/* Construction of the callable and the extension module `_glue`; glue.c stands in front. Nothing here runs in a call. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O0") /* the first function on a machine waits for this file to be compiled */
+#endif
 
 static Port *new_port(Obj *tuple) /* (name, dtype, lengths, env, shift, accept, has a default, default) */
 {
