@@ -183,42 +183,64 @@ class _ScalarSteps(Printer):
     def on_index(self, t: Any) -> None:
         super().on_index(t)
         (_, name, length) = self.checks[-1]
-        self.add(f"if ({bad(name, length)}) {{ {failure(t, name, length)}; return tg_in_step(st, t); }}")
+        self.add(f"if ({bad(name, length)}) {{ {failure(t, name, length)}; tg_in_step(st, t); return t; }}")
 
     def function(self, name: str) -> None:
-        """The whole loop."""
-        self.indent = 3
+        """The whole loop: blocks of steps, between which it asks whether to go on."""
+        self.indent = 2
         self.body(self.n.body)
         self._rotate()
         if self.n.stop is not None:
-            self.add(f"if ({self.variables[self.n.stop]}) {{ t++; goto done; }}")
-        head = [f"static int {name}(tg_context *c, int64_t steps, int64_t *made)", "{"]
-        head += ["    tg_status *const st = c->st;", "    int64_t t = 0;", *self.writer.head(self, inside=True)]
-        head += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in self.checks]
-        lines = [*head, *self._first(), "    while (t < steps) {"]
-        lines.append("        if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
-        lines.append("        const int64_t end = steps - t < 8192 ? steps : t + 8192;")
-        lines += ["        for (; t < end; t++) {", *self.lines, "        }", "    }"]
-        lines += ["done:"] if self.n.stop is not None else []
-        lines += [*self._last(), "    *made = t;", "    return 0;", "}"]
+            self.add(f"if ({self.variables[self.n.stop]}) {{ t++; *stop = 1; break; }}")
+        fields = [(v, self.d.ctype(b.dtype)) for b, v in self.variables.items()]
+        lines = [f"typedef struct {{ {' '.join(f'{c} {v};' for v, c in fields)} int none; }} {name}_state;"]
+        lines += [*self._block(name, fields), *self._blocks(name)]
         self.writer.functions.append("\n".join(lines))
+
+    def _block(self, name: str, fields: list[tuple[str, str]]) -> list[str]:
+        """A function of its own, so that nothing is kept in memory for the sake of the call between blocks."""
+        head = f"{name}_block(tg_context *c, int64_t t, const int64_t end, {name}_state *s, int *stop)"
+        lines = ["static __attribute__((noinline)) int64_t", head, "{", "    tg_status *const st = c->st;", "    (void)st;"]
+        lines += self.writer.head(self, inside=True)
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in self.checks]
+        lines += [f"    {c} {v} = s->{v};" for v, c in fields]
+        lines += ["    for (; t < end; t++) {", *self.lines, "    }"]
+        return [*lines, *[f"    s->{v} = {v};" for v, _ in fields], "    return t;", "}"]
+
+    def _blocks(self, name: str) -> list[str]:
+        first = [
+            f"    s.{self.variables[c.leaf]} = *(const {self.d.ctype(c.leaf.dtype)} *)c->buf[{self.slot(c.leaf)}];"
+            for c in self.n.carries
+        ]
+        last = [
+            f"    *({self.d.ctype(to.dtype)} *)c->buf[{self.slot(to)}] = s.{self.variables[source]};"
+            for source, to, _ in self.n.copies
+            if source in self.variables
+        ]
+        return [
+            f"static int {name}(tg_context *c, int64_t steps, int64_t *made)",
+            "{",
+            f"    {name}_state s = {{0}};",
+            "    tg_status *const st = c->st;",
+            "    int stop = 0;",
+            "    int64_t t = 0;",
+            *first,
+            "    while (t < steps && !stop) {",
+            "        if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);",
+            f"        t = {name}_block(c, t, steps - t < 8192 ? steps : t + 8192, &s, &stop);",
+            "        if (st->code) return (int)st->code;",
+            "    }",
+            *last,
+            "    *made = t;",
+            "    return 0;",
+            "}",
+        ]
 
     def _rotate(self) -> None:
         moves = [(c, self.variables[c.leaf], self.variables[c.next]) for c in self.n.carries if c.leaf is not c.next]
         for c, to, source in moves:
             self.add(f"const {self.d.ctype(c.leaf.dtype)} {to}_next = {source};")
         self.add(*[f"{to} = {to}_next;" for _, to, _ in moves])
-
-    def _first(self) -> list[str]:
-        first = {c.leaf: f"*(const {self.d.ctype(c.leaf.dtype)} *)c->buf[{self.slot(c.leaf)}]" for c in self.n.carries}
-        return [f"    {self.d.ctype(b.dtype)} {v} = {first.get(b, '0')};" for b, v in self.variables.items()]
-
-    def _last(self) -> list[str]:
-        copies = [(source, to) for source, to, _ in self.n.copies if source in self.variables]
-        return [
-            f"    *({self.d.ctype(to.dtype)} *)c->buf[{self.slot(to)}] = {self.variables[source]};"
-            for source, to in copies
-        ]
 
     def slot(self, b: Buf) -> int:
         """Its position in `buf`."""
