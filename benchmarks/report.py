@@ -130,7 +130,7 @@ def verdict(case: Any, cells: dict[str, dict]) -> dict:
     if "termgraph" not in times:
         return found | {"targets": [{"at_most": t.ratio, "of": t.of} for t in case.targets]}
     ours = times["termgraph"]
-    if best is not None:
+    if best is not None and times[best]:  # memory may come out as none at all
         found["ratio"] = ours / times[best]
     found["targets"] = [judge(target, ours, times, best or "best") for target in case.targets]
     known = [t["reached"] for t in found["targets"] if t["reached"] is not None]
@@ -142,7 +142,7 @@ def judge(target: Any, ours: float, times: dict[str, float], best: str) -> dict:
     """Whether we take at most so much of another contender's time, or of one second ("absolute")."""
     of = best if target.of == "best" else target.of
     reference = 1.0 if of == "absolute" else times.get(of)
-    ratio = None if reference is None else ours / reference
+    ratio = None if not reference else ours / reference
     return {
         "at_most": target.ratio,
         "of": of,

@@ -1,4 +1,4 @@
-"""Merging loops that run side by side, and reading only the last step where only that is used.
+"""Merging loops that run side by side.
 
 May import terms and this room.
 """
@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.loops.view import LoopView, loops_of
-from termgraph.terms.ops.basic import nth
-from termgraph.terms.ops.indexing import subtensor
-from termgraph.terms.ops.loop import inherit_places, loop, projections
+from termgraph.terms.ops.loop import inherit_places, projections
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, substitute
 
@@ -102,50 +100,4 @@ def substitute_all(roots: Sequence[Any], replace: dict[Any, Any]) -> list[Any]:
     return rebuild(roots, visit)
 
 
-# ---------------------------------------------------------------------- last step
-def last_step(roots: Sequence[Any]) -> tuple[list[Any], int]:
-    """Read the final carry where only the last row of a result is read: memory no longer grows with the steps."""
-    count = 0
-    done: dict[tuple, Any] = {}
-
-    def visit(t: Any, args: tuple) -> Any:
-        nonlocal count
-        new = t if all(x is y for x, y in zip(args, t.args)) else mk(t.op, args)
-        if new.op.family is not subtensor or new.args[0].op.family is not nth or new.op.params["index"][0] != -1:
-            return new
-        row = new.args[0]
-        if row.args[0].op.family is not loop:
-            return new
-        if row not in done:
-            done[row] = _final_value(row.args[0], row.op.params["i"])
-        final = done[row]
-        if final is None:
-            return new
-        count += 1
-        rest = new.op.params["index"][1:]
-        return mk(subtensor.bind(index=rest), (final, *new.args[1:])) if rest else final
-
-    return rebuild(roots, visit), count
-
-
-def _final_value(t: Any, i: int) -> Any:
-    """The last row of result `i` from the final carries and the constants, or None."""
-    op = t.op
-    k = i - op.n_carry
-    if not 0 <= k < op.n_ys:
-        return None
-    view = LoopView(t)
-    finals = projections(t)
-    reached = {c[2]: finals[j] for j, c in enumerate(view.carries)}
-    y = view.ys[k]
-    if y in reached:
-        return reached[y]
-    after = {new: view.leaf(new.type) for new in reached if new.args}
-    (outside,) = substitute([y], after)
-    place = {**view.consts, **{leaf: reached[new] for new, leaf in after.items()}}
-    if all(leaf in place for leaf in children_first([outside]) if leaf.__class__ is Arg):
-        return substitute([outside], place)[0]
-    return None
-
-
-__all__ = ["last_step", "merge"]
+__all__ = ["merge"]

@@ -10,7 +10,9 @@ from time import perf_counter
 from typing import Any
 
 from termgraph import db
-from termgraph.loops.merge import last_step, merge
+from termgraph.loops.last import last_step, last_steps
+from termgraph.loops.late import dear_before, elementwise_after
+from termgraph.loops.merge import merge
 from termgraph.loops.products import products_after, products_before
 from termgraph.loops.simplify import clean, hoist, unroll
 from termgraph.loops.view import loops_of
@@ -27,6 +29,9 @@ PASSES: list[tuple[str, Pass, tuple[str, ...]]] = [
     ("scan.hoist", hoist, BOTH),
     ("scan.products_before", products_before, ("fast_run",)),
     ("scan.products_after", products_after, ("fast_run",)),
+    ("scan.dear_before", dear_before, ("fast_run",)),
+    ("scan.elementwise_after", elementwise_after, ("fast_run",)),
+    ("scan.last_steps", last_steps, ("fast_run",)),
 ]
 
 

@@ -39,11 +39,11 @@ def _taken_before(t: Any, used: set[int]) -> Sequence[Any] | None:
         if p.op is dot and p.args[0] in view.xs and p.args[1].type.ndim == 2:
             w = _constant(p.args[1], view)
             if w is not None and p.args[0].type.ndim in (1, 2):
-                found[p] = _times(_read_rows(view, p.args[0]), w)
+                found[p] = _times(read_rows(view, p.args[0]), w)
         elif p.op is dot and p.args[1] in view.xs and p.args[0].type.ndim == 2 and p.args[1].type.ndim == 1:
             w = _constant(p.args[0], view)
             if w is not None:
-                found[p] = _times(_read_rows(view, p.args[1]), mk1(_transposed, w))
+                found[p] = _times(read_rows(view, p.args[1]), mk1(_transposed, w))
     if not found:
         return None
     leaves = {p: view.leaf(TensorType.of(p.type.dtype, p.type.shape)) for p in found}
@@ -63,7 +63,7 @@ def _constant(t: Any, view: LoopView) -> Any:
     return None
 
 
-def _read_rows(view: LoopView, leaf: Any) -> Any:
+def read_rows(view: LoopView, leaf: Any) -> Any:
     """The rows of a sequence that the loop reads."""
     x, n = view.xs[leaf], view.n
     rows, steps = x.type.shape[0], static_scalar(n)
@@ -115,7 +115,7 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
     new = view.results()
     k = len(view.carries)
     for f in {f for factors in sums.values() for pair in factors for f in pair} | {a for a, _ in late.values()}:
-        stacks[f] = _read_rows(view, f) if f in view.xs else new[k + view.ys.index(f)]
+        stacks[f] = read_rows(view, f) if f in view.xs else new[k + view.ys.index(f)]
     out = []
     for j, (_, init, _) in enumerate(old):
         if j in place:
@@ -172,4 +172,4 @@ def _flat(x: Any) -> Any:
     return mk(reshape, (x, mk(mul, (length(x, 0), length(x, 1))), length(x, 2)))
 
 
-__all__ = ["products_after", "products_before"]
+__all__ = ["products_after", "products_before", "read_rows"]

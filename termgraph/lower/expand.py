@@ -143,14 +143,11 @@ def _scalar_of(t: Any) -> Any:
 
 def _expanded_loop(op: Any, origin: dict[Any, Any]) -> Any:
     """The op with its body expanded; called bodies are put in place."""
-    found = op.cache.get("expanded")
-    if found is None:
-        body, inner = expand(inline_calls(list(op.params["body"])))
-        new = op.bind(body=tuple(body))
-        inherit_places(new, op, {})
-        found = op.cache["expanded"] = (new, inner)
-    origin.update(found[1])
-    return found[0]
+    body, inner = expand(inline_calls(list(op.params["body"])))
+    new = op.bind(body=tuple(body))
+    inherit_places(new, op, {})
+    origin.update(inner)
+    return new
 
 
 EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {

@@ -154,3 +154,46 @@ def test_gates_of_a_lstm_share_one_product():
     cost = (hs**2).sum()
     _, loops = compiled(inputs, [cost, *tg.grad(cost, inputs)], *values)
     assert [ops_in(t).count("dot") for t in loops] == [1, 1]
+
+
+@pytest.mark.parametrize("length", [3, 5, 30])
+@pytest.mark.parametrize("read", [lambda y: y[-3:], lambda y: y[-2] + y[-1], lambda y: y[-3:-1].sum(0)])
+def test_last_few_steps_are_made_by_a_second_loop(length, read):
+    out = tg.scan(lambda a, h: h * w + a, sequences=x, outputs_info=h0)[0]
+    f, loops = compiled([x, h0, w], [read(out)], np.linspace(0, 1, length), 0.1, 0.2)
+    assert sorted(t.op.n_ys for t in loops) == [0, 1]
+
+
+def test_last_few_of_fewer_steps():
+    out = tg.scan(lambda a, h: h * w + a, sequences=x, outputs_info=h0)[0]
+    f = tg.function([x, h0, w], out[-3:])
+    assert f([1.0], 0.1, 0.2).shape == (1,) and f([], 0.1, 0.2).shape == (0,)
+    with pytest.raises(IndexError):
+        tg.function([x, h0, w], out[-2])([1.0], 0.1, 0.2)
+
+
+def test_last_step_of_a_known_number():
+    out = tg.scan(lambda h: h * w, outputs_info=h0, n_steps=1000)[0]
+    for row in (-1, 999):
+        _, (loop,) = compiled([h0, w], out[row], 0.5, 0.999)
+        assert loop.op.n_ys == 0
+
+
+def test_costly_functions_of_a_sequence_are_done_before():
+    out = tg.scan(lambda a, h: h * 0.5 + T.exp(a) * w, sequences=x, outputs_info=h0)[0]
+    _, (loop,) = compiled([x, h0, w], out, XS, 0.1, 0.2)
+    assert "exp" not in ops_in(loop)
+
+
+def test_elementwise_results_are_made_after():
+    m = T.dmatrix("m")
+
+    def step(row, h, m):
+        h = T.tanh(T.dot(h, m) + row)
+        return h, T.nnet.softmax(T.dot(h, m) * 2 + w)
+
+    h, y = tg.scan(step, sequences=x[:, None] * T.ones((3,)), outputs_info=[T.zeros((3,)), None], non_sequences=m)[0]
+    _, (loop,) = compiled([x, m, w], [h, y], XS, np.eye(3) + 0.1, 0.3)
+    assert ops_in(loop).count("dot") == 1 and not {"softmax", "exp"} & set(ops_in(loop))
+    _, (loop,) = compiled([x, m, w], [y], XS, np.eye(3) + 0.1, 0.3)
+    assert ops_in(loop).count("dot") == 1 and not {"softmax", "exp"} & set(ops_in(loop))

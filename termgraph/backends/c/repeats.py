@@ -200,7 +200,13 @@ class _ScalarSteps(Printer):
     def _block(self, name: str, fields: list[tuple[str, str]]) -> list[str]:
         """A function of its own, so that nothing is kept in memory for the sake of the call between blocks."""
         head = f"{name}_block(tg_context *c, int64_t t, const int64_t end, {name}_state *s, int *stop)"
-        lines = ["static __attribute__((noinline)) int64_t", head, "{", "    tg_status *const st = c->st;", "    (void)st;"]
+        lines = [
+            "static __attribute__((noinline)) int64_t",
+            head,
+            "{",
+            "    tg_status *const st = c->st;",
+            "    (void)st;",
+        ]
         lines += self.writer.head(self, inside=True)
         lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in self.checks]
         lines += [f"    {c} {v} = s->{v};" for v, c in fields]

@@ -30,14 +30,10 @@ _BOOL = TensorType("bool", ())
 
 def native_loop(t: Any) -> tuple[CProgram, Callable[..., tuple]]:
     """The C program of a loop term and `run(n_steps, *operands)`; NotLowerable if C cannot express it."""
-    key = ("native", tuple([a.type for a in t.args]))
-    if key not in t.op.cache:
-        in_pieces = t.op.params["until"] and t.op.n_ys > 0
-        op = _telling(t.op) if in_pieces else t.op
-        code = _generated(op, t)
-        run = compile_program(code, t.op.params["name"] or "loop")
-        t.op.cache[key] = code, (_pieces if in_pieces else _whole)(t.op, run)
-    return t.op.cache[key]
+    in_pieces = t.op.params["until"] and t.op.n_ys > 0
+    code = _generated(_telling(t.op) if in_pieces else t.op, t)
+    run = compile_program(code, t.op.params["name"] or "loop")
+    return code, (_pieces if in_pieces else _whole)(t.op, run)
 
 
 def _generated(op: Any, t: Any) -> CProgram:
@@ -104,9 +100,7 @@ def _pieces(op: Any, run: Callable) -> Callable[..., tuple]:
 
 def mixed_loop(op: Any, link: Callable[..., Program]) -> Callable[..., tuple]:
     """`run(n_steps, *operands)` for a body that Python runs, with C code for what C can express."""
-    if "mixed" not in op.cache:
-        op.cache["mixed"] = make_runner(op, link(op.leaves, inline_calls(list(op.params["body"]))))
-    return op.cache["mixed"]
+    return make_runner(op, link(op.leaves, inline_calls(list(op.params["body"]))))
 
 
 __all__ = ["mixed_loop", "native_loop"]

@@ -298,9 +298,13 @@ Places = Mapping[Any, tuple]  # term of a body -> (name, site) of the user's var
 _places: weakref.WeakKeyDictionary[Any, Callable[[], Places]] = weakref.WeakKeyDictionary()
 
 
-def note_places(op: Any, find: Callable[[], Places]) -> None:
-    """Remember how to find the user's names and lines for the terms of a body; the first note for an op stays."""
-    _places.setdefault(op, find)
+def note_places(op: Any, find: Callable[[], Places], users: bool = False) -> None:
+    """Remember how to find the user's names and lines for the terms of a body.
+
+    Equal loops have the same op: the one that the user wrote last (`users`) gives the names.
+    """
+    if users or op not in _places:
+        _places[op] = find
 
 
 def places_of(op: Any) -> Places:
