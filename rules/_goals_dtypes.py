@@ -99,7 +99,11 @@ def increasing(f: Any) -> bool:
     return f in _increasing(facts.version())
 
 
-@goal("ioo", some="{0}.op.kind == 'elementwise'")
+def _one_function(xs: tuple) -> bool:
+    return xs[0].op in _increasing(facts.version()) and all(x.op is xs[0].op for x in xs)
+
+
+@goal("ioo", some="{0}.op.kind == 'elementwise'", worth=_one_function)
 def one_increasing(xs: tuple) -> Any:
     """All operands are values of one increasing function of real numbers: the function, and what it was applied to."""
     f = xs[0].op

@@ -20,7 +20,15 @@ def _number(k: Any) -> Any:
     return k.scalar if k.op is CONST and isinstance(k.scalar, (int, float)) and not isinstance(k.scalar, bool) else None
 
 
-@goal("iio")
+def _const_exponent(x: Any, k: Any) -> bool:
+    return k.op is CONST
+
+
+def _const(k: Any) -> bool:
+    return k.op is CONST
+
+
+@goal("iio", worth=_const_exponent)
 def product_power(x: Any, k: Any) -> Any:
     """`x ** k` for a small whole k by squaring and multiplying."""
     n = _number(k)
@@ -35,7 +43,7 @@ def product_power(x: Any, k: Any) -> Any:
     return factors[0] if len(factors) == 1 else mk(mul, tuple(factors))
 
 
-@goal("io")
+@goal("io", worth=_const)
 def mirrored(k: Any) -> Any:
     """The exponent -k, for a negative k whose positive power is cheap."""
     n = _number(k)
@@ -44,7 +52,7 @@ def mirrored(k: Any) -> Any:
     return Const(np.asarray(-n, dtype=k.type.dtype))
 
 
-@goal("io")
+@goal("io", worth=_const)
 def exact_reciprocal(k: Any) -> Any:
     """1 / k for a power of two, which floating point holds exactly."""
     n = _number(k)

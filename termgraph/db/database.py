@@ -15,7 +15,7 @@ from unification import Var
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, Query
 from termgraph.rules import authoring
-from termgraph.rules.compiled import RuleSet, heads_of
+from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import Rule, all_tags
 from termgraph.rules.pattern import HeadWith
 from termgraph.terms.errors import RuleError
@@ -107,10 +107,11 @@ def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] |
     Without a query, the rules of `fast_run` that rewrite expressions are used: canonicalize, stabilize, specialize.
     """
     if not spec:
-        for stage in ("canonicalize", "stabilize", "canonicalize", "specialize"):
-            expr = query("+fast_run", f"&{stage}", assume=assume).rewrite(expr, strict=strict)
-        return expr
+        return rewrite_in_stages(expr, [query("+fast_run", f"&{s}", assume=assume) for s in STAGES], strict)
     return query(*spec, assume=assume).rewrite(expr, strict=strict)
+
+
+STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")
 
 
 # ---------------------------------------------------------------------- passes

@@ -15,33 +15,30 @@ from termgraph.rules.clients import used_once
 from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.linalg import dot
 from termgraph.terms.term import Const, mk
 
 WIDEST = 32
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))
-COUNTED = frozenset((ew.add, ew.sub, ew.neg, ew.mul, ew.true_div, dot))  # whose uses matter, here and to rules of dot
 _IN_SUMS = frozenset((ew.add, ew.sub, ew.neg, ew.mul, CONST))
 _PRODUCTS = frozenset((ew.mul, ew.true_div))
 _IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))
 
 
-@goal("io")
+def _opens_sum(t: Any) -> bool:
+    """Whether there is something to collect: never so for truth values and unsigned integers, which have no signs."""
+    args = t.args
+    if t.type.np_dtype.kind not in "ifc":
+        return False
+    if len(args) == 1:
+        return args[0].op in _SUMS
+    return len({*map(id, args)}) < len(args) or any(a.op in _IN_SUMS for a in args)
+
+
+@goal("io", worth=_opens_sum)
 def collected_sum(t: Any) -> Any:
     """The sum `t` as P - N with like terms collected; no answer if it is in that form already."""
-    args = t.args
-    if len(args) == 2:
-        a, b = args
-        if a is not b and a.op not in _IN_SUMS and b.op not in _IN_SUMS:
-            return None
-    elif len(args) == 1:
-        if args[0].op not in _SUMS:
-            return None
-    elif not any(a.op in _IN_SUMS for a in args) and len({*map(id, args)}) == len(args):
+    if not _opens_sum(t):
         return None
-    kind = t.type.np_dtype.kind
-    if kind not in "ifc":
-        return None  # truth values and unsigned integers have no signs to collect
     new = _Sum(t).result()
     return None if new is t else new
 
@@ -152,17 +149,19 @@ def _many(op: Any, operands: list) -> Any:
     return operands[0] if len(operands) == 1 else mk(op, tuple(operands))
 
 
-@goal("io")
+def _opens_product(t: Any) -> bool:
+    """Whether there is something to collect."""
+    args = t.args
+    if t.type.np_dtype.kind not in "ifc":
+        return False
+    same_quotient = len(args) == 2 and args[0] is args[1] and t.op is not ew.mul
+    return same_quotient or any(a.op in _IN_PRODUCTS for a in args)
+
+
+@goal("io", worth=_opens_product)
 def collected_product(t: Any) -> Any:
     """The product or quotient `t` as P / N, factors in both cancelled, constants folded, the sign outside."""
-    args = t.args
-    if len(args) == 2:
-        a, b = args
-        if a.op not in _IN_PRODUCTS and b.op not in _IN_PRODUCTS and (a is not b or t.op is ew.mul):
-            return None
-    elif not any(a.op in _IN_PRODUCTS for a in args):
-        return None
-    if t.type.np_dtype.kind not in "ifc":
+    if not _opens_product(t):
         return None
     new = _Product(t).result()
     return None if new is t else new

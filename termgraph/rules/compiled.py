@@ -14,13 +14,12 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules import clients
-from termgraph.rules.collecting import COUNTED
 from termgraph.rules.definition import Rule
+from termgraph.rules.memo import Memo, Verdicts
 from termgraph.rules.pattern import Captured
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
 from termgraph.rules.stage import Instance, for_family
-from termgraph.rules.trace import Trace
+from termgraph.rules.trace import Trace, Traces
 from termgraph.rules.tree import matcher
 from termgraph.terms import facts
 from termgraph.terms.errors import RewriteError, RuleWarning
@@ -28,12 +27,11 @@ from termgraph.terms.op import HeadMark, Op
 
 
 class Context:
-    """What generated matchers share with the driver: client counts, and the rule being tried."""
+    """What generated matchers share with the driver: the number of the rule being tried."""
 
-    __slots__ = ("clients", "rule")
+    __slots__ = ("rule",)
 
     def __init__(self) -> None:
-        self.clients = clients.COUNTS
         self.rule = 0
 
 
@@ -50,8 +48,8 @@ class RuleSet:
         single = any(g.single for r in self.rules for g in r.guards.values())
         asking = any(getattr(g.goal, "counts_clients", False) for r in self.rules for g in r.goals)
         self.counts_clients = single or asking
-        self.counted_heads = None if single else COUNTED
         self.matchers: dict[Any, Any] = {}
+        self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
         self.passes: tuple = ()  # graph passes selected by the same query
         self.stamp: Any = None
         self._version = -1
@@ -108,6 +106,7 @@ class RuleSet:
         started = time.perf_counter()
         self._version, self.stamp = facts.version(), object()
         self.matchers.clear()
+        self._verdicts.clear()
         self._by_family: dict[Any, list[tuple[Instance, int]]] = {}
         self._generic: list[tuple[Instance, int]] = []
         self._sources: dict[Any, str] = {}
@@ -133,6 +132,25 @@ class RuleSet:
             rows.sort(key=lambda row: row[1])
             found = self.matchers[family] = self._compile(family, rows) if rows else False
         self.matchers[op] = found
+        return found
+
+    def candidate(self, t: Any) -> Any:
+        """The matcher to call on a term; False if operators and types show that no rule can match."""
+        op = t.op
+        match = self.matchers.get(op)
+        if match is None:
+            match = self.find_matcher(op)
+        if match and match.screen is not None and not op.by_value and len(t.args) == (op.arity or 2):
+            return match.screen(t) and match
+        return match
+
+    def verdicts(self, others: tuple = ()) -> Verdicts:
+        """What is known about signatures when the `others` are asked too."""
+        found = self._verdicts.get(others)
+        if found is None:
+            for o in others:
+                o.prepare()
+            found = self._verdicts[others] = Verdicts(self, others)
         return found
 
     def _compile(self, family: Any, rows: list) -> Callable:
@@ -166,14 +184,14 @@ class RuleSet:
         return wrap(new, trace), trace
 
     def rewrite_terms(
-        self, terms: Sequence[Any], *, strict: bool = False, budget: int | None = None
+        self, terms: Sequence[Any], *, strict: bool = False, budget: int | None = None, memo: Memo | None = None
     ) -> tuple[list[Any], Trace]:
-        """Normal forms of terms, and the trace."""
+        """Normal forms of terms, and the trace. Stages that rewrite the same graph in turn share a `memo`."""
         current = self
         while True:
             try:
                 current.prepare()
-                new, trace = normalize(terms, current, budget)
+                new, trace = normalize(terms, current, budget, memo if current is self else None)
                 break
             except (LoopError, RuleFailure) as err:
                 if strict:
@@ -194,6 +212,18 @@ class RuleSet:
         from termgraph.rules.relation import ruleset_relation
 
         return ruleset_relation(self.rules, a, b, self.assume)
+
+
+def rewrite_in_stages(expr: Any, sets: Sequence[RuleSet], strict: bool = False) -> Any:
+    """A variable or term, or a list of them, rewritten by one rule set after the other."""
+    from termgraph.rules.exprs import unwrap
+
+    terms, wrap = unwrap(expr)
+    memo, traces = Memo(sets), Traces()
+    for rs in sets:
+        terms, trace = rs.rewrite_terms(terms, strict=strict, memo=memo)
+        traces.append(trace)
+    return wrap(terms, traces)
 
 
 _warned: set[tuple] = set()

@@ -14,6 +14,7 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules import fit as fitting
+from termgraph.rules.clients import used_once
 from termgraph.rules.definition import is_nary, loose_operands
 from termgraph.rules.facts import TermFact
 from termgraph.rules.goals import Goal, GoalCall
@@ -132,7 +133,7 @@ class Writer:
         """The source of a guard."""
         test = guard.source.format(x=expr) if guard.source else f"{self.out.ref(guard.test, guard.name)}({expr})"
         if guard.single:
-            test = f"{self.out.ref(self.context, 'context')}.clients.get(id({expr}), 1) == 1 and {test}"
+            test = f"{self.out.ref(used_once, 'used_once')}({expr}) and {test}"
         return test
 
     def head(self, op: Any, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:

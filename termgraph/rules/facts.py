@@ -50,7 +50,7 @@ class TermFact(Goal):
     def __init__(self, name: str, doc: str, of_value: Callable[[np.ndarray], Any], **dtypes: bool) -> None:
         self.name, self.__doc__ = name, doc
         self.modes, self.relation, self.source, self.each = {"i": self.known}, None, None, None
-        self.some = None
+        self.some, self.worth = None, self.may_hold
         self.arity, self.counts_clients = 1, False
         self.of_value, self.by_kind = of_value, dtypes  # dtype kind letter -> what the dtype alone says
         self.rules: dict[Op, Callable[[Any, Ask], bool | None]] = {}
@@ -79,6 +79,20 @@ class TermFact(Goal):
         if term in memo:
             return memo[term]
         return _work_out(self, term)
+
+    def may_hold(self, term: Any) -> bool:
+        """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
+        if term.op is CONST or term.op.family.name == "assume":
+            return True
+        kind = term.type.np_dtype.kind if isinstance(term.type, TensorType) else ""
+        return any(f.by_kind.get(kind) or term.op.family in f.rules for f in self._premises())
+
+    def _premises(self) -> list[TermFact]:
+        """This fact and all those from which it may follow."""
+        found = [self]
+        for f in found:
+            found.extend(p for ps in f.implied_by for p in ps if p not in found)
+        return found
 
     def refuted(self, term: Any) -> bool:
         """Whether the fact is seen not to hold without looking far: what a query checks that takes it on trust."""

@@ -74,12 +74,19 @@ class Goal:
         self.counts_clients = False  # whether it asks how often terms are used
         self.each: str | None = None  # for a test that all operands of a segment pass: the text for one of them
         self.some: str | None = None  # what some operand must be for the goal to be worth calling: text for one
+        self.worth: Callable | None = None  # on what is known: False where operators and types alone rule it out
         if mode is None:
             self.relation = function
             self.arity = len(inspect.signature(function).parameters)
         else:
             self.arity = len(mode)
             self.mode(mode)(function)
+
+    @property
+    def worth_of(self) -> int:
+        """How many arguments `worth` takes."""
+        assert self.worth is not None
+        return len(inspect.signature(self.worth).parameters)
 
     def mode(self, mode: str) -> Callable[[Callable], Goal]:
         """Add a direction: a string of `i` (known) and `o` (computed), one per argument."""
@@ -116,7 +123,14 @@ class Goal:
         return f"<goal {self.name}>"
 
 
-def goal(mode: Any = None, *, source: str | None = None, each: str | None = None, some: str | None = None) -> Any:
+def goal(
+    mode: Any = None,
+    *,
+    source: str | None = None,
+    each: str | None = None,
+    some: str | None = None,
+    worth: Callable | bool | None = None,
+) -> Any:
     """Declare a goal.
 
     `@goal("i")` is a test: the function returns True to hold; None means unknown, and unknown does not fire.
@@ -124,7 +138,10 @@ def goal(mode: Any = None, *, source: str | None = None, each: str | None = None
     None for failure; a generator function may yield several answers. `@goal` returns a kanren goal.
 
     For goals on a segment that are asked of very many terms, `some="{0}.op is CONST"` is Python text that one of the
-    operands must satisfy before the function is called at all.
+    operands must satisfy before the function is called at all. `worth=test` says the same of a goal on terms: a function
+    of its leading arguments that returns False where the goal cannot hold (True: the goal itself is such a test). Both may look at the operators and types of
+    the terms and of their operands, and at which operands are the same, and at nothing else: the answer is remembered
+    for all terms that agree in these.
 
     A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
 
@@ -140,6 +157,7 @@ def goal(mode: Any = None, *, source: str | None = None, each: str | None = None
     def declare(function: Callable) -> Goal:
         made = Goal(function, mode, source)
         made.each, made.some = each, some
+        made.worth = function if worth is True else worth or None
         return made
 
     return declare

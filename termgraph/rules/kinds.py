@@ -56,13 +56,21 @@ class Guard(Kind):
     """A test on the matched term. `source` is the same test as Python text over `{x}`, inlined in the matcher.
 
     Guards combine: `Float & Matrix`, `Integer | Bool`, `~Constant`. A rule file makes its own with `Guard(name, test)`.
+    `shallow` says that `source` looks at nothing but the term's operator and type.
     """
 
     def __init__(
-        self, name: str, test: Callable[[Any], Any], source: str | None = None, doc: str = "", single: bool = False
+        self,
+        name: str,
+        test: Callable[[Any], Any],
+        source: str | None = None,
+        doc: str = "",
+        single: bool = False,
+        shallow: bool = False,
     ) -> None:
         super().__init__(name, doc)
         self.test, self.source, self.single = test, source, single
+        self.shallow = shallow and source is not None
 
     def __call__(self, term: Any) -> bool:
         """Whether the term passes."""
@@ -71,18 +79,21 @@ class Guard(Kind):
     def __and__(self, other: Guard) -> Guard:
         source = f"({self.source} and {other.source})" if self.source and other.source else None
         name = f"{self.name} & {other.name}"
-        return Guard(name, lambda t: self.test(t) and other.test(t), source, single=self.single or other.single)
+        single, shallow = self.single or other.single, self.shallow and other.shallow
+        return Guard(name, lambda t: self.test(t) and other.test(t), source, single=single, shallow=shallow)
 
     def __or__(self, other: Guard) -> Guard:
         if self.single or other.single:
             raise TypeError("SingleUse can be combined with & only")
         source = f"({self.source} or {other.source})" if self.source and other.source else None
-        return Guard(f"{self.name} | {other.name}", lambda t: self.test(t) or other.test(t), source)
+        shallow = self.shallow and other.shallow
+        return Guard(f"{self.name} | {other.name}", lambda t: self.test(t) or other.test(t), source, shallow=shallow)
 
     def __invert__(self) -> Guard:
         if self.single:
             raise TypeError("~SingleUse is not a guard")
-        return Guard(f"~{self.name}", lambda t: not self.test(t), f"(not {self.source})" if self.source else None)
+        source = f"(not {self.source})" if self.source else None
+        return Guard(f"~{self.name}", lambda t: not self.test(t), source, shallow=self.shallow)
 
 
 INEXACT = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
@@ -95,11 +106,12 @@ NAMES = {"FLOATS": FLOATS, "COMPLEXES": COMPLEXES, "INTEGERS": INTEGERS, "INEXAC
 
 def _dtypes(name: str, table: str, doc: str) -> Guard:
     members = NAMES[table]
-    return Guard(name, lambda t: t.type.dtype in members, f"{{x}}.type.dtype in {table}", doc)
+    return Guard(name, lambda t: t.type.dtype in members, f"{{x}}.type.dtype in {table}", doc, shallow=True)
 
 
 def _rank(name: str, n: int) -> Guard:
-    return Guard(name, lambda t: t.type.ndim == n, f"{{x}}.type.ndim == {n}", f"An array with {n} dimensions.")
+    doc = f"An array with {n} dimensions."
+    return Guard(name, lambda t: t.type.ndim == n, f"{{x}}.type.ndim == {n}", doc, shallow=True)
 
 
 Float = _dtypes("Float", "FLOATS", "Real floating point.")
@@ -107,18 +119,19 @@ Complex = _dtypes("Complex", "COMPLEXES", "Complex numbers.")
 Inexact = _dtypes("Inexact", "INEXACT", "Floating point, real or complex.")
 Integer = _dtypes("Integer", "INTEGERS", "Integers, signed or not.")
 Unsigned = _dtypes("Unsigned", "UNSIGNED", "Unsigned integers.")
-Bool = Guard("Bool", lambda t: t.type.dtype == "bool", "{x}.type.dtype == 'bool'", "Truth values.")
+Bool = Guard("Bool", lambda t: t.type.dtype == "bool", "{x}.type.dtype == 'bool'", "Truth values.", shallow=True)
 Real = Guard(
     "Real",
     lambda t: t.type.dtype is not None and t.type.dtype not in COMPLEXES,
     "({x}.type.dtype is not None and {x}.type.dtype not in COMPLEXES)",
     "Anything but complex numbers.",
+    shallow=True,
 )
 Scalar = _rank("Scalar", 0)
 Vector = _rank("Vector", 1)
 Matrix = _rank("Matrix", 2)
-Constant = Guard("Constant", lambda t: t.op is CONST, "{x}.op is CONST", "A value known when the graph is built.")
-NonConst = Guard("NonConst", lambda t: t.op is not CONST, "{x}.op is not CONST", "Not a constant.")
+Constant = Guard("Constant", lambda t: t.op is CONST, "{x}.op is CONST", "A value known when the graph is built.", shallow=True)
+NonConst = Guard("NonConst", lambda t: t.op is not CONST, "{x}.op is not CONST", "Not a constant.", shallow=True)
 Uniform = Guard(
     "Uniform",
     lambda t: t.op is CONST and t.scalar is not None,

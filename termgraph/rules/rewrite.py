@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from termgraph.rules import clients
+from termgraph.rules.clients import USES
+from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RewriteError
 from termgraph.terms.term import Term, mk, mk1, mk2
@@ -45,11 +46,12 @@ class RuleFailure(RewriteError):
 class _Frame:
     """A pending rewrite on the stack: `t` (whose operands normalised to give `u`) became `r` by rule number `rid`."""
 
-    __slots__ = ("_nf", "_st", "args", "r", "rid", "t", "u")
+    __slots__ = ("_st", "r", "rid", "t", "u")
+    args = ()
 
     def __init__(self, t: Any, u: Any, r: Any, rid: int) -> None:
-        self.t, self.u, self.r, self.rid, self.args = t, u, r, rid, (r,)
-        self._st = self._nf = None
+        self.t, self.u, self.r, self.rid = t, u, r, rid
+        self._st = None
 
 
 @contextmanager
@@ -64,10 +66,10 @@ def paused_gc() -> Iterator[None]:
             gc.enable()
 
 
-def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None) -> tuple[list[Any], Trace]:
+def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Memo | None = None) -> Any:
     """Normal forms of the roots under a compiled rule set, and the trace of what was done."""
     with COMPILE_LOCK, paused_gc():
-        run = _Run(roots, rs, budget)
+        run = _Run(roots, rs, budget, memo)
         try:
             return run.go()
         finally:
@@ -77,107 +79,134 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None) -> tuple
 class _Run:
     """One run of the driver."""
 
-    def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None) -> None:
+    def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
         self.stamp = rs.stamp if not rs.counts_clients else object()
+        self.settled = self.stamp if memo is None else memo.settled
+        self.verdicts = rs.verdicts(() if memo is None else memo.beside(rs))
         self.stack: list[Any] = list(roots)
         self.trace = Trace(self.roots, rs.rules)
-        clients.COUNTS.clear()
-        if rs.counts_clients:
-            clients.COUNTS.update(count_clients(roots, rs.counted_heads))
+        USES.start(self.roots, (self.stamp, self.settled))
 
     def go(self) -> tuple[list[Any], Trace]:
-        """The loop. Written out in one piece because it runs once per node."""
-        rs, stamp, stack, trace = self.rs, self.stamp, self.stack, self.trace
+        """The loop. Written out in one piece because it runs once per node.
+
+        `mark` is the stamp that `u` gets if no rule matches: `settled` needs settled operands, and no rule of the other
+        stages. Terms are compared with None and never asked for their truth, which would be their length.
+        """
+        rs, stamp, settled, stack, trace = self.rs, self.stamp, self.settled, self.stack, self.trace
         pop, push, clock = stack.pop, stack.append, perf_counter
-        waiting_args, pending = object(), object()
-        self.marks = (waiting_args, pending)
-        matchers, find = rs.matchers.get, rs.find_matcher
+        waiting, pending = object(), object()
+        known, judge = self.verdicts.table.get, self.verdicts.judge
         moved, steps, seconds = trace.moved, trace.steps, trace.rule_seconds
         limit = self.budget or FIRST_BUDGET
-        uses = clients.COUNTS
-        visited = fired = 0
+        uses = USES
+        visited = matched = fired = 0
         while stack:
-            t = stack[-1]
+            t = pop()
             st = t._st
-            if st is stamp:
-                pop()
+            if st is stamp or st is settled:
                 continue
-            if st is not waiting_args:
+            args = t.args
+            if st is not waiting:
                 if st is pending:
+                    push(t)
                     self._loop(t)
-                n = len(stack)
-                for a in t.args:
-                    if a._st is not stamp:
+                ready = True
+                for a in args:
+                    st = a._st
+                    if st is not settled and st is not stamp:
+                        if ready:
+                            ready = False
+                            t._st = waiting
+                            push(t)
                         push(a)
-                if len(stack) != n:
-                    t._st = waiting_args
+                if not ready:
                     continue
-            pop()
-            if t.__class__ is not Term:
+            u = t
+            n = len(args)
+            if n == 2:
+                a, b = args
+                x, y = a._nf, b._nf
+                if x is not None or y is not None:
+                    if x is not None:
+                        a = x
+                    if y is not None:
+                        b = y
+                    u = mk2(t.op, a, b)
+                op = u.op
+                signature: tuple = (op, a.op, a.type, b.op, b.type) if a is not b else (op, a.op, a.type, None)
+                mark = settled if a._st is settled and b._st is settled else stamp
+            elif n == 1:
+                a = args[0]
+                x = a._nf
+                if x is not None:
+                    a = x
+                    u = mk1(t.op, a)
+                signature = (u.op, a.op, a.type)
+                mark = settled if a._st is settled else stamp
+            elif t.__class__ is not Term:
                 if t.__class__ is _Frame:
-                    r, u, t = t.r, t.u, t.t
-                    nf = r._nf or r
-                    u._st = t._st = stamp
-                    u._nf = t._nf = nf
-                    if uses:
-                        uses[id(nf)] = uses.get(id(nf), 0) + uses.get(id(t), 0)
+                    self._close(t)
                 else:
                     visited += 1
-                    t._st, t._nf = stamp, None
+                    t._st = settled
                 continue
+            else:
+                mark = settled
+                for a in args:
+                    if a._nf is not None:
+                        args = tuple([a if a._nf is None else a._nf for a in args])
+                        u = mk(t.op, args)
+                        break
+                for a in args:
+                    if a._st is not settled:
+                        mark = stamp
+                        break
+                signature = (u.op,)
             visited += 1
-            u = t
-            args = t.args
-            for a in args:
-                if a._nf is not None:
-                    if len(args) == 2:
-                        a, b = args
-                        u = mk2(t.op, a._nf or a, b._nf or b)
-                    elif len(args) == 1:
-                        u = mk1(t.op, a._nf)
-                    else:
-                        u = mk(t.op, tuple([b._nf or b for b in args]))
-                    moved.append(t)
-                    moved.append(u)
-                    if uses:
-                        uses[id(u)] = uses.get(id(u), 0) + uses.get(id(t), 0)
-                    break
             if u is not t:
+                moved.append(t)
+                moved.append(u)
+                if uses.counts is not None:
+                    uses.passes_to(u, t)
                 st = u._st
-                if st is stamp:
-                    t._st, t._nf = stamp, u._nf or u
+                if st is stamp or st is settled:
+                    t._st, t._nf = stamp, u if u._nf is None else u._nf
                     continue
                 if st is pending:
                     self._loop(u)
-            m = matchers(u.op)
-            if m is None:
-                m = find(u.op)
-            if m is False:
-                u._st, u._nf = stamp, None
-                if u is not t:
-                    t._st, t._nf = stamp, u
-                continue
-            sampled = visited < _ALL_TIMED or not visited & 15  # timing every node would cost as much as matching it
-            if sampled:
-                before = clock()
-            try:
-                res = m(u)
-            except Exception as err:
-                self._failed(u, err)
+            verdict = known(signature)
+            if verdict is None:
+                verdict = judge(u, signature)
+            res = None
+            if verdict:
+                match, others = verdict
+                if match:
+                    matched += 1
+                    sampled = matched < _ALL_TIMED or not matched & 15  # timing all would cost as much as matching
+                    if sampled:
+                        before = clock()
+                    try:
+                        res = match(u)
+                    except Exception as err:
+                        self._failed(u, err)
+                if res is None and mark is settled and others and _some_match(others, u):
+                    mark = stamp
             if res is None:
-                u._st, u._nf = stamp, None
+                u._st = mark
                 if u is not t:
                     t._st, t._nf = stamp, u
                 continue
             r, rid = res
             if sampled:
-                seconds[rid] += (clock() - before) * (1 if visited < _ALL_TIMED else 16)
+                seconds[rid] += (clock() - before) * (1 if matched < _ALL_TIMED else 16)
             steps.append((rid, u, r))
             fired += 1
-            if r._st is stamp:
+            st = r._st
+            if st is stamp or st is settled:
                 t._st = u._st = stamp
-                t._nf = u._nf = r._nf or r
+                t._nf = u._nf = r if r._nf is None else r._nf
                 continue
             if fired > limit:
                 limit = self._budget(limit)
@@ -185,11 +214,19 @@ class _Run:
             push(_Frame(t, u, r, rid))
             push(r)
         trace.visited = visited
-        return [r._nf or r for r in self.roots], trace
+        return [r if r._nf is None else r._nf for r in self.roots], trace
+
+    def _close(self, frame: _Frame) -> None:
+        """The replacement is in normal form: so are the terms it replaced."""
+        r, u, t = frame.r, frame.u, frame.t
+        normal = r if r._nf is None else r._nf
+        u._st = t._st = self.stamp
+        u._nf = t._nf = normal
+        USES.passes_to(normal, t)
 
     def clean(self) -> None:
         """Take the marks of this run off again. Terms that are their own normal form stay stamped."""
-        clients.COUNTS.clear()
+        USES.stop()
         for x in self.stack:  # not empty only after an error
             x._st = None
             if x.__class__ is _Frame:
@@ -242,21 +279,9 @@ class _Run:
         ) from err
 
 
-def count_clients(roots: Sequence[Any], heads: frozenset | None) -> dict[int, int]:
-    """How many places use each node (with one of these heads; None: any), by id; roots count as one place each."""
-    counts: dict[int, int] = {}
-    for r in roots:
-        counts[id(r)] = counts.get(id(r), 0) + 1
-    seen = object()  # the mark goes where the memo would be: this run starts a new memo anyway
-    stack = list(roots)
-    while stack:
-        t = stack.pop()
-        if t._st is seen:
-            continue
-        t._st = seen
-        for a in t.args:
-            if heads is None or a.op in heads:
-                counts[id(a)] = counts.get(id(a), 0) + 1
-            if a._st is not seen and a.args:
-                stack.append(a)
-    return counts
+def _some_match(matchers: tuple, t: Any) -> bool:
+    """Whether a rule of another stage would match; one that fails will say so when its stage comes."""
+    try:
+        return any(match(t) is not None for match in matchers)
+    except Exception:
+        return True

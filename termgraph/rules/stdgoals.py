@@ -50,19 +50,19 @@ def _too_large(type_: TensorType, values: list) -> bool:
     return size > LARGEST_FOLD and size > sum(np.size(v) for v in values)
 
 
-@goal("ii", source="{0}.type.dtype == {1}.type.dtype")
+@goal("ii", source="{0}.type.dtype == {1}.type.dtype", worth=True)
 def same_dtype(x: Any, y: Any) -> bool:
     """Both have the same dtype."""
     return x.type.dtype == y.type.dtype
 
 
-@goal("ii", source="{0}.type is {1}.type")
+@goal("ii", source="{0}.type is {1}.type", worth=True)
 def same_type(x: Any, y: Any) -> bool:
     """Both have the same dtype and static shape."""
     return x.type is y.type
 
 
-@goal("ii")
+@goal("ii", worth=True)
 def same_shape(x: Any, y: Any) -> bool | None:
     """Both are known to have the same shape."""
     if x.type.shape != y.type.shape:
@@ -82,7 +82,7 @@ def ndim_of(x: Any) -> Any:
     return x.type.ndim
 
 
-@goal("i")
+@goal("i", worth=True)
 def large(x: Any) -> bool:
     """A constant or array known to have many elements."""
     shape = x.type.shape

@@ -95,6 +95,18 @@ class Trace:
         return f"<trace: {len(self.steps)} rewrites, {self.visited} nodes visited>"
 
 
+class Traces(list):
+    """The traces of several stages, one after the other, as far as provenance goes."""
+
+    def origin(self, term: Any) -> Any:
+        """As `Trace.origin`, back through all stages."""
+        for trace in reversed(self):
+            term = trace.origin(term)
+            if term is None:
+                return None
+        return term
+
+
 def _origins(roots: Sequence[Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Every term under a replacement that was not there before comes from what was replaced."""
     known = set(children_first(roots))

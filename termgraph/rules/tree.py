@@ -16,6 +16,7 @@ from termgraph.rules.definition import is_nary
 from termgraph.rules.emit import Bindings, Items, Source, Writer, start_bindings
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
+from termgraph.rules.screen import write_screen
 from termgraph.rules.stage import Instance
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term
@@ -55,14 +56,18 @@ class Row:
 
 
 def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> tuple[Callable, str]:
-    """The compiled matcher of one op family, and its source."""
+    """The compiled matcher of one op family, and its source, which also defines `screen` (see there)."""
     source = Source()
-    Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows]).write()
+    tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
+    tree.write()
+    tree.screen()
     text = "\n".join(source.lines) + "\n"
     filename = f"<rules of {family.name}, {len(rows)} forms, {id(source):x}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), source.env)
-    return source.env["match"], text
+    found = source.env["match"]
+    found.screen = source.env.get("screen")
+    return found, text
 
 
 class Tree:
@@ -84,6 +89,13 @@ class Tree:
             self._unpack(self.family.arity, 1)
             self.branch(self._rows(self.family.arity, lambda p: [p.args]), 1, set())
         self.out.put(1, "return None")
+
+    def screen(self) -> None:
+        """The function that sees from operators and types that nothing can match; for one or two operands."""
+        if is_nary(self.family):
+            write_screen(self.out, 2, self._rows(2, _both_orders))
+        elif self.family.arity in (1, 2):
+            write_screen(self.out, self.family.arity, self._rows(self.family.arity, lambda p: [p.args]))
 
     def _unpack(self, n: int, ind: int) -> None:
         if n:

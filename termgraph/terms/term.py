@@ -6,6 +6,7 @@ leaf has `op, args, type, lvars` (free logic variables), `_h` (structural hash) 
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import weakref
@@ -232,6 +233,7 @@ def _gc_untracker() -> Any:
 
 
 _untrack = untrack = _gc_untracker()
+_collecting = gc.isenabled
 
 
 def track(obj: Any) -> None:
@@ -440,8 +442,9 @@ def _intern(op: Any, args: tuple, key: tuple, type_: Any, free: frozenset, h: in
         if other is not None:
             return other
         _TABLE[key] = ref
-    _untrack(t)
-    _untrack(ref)
+    if _collecting():  # while the collector rests, taking terms from it would cost as much as making them
+        _untrack(t)
+        _untrack(ref)
     return t
 
 
