@@ -189,14 +189,6 @@ def _whole(k: Any) -> int | None:
     return int(s) if s == int(s) else None
 
 
-@goal("ii")
-def out_of_order(x: Any, y: Any) -> bool:
-    """Not in the order that interchangeable operands are kept in: constants last, the others by structural hash."""
-    if (x.op is CONST) != (y.op is CONST):
-        return x.op is CONST
-    return x._h > y._h
-
-
 @goal("io")
 def real_part_of(d: str) -> Any:
     """The dtype of the real part of a complex dtype."""

@@ -1,6 +1,6 @@
 """Comparisons whose answer is known, and one spelling for the others: constants stand on the right."""
 
-from termgraph.rulelib._goals_dtypes import falsy, one, out_of_order
+from termgraph.rulelib._goals_dtypes import falsy, one
 from termgraph.rules import (
     Bool,
     Constant,
@@ -33,7 +33,7 @@ from termgraph.terms.ops.elementwise import (
 
 @ruleset("canonicalize")
 def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform,
-                r: head[abs_, neg], h: head[eq, neq, hypot, logical_xor]):
+                r: head[abs_, neg], h: head[hypot, logical_xor]):
     # with itself; NaN is not equal to itself
     yield rule("lt_self",        x < x,                      False)
     yield rule("gt_self",        x > x,                      False)
@@ -53,7 +53,7 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
 
     # one spelling
     yield rule("constant_right", f(c, z),                    g(z, c),                   swapped(f, g))
-    yield rule("operand_order",  h(x, y),                    h(y, x),                   out_of_order(x, y))
+    yield rule("constant_last",  h(c, z),                    h(z, c))
     yield rule("not",            logical_not(f(x, y)),       g(x, y),                   complement(f, g))
     yield rule("not_lt",         logical_not(i < j),         i >= j)
     yield rule("not_le",         logical_not(i <= j),        i > j)

@@ -41,6 +41,7 @@ class Compilation:
         self.not_kept: str | None = None
         self.ready: dict[Any, Any] = {}  # C programs that were kept, by their form
         self._segmented: Program | None = None
+        self._memo: Any = None
 
     def fastest_program(self) -> Program:
         """The program with C code for what C can express; the plain one where C is not wanted."""
@@ -114,6 +115,14 @@ class Compilation:
                 seconds[rule] = seconds.get(rule, 0.0) + s
         return seconds
 
+    def memo(self) -> Any:
+        """What the stages of `REWRITE_AGAIN` know in common of the terms they have seen."""
+        if self._memo is None:
+            from termgraph.rules.memo import Memo
+
+            self._memo = Memo([rules_of(self.mode, tag) for tag in REPEATED])
+        return self._memo
+
     def run(self, stages: Sequence[Stage]) -> Compilation:
         """Run the stages in order, timing each."""
         for stage in stages:
@@ -136,7 +145,8 @@ def rewriting(tag: str) -> Stage:
     def run(work: Compilation) -> None:
         rules = rules_of(work.mode, tag) if work.mode.rewrites else None
         if rules is not None:
-            work.roots, trace = rules.rewrite_terms(work.roots, strict=work.mode.strict)
+            memo = work.memo() if tag in REPEATED else None
+            work.roots, trace = rules.rewrite_terms(work.roots, strict=work.mode.strict, memo=memo)
             trace.stage = tag
             work.traces.append(trace)
 
@@ -230,13 +240,8 @@ def link(work: Compilation) -> None:
 
 
 SCAN_RULES = rewriting("scan")
-REWRITE_AGAIN: list[Stage] = [
-    rewriting("canonicalize"),
-    rewriting("stabilize"),
-    rewriting("canonicalize"),
-    rewriting("specialize"),
-    Stage("bodies", bodies),
-]
+REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
+REWRITE_AGAIN: list[Stage] = [*map(rewriting, REPEATED), Stage("bodies", bodies)]
 REWRITING: list[Stage] = [Stage("inline", inline), *REWRITE_AGAIN, Stage("scan", loops)]
 
 # From the captured graph to a program.

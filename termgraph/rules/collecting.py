@@ -37,10 +37,43 @@ def _opens_sum(t: Any) -> bool:
 @goal("io", worth=_opens_sum)
 def collected_sum(t: Any) -> Any:
     """The sum `t` as P - N with like terms collected; no answer if it is in that form already."""
-    if not _opens_sum(t):
+    if not _opens_sum(t) or _is_collected_sum(t):
         return None
     new = _Sum(t).result()
     return None if new is t else new
+
+
+def _is_collected_sum(t: Any) -> bool:
+    """A quick look that finds most sums to be in their normal form: nothing opens, no two constants, no like terms."""
+    if t.op is ew.neg:
+        return False
+    bases: set[Any] = set()
+    constants = 0
+    for a in t.args:
+        base: Any = id(a)
+        if a.op is CONST:
+            constants += 1
+            if constants > 1 or not a.scalar or t.op is ew.sub:
+                return False
+        elif a.op is ew.mul:
+            base = _positive_base(a)
+        elif a.op in _SUMS and used_once(a):
+            return False
+        if base is None or base in bases:
+            return False
+        bases.add(base)
+    return True
+
+
+def _positive_base(t: Any) -> Any:
+    """What tells the products of a sum apart, leaving a positive factor aside; None if the factor is not positive."""
+    for i, a in enumerate(t.args):
+        if a.op is CONST and a.scalar is not None and a.type.ndim == 0:
+            if isinstance(a.scalar, complex) or not a.scalar > 0:
+                return None
+            rest = t.args[:i] + t.args[i + 1 :]
+            return id(rest[0]) if len(rest) == 1 else tuple(map(id, rest))
+    return tuple(map(id, t.args))
 
 
 class _Sum:
@@ -161,10 +194,26 @@ def _opens_product(t: Any) -> bool:
 @goal("io", worth=_opens_product)
 def collected_product(t: Any) -> Any:
     """The product or quotient `t` as P / N, factors in both cancelled, constants folded, the sign outside."""
-    if not _opens_product(t):
+    if not _opens_product(t) or _is_collected_product(t):
         return None
     new = _Product(t).result()
     return None if new is t else new
+
+
+def _is_collected_product(t: Any) -> bool:
+    """A quick look that finds most products and quotients to be in their normal form."""
+    constants = 0
+    for a in t.args:
+        if a.op is CONST:
+            constants += 1
+            if constants > 1 or a.scalar in (0, 1, -1):
+                return False
+        elif a.op in _PRODUCTS:
+            if used_once(a):
+                return False
+        elif a.op is ew.neg and (used_once(a) or not a.args[0].args):
+            return False
+    return t.op is ew.mul or t.args[0] is not t.args[1]
 
 
 class _Product:
@@ -254,17 +303,18 @@ class _Product:
     def _joined(self, over: list, under: list, above: list) -> Any:
         if not over:
             over = [above[0] if above and above[0].scalar == 1 else Const(np.asarray(1, dtype=self.dtype))]
-        out = _many(ew.mul, self._in_written_order(over))
+        t = self.t
+        out = _many(ew.mul, _in_written_order(over, t if t.op is ew.mul else t.args[0]))
         if under:
-            out = mk(ew.true_div, (out, _many(ew.mul, under)))
+            out = mk(ew.true_div, (out, _many(ew.mul, _in_written_order(under, t.args[-1]))))
         return mk(ew.neg, (out,)) if self.sign < 0 else out
 
-    def _in_written_order(self, over: list) -> list:
-        """The factors as they stand in `t`, if they are the same ones: nothing changes for the sake of order."""
-        head = self.t if self.t.op is ew.mul else self.t.args[0]
-        if head.op is ew.mul and len(head.args) == len(over) and {*map(id, head.args)} == {*map(id, over)}:
-            return list(head.args)
-        return over
+
+def _in_written_order(factors: list, written: Any) -> list:
+    """The factors as they stand in a product, if they are the same ones: nothing changes for the sake of order."""
+    if written.op is ew.mul and len(written.args) == len(factors) and {*map(id, written.args)} == {*map(id, factors)}:
+        return list(written.args)
+    return factors
 
 
 collected_sum.counts_clients = collected_product.counts_clients = True

@@ -49,6 +49,7 @@ class RuleSet:
         asking = any(getattr(g.goal, "counts_clients", False) for r in self.rules for g in r.goals)
         self.counts_clients = single or asking
         self.matchers: dict[Any, Any] = {}
+        self.merges_twins = any("canonicalize" in r.tags for r in self.rules)  # see Verdicts
         self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
         self.passes: tuple = ()  # graph passes selected by the same query
         self.stamp: Any = None
@@ -191,7 +192,9 @@ class RuleSet:
         while True:
             try:
                 current.prepare()
-                new, trace = normalize(terms, current, budget, memo if current is self else None)
+                new, trace = normalize(
+                    terms, current, budget, memo if current is self and memo and self in memo.sets else None
+                )
                 break
             except (LoopError, RuleFailure) as err:
                 if strict:

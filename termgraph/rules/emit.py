@@ -19,6 +19,7 @@ from termgraph.rules.definition import is_nary, loose_operands
 from termgraph.rules.facts import TermFact
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import NAMES, Guard, SegVar
+from termgraph.rules.names import MARK, reuse_names
 from termgraph.rules.pattern import Captured, HeadWith, this
 from termgraph.rules.stage import Instance
 from termgraph.terms.op import CONST, Op
@@ -29,8 +30,8 @@ Continue = Callable[[int], None]
 
 COMMON: dict[str, Any] = {
     "mk": mk, "mk1": mk1, "mk2": mk2, "CONST": CONST, "Term": Term, "num": fitting.num, "full": fitting.full,
-    "rest_term": fitting.rest_term, "carry": fitting.carry, "nary": fitting.nary, "fit": fitting.fit,
-    "BAD": fitting.BAD_TYPES, "REFUSED": fitting.REFUSED, "inf": math.inf, **NAMES,
+    "rest_term": fitting.rest_term, "left_over": fitting.left_over, "carry": fitting.carry, "nary": fitting.nary,
+    "fit": fitting.fit, "BAD": fitting.BAD_TYPES, "REFUSED": fitting.REFUSED, "inf": math.inf, **NAMES,
 }  # fmt: skip
 
 
@@ -70,9 +71,13 @@ class Source:
         return name
 
     def fresh(self, prefix: str) -> str:
-        """A new local name."""
+        """A new local name, until `text` gives it a final one."""
         self._fresh += 1
-        return f"{prefix}{self._fresh}"
+        return f"{prefix}{MARK}{self._fresh}"
+
+    def text(self) -> str:
+        """The code."""
+        return "\n".join(reuse_names(self.lines)) + "\n"
 
 
 class Writer:
@@ -285,9 +290,10 @@ class Writer:
         out, rest = self.out, "()"
         if not (state.absorber is None and state.segment is None and not state.root):
             rest = out.fresh("r")
-            if taken:
-                condition = " and ".join(f"i_ != {k}" for k in taken)
-                out.put(ind, f"{rest} = tuple([x_ for i_, x_ in enumerate({state.args}) if {condition}])")
+            if len(taken) == 1:  # no comprehension: its variables would be cells, made anew in every call
+                out.put(ind, f"{rest} = {state.args}[:{taken[0]}] + {state.args}[{taken[0]} + 1:]")
+            elif taken:
+                out.put(ind, f"{rest} = left_over({state.args}, ({', '.join(taken)}))")
             else:
                 out.put(ind, f"{rest} = {state.args}")
         op = out.ref(state.pattern.op, state.pattern.op.name)

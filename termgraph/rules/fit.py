@@ -60,6 +60,11 @@ def _bound(family: Op, name: str, value: Any) -> Op:
     return family.bind(**{name: value})
 
 
+def left_over(operands: tuple, taken: tuple) -> tuple:
+    """The operands whose places are not taken."""
+    return tuple([a for i, a in enumerate(operands) if i not in taken])
+
+
 def rest_term(op: Op, operands: tuple, node: Any) -> Any:
     """The operands of `node` that a pattern left over, as one term of the same dtype."""
     if len(operands) == 1:

@@ -138,10 +138,10 @@ def goal(
     None for failure; a generator function may yield several answers. `@goal` returns a kanren goal.
 
     For goals on a segment that are asked of very many terms, `some="{0}.op is CONST"` is Python text that one of the
-    operands must satisfy before the function is called at all. `worth=test` says the same of a goal on terms: a function
-    of its leading arguments that returns False where the goal cannot hold (True: the goal itself is such a test). Both may look at the operators and types of
-    the terms and of their operands, and at which operands are the same, and at nothing else: the answer is remembered
-    for all terms that agree in these.
+    operands must satisfy before the function is called at all. `worth=test` says the same of a goal on terms: a
+    function of its leading arguments that returns False where the goal cannot hold (True: the goal itself is such a
+    test). Both may look at the operators and types of the terms and of their operands, and at which operands are the
+    same, and at nothing else: the answer is remembered for all terms that agree in these.
 
     A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
 

@@ -130,7 +130,9 @@ Real = Guard(
 Scalar = _rank("Scalar", 0)
 Vector = _rank("Vector", 1)
 Matrix = _rank("Matrix", 2)
-Constant = Guard("Constant", lambda t: t.op is CONST, "{x}.op is CONST", "A value known when the graph is built.", shallow=True)
+Constant = Guard(
+    "Constant", lambda t: t.op is CONST, "{x}.op is CONST", "A value known when the graph is built.", shallow=True
+)
 NonConst = Guard("NonConst", lambda t: t.op is not CONST, "{x}.op is not CONST", "Not a constant.", shallow=True)
 Uniform = Guard(
     "Uniform",

@@ -22,6 +22,7 @@ class Memo:
     def __init__(self, sets: Iterable[Any]) -> None:
         self.sets = tuple(dict.fromkeys(sets))
         self.settled = object()
+        self.firsts: dict[int, Any] = {}  # commutative terms in normal form, by a sum that does not see the order
 
     def beside(self, rs: Any) -> tuple:
         """The other rule sets."""
@@ -31,8 +32,9 @@ class Memo:
 class Verdicts:
     """For one rule set in the company of others: what a signature says of the terms that have it.
 
-    `table[signature]` is False if no rule of any set can match, else the matcher of the set (or False) and those of the
-    others.
+    `table[signature]` is False if nothing can be done and True if there may be a twin at most; otherwise the matcher of
+    the set (or False), those of the others, and whether there may be a twin: a term that differs only in the order of
+    its operands. In canonicalize twins become one term, the one that is met first, as equal terms are one anyway.
     """
 
     def __init__(self, rs: Any, others: tuple) -> None:
@@ -43,8 +45,23 @@ class Verdicts:
         """The verdict on a term whose signature is not in the table."""
         mine = self.rs.candidate(t)
         rest = tuple([m for o in self.others if (m := o.candidate(t))])
-        verdict = (mine, rest) if mine or rest else False
+        twins = any(s.merges_twins for s in (self.rs, *self.others)) and _may_swap(t, self.rs.assume)
+        verdict: Any = (mine, rest, twins) if mine or rest else twins
         if len(self.table) >= _MOST_SIGNATURES:
             self.table.clear()
         self.table[signature] = verdict
         return verdict
+
+
+def _may_swap(t: Any, assume: frozenset[str]) -> bool:
+    """Whether another order of the operands gives the same numbers, as far as nothing is taken on trust."""
+    if not getattr(t.op, "commutative", False) or len(t.args) < 2:
+        return False
+    if getattr(t.type, "np_dtype", None) is None or t.type.np_dtype.kind in "biu":
+        return True
+    if t.op.name in _PICKS_ONE:  # 0.0 or -0.0: whichever comes first
+        return "signed_zero" in assume
+    return len(t.args) == 2 or "reassoc" in assume
+
+
+_PICKS_ONE = ("maximum", "minimum", "fmax", "fmin")

@@ -84,7 +84,8 @@ class _Run:
         self.stamp = rs.stamp if not rs.counts_clients else object()
         self.settled = self.stamp if memo is None else memo.settled
         self.verdicts = rs.verdicts(() if memo is None else memo.beside(rs))
-        self.stack: list[Any] = list(roots)
+        self.stack: list[Any] = self.roots[::-1]
+        self.firsts = {} if memo is None else memo.firsts
         self.trace = Trace(self.roots, rs.rules)
         USES.start(self.roots, (self.stamp, self.settled))
 
@@ -94,13 +95,13 @@ class _Run:
         `mark` is the stamp that `u` gets if no rule matches: `settled` needs settled operands, and no rule of the other
         stages. Terms are compared with None and never asked for their truth, which would be their length.
         """
-        rs, stamp, settled, stack, trace = self.rs, self.stamp, self.settled, self.stack, self.trace
+        stamp, settled, stack, trace = self.stamp, self.settled, self.stack, self.trace
         pop, push, clock = stack.pop, stack.append, perf_counter
         waiting, pending = object(), object()
         known, judge = self.verdicts.table.get, self.verdicts.judge
         moved, steps, seconds = trace.moved, trace.steps, trace.rule_seconds
         limit = self.budget or FIRST_BUDGET
-        uses = USES
+        uses, first_met = USES, self.firsts.setdefault
         visited = matched = fired = 0
         while stack:
             t = pop()
@@ -112,16 +113,17 @@ class _Run:
                 if st is pending:
                     push(t)
                     self._loop(t)
-                ready = True
                 for a in args:
                     st = a._st
                     if st is not settled and st is not stamp:
-                        if ready:
-                            ready = False
-                            t._st = waiting
-                            push(t)
-                        push(a)
-                if not ready:
+                        t._st = waiting
+                        push(t)
+                        break
+                if t._st is waiting:
+                    for a in args[::-1]:  # the first operand is on top: it comes first
+                        st = a._st
+                        if st is not settled and st is not stamp:
+                            push(a)
                     continue
             u = t
             n = len(args)
@@ -180,8 +182,9 @@ class _Run:
             if verdict is None:
                 verdict = judge(u, signature)
             res = None
-            if verdict:
-                match, others = verdict
+            twins = verdict is True
+            if verdict and not twins:
+                match, others, twins = verdict
                 if match:
                     matched += 1
                     sampled = matched < _ALL_TIMED or not matched & 15  # timing all would cost as much as matching
@@ -194,6 +197,15 @@ class _Run:
                 if res is None and mark is settled and others and _some_match(others, u):
                     mark = stamp
             if res is None:
+                if twins:
+                    if n == 2:
+                        twin = first_met(op._h + a._h + b._h, u)
+                    else:
+                        twin = first_met(sum([a._h for a in args], u.op._h), u)
+                    if twin is not u and self._replaces(twin, u):
+                        t._st = stamp
+                        t._nf = twin
+                        continue
                 u._st = mark
                 if u is not t:
                     t._st, t._nf = stamp, u
@@ -215,6 +227,17 @@ class _Run:
             push(r)
         trace.visited = visited
         return [r if r._nf is None else r._nf for r in self.roots], trace
+
+    def _replaces(self, twin: Any, u: Any) -> bool:
+        """Put the term with the same operands in another order in the place of `u`, if it is in normal form."""
+        done = twin._st is self.stamp or twin._st is self.settled
+        if not done or twin._nf is not None or twin.op is not u.op or twin.type is not u.type:
+            return False
+        if sorted(map(id, twin.args)) != sorted(map(id, u.args)):
+            return False
+        self.trace.moved += [u, twin]
+        u._st, u._nf = self.stamp, twin
+        return True
 
     def _close(self, frame: _Frame) -> None:
         """The replacement is in normal form: so are the terms it replaced."""

@@ -61,7 +61,7 @@ def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, con
     tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
     tree.write()
     tree.screen()
-    text = "\n".join(source.lines) + "\n"
+    text = source.text()
     filename = f"<rules of {family.name}, {len(rows)} forms, {id(source):x}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), source.env)

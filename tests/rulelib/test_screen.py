@@ -1,0 +1,138 @@
+"""What is decided without matching: screens, quick looks at sums, marks shared by stages, twins, names of locals."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import termgraph.tensor as T
+from termgraph import db
+from termgraph.db.database import STAGES
+from termgraph.rules import RuleSet, rule, ruleset
+from termgraph.rules.clients import USES
+from termgraph.rules.collecting import _is_collected_product, _is_collected_sum, _Product, _Sum
+from termgraph.rules.memo import Memo
+from termgraph.rules.names import MARK, reuse_names
+from termgraph.terms.ops.elementwise import add, exp, hypot, log, log1p, maximum, mul, neg, sin, sub, true_div
+from termgraph.terms.term import Const
+from termgraph.terms.traverse import children_first
+from tests.rulelib.test_random_graphs import grown
+
+x, y, z = (T.dmatrix(n).term for n in "xyz")
+ALL = ("+fast_run", "-inplace", "-scan", "-fuse")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_the_screen_refuses_no_rule_matches(seed):
+    rs = db.query(*ALL)
+    rs.prepare()
+    rng = np.random.default_rng(seed)
+    terms = children_first([v.term for v in grown(rng, 60)])
+    terms = children_first([*terms, *db.query("+fast_run", "&canonicalize").rewrite_terms(terms)[0]])
+    refused = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for t in terms:
+            if t.args and not rs.candidate(t) and (match := rs.find_matcher(t.op)):
+                refused += 1
+                assert match(t) is None, t
+    assert refused
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_quick_look_never_takes_a_sum_or_product_for_collected_that_is_not(seed):
+    rng = np.random.default_rng(seed)
+    leaves = [x, y, z, *(Const(c, "float64") for c in (0.0, 1.0, -1.0, 2.0, -2.0, 0.5))]
+    pool = list(leaves)
+    found = 0
+    for _ in range(1500):
+        op = [add, add, mul, mul, sub, neg, true_div][rng.integers(7)]
+        n = 1 if op is neg else 2 if op in (sub, true_div) else int(rng.integers(2, 4))
+        t = op(*(pool[i] for i in rng.integers(max(0, len(pool) - 25), len(pool), n)))
+        USES.start([t], ())
+        if op in (add, sub, neg) and _is_collected_sum(t):
+            found += 1
+            assert _Sum(t).result() is t
+        if op in (mul, true_div) and _is_collected_product(t):
+            found += 1
+            assert _Product(t).result() is t
+        USES.stop()
+        pool.append(t if rng.random() < 0.7 else leaves[rng.integers(len(leaves))])
+    assert found > 50
+
+
+def sets(*tags):
+    return [db.query("+fast_run", f"&{tag}") for tag in tags]
+
+
+def test_later_stages_skip_what_no_stage_can_change():
+    roots = [sin(maximum(exp(x), hypot(x, y))), sin(exp(y))]
+    memo, visited = Memo(sets(*STAGES)), []
+    for rs in sets(*STAGES):
+        roots, trace = rs.rewrite_terms(roots, memo=memo)
+        visited.append(trace.visited)
+    assert visited[0] == len(children_first(roots)) and visited[1:] == [0, 0, 0]
+
+
+def test_what_a_later_stage_can_change_it_does_change():
+    inner = log(add(x, Const(1.0)))
+    memo, roots = Memo(sets(*STAGES)), [sin(inner), exp(y)]
+    for rs in sets(*STAGES):
+        roots, _ = rs.rewrite_terms(roots, memo=memo)
+    assert roots == [sin(log1p(x)), exp(y)]
+
+
+def test_a_memo_is_of_no_use_to_other_rule_sets():
+    @ruleset()
+    def only(x):
+        yield rule("sine", sin(x), exp(x))
+
+    memo = Memo(sets(*STAGES))
+    roots, _ = db.query("+fast_run", "&canonicalize").rewrite_terms([sin(x)], memo=memo)
+    assert RuleSet(only).rewrite_terms(roots, memo=memo)[0] == [exp(x)]
+
+
+# ---------------------------------------------------------------------- twins
+def test_terms_that_differ_in_the_order_of_operands_become_the_first_one():
+    rs = db.query("+fast_run", "&canonicalize")
+    new = rs.rewrite_terms([sin(mul(x, y)), exp(mul(y, x)), hypot(y, x), hypot(x, y)])[0]
+    assert new == [sin(mul(x, y)), exp(mul(x, y)), hypot(y, x), hypot(y, x)]
+    assert rs.rewrite_terms([exp(mul(y, x))])[0] == [exp(mul(y, x))]  # alone, it stays as it was written
+    new = rs.rewrite_terms([sin(add(x, y, z)), exp(add(z, x, y))])[0]
+    assert new == [sin(add(x, y, z)), exp(add(x, y, z))]
+
+
+def test_order_that_decides_bits_is_kept_when_nothing_is_taken_on_trust():
+    strict = db.query("+fast_run", "&canonicalize", assume=())
+    roots = [maximum(x, y), maximum(y, x), add(x, y, z), add(z, y, x)]
+    assert strict.rewrite_terms(roots)[0] == roots
+    assert strict.rewrite_terms([mul(x, y), mul(y, x)])[0] == [mul(x, y), mul(x, y)]
+
+
+def test_only_canonicalize_merges_twins():
+    roots = [mul(x, y), mul(y, x)]
+    assert db.query("+fast_run", "&stabilize").rewrite_terms(roots)[0] == roots
+
+
+# ---------------------------------------------------------------------- names
+def test_names_are_free_again_when_their_block_ends():
+    m = MARK
+    lines = [
+        "def match(t):",
+        f"    a{m}1 = t",
+        f"    if a{m}1:",
+        f"        for j{m}2, a{m}3 in a{m}1:",
+        f"            j{m}2, a{m}3",
+        f"    for j{m}4 in a{m}1:",
+        f"        j{m}4",
+    ]
+    assert [line.strip() for line in reuse_names(lines)] == [
+        "def match(t):", "b0 = t", "if b0:", "for j0, b1 in b0:", "j0, b1", "for j0 in b0:", "j0",
+    ]  # fmt: skip
+
+
+def test_matchers_have_few_locals_and_no_cells():
+    rs = db.query(*ALL)
+    rs.prepare()
+    code = rs.find_matcher(mul).__code__
+    assert code.co_nlocals < 200 and not code.co_cellvars
