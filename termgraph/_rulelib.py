@@ -4,12 +4,15 @@ In a wheel the rule files are the folder termgraph/rulelib; in a checkout (plain
 they are the folder rules/ beside the package. Imports nothing of termgraph.
 """
 
+import functools
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
 
 PACKAGE = "termgraph.rulelib"
+ENTRY_POINTS = "termgraph.rules"  # the group of entry points by which a package offers rules
 _HERE = Path(__file__).resolve().parent
 COMPANIONS: list[str] = []  # modules of upper rooms that add to the rule database: imported together with the library
 
@@ -57,3 +60,34 @@ def package() -> ModuleType:
     spec.loader.exec_module(module)
     sys.modules["termgraph"].rulelib = module  # type: ignore[attr-defined]
     return module
+
+
+def plugins() -> tuple[str, ...]:
+    """The installed packages that offer rules (or, packed in one file, may do so): names of their folders or files.
+
+    Looked up in the files themselves: `importlib.metadata`, which parses everything, would take 20 ms.
+    """
+    return _plugins(tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=4)
+def _plugins(path: tuple[str, ...]) -> tuple[str, ...]:
+    found: list[str] = []
+    for place in dict.fromkeys(path):
+        try:
+            names = os.listdir(place or ".")
+        except OSError:  # entries of sys.path need not exist
+            continue
+        for name in sorted(names):
+            described = name.endswith((".dist-info", ".egg-info")) and _offers_rules(os.path.join(place, name))
+            if described or name.endswith((".egg", ".whl")):
+                found.append(name)
+    return tuple(found)
+
+
+def _offers_rules(package: str) -> bool:
+    try:
+        with open(os.path.join(package, "entry_points.txt"), encoding="utf-8", errors="replace") as text:
+            return f"[{ENTRY_POINTS}]" in text.read()
+    except OSError:  # it offers nothing
+        return False

@@ -30,3 +30,13 @@ def test_missing_library_says_where_it_looked(monkeypatch, tmp_path):
         assert str(tmp_path / "rules") in str(error) and "reinstall" in str(error)
     else:
         raise AssertionError("a missing rule library must be reported")
+
+
+def test_packages_that_offer_rules_are_found_in_their_folders(tmp_path, monkeypatch):
+    before = _rulelib.plugins()
+    for name, text in (("more-1.0.dist-info", "[termgraph.rules]\nmore = more"), ("other-2.dist-info", "[console]\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "entry_points.txt").write_text(text)
+    (tmp_path / "plain-3.dist-info").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert _rulelib.plugins() == ("more-1.0.dist-info", *before)

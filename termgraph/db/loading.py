@@ -22,7 +22,6 @@ from termgraph import _rulelib
 from termgraph.rules import authoring
 from termgraph.terms.errors import RuleError, RuleWarning
 
-ENTRY_POINTS = "termgraph.rules"
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
 library_size = 0  # changes to the table of rules that loading the library made
@@ -44,9 +43,11 @@ def load_library() -> None:
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         for file in files:
             load(file)
+    if not _rulelib.plugins():
+        return
     from importlib.metadata import entry_points
 
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: (p.name, p.value)):
+    for point in sorted(entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         _guarded(f"entry point {point.name} = {point.value}", point.load)
 
 

@@ -68,7 +68,8 @@ def changed_rules() -> str | None:
         return "TERMGRAPH_RULES names further rules"
     if facts.added() != _FACTS:
         return "facts about ops were added in this process"
-    return _defined_here() or _plugins(tuple(sys.path))
+    offered = _rulelib.plugins()
+    return _defined_here() or (f"{offered[0]} may add rules" if offered else None)
 
 
 def _defined_here() -> str | None:
@@ -80,33 +81,6 @@ def _defined_here() -> str | None:
     if any(not p.run.__module__.startswith("termgraph.loops.") for p in passes):
         return "graph passes were added in this process"
     return None
-
-
-@functools.lru_cache(maxsize=4)
-def _plugins(path: tuple[str, ...]) -> str | None:
-    """Whether an installed package offers rules. Looked up in the files: `importlib.metadata` would take 20 ms."""
-    for folder in dict.fromkeys(path):
-        for name in _names(folder):
-            if name.endswith((".dist-info", ".egg-info")) and _offers_rules(os.path.join(folder, name)):
-                return f"{name.rpartition('.')[0]} adds rules"
-            if name.endswith((".egg", ".whl")):
-                return f"{name} may add rules"
-    return None
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder or ".")
-    except OSError:  # entries of sys.path need not exist
-        return []
-
-
-def _offers_rules(package: str) -> bool:
-    try:
-        with open(os.path.join(package, "entry_points.txt"), encoding="utf-8", errors="replace") as text:
-            return "[termgraph.rules]" in text.read()
-    except OSError:  # it offers nothing
-        return False
 
 
 __all__ = ["changed_rules", "files_digest", "flags_text", "versions"]

@@ -15,7 +15,7 @@ from termgraph.rules.kinds import Guard, Kind, SegVar
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
-from termgraph.terms.op import Op
+from termgraph.terms.op import Op, is_var
 from termgraph.terms.term import Lit, Term, is_term, mk
 
 SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
@@ -170,7 +170,7 @@ def is_nary(op: Any) -> bool:
 def loose_operands(items: list) -> list[Var]:
     """The metavariables among the operands of an n-ary pattern that may take several: those that occur only once."""
     used = [v for a in items for v in (a.lvars if a.__class__ is Term else (a,))]
-    return [a for a in items if isinstance(a, Var) and used.count(a) == 1]
+    return [a for a in items if is_var(a) and used.count(a) == 1]
 
 
 def _check(r: Rule, short: str) -> None:
@@ -205,8 +205,8 @@ def _check_left(r: Rule) -> None:
 def _check_node(r: Rule, p: Term) -> None:
     if (
         p.args
-        and all(a.__class__ is Lit or a.op is Lit.op for a in p.args if not isinstance(a, Var))
-        and not any(isinstance(a, Var) for a in p.args)
+        and all(a.__class__ is Lit or a.op is Lit.op for a in p.args if not is_var(a))
+        and not any(is_var(a) for a in p.args)
     ):
         raise RuleError(f"{pattern_text(p)} can never match: it is folded to a constant before; write the number")
     if isinstance(p.op, (Op, Captured)):
@@ -217,7 +217,7 @@ def _check_node(r: Rule, p: Term) -> None:
         if segments > 1 and is_nary(p.op):
             raise RuleError(f"{pattern_text(p)}: {family.name} has no order, so one `seg` takes the rest")
     for a in p.args:
-        kind = r.kinds.get(a) if isinstance(a, Var) else None
+        kind = r.kinds.get(a) if is_var(a) else None
         if kind is not None and kind.name == "param":
             raise RuleError(f"{a.token} is declared `param` but stands for an operand in {pattern_text(p)}")
 

@@ -12,7 +12,7 @@ import numpy as np
 from unification import Var
 
 from termgraph.rules.kinds import Kind, SegVar
-from termgraph.terms.op import Lift, Op
+from termgraph.terms.op import Lift, Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.derivative import no_gradient, tup
 from termgraph.terms.term import EMPTY, Const, Lit, as_term, mk
@@ -23,7 +23,7 @@ class HeadWith:
 
     def __init__(self, var: Var, params: tuple[tuple[str, Any], ...]) -> None:
         self.var, self.params = var, params
-        self.lvars = frozenset((var, *(v for _, v in params if isinstance(v, Var))))
+        self.lvars = frozenset((var, *(v for _, v in params if is_var(v))))
 
     _table: dict[tuple, HeadWith] = {}
 
@@ -67,13 +67,13 @@ class Pattern:
     @property
     def metavariable(self) -> Any:
         """What stands for this pattern inside an operator's parameters: its logic variable."""
-        if not isinstance(self.term, Var):
+        if not is_var(self.term):
             raise TypeError(f"an operator's parameter must be a value or a metavariable, not the pattern {self!r}")
         return self.term
 
     def __call__(self, *args: Any, **params: Any) -> Pattern:
         """Apply a head metavariable."""
-        if not isinstance(self.term, Var) or self.kind is None or not hasattr(self.kind, "families"):
+        if not is_var(self.term) or self.kind is None or not hasattr(self.kind, "families"):
             raise TypeError(f"{self!r} is applied like an operator; declare it so: `{self!r}: head`")
         values = {k: _parameter(v) for k, v in params.items()}
         op = HeadWith.of(self.term, values) if values else self.term
@@ -166,14 +166,14 @@ _install()
 
 def free_variables(term: Any) -> frozenset:
     """The logic variables of a pattern term (operands, heads and parameters)."""
-    if isinstance(term, Var):
+    if is_var(term):
         return frozenset((term,))
     return getattr(term, "lvars", EMPTY)
 
 
 def nested_vars(value: Any) -> list[Var]:
     """The logic variables inside a parameter value."""
-    if isinstance(value, Var):
+    if is_var(value):
         return [value]
     if isinstance(value, tuple):
         return [v for item in value for v in nested_vars(item)]

@@ -19,7 +19,7 @@ from termgraph.rules.kinds import HeadKind, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.terms.errors import RuleError
 from termgraph.terms.hashing import stable_text
-from termgraph.terms.op import Op
+from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
@@ -105,7 +105,7 @@ def _specialised(rule: Rule, goals: tuple, values: dict[Var, Any]) -> Any:
 
 
 def _goal_argument(a: Any, values: dict[Var, Any]) -> Any:
-    if isinstance(a, Var):
+    if is_var(a):
         value = values.get(a, a)
         return a if isinstance(value, Op) and value.family.defaults else value
     return substitute(a, values) if a.__class__ is Term else a
@@ -135,7 +135,7 @@ class _NoSuchParameter(Exception):
 
 def substitute(p: Any, values: dict[Var, Any]) -> Any:
     """The pattern with metavariables replaced by operators and numbers."""
-    if isinstance(p, Var):
+    if is_var(p):
         value = values.get(p, p)
         return value if isinstance(value, (Var, Lit)) or not isinstance(value, Op) else p
     if p.__class__ is not Term or not p.lvars:
@@ -144,7 +144,7 @@ def substitute(p: Any, values: dict[Var, Any]) -> Any:
 
 
 def _head(op: Any, values: dict[Var, Any]) -> Any:
-    if isinstance(op, Var):
+    if is_var(op):
         value = values.get(op)
         if value is None:
             return op
@@ -184,7 +184,7 @@ _ARITHMETIC = (ew.add, ew.sub, ew.neg, ew.mul, ew.true_div)
 def _has_anchor(p: Any) -> bool:
     """Whether the pattern says more than arithmetic on metavariables: `x - (-y)` must not come to match any sum."""
     if p.__class__ is not Term or not p.lvars:
-        return not isinstance(p, Var)
+        return not is_var(p)
     return p.op not in _ARITHMETIC or any(map(_has_anchor, p.args))
 
 

@@ -38,6 +38,11 @@ def set_plain_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
     plain_lifter = lifter
 
 
+def is_var(value: Any) -> bool:
+    """Whether a value is a logic variable, as `isinstance(value, Var)`, which runs Python code for everything else."""
+    return Var in value.__class__.__mro__
+
+
 class NodeMaker:
     """How ops written by users make Apply nodes; the tensor layer puts its own in `node_maker`."""
 
@@ -204,7 +209,7 @@ class Op:
                 best = lift
         if best is not None:
             return best.run(op, args)
-        if any(isinstance(a, Var) for a in args):  # a kanren question: log(q)
+        if any(is_var(a) for a in args):  # a kanren question: log(q)
             from termgraph.terms.term import apply_term
 
             return apply_term(op, args)
@@ -260,7 +265,7 @@ def _open_parameters(value: Any) -> tuple[frozenset, Any]:
         free = frozenset().union(*[f for f, _ in parts])
         return free, tuple([v for _, v in parts]) if free else value
     value = getattr(value, "metavariable", value)
-    return (frozenset((value,)) if isinstance(value, Var) else frozenset()), value
+    return (frozenset((value,)) if is_var(value) else frozenset()), value
 
 
 def _types_of(value: Any) -> Any:

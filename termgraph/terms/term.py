@@ -19,7 +19,7 @@ from unification import Var
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import bytes_hash, stable_hash
-from termgraph.terms.op import ARG, CONST, INPUT, Lift, Op
+from termgraph.terms.op import ARG, CONST, INPUT, Lift, Op, is_var
 from termgraph.terms.types import TensorType, TupleType, Type
 
 EMPTY: frozenset = frozenset()
@@ -397,7 +397,7 @@ def _make_open(op: Any, args: tuple, key: tuple) -> Any:
 
 
 def _free_lvars(op: Any, args: tuple) -> frozenset:
-    free = frozenset((op,)) if isinstance(op, Var) else getattr(op, "lvars", EMPTY)
+    free = frozenset((op,)) if is_var(op) else getattr(op, "lvars", EMPTY)
     for a in args:
         more = getattr(a, "lvars", None)
         if more is None:
@@ -408,7 +408,7 @@ def _free_lvars(op: Any, args: tuple) -> frozenset:
 
 
 def _lvar(op: Any, a: Any) -> frozenset:
-    if isinstance(a, Var):
+    if is_var(a):
         return frozenset((a,))
     raise TypeError(f"argument of {op} must be a term, got {type(a).__name__} {a!r:.60}")
 
@@ -461,7 +461,7 @@ def coerce_literals(op: Op, args: tuple) -> tuple:
 
 def as_term(value: Any) -> Any:
     """A term for whatever may stand for one: term, variable, number (a pattern literal), array, expression tuple."""
-    if value.__class__ in _GROUND or value.__class__ is Lit or isinstance(value, Var):
+    if value.__class__ in _GROUND or value.__class__ is Lit or is_var(value):
         return value
     term = getattr(value, "term", None)
     if term is not None:
