@@ -10,6 +10,7 @@ from typing import Any
 from termgraph.lower.index import ZERO, Poly, poly
 from termgraph.lower.lengths import SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
+from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, places_of
 from termgraph.terms.traverse import children_first
 
@@ -23,6 +24,7 @@ class BodyLengths(Lengths):
         self.checks, self.sites, self._same = around.checks, around.sites, around._same
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])
+        self.guarded = set()  # lengths are checked for all steps at once, also where only some steps will need them
         self.shapes, self.bodies = {}, {}
         self.given: dict[Any, Shape] = {}
         self.numbers: dict[Any, Any] = {}
@@ -90,6 +92,8 @@ def _settle(s: Lengths, t: Any) -> None:
 def _result(s: Lengths, t: Any) -> Shape:
     """One of the results of a loop."""
     (of,), i = t.args, t.op.params["i"]
+    if of.op.family is ifelse:
+        return chosen_shape(s, of, i)
     if of.op.family is not loop:
         raise NotLowerable(of, "no loops for an operation with several results")
     op, body = of.op, s.bodies[of]
@@ -102,7 +106,20 @@ def _result(s: Lengths, t: Any) -> Shape:
     return (body.steps, *body.shapes[op.params["body"][i]])
 
 
+def chosen_shape(s: Lengths, t: Any, i: int) -> Shape:
+    """The lengths of a value of a choice: those that it has on both sides."""
+    a, b = t.args[1 + i], t.args[1 + t.op.params["n"] + i]
+    text = "the two values of a choice have lengths {0} and {1}; compiled code wants them equal, linker='py' does not"
+    out = []
+    for p, q in zip(s[a], s[b]):
+        if p is not q and (p - q).const is not None:
+            raise NotLowerable(t, "its values have different lengths")
+        out.append(s.equal(t, p, q, text))
+    return tuple(out)
+
+
 SHAPES["nth"] = _result
+SHAPES["ifelse"] = lambda s, t: chosen_shape(s, t, 0)
 WHOLE["loop"] = _settle
 
 __all__ = ["BodyLengths"]

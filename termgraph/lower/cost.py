@@ -10,7 +10,21 @@ from typing import Any
 
 from termgraph.lower.index import ONE, ZERO, Poly
 from termgraph.lower.kernel import own_cost
-from termgraph.lower.tree import Branch, Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Sweep, Tiles, Write
+from termgraph.lower.tree import (
+    Branch,
+    Call,
+    Choice,
+    Columns,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Repeat,
+    Sweep,
+    Tiles,
+    Write,
+)
 
 
 def work(nodes: Sequence[Node]) -> Poly:
@@ -38,6 +52,8 @@ def _work(n: Node) -> Poly:
         return work(n.then) + work(n.orelse) + 2
     if isinstance(n, Repeat):
         return n.steps * (work(n.body) + 30)
+    if isinstance(n, Choice):
+        return work(n.then) + work(n.orelse) + 30
     if isinstance(n, Call):
         out = ONE
         for size in n.sizes:

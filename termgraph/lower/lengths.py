@@ -27,6 +27,7 @@ from termgraph.lower.index import (
     symbols,
     wrapped,
 )
+from termgraph.lower.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
@@ -79,9 +80,15 @@ class Lengths:
         self.sites: dict[Site, int] = {}
         self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
         self.loops: tuple = ()  # the loop terms around this graph
+        self.guarded = self.not_surely_needed(roots)
         self._same: dict[Atom, Poly] = {}
         while self._pass():
             pass
+
+    def not_surely_needed(self, roots: Sequence[Any]) -> set[Any]:
+        """Terms that are only computed if a choice falls on them: their conditions cannot be checked beforehand."""
+        lazy = any(t.args and is_lazy(t) for t in self.order)
+        return set(self.order) - set(surely_needed(roots)) if lazy else set()
 
     def _pass(self) -> bool:
         """Compute all shapes; whether lengths were found equal that had different names."""
@@ -131,6 +138,8 @@ class Lengths:
         """Check a condition when the program is entered."""
         if test == "ge" and nonneg(a - b):
             return
+        if t in self.guarded:
+            raise NotLowerable(t, "what has to be checked for it depends on a choice")
         key = (test, a.key, b.key)
         if key not in self.checks:
             self.checks[key] = Check(test, a, b, self.site(t, text))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from termgraph.lower.index import Poly
 from termgraph.lower.kernel import INDEX, LOAD, Buf
-from termgraph.lower.tree import Call, Kernel, Let, Loop, Node, Repeat, Write, walk
+from termgraph.lower.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
 
 
 def loads(node: Node) -> list[tuple[Buf, Poly]]:
@@ -24,7 +24,7 @@ def loads(node: Node) -> list[tuple[Buf, Poly]]:
                 out.append((n.term.op.params["buf"], n.term.op.params["offset"]))
         elif isinstance(n, Call):
             out.extend((b, offset) for b, offset, _ in n.operands)
-        elif isinstance(n, Repeat):
+        elif isinstance(n, Compound):
             out.extend(n.operands())
     return out
 
@@ -32,15 +32,15 @@ def loads(node: Node) -> list[tuple[Buf, Poly]]:
 def writes(node: Node) -> list[Buf]:
     """All buffers that a statement writes."""
     found = [n.buf for n in walk([node]) if isinstance(n, (Write, Call))]
-    return found + [b for n in walk([node]) if isinstance(n, Repeat) for b in (*n.bufs, *[r[0] for r in n.rooms])]
+    return found + [b for n in walk([node]) if isinstance(n, Compound) for b in (*n.bufs, *[r[0] for r in n.rooms])]
 
 
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
     """Temporaries by the room they get: those in one list are never alive together.
 
-    What a loop needs inside is alive while it runs, in rooms that its body shares in the same way.
+    What a loop or a choice needs inside is alive while it runs, in rooms that are shared inside in the same way.
     """
-    inside = {room[0]: room[1:] for n in nodes if isinstance(n, Repeat) for room in n.rooms}
+    inside = {room[0]: room[1:] for n in nodes if isinstance(n, Compound) for room in n.rooms}
     rooms = _shared(nodes, [*temps, *inside])
     return [[*room, *[b for head in room for b in inside.get(head, ())]] for room in rooms]
 

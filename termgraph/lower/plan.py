@@ -21,13 +21,14 @@ from termgraph.lower.tree import (
     Accumulate,
     Branch,
     Call,
+    Choice,
     Columns,
+    Compound,
     Kernel,
     Let,
     Loop,
     Node,
     Reduce,
-    Repeat,
     Row,
     Sweep,
     Write,
@@ -151,7 +152,9 @@ class Planner:
 
     def leaf(self, x: Any, scope: Scope) -> None:
         """A statement without loops of its own."""
-        if isinstance(x, Repeat):
+        if isinstance(x, Compound):
+            if isinstance(x, Choice):
+                self.emit(x.condition, scope)
             scope.nodes.append(x)
             return
         if isinstance(x, Call):
@@ -170,8 +173,9 @@ class Planner:
     # ------------------------------------------------------------------ phases and groups
     def needs(self, x: Any) -> frozenset:
         """Folds and written buffers a statement depends on."""
-        if isinstance(x, Repeat):
-            return frozenset(b for b, _ in x.operands())
+        if isinstance(x, Compound):
+            found = frozenset(b for b, _ in x.operands())
+            return found | self.s.needs(x.condition) if isinstance(x, Choice) else found
         if isinstance(x, Call):
             found = frozenset(b for b, _, _ in x.operands)
             return found | self.s.needs(x.options["alpha"]) if "alpha" in x.options else found
@@ -208,7 +212,7 @@ class Planner:
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
         writers: dict[Buf, list[Any]] = {}
         for x in statements:
-            for b in () if isinstance(x, Acc) else x.bufs if isinstance(x, Repeat) else (x.buf,):
+            for b in () if isinstance(x, Acc) else x.bufs if isinstance(x, Compound) else (x.buf,):
                 writers.setdefault(b, []).append(x)
         here = set(folds)
         before: dict[Any, list[Any]] = {}

@@ -12,11 +12,14 @@ from typing import Any
 
 from termgraph.lower.index import EMPTY, ZERO, Poly, Sym, Var, divide, poly, product
 from termgraph.lower.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.lower.lazy import is_lazy, surely_needed
 from termgraph.lower.lengths import Lengths, NotLowerable
 from termgraph.lower.push import Index, Push
-from termgraph.lower.tree import Call, Repeat
+from termgraph.lower.tree import Call, Compound
 from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.control import ifelse
 from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TensorType
 
 DEEPEST_CHOICE = 3
 
@@ -84,19 +87,23 @@ class Storage:
 
     def __init__(
         self, outputs: Sequence[Any], lengths: Lengths, strided: Sequence[Any] = (), reciprocal: bool = True,
-        leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
+        leaves: Mapping[Any, Buf] | None = None, prefix: str = "", targets: Mapping[Any, Buf] | None = None,
     ):  # fmt: skip
         self.outputs, self.lengths, self.reciprocal, self.prefix = list(outputs), lengths, reciprocal, prefix
-        self.order = children_first(outputs)
-        given = leaves or {}
-        self.inputs = {t: given.get(t) or self._input(t, t in strided) for t in self.order if t.op is ARG}
-        self.targets: dict[Any, Buf] = {}
+        self.given, self.strided = leaves or {}, strided
+        self.order = surely_needed(outputs, self.given)
+        self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
+        self.targets: dict[Any, Buf] = dict(targets or {})
         for k, t in enumerate(outputs):
             self.targets.setdefault(t, Buf(f"{prefix}out{k}", t.type.dtype, lengths[t], "output"))
         self.bodies: dict[Any, Any] = {}  # loops whose body is lowered already
-        self.cuts: dict[Any, None] = {t: None for t in self.order if t.op.family.name in CUTS}
+        self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and _is_cut(t)}
 
-    def _input(self, t: Any, strided: bool) -> Buf:
+    def leaf(self, t: Any) -> Buf:
+        """The buffer of a term that is read, not computed."""
+        if t in self.given:
+            return self.given[t]
+        strided = t in self.strided
         strides = tuple([poly(Sym(f"s{t.index}_{d}", natural=False)) for d in range(t.type.ndim)]) if strided else None
         return Buf(f"in{t.index}", t.type.dtype, self.lengths[t], "input", strides)
 
@@ -112,10 +119,10 @@ class Storage:
     def _result(self, rounds: int) -> Statements:
         bufs = self.push.bufs
         consts = {t: b for t, b in bufs.items() if b.kind == "const"}
-        written = [b for s in self.stores for b in (s.bufs if isinstance(s, Repeat) else (s.buf,))]
+        written = [b for s in self.stores for b in (s.bufs if isinstance(s, Compound) else (s.buf,))]
         temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
         for s in self.stores:
-            consts |= s.consts if isinstance(s, Repeat) else {}
+            consts |= s.consts if isinstance(s, Compound) else {}
         return Statements(
             self.stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
             list(self.cuts), rounds,
@@ -157,7 +164,7 @@ class Storage:
         return flat
 
     def _keeps_whole(self, t: Any, shape: Index) -> bool:
-        value = self.push.through(t, unravelled(shape, poly(Var(0, product(shape)))))
+        value = self.value(t, unravelled(shape, poly(Var(0, product(shape)))))
         return value not in self.scalars.divides
 
     def store(self, t: Any, buf: Buf, flat: bool) -> None:
@@ -166,13 +173,17 @@ class Storage:
         if flat and shape:
             var = Var(0, product(shape))
             self.stores.append(
-                Store(buf, poly(var), self.push.through(t, unravelled(shape, poly(var))), [var])
+                Store(buf, poly(var), self.value(t, unravelled(shape, poly(var))), [var])
                 if var.extent is not poly(1)
-                else Store(buf, ZERO, self.push.through(t, (ZERO,) * len(shape)), [])
+                else Store(buf, ZERO, self.value(t, (ZERO,) * len(shape)), [])
             )
             return
         index, vars = nest(shape)
-        self.stores.append(Store(buf, buf.offset(index), self.push.through(t, index), vars))
+        self.stores.append(Store(buf, buf.offset(index), self.value(t, index), vars))
+
+    def value(self, t: Any, index: Index) -> Any:
+        """An element of a root, computed even if it has storage; what was given is only read."""
+        return self.push.at(t, index) if t in self.inputs else self.push.through(t, index)
 
     # ------------------------------------------------------------------ the criterion
     def _choose(self) -> list[Any]:
@@ -229,7 +240,13 @@ class Storage:
         return [t for t in new if not has_inner[t]]
 
 
+def _is_cut(t: Any) -> bool:
+    return t.op.family.name in CUTS and isinstance(t.type, TensorType) and (t.op.family is not ifelse or is_lazy(t))
+
+
 def _own_rule(t: Any) -> Any:
+    if t.op.family is ifelse and not is_lazy(t):
+        return None
     name = t.op.family.name
     return CUTS.get(name) or ROOTS.get(name)
 

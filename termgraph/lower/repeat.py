@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from termgraph.lower.choices import choose
 from termgraph.lower.index import ONE, ZERO, Poly, Var, poly, product, values
 from termgraph.lower.kernel import LOAD, Buf
 from termgraph.lower.memory import share_room, update_modes, writes
@@ -17,6 +18,7 @@ from termgraph.lower.plan import Planner
 from termgraph.lower.policy import Statements, Storage, cut_rule
 from termgraph.lower.tree import Carried, Node, Repeat, Rows
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts
 
 View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
@@ -24,8 +26,10 @@ View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its st
 
 @cut_rule("nth")
 def _result(s: Storage, t: Any, buf: Buf) -> None:
-    """All results of a loop are made by one statement."""
+    """All results of a loop, or of a choice, are made by one statement."""
     (of,) = t.args
+    if of.op.family is ifelse:
+        choose(s, of)
     if of in s.repeated:
         return
     s.repeated.add(of)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.lower.index import Poly, Var
+from termgraph.lower.index import ZERO, Poly, Var
 from termgraph.lower.kernel import Buf
 
 
@@ -182,8 +182,41 @@ class Rows:
     ring: int | None
 
 
+class Compound(Node):
+    """A statement with trees of its own: `bufs` are its results, `rooms` its temporaries by the room they share."""
+
+    bufs: tuple[Buf, ...]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        """What is read of the rest of the program."""
+        raise NotImplementedError
+
+
 @dataclass(eq=False)
-class Repeat(Node):
+class Choice(Compound):
+    """One of two trees is run; both write the same results."""
+
+    condition: Any
+    then: list[Node]
+    orelse: list[Node]
+    reads: tuple[Buf, ...]
+    bufs: tuple[Buf, ...]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+    rank: int = 0
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.then
+        yield self.orelse
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        return [(b, ZERO) for b in self.reads]
+
+
+@dataclass(eq=False)
+class Repeat(Compound):
     """The steps of a loop, one after the other. `leaves` are (leaf, operand, offset, distance from step to step).
 
     `copies` are made after the last step (what is read, to where, elements). `kept` are carries updated in place: leaf,
@@ -208,7 +241,6 @@ class Repeat(Node):
         yield self.body
 
     def operands(self) -> list[tuple[Buf, Poly]]:
-        """What is read of the rest of the program."""
         return [(b, offset) for _, b, offset, _ in self.leaves] + [c.init for c in self.all_carries()]
 
     def all_carries(self) -> list[Carried]:
@@ -268,6 +300,8 @@ def _headline(n: Node) -> str:
         return f"tiles {n.var!r} < {n.var.extent!r}: {len(n.parts)} parts, {len(n.slots)} slots"
     if isinstance(n, Call):
         return f"{n.name} -> {n.buf}"
+    if isinstance(n, Choice):
+        return f"choose by {n.condition!r:.100}"
     if isinstance(n, Repeat):
         return f"repeat {n.steps!r} times" + (f" until {n.stop}" if n.stop else "")
     return f"branch {getattr(n, 'term', n)!r:.100}"

@@ -115,3 +115,33 @@ def test_errors_name_the_line_and_the_step():
     text = str(info.value)
     assert "return h + table" in text and "in step 2 of loop 'lookup'" in text and "index 5" in text
     assert state.get_value() == 1
+
+
+def test_only_the_chosen_side_is_computed():
+    m, start = T.dmatrix("m"), T.dvector("start")
+
+    def step(u, h, m):
+        return tg.ifelse(u > 0, T.tanh(T.dot(m, h)) + u, tg.ifelse(h.sum() > 1, h * 0.5, h + m[0]))
+
+    out = tg.scan(step, sequences=x, outputs_info=start, non_sequences=m)[0]
+    values = np.array([1.0, -1, 2, -3, -1, -2, 0.5]), np.eye(3) * 0.3 + 0.1, np.ones(3)
+    f, _ = both([x, m, start], [out, out[-1], *tg.grad(out.sum(), [x, m, start])], *values)
+    assert is_native(f)
+    pair = tg.scan(
+        lambda u, h, g: tg.ifelse(u > 0, [h + u, g * 2], [h * g, T.dot(m, g)]),
+        sequences=x, outputs_info=[start, start + 1],
+    )[0]  # fmt: skip
+    f, _ = both([x, m, start], [*pair, *tg.grad(pair[0].sum() + pair[1].sum(), [x, m, start])], *values)
+    assert is_native(f)
+
+
+def test_choices_between_numbers_and_what_cannot_happen():
+    table = T.dvector("table")
+
+    def step(u, h, table):
+        k = T.cast(u, "int64")
+        return tg.ifelse(k < table.shape[0], h + table[k], h)  # beyond the end nothing is read
+
+    out = tg.scan(step, sequences=x, outputs_info=0.0, non_sequences=table)[0]
+    f, _ = both([x, table], [out], np.array([0.0, 5.0, 1.0]), np.array([1.0, 2.0]))
+    assert is_native(f)

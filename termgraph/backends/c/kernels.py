@@ -17,7 +17,21 @@ from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.lower.cost import per_iteration
 from termgraph.lower.index import Sym
 from termgraph.lower.kernel import ARG_FOLDS, Buf
-from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Tiles, Write, walk
+from termgraph.lower.tree import (
+    Call,
+    Choice,
+    Columns,
+    Compound,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Repeat,
+    Tiles,
+    Write,
+    walk,
+)
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
 
@@ -55,15 +69,15 @@ class KernelWriter:
                 self.call(n, p)
             elif isinstance(n, Call):
                 self.library(n, p)
-            elif isinstance(n, Repeat):
-                self.repeat(n, p)
+            elif isinstance(n, Compound):
+                self.compound(n, p)
             elif isinstance(n, Let) and n.term in once:
                 p.body([n])
                 if n.term in p.inline or n.term not in p.text:
                     p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
             else:
                 p.node(n)
-            if not isinstance(n, (Kernel, Call, Repeat)):
+            if not isinstance(n, (Kernel, Call, Compound)):
                 self.after(n, p, shared)
         return p
 
@@ -132,11 +146,14 @@ class KernelWriter:
 
         write_call(self, n, p)
 
-    def repeat(self, n: Repeat, p: Printer) -> None:
-        """A loop over steps."""
-        from termgraph.backends.c.repeats import write_repeat
+    def compound(self, n: Compound, p: Printer) -> None:
+        """A loop over steps, or a choice."""
+        from termgraph.backends.c.repeats import write_choice, write_repeat
 
-        write_repeat(self, n, p)
+        if isinstance(n, Choice):
+            write_choice(self, n, p)
+        elif isinstance(n, Repeat):
+            write_repeat(self, n, p)
 
     # ------------------------------------------------------------------ the kernel's side
     def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:

@@ -15,7 +15,7 @@ from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, Poly, product
 from termgraph.lower.kernel import Buf
-from termgraph.lower.tree import Branch, Let, Node, Repeat, Write, walk
+from termgraph.lower.tree import Branch, Choice, Let, Node, Repeat, Write, walk
 
 
 def moving_places(nodes: Sequence[Node]) -> list[Buf]:
@@ -41,7 +41,8 @@ def write_repeat(writer: Any, n: Repeat, p: Printer) -> None:
             _ScalarSteps(writer, n).function(name)
             p.add("int64_t t = 0;", f"if ({name}(c, steps, &t)) return (int)st->code;")
         else:
-            _step_function(writer, n, name)
+            writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
+            _part_function(writer, n.body, name)
             _steps(writer, n, p, name)
         _leave(writer, n, p)
 
@@ -86,12 +87,20 @@ def _leave(writer: Any, n: Repeat, p: Printer) -> None:
 
 
 # ---------------------------------------------------------------------- steps of any kind
-def _step_function(writer: Any, n: Repeat, name: str) -> None:
-    """The body as a function."""
+def write_choice(writer: Any, n: Choice, p: Printer) -> None:
+    """The statements of a choice; each side becomes a function."""
+    for head, nodes in ((f"if ({p.ref(n.condition)})", n.then), ("else", n.orelse)):
+        name = f"side{writer.count}"
+        writer.count += 1
+        _part_function(writer, nodes, name)
+        p.add(f"{head} {{ if ({name}(c)) return (int)st->code; }}")
+
+
+def _part_function(writer: Any, nodes: Sequence[Node], name: str) -> None:
+    """Statements as a function."""
     kept = writer.indices, writer.shared_values
     writer.indices = []
-    writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
-    p = writer.top(n.body)
+    p = writer.top(nodes)
     lines = [f"static int {name}(tg_context *c)", "{", "    tg_status *const st = c->st;", "    (void)st;"]
     lines += writer.head(p)
     writer.functions.append("\n".join([*lines, *p.lines, "    return 0;", "}"]))
@@ -253,4 +262,4 @@ class _ScalarSteps(Printer):
         return int(self.writer.slots[b])
 
 
-__all__ = ["in_registers", "moving_places", "write_repeat"]
+__all__ = ["in_registers", "moving_places", "write_choice", "write_repeat"]

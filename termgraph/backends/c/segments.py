@@ -23,6 +23,7 @@ from termgraph.lower.push import AT
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
+from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import children_first, substitute
@@ -49,7 +50,9 @@ def expressible(t: Any) -> bool:
     if t.op.family is loop:
         return _expressible_loop(t)
     if t.op.family is nth:
-        return t.args[0].op.family is loop
+        return t.args[0].op.family in (loop, ifelse)
+    if t.op.family is ifelse:
+        return all(isinstance(a.type, TensorType) for a in t.args)
     if not isinstance(t.type, TensorType) or not all(isinstance(a.type, TensorType) for a in t.args):
         return False
     if t.op.kind == "elementwise":

@@ -1,0 +1,78 @@
+"""Which terms are surely needed, where some are only needed if a choice falls on them. May import terms only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.control import ifelse
+from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.types import TensorType
+
+FEW = 30  # a choice between so many numbers at most is made without storing anything
+
+
+def is_lazy(t: Any) -> bool:
+    """Whether a term is a choice of which only one side may be computed, and that is worth a jump around it."""
+    return t.op.family is ifelse and not _between_numbers(t)
+
+
+def _between_numbers(t: Any) -> bool:
+    """Whether both sides of a choice are a few operations on numbers."""
+    stack, seen = list(t.args[1:]), set()
+    while stack:
+        a = stack.pop()
+        if a in seen or a.op is CONST or a.op is ARG:
+            continue
+        seen.add(a)
+        if not isinstance(a.type, TensorType) or a.type.ndim or len(seen) > FEW:
+            return False
+        if a.op.family is subtensor and a.args[0].op is ARG:
+            continue
+        if a.op.kind != "elementwise" and not (a.op.family is ifelse and a.op.params["n"] == 1):
+            return False
+        stack += a.args
+    return t.op.params["n"] == 1
+
+
+def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[Any]:
+    """The terms that the roots need whichever way choices fall, operands first; nothing below `leaves`."""
+    seen: set[Any] = set()
+    out: list[Any] = []
+    stack = [(t, False) for t in reversed(list(roots))]
+    while stack:
+        t, done = stack.pop()
+        if done:
+            out.append(t)
+        elif t not in seen:
+            seen.add(t)
+            stack.append((t, True))
+            stack.extend((a, False) for a in reversed(operands_of(t, leaves)))
+    return out
+
+
+def operands_of(t: Any, leaves: Collection[Any] = ()) -> Sequence[Any]:
+    """The operands that a term surely needs."""
+    if t in leaves:
+        return ()
+    return t.args[:1] if t.args and is_lazy(t) else t.args
+
+
+def edge_of(roots: Iterable[Any], known: Collection[Any]) -> list[Any]:
+    """The known terms and the arguments that the roots are computed from."""
+    out: dict[Any, None] = {}
+    seen: set[Any] = set()
+    stack = list(roots)
+    while stack:
+        t = stack.pop()
+        if t in known or t.op is ARG:
+            if t.op is not CONST:
+                out[t] = None
+        elif t not in seen:
+            seen.add(t)
+            stack += t.args
+    return list(out)
+
+
+__all__ = ["edge_of", "is_lazy", "operands_of", "surely_needed"]
