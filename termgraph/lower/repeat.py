@@ -19,8 +19,10 @@ from termgraph.lower.policy import Statements, Storage, cut_rule
 from termgraph.lower.tree import Carried, Node, Repeat, Rows
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
+from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.loop import Parts
 
+FEW_STEPS = 16  # too few to pay for copying a matrix
 View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
 
 
@@ -100,12 +102,21 @@ class _Builder:
         for i, a in enumerate([*self.parts.consts, *self.parts.inits, *self.parts.xs]):
             view = view_of(s, a)
             is_init = self.first_carry <= i < self.first_x
-            if view is None or (is_init and not is_dense(s.lengths[a], view[2])):
+            copied = a not in s.cuts and self.better_copied(i, view)
+            if view is None or copied or (is_init and not is_dense(s.lengths[a], view[2])):
                 assert a not in s.cuts, f"a stored operand that a loop cannot read: {a!r:.200}"
                 s.wanted.append(a)
             else:
                 views.append(view)
         return None if s.wanted else views
+
+    def better_copied(self, i: int, view: View | None) -> bool:
+        """Whether a matrix seen transposed is multiplied by in every step: the product is faster with a copy of it."""
+        if i >= self.first_carry or view is None or len(view[2]) != 2 or view[2][0] is not ONE or view[2][1] is ONE:
+            return False
+        leaf, steps = self.leaves[i], self.lengths.steps.const
+        products = [p for p in self.lengths.order if p.op is dot and p.args[1] is leaf and p.args[0].type.ndim == 2]
+        return bool(products) and (steps is None or steps >= FEW_STEPS)
 
     # ------------------------------------------------------------------ the body
     def roots(self) -> list[Any]:
