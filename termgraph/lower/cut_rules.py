@@ -119,10 +119,16 @@ def _scattered(s: Storage, t: Any, buf: Buf) -> None:
 
 @root_rule("set_subtensor", "inc_subtensor")
 def _updated(s: Storage, t: Any, buf: Buf) -> None:
-    x, y, *operands = t.args
-    how = indexing(s.lengths, t, x, operands)
+    """What is there first, then one store after the other for updates of updates."""
+    chain, x = [t], t.args[0]
+    while x.op.family.name in ("set_subtensor", "inc_subtensor") and x not in s.push.bufs:
+        chain.append(x)
+        x = x.args[0]
     _fill(s, x, buf)
-    _write(s, t, y, how, buf, add=t.op.family.name == "inc_subtensor")
+    for rank, u in enumerate(reversed(chain), 1):
+        _, y, *operands = u.args
+        how = indexing(s.lengths, u, u.args[0], operands)
+        _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
 
 
 def _fill(s: Storage, x: Any, buf: Buf) -> None:
@@ -130,14 +136,14 @@ def _fill(s: Storage, x: Any, buf: Buf) -> None:
     s.stores.append(Store(buf, buf.offset(index), s.push.at(x, index), vars))
 
 
-def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool) -> None:
+def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
     """y goes to x[index] in the buffer that holds x."""
     index, vars = nest(how.shape())
     place = s.push.drive(source_index(s.push, t, how, index))
     value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     offset = buf.offset(place)
     ordered = frozenset(vars) if values(offset) else frozenset()
-    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank=1, ordered=ordered))
+    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered=ordered))
 
 
 # ---------------------------------------------------------------------- laying end to end
