@@ -24,6 +24,19 @@ def wants_c(linker: str) -> bool:
     return False
 
 
+def wants_gpu(linker: str) -> bool:
+    """Whether programs of this linker run on the GPU; RuntimeError if they should and there is none."""
+    if linker != "cuda" and (config.device != "cuda" or linker != "auto"):
+        return False
+    from termgraph.backends.cuda.device import why_not
+
+    why = why_not()
+    if why is not None:
+        chosen = "linker='cuda'" if linker == "cuda" else "device=cuda"
+        raise RuntimeError(f"{chosen} was chosen, but {why}")
+    return True
+
+
 _warned: list[str] = []
 
 

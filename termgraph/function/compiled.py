@@ -18,7 +18,7 @@ import numpy as np
 from termgraph.config import config
 from termgraph.function.inout import In
 from termgraph.function.mode import Mode
-from termgraph.tensor.sharedvar import Container, label
+from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.tensor.trace import placed
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import substitute
@@ -223,7 +223,7 @@ class MachineFunction(Function):
                 lock.release()
 
     def _values(self, given: list[Any]) -> list[Any]:
-        return [c.storage[0] if v is _LATER else v for v, c in zip(given, self.input_storage)]
+        return [on_host(c.storage[0]) if v is _LATER else v for v, c in zip(given, self.input_storage)]
 
     def _run(self, values: list[Any]) -> list[Any]:
         if self._checks:

@@ -24,6 +24,10 @@ class NotNative(Exception):
 
 def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
     """The callable of a maker: native where that is possible, else run by the virtual machine."""
+    if maker.work.on_gpu and not maker.watched():
+        from termgraph.function.cuda import CudaFunction
+
+        return CudaFunction(maker, storage, defaults, name)
     if maker.work.in_c and not maker.timed and not maker.watched():
         try:
             return native_function(maker, storage, defaults, name)

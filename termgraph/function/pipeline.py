@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from termgraph.config import config
 from termgraph.function.capture import Captured
-from termgraph.function.choose import wants_c
+from termgraph.function.choose import wants_c, wants_gpu
 from termgraph.function.mode import Mode
 from termgraph.tensor.trace import placed
 from termgraph.terms.ops.call import call, inline_calls
@@ -35,6 +35,8 @@ class Compilation:
         self.linked_roots: list[Any] = []
         self.program: Program | None = None  # one instruction per operation
         self.in_c = False
+        self.on_gpu = False
+        self.on_device: dict[Any, Any] = {}  # programs for the GPU, by what is on it already
         self.native: dict[Any, Any] = {}  # C programs of the whole graph, by what they update and return
         self.not_native: str | None = None
         self.place: Any = None  # where its program is kept for the next start; else `not_kept` says why it is not
@@ -164,7 +166,7 @@ def rules_of(mode: Mode, tag: str) -> Any:
 
 def available(linker: str) -> bool:
     """Whether programs of that kind can be made here."""
-    return linker in ("py", "auto", "c")
+    return linker in ("py", "auto", "c", "cuda")
 
 
 def inline(work: Compilation) -> None:
@@ -236,7 +238,8 @@ def link(work: Compilation) -> None:
         raise NotImplementedError(f"the linker {work.mode.linker!r} is not available yet; use linker='c' or 'auto'")
     work.linked_roots = inline_calls(work.roots)
     work.program = Program.from_terms(work.args, work.linked_roots)
-    work.in_c = wants_c(work.mode.linker)
+    work.on_gpu = wants_gpu(work.mode.linker)
+    work.in_c = not work.on_gpu and wants_c(work.mode.linker)
 
 
 SCAN_RULES = rewriting("scan")

@@ -19,6 +19,11 @@ from termgraph.terms.term import Input
 from termgraph.terms.types import TensorType, Type, describe_value
 
 
+def on_host(value: Any) -> Any:
+    """The value, copied to the host if it is an array on a GPU."""
+    return value.to_host() if hasattr(value, "to_host") else value
+
+
 class Container:
     """A place for one value of one type: the memory of a shared variable, or of an input with a default.
 
@@ -53,8 +58,8 @@ class Container:
 
     @property
     def value(self) -> Any:
-        """The value itself (not a copy)."""
-        return self.storage[0]
+        """The value itself (not a copy, unless it is on a GPU)."""
+        return on_host(self.storage[0])
 
     @value.setter
     def value(self, value: Any) -> None:
@@ -88,9 +93,15 @@ class _Shared:
     site: Any
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
-        """The present value: a copy, unless `borrow` (then changing it in place changes the variable)."""
+        """The present value: a copy, unless `borrow` (then changing it in place changes the variable).
+
+        A value on the GPU is copied to the host; with `return_internal_type` it is given as it is, as a DeviceArray.
+        """
         with self.container.lock:
             value = self.container.storage[0]
+        if not isinstance(value, np.ndarray) and not return_internal_type:
+            there, value = value, on_host(value)
+            borrow = borrow or value is not there
         return value if borrow else _copied(value)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:

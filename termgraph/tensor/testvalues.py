@@ -75,7 +75,7 @@ def _value(v: Any) -> Any:
     if _tagged(v):
         return v.type.filter(v.tag.test_value, allow_downcast=True)
     container = _container(v)
-    return container.storage[0] if container is not None else v.term.value
+    return container.value if container is not None else v.term.value
 
 
 def _inputs(v: Variable) -> Any:

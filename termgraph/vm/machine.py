@@ -183,6 +183,8 @@ def runner_of(instruction: Instruction) -> Callable:
     """What to call for an instruction: its meaning, made to give arrays, with the run-time broadcasting check."""
     term = instruction.terms[0]
     run = instruction.run
+    if getattr(instruction.op, "on_device", False):
+        return run  # arrays on another device stay what they are
     if run == instruction.op.meaning:
         run = guarded(instruction.op, [a.type for a in term.args])
     if instruction.several:

@@ -153,7 +153,9 @@ def attach(container: Any) -> Any:
     kind = provider().Cell
     with container.lock:
         if not isinstance(container.storage, kind):
-            container.storage = container.lock = kind(container.storage[0])
+            value = container.storage[0]
+            value = value.to_host() if hasattr(value, "to_host") else value  # it may live on a GPU
+            container.storage = container.lock = kind(value)
         return container.storage
 
 

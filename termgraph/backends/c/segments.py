@@ -6,7 +6,7 @@ What C cannot express stays an instruction that runs by its NumPy meaning. May i
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,7 +94,8 @@ def _elementwise(op: Any, dtypes: tuple[str, ...], constants: tuple) -> bool:
 class _Divider:
     """Gives each application a key: instructions with equal keys run together."""
 
-    def __init__(self, program: Program, refused: set[Any]) -> None:
+    def __init__(self, program: Program, refused: set[Any], can: Callable[[Any], bool] | None = None) -> None:
+        can = can or expressible
         self.program = program
         self.in_c: list[bool] = []
         self.keys: list[Key] = []
@@ -102,7 +103,7 @@ class _Divider:
         needs = demand_groups(program) if program.lazy else [frozenset()] * len(program.instructions)
         for i, ins in enumerate(program.instructions):
             t = ins.terms[0]
-            ours = (not ins.several or t.op.family is loop) and not ins.lazy and t not in refused and expressible(t)
+            ours = (not ins.several or t.op.family is loop) and not ins.lazy and t not in refused and can(t)
             depth = 0
             for slot in ins.inputs:
                 j = producer.get(slot)

@@ -87,7 +87,7 @@ class DeviceArray:
         return self.to_host() if dtype is None else self.to_host().astype(dtype, copy=False)
 
     def __repr__(self) -> str:
-        return f"DeviceArray({self.to_host()!r})"
+        return f"<DeviceArray, {self.dtype}, shape {self.shape}>"
 
     # ------------------------------------------------------------------ other libraries
     @property

@@ -15,7 +15,7 @@ from termgraph.backends.cuda.dialect import CudaDialect, can_add_atomically
 from termgraph.backends.cuda.printer import CudaPrinter, cached_row
 from termgraph.backends.cuda.vectors import Vectors, vectors_of
 from termgraph.lower.index import ONE, Poly, Sym, Var, product
-from termgraph.lower.kernel import ARG_FOLDS, Buf
+from termgraph.lower.kernel import ARG_FOLDS, HEAVY, Buf, own_cost
 from termgraph.lower.memory import loads
 from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Row, Tiles, Write, walk
 
@@ -239,7 +239,8 @@ class KernelWriter:
         accs = self.accumulators(p, loop)
         first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
         i, step = f"i{loop.var.level}", "gridDim.x * (tg_int)blockDim.x"
-        p.add("#pragma unroll 4")
+        if all(own_cost(n.term) < HEAVY for n in walk(loop.body) if isinstance(n, Let)):
+            p.add("#pragma unroll 4")  # several loads under way; of functions that are called it would cost registers
         with p.block(f"for (tg_int {i} = {first}; {i} < {p.poly(loop.var.extent)}; {i} += {step})"):
             p.body(loop.body)
         for f, acc in accs:

@@ -24,6 +24,10 @@ class NoDevice(RuntimeError):
     """CUDA cannot be used here; the message says what is missing."""
 
 
+NO_LIBRARY = "there is no NVIDIA driver on this machine (its library libcuda.so.1 was not found)"
+NO_DEVICE = "the NVIDIA driver finds no GPU; if there is one, look at the environment variable CUDA_VISIBLE_DEVICES"
+
+
 class Driver(Protocol):
     """One device with one stream. Addresses and sizes are plain integers, in bytes."""
 

@@ -1,0 +1,75 @@
+"""DLPack out: a capsule that describes an array on the device, for libraries that take `__dlpack__`.
+
+Written with ctypes, so that it does not depend on the driver. May touch: nothing else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+CUDA = 2
+CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+NAME = b"dltensor"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_api = ctypes.pythonapi
+_api.PyCapsule_New.restype = ctypes.py_object
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
+_api.PyCapsule_IsValid.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+_held: dict[int, Any] = {}  # what keeps the memory of each exported array alive, by the address of its description
+
+
+@_Deleter
+def _delete(managed: Any) -> None:
+    _held.pop(ctypes.addressof(managed.contents), None)
+
+
+@_Destructor
+def _destroy(capsule: int) -> None:
+    # A capsule that nobody took is still named "dltensor"; whoever takes one renames it and calls the deleter.
+    if _api.PyCapsule_IsValid(capsule, NAME):
+        _held.pop(_api.PyCapsule_GetPointer(capsule, NAME), None)
+
+
+def capsule(array: Any) -> Any:
+    """The capsule of a C-contiguous array with `address`, `shape` and `dtype`."""
+    sizes = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+    steps = (ctypes.c_int64 * max(1, array.ndim))()
+    step = 1
+    for d in reversed(range(array.ndim)):
+        steps[d] = step
+        step *= array.shape[d]
+    managed = _Managed()
+    t = managed.tensor
+    t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, 0, array.ndim
+    t.code, t.bits, t.lanes = CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1
+    t.shape, t.strides, t.byte_offset = sizes, steps, 0
+    managed.deleter = _delete
+    address = ctypes.addressof(managed)
+    _held[address] = (array, managed, sizes, steps)
+    return _api.PyCapsule_New(address, NAME, _destroy)

@@ -1,0 +1,157 @@
+"""The driver on cuda-core and cuda-bindings: stream-ordered memory, recorded graphs.
+
+May touch: the packages cuda-core and cuda-bindings, imported when a device is first used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda.driver.base import (
+    NO_DEVICE,
+    NO_LIBRARY,
+    CudaError,
+    DeviceLost,
+    NoDevice,
+    OutOfDeviceMemory,
+)
+from termgraph.config import config
+
+NO_PACKAGE = "the GPU is reached through the package cuda-core, which is not installed: pip install 'termgraph[cuda]'"
+# After these the context cannot be used any more.
+FATAL = {"ILLEGAL_ADDRESS", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "MISALIGNED_ADDRESS", "ILLEGAL_INSTRUCTION",
+         "HARDWARE_STACK_ERROR", "INVALID_PC", "INVALID_ADDRESS_SPACE", "ECC_UNCORRECTABLE", "ASSERT",
+         "CONTEXT_IS_DESTROYED", "DEVICE_UNAVAILABLE", "TENSOR_MEMORY_LEAK"}  # fmt: skip
+WRONG_ARCH = {"NO_BINARY_FOR_GPU", "INVALID_IMAGE", "UNSUPPORTED_PTX_VERSION", "INVALID_PTX"}
+
+
+class CoreDriver:
+    """One device with one stream; everything is queued in it."""
+
+    name = "core"
+
+    def __init__(self, number: int = 0) -> None:
+        try:
+            from cuda.bindings import driver as cu
+            from cuda.core import Device
+        except ImportError:
+            raise NoDevice(NO_PACKAGE) from None
+        self.cu = cu
+        try:
+            (error,) = cu.cuInit(0)
+        except RuntimeError:  # the library of the NVIDIA driver cannot be loaded
+            raise NoDevice(NO_LIBRARY) from None
+        count = 0 if int(error) else self.ask(cu.cuDeviceGetCount)
+        if count <= number:
+            raise NoDevice(NO_DEVICE)
+        self.device = Device(number)
+        self.device.set_current()
+        self._stream = self.device.create_stream()
+        self.stream = int(self._stream.handle)
+        self.device_name = str(self.device.name)
+        capability = self.device.compute_capability
+        self.arch = f"sm_{capability.major}{capability.minor}"
+        attribute = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+        self.multiprocessors = int(self.ask(cu.cuDeviceGetAttribute, attribute, number))
+        self._keep_memory(number)
+
+    def _keep_memory(self, number: int) -> None:
+        """Memory that is given back stays with this process; some may be taken at the start (`gpu.pool_reserve`)."""
+        cu = self.cu
+        pool = self.ask(cu.cuDeviceGetDefaultMemPool, number)
+        attribute = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        self.ask(cu.cuMemPoolSetAttribute, pool, attribute, cu.cuuint64_t(2**64 - 1))
+        reserve = float(config.gpu.pool_reserve)
+        if reserve:
+            size = int(reserve * self.memory()[1] if reserve <= 1 else reserve * 2**20)
+            self.free(self.allocate(size))
+
+    # ------------------------------------------------------------------ errors
+    def ask(self, function: Callable, *args: Any) -> Any:
+        """What a function of the driver gives; its error as an exception."""
+        error, *found = function(*args)
+        if int(error):
+            raise self.failure(error, function.__name__)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def failure(self, error: Any, what: str) -> Exception:
+        """The exception for an error code."""
+        name = error.name.removeprefix("CUDA_ERROR_")
+        if name == "OUT_OF_MEMORY":
+            return OutOfDeviceMemory("the device is full")
+        if name in FATAL:
+            return DeviceLost(
+                f"the GPU stopped ({name}, reported by {what}); this process cannot use it any more. "
+                "Values on the host are untouched; start a new process to go on with the GPU"
+            )
+        if name in WRONG_ARCH:
+            return CudaError(f"the GPU {self.device_name} ({self.arch}) cannot run the compiled kernels ({name})")
+        return CudaError(f"{what} failed: {name}")
+
+    # ------------------------------------------------------------------ memory
+    def memory(self) -> tuple[int, int]:
+        free, total = self.ask(self.cu.cuMemGetInfo)
+        return int(free), int(total)
+
+    def allocate(self, size: int) -> int:
+        return int(self.ask(self.cu.cuMemAllocAsync, size, self.stream))
+
+    def free(self, address: int) -> None:
+        self.ask(self.cu.cuMemFreeAsync, address, self.stream)
+
+    def upload(self, address: int, host: np.ndarray) -> None:
+        self.ask(self.cu.cuMemcpyHtoDAsync, address, host.ctypes.data, host.nbytes, self.stream)
+
+    def download(self, host: np.ndarray, address: int) -> None:
+        self.ask(self.cu.cuMemcpyDtoHAsync, host.ctypes.data, address, host.nbytes, self.stream)
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self.ask(self.cu.cuMemcpyDtoDAsync, to, source, size, self.stream)
+
+    def clear(self, address: int, size: int) -> None:
+        self.ask(self.cu.cuMemsetD8Async, address, 0, size, self.stream)
+
+    # ------------------------------------------------------------------ kernels
+    def load(self, image: bytes) -> Any:
+        return self.ask(self.cu.cuModuleLoadData, image)
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return self.ask(self.cu.cuModuleGetFunction, module, name.encode())
+
+    def launch(
+        self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
+    ) -> None:
+        places = (ctypes.c_void_p * max(1, len(arguments)))(*[ctypes.addressof(a) for a in arguments])
+        self.ask(self.cu.cuLaunchKernel, kernel, *grid, *block, 0, self.stream, ctypes.addressof(places), 0)
+
+    def synchronize(self) -> None:
+        self.ask(self.cu.cuStreamSynchronize, self.stream)
+
+    # ------------------------------------------------------------------ graphs
+    def capture(self) -> None:
+        mode = self.cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        self.ask(self.cu.cuStreamBeginCapture, self.stream, mode)
+
+    def captured(self) -> Any:
+        graph = self.ask(self.cu.cuStreamEndCapture, self.stream)
+        try:
+            return Graph(self, self.ask(self.cu.cuGraphInstantiate, graph, 0))
+        finally:
+            self.ask(self.cu.cuGraphDestroy, graph)
+
+    def replay(self, graph: Any) -> None:
+        self.ask(self.cu.cuGraphLaunch, graph.handle, self.stream)
+
+
+class Graph:
+    """Recorded work, which goes with its last reference."""
+
+    def __init__(self, driver: CoreDriver, handle: Any) -> None:
+        self.driver, self.handle = driver, handle
+
+    def __del__(self) -> None:
+        self.driver.cu.cuGraphExecDestroy(self.handle)

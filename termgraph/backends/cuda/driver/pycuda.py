@@ -1,0 +1,126 @@
+"""The driver on pycuda: no graphs and no stream-ordered memory; freed memory goes to pycuda's pool.
+
+May touch: the package pycuda, imported when a device is first used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.cuda.driver.base import (
+    NO_DEVICE,
+    NO_LIBRARY,
+    CudaError,
+    DeviceLost,
+    NoDevice,
+    OutOfDeviceMemory,
+)
+
+NO_PACKAGE = "cuda.driver=pycuda needs the package pycuda, which is not installed: pip install 'termgraph[pycuda]'"
+
+
+class PyCudaDriver:
+    """One device with one stream. `graphs` is False: work is queued kernel by kernel."""
+
+    name, graphs = "pycuda", False
+
+    def __init__(self, number: int = 0) -> None:
+        try:
+            import pycuda
+        except ImportError:
+            raise NoDevice(NO_PACKAGE) from None
+        try:
+            import pycuda.driver as driver
+            import pycuda.tools as tools
+        except ImportError:  # pycuda is linked against the library of the NVIDIA driver
+            raise NoDevice(NO_LIBRARY) from None
+        self.d = driver
+        try:
+            driver.init()
+            count = driver.Device.count()
+        except driver.Error:
+            count = 0
+        if count <= number:
+            raise NoDevice(NO_DEVICE)
+        device = driver.Device(number)
+        self.context = device.retain_primary_context()
+        self.context.push()
+        atexit.register(self.context.pop)
+        self._stream = driver.Stream()
+        self.stream = int(self._stream.handle)
+        self.pool = tools.DeviceMemoryPool()
+        self.blocks: dict[int, Any] = {}
+        self.device_name = device.name()
+        self.arch = "sm_{}{}".format(*device.compute_capability())
+        self.multiprocessors = int(device.get_attribute(driver.device_attribute.MULTIPROCESSOR_COUNT))
+        self.version = pycuda.VERSION_TEXT
+
+    def memory(self) -> tuple[int, int]:
+        free, total = self.d.mem_get_info()
+        return int(free), int(total)
+
+    def allocate(self, size: int) -> int:
+        try:
+            block = self.pool.allocate(size)
+        except self.d.MemoryError:
+            raise OutOfDeviceMemory("the device is full") from None
+        self.blocks[int(block)] = block
+        return int(block)
+
+    def free(self, address: int) -> None:
+        # Everything runs in one stream, so whoever gets this memory next uses it after the work queued now.
+        self.blocks.pop(address).free()
+
+    def upload(self, address: int, host: np.ndarray) -> None:
+        self.d.memcpy_htod_async(address, np.ascontiguousarray(host), self._stream)
+
+    def download(self, host: np.ndarray, address: int) -> None:
+        self.d.memcpy_dtoh_async(host, address, self._stream)
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self.d.memcpy_dtod_async(to, source, size, self._stream)
+
+    def clear(self, address: int, size: int) -> None:
+        self.d.memset_d8_async(address, 0, size, self._stream)
+
+    def load(self, image: bytes) -> Any:
+        return self.d.module_from_buffer(image)
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return module, module.get_function(name)
+
+    def launch(
+        self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
+    ) -> None:
+        values = [_NUMPY[type(a)](a.value or 0) for a in arguments]
+        kernel[1](*values, grid=grid, block=block, stream=self._stream)
+
+    def synchronize(self) -> None:
+        try:
+            self._stream.synchronize()
+        except self.d.LaunchError as error:
+            raise DeviceLost(f"the GPU stopped ({error}); this process cannot use it any more") from None
+        except self.d.Error as error:
+            raise CudaError(str(error)) from None
+
+    def capture(self) -> None:
+        raise CudaError("pycuda has no graphs")
+
+    def captured(self) -> Any:
+        return None
+
+    def replay(self, graph: Any) -> None:
+        raise CudaError("pycuda has no graphs")
+
+
+_NUMPY: dict[type, Any] = {
+    ctypes.c_int32: np.int32,
+    ctypes.c_int64: np.int64,
+    ctypes.c_float: np.float32,
+    ctypes.c_double: np.float64,
+    ctypes.c_void_p: np.uintp,
+}

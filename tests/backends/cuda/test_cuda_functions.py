@@ -1,0 +1,233 @@
+"""device=cuda: the same functions, run on the emulated device, with the results of the CPU."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from backends.cuda.cudacases import no_emulation
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.cuda import device as devices
+from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
+from termgraph.function.cuda import CudaFunction
+from termgraph.testing.emucuda.driver import emulated_device, emulation
+
+LINKER = "auto"
+emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+
+
+@pytest.fixture
+def gpu():
+    with emulation() as device, tg.config.change_flags(device="cuda"):
+        yield device
+
+
+def ops_of(f):
+    return [i.op.name.split(":")[0] for i in f.vm.program.instructions]
+
+
+def logistic(rng):
+    x, y = T.fmatrix("x"), T.fvector("y")
+    w = tg.shared(np.zeros(5, "float32"), name="w")
+    p = T.nnet.sigmoid(T.dot(x, w))
+    cost = T.mean(T.nnet.binary_crossentropy(p, y))
+    step = tg.function([x, y], [cost, p], updates=[(w, w - 0.5 * tg.grad(cost, w))])
+    return w, step, rng.standard_normal((20, 5)).astype("float32"), (rng.random(20) > 0.5).astype("float32")
+
+
+@emulated
+def test_a_flag_decides(rng):
+    with tg.config.change_flags(linker="py"):
+        w0, step0, xs, ys = logistic(rng)
+    with emulation(), tg.config.change_flags(device="cuda"):
+        w1, step1, *_ = logistic(rng)
+        assert isinstance(step1, CudaFunction) and not isinstance(step0, CudaFunction)
+        for _ in range(5):
+            for a, b in zip(step0(xs, ys), step1(xs, ys)):
+                assert type(b) is np.ndarray
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(w0.get_value(), w1.get_value(), rtol=1e-5)
+
+
+@emulated
+def test_copies_stand_at_the_borders_only(gpu, rng):
+    _, step, xs, ys = logistic(rng)
+    assert ops_of(step) == ["gpu_from_host", "gpu_from_host", "cuda", "host_from_gpu", "host_from_gpu"]
+    step(xs, ys)
+
+
+@emulated
+def test_what_has_no_kernel_runs_on_the_cpu(gpu, rng):
+    x = T.fmatrix("x")
+    f = tg.function([x], [T.exp(T.sort(T.tanh(x), axis=1)).sum(0), T.cast(x, "complex64") * 2j])
+    xs = rng.standard_normal((4, 5)).astype("float32")
+    got, turned = f(xs)
+    np.testing.assert_allclose(got, np.exp(np.sort(np.tanh(xs), 1)).sum(0), rtol=1e-5)
+    np.testing.assert_allclose(turned, xs * 2j)
+    assert turned.dtype == "complex64" and got.dtype == "float32"
+    names = ops_of(f)
+    assert names.index("gpu_from_host") < names.index("cuda") < names.index("host_from_gpu") < names.index("sort")
+    assert "sort: there is no kernel for sort" in f.on_cpu()
+    assert f.source("cuda").startswith("// on the CPU: ")
+
+
+@emulated
+def test_shared_variables_live_on_the_device(gpu):
+    w = tg.shared(np.arange(3.0), name="w")
+    f = tg.function([], w.sum(), updates=[(w, w * 2)])
+    assert f() == 3 and f() == 6
+    held = w.container.storage[0]
+    assert isinstance(held, DeviceArray) and isinstance(w.get_value(return_internal_type=True), DeviceArray)
+    np.testing.assert_array_equal(w.get_value(), [0, 4, 8])
+    assert type(w.get_value(borrow=True)) is np.ndarray
+    w.set_value(np.ones(7))  # of another length
+    assert f() == 7
+    with pytest.raises(TypeError):
+        w.set_value("three")
+    assert f() == 14
+
+
+@emulated
+def test_one_variable_for_functions_on_both_sides(gpu):
+    w = tg.shared(np.arange(3.0))
+    there = tg.function([], w * 1, updates=[(w, w + 1)])
+    with tg.config.change_flags(device="cpu"):
+        here = tg.function([], w * 1, updates=[(w, w * 10)])
+        plain = tg.function([], w * 1, mode=tg.Mode(linker="py"))
+    np.testing.assert_array_equal(there(), [0, 1, 2])
+    np.testing.assert_array_equal(plain(), [1, 2, 3])
+    np.testing.assert_array_equal(here(), [1, 2, 3])
+    np.testing.assert_array_equal(there(), [10, 20, 30])
+    np.testing.assert_array_equal(here(), [11, 21, 31])
+    np.testing.assert_array_equal(w.get_value(), [110, 210, 310])
+
+
+@emulated
+def test_copies_and_pickles(gpu):
+    w = tg.shared(np.arange(3.0), name="w")
+    f = tg.function([], w.sum(), updates=[(w, w + 1)])
+    assert f() == 3
+    other = copy.deepcopy(f)
+    again = pickle.loads(pickle.dumps(f))
+    assert f() == 6 and other() == 6 and again() == 6 and f() == 9
+    assert isinstance(again, CudaFunction)
+    assert f.copy(delete_updates=True)() == 12
+
+
+@emulated
+def test_only_the_chosen_branch_runs(gpu):
+    x, c = T.fvector("x"), T.iscalar("c")
+    f = tg.function([x, c], tg.ifelse(T.gt(c, 0), T.exp(x).sum(), T.log(x).sum()))
+    xs = np.ones(4, "float32")
+    assert f(xs, 1) == pytest.approx(4 * np.e) and f(xs, 0) == 0
+    launches = gpu.driver.launches
+    f(xs, 0)
+    one = gpu.driver.launches - launches
+    assert one <= 4
+
+
+@emulated
+def test_random_numbers_are_those_of_the_cpu(gpu):
+    def draw():
+        stream = T.random.RandomStream(seed=7)
+        return tg.function([], [stream.normal(size=(5, 7)), stream.uniform(size=(11,))])
+
+    there = draw()
+    with tg.config.change_flags(device="cpu", linker="py"):
+        here = draw()
+    for _ in range(3):
+        for a, b in zip(there(), here()):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@emulated
+def test_errors_name_the_users_line(gpu):
+    x, i = T.fvector("x"), T.lvector("i")
+    f = tg.function([x, i], x[i] * 2)
+    with pytest.raises(IndexError, match=r"(?s)test_cuda_functions.py.*x\[i\] \* 2.*9 is out of bounds"):
+        f(np.ones(3, "float32"), [1, 9])
+    y = T.fvector("y")
+    with pytest.raises(ValueError, match=r"(?s)test_cuda_functions.py.*3.*4"):
+        tg.function([x, y], x + y)(np.ones(3, "float32"), np.ones(4, "float32"))
+
+
+@emulated
+def test_a_full_device_says_what_fills_it():
+    with emulation(emulated_device(limit=1_300_000)), tg.config.change_flags(device="cuda"):
+        w = tg.shared(np.zeros(100_000, "float32"), name="weights")
+        f = tg.function([], w.sum(), updates=[(w, T.join(0, w, w))])
+        f()
+        with pytest.raises(OutOfDeviceMemory, match=r"(?s)1\.5 MiB.*are free.*the largest parts of it:.*0\.8 MiB"):
+            f()
+        assert w.get_value().shape == (200_000,)  # nothing was lost
+
+
+@emulated
+def test_a_lost_device_leaves_the_host_alone(gpu):
+    w = tg.shared(np.ones(3))
+    f = tg.function([], w.sum(), updates=[(w, w * 2)])
+    f()
+    kept = w.get_value()
+    gpu.driver.lost = "somebody pulled the plug"
+    with pytest.raises(DeviceLost, match="pulled the plug"):
+        f()
+    np.testing.assert_array_equal(kept, [2, 2, 2])
+
+
+def test_without_a_device_one_sentence(monkeypatch):
+    def nothing(name):
+        raise NoDevice("there is no NVIDIA driver on this machine")
+
+    monkeypatch.setattr(devices, "_open", nothing)
+    monkeypatch.setattr(devices, "_device", None)
+    x = T.fvector("x")
+    with tg.config.change_flags(device="cuda"):
+        with pytest.raises(RuntimeError, match="device=cuda was chosen, but there is no NVIDIA driver on this machine"):
+            tg.function([x], x * 2)
+        tg.function([x], x * 2, mode=tg.Mode(linker="py"))  # whoever asks for another linker gets it
+    with pytest.raises(RuntimeError, match="linker='cuda' was chosen, but"):
+        tg.function([x], x * 2, mode=tg.Mode(linker="cuda"))
+
+
+@emulated
+def test_arrays_of_other_libraries_are_taken_without_a_copy(gpu):
+    x = T.fvector("x")
+    f = tg.function([x], x * 2)
+    mine = DeviceArray.of(np.arange(4, dtype="float32"))
+
+    class Foreign:
+        __cuda_array_interface__ = mine.__cuda_array_interface__
+
+    seen = as_device_array(Foreign())
+    assert seen.address == mine.address
+    np.testing.assert_array_equal(f(Foreign()), [0, 2, 4, 6])
+    np.testing.assert_array_equal(f(mine), [0, 2, 4, 6])
+    Foreign.__cuda_array_interface__ = {**mine.__cuda_array_interface__, "strides": (8,)}
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        f(Foreign())
+
+
+@emulated
+def test_dlpack(gpu):
+    mine = DeviceArray.of(np.arange(6, dtype="float32").reshape(2, 3))
+    assert mine.__dlpack_device__() == (2, 0)
+    capsule = mine.__dlpack__()
+    assert "dltensor" in repr(capsule)
+    del capsule  # nobody took it: its description goes with it
+    from termgraph.backends.cuda import dlpack
+
+    assert not dlpack._held
+
+
+@emulated
+def test_memory_is_reused(gpu, rng):
+    _, step, xs, ys = logistic(rng)
+    for _ in range(3):
+        step(xs, ys)
+    held = gpu.driver.held
+    for _ in range(5):
+        step(xs, ys)
+    assert gpu.driver.held == held
