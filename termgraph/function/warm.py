@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from termgraph.config import config
 from termgraph.function import shipped
 from termgraph.function.capture import Captured
-from termgraph.function.choose import wants_c
+from termgraph.function.choose import wants_c, wants_gpu
 from termgraph.function.mode import Mode
 from termgraph.function.native import form_of
 from termgraph.function.pipeline import Compilation, compile_graph
@@ -44,6 +44,7 @@ class Postponed(Compilation):
     def __init__(self, captured: Captured, mode: Mode, place: Place, found: tuple[Any, dict[str, Any]]) -> None:
         self.args, self.captured, self.mode = list(captured.args), captured, mode
         self.native, self.not_native, self.in_c = {}, None, True
+        self.on_gpu, self.on_device = False, {}
         self.place, self.not_kept = place, None
         self.ready, self.seconds = {place.form: found[0]}, {}
         self._rules, self._flags = found[1]["rules"], {"floatX": config.floatX}
@@ -98,6 +99,8 @@ def place_of(maker: Any, captured: Captured) -> Place:
         raise NotKept("the flag cache.programs is off")
     if maker.timed or maker.watched() or type(mode) is not Mode:
         raise NotKept("its operations are timed or watched one by one")
+    if wants_gpu(mode.linker):
+        raise NotKept("it runs on the GPU")
     if mode.linker == "py" or not wants_c(mode.linker):
         raise NotKept("it is not compiled to C")
     if any(not isinstance(a.type, TensorType) for a in captured.args):

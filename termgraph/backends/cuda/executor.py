@@ -15,8 +15,9 @@ import numpy as np
 from termgraph.backends.cuda.array import DeviceArray, as_device_array
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.generate import CudaProgram
-from termgraph.backends.cuda.kernels import SLOT, KernelText, Product
+from termgraph.backends.cuda.kernels import KernelText, Product, Steps
 from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
+from termgraph.backends.cuda.steps import PlannedSteps
 from termgraph.lower.index import evaluate
 from termgraph.lower.kernel import Buf
 
@@ -35,7 +36,7 @@ class Plan:
         self.shapes: list[tuple[int, ...]] = []
         self.places: dict[Any, int] = {}  # offsets in the arena
         self.size = 0
-        self.launches: list[Launch] = []
+        self.launches: list[Any] = []
         self.graphs: OrderedDict[tuple, Any] = OrderedDict()
         if self.failed:
             return
@@ -47,7 +48,8 @@ class Plan:
             self.places["partials", k] = self.take(size)
         self.places["scalars"] = self.take(program.scalars)
         self.places["status"] = self.take(STATUS)
-        self.launches = self.plan(program, processors)
+        self.parts, self.scratches = 1, 0
+        self.launches = self.plan(program.steps, processors)
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
         largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
         self.wide = largest > WIDE
@@ -58,22 +60,28 @@ class Plan:
         self.size += -(-size // 256) * 256
         return place
 
-    def plan(self, program: CudaProgram, processors: int) -> list[Launch]:
-        out: list[Launch] = []
-        parts = 1
-        for step in program.steps:
+    def plan(self, steps: Sequence[Any], processors: int) -> list[Any]:
+        """The launches of some steps; a loop over steps has a plan of its own."""
+        out: list[Any] = []
+        for step in steps:
             if isinstance(step, Product):
                 out += plan_products(step, self.env)
-                continue
-            assert isinstance(step, KernelText)
-            launch = plan_launch(step, self.env, processors, parts)
-            if launch is None:
-                continue
-            parts = launch.grid[0] if step.kind == "parts" else parts
-            if launch.scratch:
-                self.places["scratch", len(out)] = self.take(launch.scratch)
-            out.append(launch)
+            elif isinstance(step, Steps):
+                out.append(PlannedSteps(step.repeat, self.plan(step.body, processors), self.env))
+            else:
+                out += self.plan_kernel(step, processors)
         return out
+
+    def plan_kernel(self, step: KernelText, processors: int) -> list[Launch]:
+        launch = plan_launch(step, self.env, processors, self.parts)
+        if launch is None:
+            return []
+        self.parts = launch.grid[0] if step.kind == "parts" else self.parts
+        if launch.scratch:
+            self.scratches += 1
+            launch = launch._replace(scratch=self.scratches, numbers={**launch.numbers, "scratch": launch.scratch})
+            self.places["scratch", self.scratches] = self.take(launch.numbers["scratch"])
+        return [launch]
 
 
 class Executable:
@@ -173,30 +181,43 @@ class Executable:
         """All launches, one by one."""
         if self.program.can_fail:
             self.device.driver.clear(at["status"], STATUS)
-        for k, launch in enumerate(plan.launches):
-            if launch.product is not None:
-                arguments = product_arguments(launch, at, plan.wide)
+        self.queue_steps(plan, plan.launches, at)
+
+    def queue_steps(self, plan: Plan, launches: Sequence[Any], at: dict[Any, int]) -> None:
+        """Some launches; loops over steps, one step after the other."""
+        for launch in launches:
+            if isinstance(launch, PlannedSteps):
+                launch.run(self, plan, at)
             else:
-                arguments = self.arguments(launch, at, plan, k)
-            kernel = self.kernels[plan.wide, launch.kernel]
-            self.device.driver.launch(kernel, launch.grid, launch.block, arguments)
+                self.launch(plan, launch, at)
+
+    def launch(self, plan: Plan, launch: Launch, at: dict[Any, int]) -> None:
+        """One kernel."""
+        if launch.product is not None:
+            arguments = product_arguments(launch, at, plan.wide)
+        else:
+            arguments = self.arguments(launch, at, plan)
+        kernel = self.kernel(plan.wide, launch.kernel)
+        self.device.driver.launch(kernel, launch.grid, launch.block, arguments)
 
     def prepare(self, plan: Plan) -> None:
-        """Compile and load what is not loaded yet."""
+        """Compile and load the kernels, if they are not loaded yet."""
         if plan.wide not in self.modules:
             options = ("-DTG_WIDE",) if plan.wide else ()
             driver = self.device.driver
             image = self.device.compile(self.program.source, driver.arch, options, self.name)
             self.modules[plan.wide] = driver.load(image)
-        for launch in plan.launches:
-            if (plan.wide, launch.kernel) not in self.kernels:
-                found = self.device.driver.kernel(self.modules[plan.wide], launch.kernel)
-                self.kernels[plan.wide, launch.kernel] = found
 
-    def arguments(self, launch: Launch, at: dict[Any, int], plan: Plan, number: int) -> list[Any]:
+    def kernel(self, wide: bool, name: str) -> Any:
+        """A loaded kernel."""
+        if (wide, name) not in self.kernels:
+            self.kernels[wide, name] = self.device.driver.kernel(self.modules[wide], name)
+        return self.kernels[wide, name]
+
+    def arguments(self, launch: Launch, at: dict[Any, int], plan: Plan) -> list[Any]:
         """The values of a kernel's parameters, in order."""
         integer = ctypes.c_int64 if plan.wide else ctypes.c_int32
-        scratch = at.get(("scratch", number), 0)
+        scratch = at.get(("scratch", launch.scratch), 0)
         out: list[Any] = []
         for kind, what in launch.params:
             if kind == "buf":
@@ -266,4 +287,4 @@ def product_arguments(launch: Launch, at: dict[Any, int], wide: bool) -> list[An
     return out if p["name"] == "gemm" else [*out, ctypes.c_int32(p["team"])]
 
 
-__all__ = ["SLOT", "Executable", "Plan"]
+__all__ = ["Executable", "Plan"]

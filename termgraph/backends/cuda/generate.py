@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.backends.cuda import gemm, prelude
 from termgraph.backends.cuda.dialect import CudaDialect
-from termgraph.backends.cuda.kernels import KernelText, KernelWriter, Product
+from termgraph.backends.cuda.kernels import KernelText, KernelWriter, Product, every_step
 from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
@@ -41,7 +41,7 @@ class CudaProgram:
     @property
     def kernels(self) -> list[KernelText]:
         """All kernels, those for short rows included."""
-        found = [s for s in self.steps if isinstance(s, KernelText)]
+        found = [s for s in every_step(self.steps) if isinstance(s, KernelText)]
         return [k for s in found for k in (s, s.held) if k is not None]
 
     @property
@@ -83,8 +83,9 @@ def generate(args: Sequence[Any], outputs: Sequence[Any]) -> CudaProgram:
     st = lowered.statements
     writer = KernelWriter(CudaDialect())
     steps = writer.write(lowered.nodes)
-    bodies = [text for s in steps if isinstance(s, KernelText) for text in _texts(s)]
-    bodies += gemm.kernels([s.call for s in steps if isinstance(s, Product)])
+    every = every_step(steps)
+    bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
+    bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)])
     body = "\n\n".join(bodies)
     targets = {int(b.name[3:]): b for b in st.outputs}
     first: dict[Any, int] = {}

@@ -17,7 +17,7 @@ from termgraph.backends.cuda.vectors import Vectors, vectors_of
 from termgraph.lower.index import ONE, Poly, Sym, Var, product
 from termgraph.lower.kernel import ARG_FOLDS, HEAVY, Buf, own_cost
 from termgraph.lower.memory import loads
-from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Row, Tiles, Write, walk
+from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Tiles, Write, walk
 
 BLOCK = 256
 PARTS = 512  # a fold over everything has at most that many partial results
@@ -53,12 +53,21 @@ class Product:
     alpha: Any = None
 
 
+@dataclass
+class Steps:
+    """A loop over steps: the host moves the addresses that its kernels get, and queues them once per step."""
+
+    repeat: Repeat
+    body: list[Any]
+
+
 class KernelWriter:
     """Writes the kernels of a loop tree in the order in which they run."""
 
     def __init__(self, dialect: CudaDialect) -> None:
         self.d = dialect
         self.steps: list[Any] = []
+        self.count = 0
         self.slots: dict[Any, int] = {}  # scalars that are kept between kernels
         self.outside: dict[Any, str] = {}
         self.atomic = False  # whether the loop at hand adds to memory from many threads
@@ -70,14 +79,22 @@ class KernelWriter:
         scalars: list[Node] = []
         self.shared = _used_elsewhere(nodes)
         for n in nodes:
-            if isinstance(n, (Kernel, Call)):
+            if isinstance(n, (Kernel, Call, Repeat)):
                 self.scalars(scalars)
                 scalars = []
-                self.product(n) if isinstance(n, Call) else self.kernel(n)
+                write: Any = {Kernel: self.kernel, Call: self.product, Repeat: self.repeat}[type(n)]
+                write(n)
             else:
                 scalars.append(n)
         self.scalars(scalars)
         return self.steps
+
+    def repeat(self, n: Repeat) -> None:
+        """A loop over steps; its body is a program of its own."""
+        kept, self.steps = (self.steps, self.shared), []
+        body = self.write(n.body)
+        self.steps, self.shared = kept
+        self.steps.append(Steps(n, body))
 
     def slot(self, t: Any) -> int:
         """Where a scalar is kept, in bytes."""
@@ -298,7 +315,9 @@ class KernelWriter:
         names: Sequence[str] = (), **launch: Any,
     ) -> KernelText:  # fmt: skip
         """The function around a printed body, and how it is launched."""
-        name = name or f"kernel{sum(isinstance(s, KernelText) for s in self.steps)}"
+        if not name:
+            name = f"kernel{self.count}"
+            self.count += 1
         for r in p.rows:
             p.poly(r.length)
         params, text, head = self.parameters(p, kind)
@@ -361,6 +380,11 @@ class KernelWriter:
         return params, text, head
 
 
+def every_step(steps: Sequence[Any]) -> list[Any]:
+    """Kernels and products, those inside loops included."""
+    return [y for x in steps for y in (every_step(x.body) if isinstance(x, Steps) else [x])]  # as deep as loops nest
+
+
 def _grid(i: str, end: str, begin: str = "0") -> str:
     """A loop that the threads of all blocks share out."""
     first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
@@ -370,17 +394,18 @@ def _grid(i: str, end: str, begin: str = "0") -> str:
 
 def _used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
     """Values that are used in another kernel than the one that computes them."""
+    apart = (Kernel, Call, Repeat)
     part, where, used = 0, {}, []
     for n in nodes:
-        part += isinstance(n, (Kernel, Call))
+        part += isinstance(n, apart)
         inner = list(walk([n]))
         for m in inner:
             if isinstance(m, Call):
                 used += [(part, m.options[k]) for k in ("alpha",) if k in m.options]
             used += [(part, t) for t in (*references(m), *index_references(m))]
-        if not isinstance(n, (Kernel, Call)) and getattr(n, "term", None) is not None:
+        if not isinstance(n, apart) and getattr(n, "term", None) is not None:
             where[n.term] = part  # type: ignore[attr-defined]
-        part += isinstance(n, (Kernel, Call))
+        part += isinstance(n, apart)
     return {t for k, t in used if t in where and where[t] != k}
 
 
@@ -414,4 +439,4 @@ def _adds_only(n: Kernel) -> bool:
     return adds and not any(b in bufs for b, _ in loads(n))
 
 
-__all__ = ["BLOCK", "HELD", "PARTS", "KernelText", "KernelWriter", "Product", "Sym"]
+__all__ = ["BLOCK", "HELD", "PARTS", "KernelText", "KernelWriter", "Product", "Steps", "Sym", "every_step"]

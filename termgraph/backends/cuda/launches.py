@@ -28,7 +28,7 @@ class Launch(NamedTuple):
     block: tuple[int, int, int]
     params: list[tuple[str, Any]]
     numbers: dict[str, Any]
-    scratch: int = 0  # bytes for rows that are kept while a kernel works on them
+    scratch: int = 0  # bytes for rows that are kept while a kernel works on them; in a plan, the number of that room
     product: dict[str, Any] | None = None  # of a matrix product: what a library needs
 
 

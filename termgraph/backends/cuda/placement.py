@@ -25,8 +25,11 @@ from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.call import inline_calls
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.program import Instruction, Program
 
@@ -38,6 +41,10 @@ def why_on_cpu(t: Any) -> str | None:
     """Why a term cannot be part of a kernel, judged by itself; None if it can."""
     if t.__class__ is not Term:
         return None if isinstance(t.type, TensorType) else f"its type is {t.type}"
+    if t.op.family is loop:
+        return _loop_on_cpu(t)
+    if t.op.family is nth and t.args[0].op.family is loop:
+        return None
     types = [t.type, *(a.type for a in t.args)]
     odd = next((x for x in types if not isinstance(x, TensorType)), None)
     if odd is not None:
@@ -52,6 +59,18 @@ def why_on_cpu(t: Any) -> str | None:
     if name in PRODUCTS and t.type.dtype not in LETTER:
         return f"there is no product of {t.type.dtype} matrices"
     return None if name in AT or name in CUTS or name in EXPANSIONS else f"there is no kernel for {name}"
+
+
+def _loop_on_cpu(t: Any) -> str | None:
+    """Why a loop cannot be on the GPU: it stops early, or its body has something that cannot be."""
+    if t.op.stop is not None:
+        return "a loop that stops early asks after each step"
+    if "on_cpu" not in t.op.cache:
+        body = children_first(inline_calls(list(t.op.params["body"])))
+        reasons = [why for b in body if (why := why_on_cpu(b)) is not None]
+        t.op.cache["on_cpu"] = f"in its body, {reasons[0]}" if reasons else None
+    odd = next((a.type for a in t.args if not isinstance(a.type, TensorType)), None)
+    return f"{odd} is no array" if odd is not None else t.op.cache["on_cpu"]
 
 
 @functools.lru_cache(maxsize=4096)

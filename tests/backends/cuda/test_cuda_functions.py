@@ -231,3 +231,57 @@ def test_memory_is_reused(gpu, rng):
     for _ in range(5):
         step(xs, ys)
     assert gpu.driver.held == held
+
+
+def lstm(rng, linker):
+    """A training step of an LSTM: a loop, its gradient, an update."""
+    n = 3
+    w = tg.shared(rng.standard_normal((2 * n, 4 * n)).astype("float32") * 0.3, name="W")
+    x, y = T.tensor3("x", dtype="float32"), T.fmatrix("y")
+
+    def step(x, h, c, w):
+        z = T.dot(T.concatenate([x, h], 1), w)
+        i, f, g, o = (z[:, k * n : (k + 1) * n] for k in range(4))
+        new = T.nnet.sigmoid(f) * c + T.nnet.sigmoid(i) * T.tanh(g)
+        return T.nnet.sigmoid(o) * T.tanh(new), new
+
+    zero = T.zeros((x.shape[1], n), dtype="float32")
+    (hs, _), _ = tg.scan(step, sequences=[x], outputs_info=[zero, zero], non_sequences=[w])
+    cost = T.mean((hs[-1] - y) ** 2)
+    return w, tg.function([x, y], [cost, hs], updates=[(w, w - 0.5 * tg.grad(cost, w))], mode=tg.Mode(linker=linker))
+
+
+@emulated
+def test_an_lstm_learns_on_the_device(rng):
+    w0, step0 = lstm(np.random.default_rng(1), "py")
+    with emulation() as device:
+        w1, step1 = lstm(np.random.default_rng(1), "cuda")
+        assert step1.on_cpu() == [] and ops_of(step1).count("cuda") == 1
+        for length in (5, 5, 5, 5, 2):
+            xs, ys = rng.standard_normal((length, 4, 3)).astype("float32"), rng.random((4, 3)).astype("float32")
+            for a, b in zip(step0(xs, ys), step1(xs, ys)):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(w0.get_value(), w1.get_value(), rtol=1e-4, atol=1e-5)
+        assert device.driver.launches < 400
+
+
+@emulated
+@pytest.mark.parametrize("steps", [0, 1, 6])
+def test_loops(gpu, rng, steps):
+    """Carries of several ages, results stacked twice, backwards, running sums."""
+    x = T.dvector("x")
+    fib, _ = tg.scan(lambda a, b: a + b * 0.5, outputs_info=[{"initial": x[:2], "taps": [-2, -1]}], n_steps=steps)
+    total, _ = tg.scan(lambda v, s: s + v, sequences=[x], outputs_info=[T.constant(0.0)], go_backwards=True)
+    rows, _ = tg.map(lambda v: v * x, [x[:steps]])
+    outputs = [fib, total, total[-1], rows]
+    f, g = tg.function([x], outputs), tg.function([x], outputs, mode=tg.Mode(linker="py"))
+    xs = rng.standard_normal(7)
+    for a, b in zip(f(xs), g(xs)):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@emulated
+def test_a_loop_that_stops_early_runs_on_the_cpu(gpu):
+    f = tg.function([], tg.scan(lambda v: (v * 2, tg.until(v > 20)), outputs_info=[T.constant(1.0)], n_steps=50)[0])
+    np.testing.assert_array_equal(f(), [2, 4, 8, 16, 32, 64][: len(f())])
+    assert any("stops early" in why for why in f.on_cpu())
