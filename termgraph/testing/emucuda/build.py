@@ -16,7 +16,7 @@ from termgraph.backends.c.cache import default_cache
 from termgraph.backends.c.files import digest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-IMAGE = "kernels.so"
+IMAGE, DRIVER = "kernels.so", "libcuda.so.1"
 COMMON = [
     "-std=c++17",
     "-shared",
@@ -87,6 +87,33 @@ def build(source: str, options: Sequence[str] = (), mode: str = "") -> str:
 
     entry, _ = default_cache().get_or_make(parts, make, name="emulated", kind="emulated kernels")
     return entry.file(IMAGE)
+
+
+def cuda_headers() -> str | None:
+    """The folder with cuda.h: of the package nvidia-cuda-runtime, or of a toolkit."""
+    import sysconfig
+
+    site = sysconfig.get_paths()["purelib"]
+    folders = [*sorted(Path(site, "nvidia").glob("*/include")), *sorted(Path("/usr/local").glob("cuda*/include"))]
+    return next((str(f) for f in folders if (f / "cuda.h").is_file()), None)
+
+
+def driver_library() -> str:
+    """The path of the emulated libcuda.so.1; from the cache if it was built before."""
+    headers, compiler = cuda_headers(), shutil.which("gcc")
+    if headers is None or compiler is None:
+        raise NoEmulation("the emulated driver needs gcc and cuda.h (package nvidia-cuda-runtime)")
+    files = [os.path.join(HERE, name) for name in ("emucuda.c", "missing.c")]
+    source = "".join(Path(f).read_text() for f in files)
+    version = Path(headers, "cuda.h").read_text().partition("#define CUDA_VERSION")[2].split()[0]
+    parts = {"emucuda": digest(source), "cuda.h": version, "compiler": compiler}
+
+    def make(directory: str) -> None:
+        out = os.path.join(directory, DRIVER)
+        flags = ["-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-Wl,-soname,{DRIVER}"]
+        subprocess.run([compiler, *flags, *files, "-o", out, "-ldl"], check=True)
+
+    return default_cache().get_or_make(parts, make, name="emulated driver", kind="emulated driver")[0].file(DRIVER)
 
 
 def preload(mode: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ import numpy as np
 from termgraph.backends.cuda import device as devices
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
-from termgraph.testing.emucuda.build import build
+from termgraph.testing.emucuda.build import build, driver_library
 
 TOTAL = 8 * 2**30
+_libc = ctypes.CDLL(None)  # its own memory: sanitizers see where an array ends
 
 
 class EmulatedDriver:
@@ -29,7 +31,7 @@ class EmulatedDriver:
         self.limit, self.held = limit, 0
         self.queue: list[Callable[[], None]] = []
         self.recording: list[Callable[[], None]] | None = None
-        self.blocks: dict[int, Any] = {}
+        self.sizes: dict[int, int] = {}
         self.lost: str | None = None
         self.launches = 0
 
@@ -39,15 +41,18 @@ class EmulatedDriver:
     def allocate(self, size: int) -> int:
         if self.held + size > self.limit:
             raise OutOfDeviceMemory("the emulated device is full")
-        block = np.full(size + 512, 0xFF, np.uint8)  # not a number, wherever somebody forgets to write
-        address = -(-block.ctypes.data // 256) * 256
-        self.blocks[address] = (block, size)
+        place = ctypes.c_void_p()
+        if _libc.posix_memalign(ctypes.byref(place), ctypes.c_size_t(256), ctypes.c_size_t(size)):
+            raise OutOfDeviceMemory("the host is full")
+        address = int(place.value or 0)
+        ctypes.memset(address, 0xFF, size)  # not a number, wherever somebody forgets to write
+        self.sizes[address] = size
         self.held += size
         return address
 
     def free(self, address: int) -> None:
-        self.held -= self.blocks[address][1]
-        self.do(lambda: self.blocks.pop(address, None))
+        self.held -= self.sizes.pop(address)
+        self.do(lambda: _libc.free(ctypes.c_void_p(address)))
 
     def do(self, step: Callable[[], Any]) -> None:
         """Queue, or record, a step."""
@@ -108,6 +113,16 @@ class EmulatedDriver:
 def compile_emulated(source: str, arch: str, options: tuple[str, ...], name: str) -> bytes:
     """The path of the compiled kernels, which stands for an image."""
     return build(source, options).encode()
+
+
+def packaged_device(name: str) -> Device:
+    """The driver `core` or `pycuda`, unchanged, above an emulated libcuda.so.1.
+
+    Only for a process of its own: the library must be loaded before the package looks for it.
+    """
+    ctypes.CDLL(driver_library(), mode=ctypes.RTLD_GLOBAL)
+    driver = devices._open(name)
+    return Device(driver, lambda *args: Path(compile_emulated(*args).decode()).read_bytes())
 
 
 def emulated_device(limit: int = TOTAL) -> Device:

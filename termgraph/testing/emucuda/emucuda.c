@@ -17,17 +17,18 @@
 #define API __attribute__((visibility("default"))) CUresult CUDAAPI
 #define FINE(...) { __VA_ARGS__; return CUDA_SUCCESS; }
 
+enum { MOST = 1024 }; /* parameters of a kernel, kernels of an image */
 typedef int (*launch_function)(const unsigned *, const unsigned *, size_t, void **, char *, size_t);
 typedef struct {
     launch_function run;
     int count;
-    size_t size[64], place[64], total;
+    size_t size[MOST], place[MOST], total;
     char name[128];
     void *library;
 } Kernel;
 typedef struct {
     void *handle;
-    Kernel *kernel[256];
+    Kernel *kernel[MOST];
     int count;
 } Library;
 
@@ -81,7 +82,7 @@ static void give_back(void *p)
 
 static void run_kernel(const Work *w)
 {
-    void *place[64];
+    void *place[MOST];
     char error[256] = "";
     for (int i = 0; i < w->kernel->count; i++) place[i] = w->arguments + w->kernel->place[i];
     if (w->kernel->run(w->grid, w->block, w->dynamic, place, error, sizeof error)) {
@@ -371,7 +372,7 @@ static CUresult find(Library *l, const char *name, Kernel **out)
         if (!strcmp(l->kernel[i]->name, name)) FINE(*out = l->kernel[i])
     snprintf(symbol, sizeof symbol, "tg_launch_%s", name);
     launch_function f = (launch_function)dlsym(l->handle, symbol);
-    if (!f || l->count == 256) return CUDA_ERROR_NOT_FOUND;
+    if (!f || l->count == MOST) return CUDA_ERROR_NOT_FOUND;
     Kernel *k = l->kernel[l->count++] = calloc(1, sizeof *k);
     k->run = f, k->library = l;
     snprintf(k->name, sizeof k->name, "%s", name);

@@ -1,0 +1,1 @@
+"""What `scripts/gpu_check.py` checks and measures on a GPU, or on its emulation."""

@@ -1,0 +1,206 @@
+"""Correctness on a device: every op and some models against the NumPy meaning, in double precision where it matters.
+
+Each check yields (what, largest relative error, tolerance). May import the public package.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import termgraph
+import termgraph.tensor
+from termgraph.terms.ops import elementwise
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.types import TensorType
+
+T: Any = termgraph.tensor
+tg: Any = termgraph
+Check = tuple[str, float, float]
+TOLERANCE = {"float16": 5e-3, "float32": 2e-5, "float64": 1e-11}
+
+
+def error_of(got: Any, want: Any) -> float:
+    """The largest error relative to the size of the wanted values; infinite if shapes or kinds differ."""
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return np.inf
+    if want.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(got, want) else np.inf
+    odd = ~np.isfinite(want)
+    if not np.array_equal(got[odd], want[odd], equal_nan=True):
+        return np.inf
+    a, b = got[~odd].astype("float64"), want[~odd].astype("float64")
+    scale = np.maximum(np.abs(b), np.abs(b).mean() if b.size else 1.0)
+    return float((np.abs(a - b) / np.where(scale == 0, 1, scale)).max(initial=0.0))
+
+
+def both(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> tuple[list, list]:
+    """What the device and what the NumPy meaning say; twice on the device, so that recorded work is seen too."""
+    there = tg.function(inputs, outputs, mode=tg.Mode(linker="cuda"), on_unused_input="ignore")
+    here = tg.function(inputs, outputs, mode=tg.Mode(linker="py"), on_unused_input="ignore")
+    for _ in range(3):
+        got = there(*values)
+    with np.errstate(all="ignore"):
+        return got, here(*values)
+
+
+def worst(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> float:
+    return max(error_of(a, b) for a, b in zip(*both(inputs, outputs, values)))
+
+
+# ---------------------------------------------------------------------- every element-wise op
+def elementwise_checks(dtypes: Sequence[str] = ("float32", "float64", "float16", "int32", "int64")) -> Iterator[Check]:
+    """All ops that have a kernel for a dtype, one program per dtype."""
+    from termgraph.backends.cuda.device import current
+    from termgraph.backends.cuda.executor import Executable
+    from termgraph.backends.cuda.generate import generate
+    from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.terms.evaluate import evaluate
+
+    for dtype in dtypes:
+        values = _values(dtype)
+        args = [Arg(i, TensorType(dtype, (None,))) for i in range(3)]
+        terms = [t for t in _terms(args) if why_on_cpu(t) is None]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = evaluate(terms, dict(zip(args, values)))
+        got = Executable(generate(args, terms), current(), f"ops of {dtype}")(*values)
+        for t, a, b in zip(terms, got, want):
+            name = f"{t.op.name} of {dtype}"
+            if t.type.np_dtype.kind in "iub" and np.dtype(dtype).kind == "f":
+                yield name, error_of(a, b), 0.0
+            else:
+                yield name, error_of(a, b), TOLERANCE.get(t.type.dtype, 0.0) * LESS_EXACT.get(t.op.family.name, 1)
+
+
+# Where a small error of the argument is a large one of the result, or where the libraries differ more.
+LESS_EXACT = {"gammaln": 50, "gamma": 50, "tan": 20, "pow": 20, "erfinv": 20, "logaddexp2": 5, "exp2": 5, "sinh": 5}
+
+
+def _values(dtype: str) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    if np.dtype(dtype).kind == "f":
+        x = rng.uniform(0.05, 0.95, 300).astype(dtype)
+        y = rng.uniform(-2, 2, 300).astype(dtype)
+        y[:4] = [0, -0.0, np.inf, np.nan]
+        return [x, y, rng.uniform(0.1, 3, 300).astype(dtype)]
+    return [
+        rng.integers(1, 20, 300).astype(dtype),
+        rng.integers(-9, 9, 300).astype(dtype),
+        rng.integers(0, 5, 300).astype(dtype),
+    ]
+
+
+def _terms(args: Sequence[Any]) -> Iterator[Any]:
+    for name in elementwise.__all__ if hasattr(elementwise, "__all__") else dir(elementwise):
+        op = getattr(elementwise, name)
+        if getattr(op, "kind", "") != "elementwise" or name in (
+            "philox_first",
+            "philox_second",
+            "scale_bits",
+            "nextafter",
+        ):
+            continue
+        for count in (1, 2, 3):
+            try:
+                t = mk(op, tuple(args[:count]))
+            except Exception:  # another number of operands, or not for this dtype
+                continue
+            if isinstance(t.type, TensorType):
+                yield t
+                break
+
+
+# ---------------------------------------------------------------------- programs
+def program_checks() -> Iterator[Check]:
+    """Reductions, rows, products, indexing, shapes, random numbers, loops."""
+    rng = np.random.default_rng(0)
+    for dtype in ("float32", "float64"):
+        x, y = T.matrix("x", dtype=dtype), T.matrix("y", dtype=dtype)
+        i = T.lvector("i")
+        for rows, columns in ((5, 3), (64, 100), (7, 1500), (3, 9000)):
+            v = rng.standard_normal((rows, columns)).astype(dtype)
+            outs = [x.sum(), x.sum(0), x.sum(1), x.max(), x.min(0), x.argmax(1), x.mean(), x.prod(1) * 0, x.argmin()]
+            yield f"reductions {dtype} {rows}x{columns}", worst([x], outs, [v]), 2e-5 if dtype == "float32" else 1e-11
+            outs = [T.nnet.softmax(x), T.log(T.exp(x).sum(1)), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)]
+            yield f"rows {dtype} {rows}x{columns}", worst([x], outs, [v]), 5e-5 if dtype == "float32" else 1e-11
+        a, b = rng.standard_normal((70, 90)).astype(dtype), rng.standard_normal((90, 130)).astype(dtype)
+        outs = [T.dot(x, y), T.dot(y.T, x.T), T.dot(x, y[:, 0]), T.dot(x[::2], y[:, ::2])]
+        yield f"products {dtype}", worst([x, y], outs, [a, b]), 1e-4 if dtype == "float32" else 1e-11
+        where = np.array([3, -1, 3, 0])
+        outs = [
+            x[i],
+            x[::-1, 1::3],
+            T.set_subtensor(x[i], 1),
+            T.inc_subtensor(x[i], 1),
+            T.cumsum(x, 0),
+            x.T.reshape((-1,)),
+        ]
+        yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5
+    stream = T.random.RandomStream(seed=3)
+    draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
+    there, here = (tg.function([], draws, mode=tg.Mode(linker=k), no_default_updates=True) for k in ("cuda", "py"))
+    yield "random numbers", max(map(error_of, there(), here())), 1e-11
+
+
+# ---------------------------------------------------------------------- models
+def model_checks(steps: int = 4) -> Iterator[Check]:
+    """Training steps: costs and parameters after some steps."""
+    for make in (logistic, mlp, lstm):
+        (w0, f0, v0), (w1, f1, _) = (make(linker) for linker in ("py", "cuda"))
+        error = 0.0
+        for _ in range(steps):
+            error = max(error, *map(error_of, f1(*v0), f0(*v0)))
+        error = max([error, *[error_of(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]])
+        yield f"{make.__name__}, {steps} training steps", error, 1e-3
+
+
+def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> tuple:
+    updates = [(p, p - np.float32(0.1) * g) for p, g in zip(params, tg.grad(cost, params))]
+    return params, tg.function(inputs, [cost, *more], updates=updates, mode=tg.Mode(linker=linker)), values
+
+
+def logistic(linker: str) -> tuple:
+    """Logistic regression, 32 rows of 20."""
+    rng = np.random.default_rng(0)
+    x, y = T.fmatrix("x"), T.fvector("y")
+    w, b = tg.shared(rng.standard_normal(20).astype("float32")), tg.shared(np.float32(0.0))
+    p = T.nnet.sigmoid(T.dot(x, w) + b)
+    cost = T.mean(T.nnet.binary_crossentropy(p, y))
+    values = [rng.standard_normal((32, 20)).astype("float32"), (rng.random(32) > 0.5).astype("float32")]
+    return _training(linker, [x, y], cost, [w, b], values, [p])
+
+
+def mlp(linker: str) -> tuple:
+    """Two layers and softmax cross-entropy, 16 rows: 30 -> 40 -> 10."""
+    rng = np.random.default_rng(0)
+    x, y = T.fmatrix("x"), T.lvector("y")
+    shapes = [(30, 40), (40,), (40, 10), (10,)]
+    w = [tg.shared((rng.standard_normal(s) * 0.2).astype("float32")) for s in shapes]
+    h = T.tanh(T.dot(x, w[0]) + w[1])
+    p = T.nnet.softmax(T.dot(h, w[2]) + w[3])
+    cost = T.mean(T.nnet.categorical_crossentropy(p, y))
+    values = [rng.standard_normal((16, 30)).astype("float32"), rng.integers(0, 10, 16)]
+    return _training(linker, [x, y], cost, w, values)
+
+
+def lstm(linker: str) -> tuple:
+    """An LSTM over 6 steps, batch 4, 8 units, with the gradient of its last output."""
+    n, rng = 8, np.random.default_rng(0)
+    x, y = T.tensor3("x", dtype="float32"), T.fmatrix("y")
+    w = tg.shared((rng.standard_normal((2 * n, 4 * n)) * 0.3).astype("float32"))
+
+    def step(x: Any, h: Any, c: Any, w: Any) -> tuple:
+        z = T.dot(T.concatenate([x, h], 1), w)
+        i, f, g, o = (z[:, k * n : (k + 1) * n] for k in range(4))
+        new = T.nnet.sigmoid(f) * c + T.nnet.sigmoid(i) * T.tanh(g)
+        return T.nnet.sigmoid(o) * T.tanh(new), new
+
+    zero = T.zeros((x.shape[1], n), dtype="float32")
+    (hs, _), _ = tg.scan(step, sequences=[x], outputs_info=[zero, zero], non_sequences=[w])
+    values = [rng.standard_normal((6, 4, n)).astype("float32"), rng.standard_normal((4, n)).astype("float32")]
+    return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, [hs])

@@ -1,0 +1,113 @@
+"""Speed on a device: memory kernels against the copy rate, products, the cost of a launch and of a recorded program.
+
+Times are medians over repeats of a batch of runs, in seconds, with the wait at the end inside. May import the public
+package and the CUDA backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import termgraph
+import termgraph.tensor
+from termgraph.backends.cuda.array import DeviceArray
+from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.generate import generate
+
+T: Any = termgraph.tensor
+tg: Any = termgraph
+Row = dict[str, Any]
+
+
+def seconds(device: Device, run: Callable[[], Any], batch: int = 10, repeats: int = 7) -> float:
+    """The median time of one run."""
+    for _ in range(3):
+        run()
+    device.driver.synchronize()
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        for _ in range(batch):
+            run()
+        device.driver.synchronize()
+        times.append((perf_counter() - start) / batch)
+    return float(np.median(times))
+
+
+def executable(device: Device, inputs: list, outputs: list) -> Executable:
+    """The program of some variables, without the calling side of a function."""
+    work = tg.function(inputs, outputs, mode=tg.Mode(linker="py")).maker.work
+    return Executable(generate(work.args, work.linked_roots), device, "measured")
+
+
+def measure(device: Device, scale: int) -> Iterator[Row]:
+    """Rows of results. `scale` multiplies the sizes: 1 for the emulation, 64 and more for a real device."""
+    copy = copy_rate(device, scale)
+    yield {"what": "copy on the device", "GB/s": copy}
+    yield from memory_kernels(device, scale, copy)
+    yield from products(device, scale)
+    yield from launches(device)
+
+
+def copy_rate(device: Device, scale: int) -> float:
+    """Bytes read and written per second by a copy, in GB/s."""
+    n = (4 << 20) * scale
+    a, b = (DeviceArray.empty(device, (n,), "uint8") for _ in range(2))
+    return 2 * n / seconds(device, lambda: device.driver.copy(a.address, b.address, n)) / 1e9
+
+
+def memory_kernels(device: Device, scale: int, copy: float) -> Iterator[Row]:
+    """Kernels that should run at the rate of memory."""
+    x, b = T.fmatrix("x"), T.fvector("b")
+    rows, columns = 64 * scale, 1024
+    v = DeviceArray.of(np.random.default_rng(0).standard_normal((rows, columns)).astype("float32"))
+    w = DeviceArray.of(np.zeros(columns, "float32"))
+    cases = {
+        "element-wise, tanh(x + b) * 2": ([x, b], T.tanh(x + b) * 2, [v, w], 2),
+        "x + 1": ([x], x + 1, [v], 2),
+        "softmax of rows": ([x], T.nnet.softmax(x), [v], 2),
+        "layer norm": ([x], (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-5), [v], 2),
+        "sum of rows": ([x], x.sum(1), [v], 1),
+        "sum of columns": ([x], x.sum(0), [v], 1),
+        "sum of everything": ([x], x.sum(), [v], 1),
+    }
+    for name, (inputs, out, values, passes) in cases.items():
+        run = executable(device, inputs, [out])
+        t = seconds(device, lambda run=run, values=values: run(*values))  # type: ignore[misc]
+        rate = passes * v.nbytes / t / 1e9
+        yield {"what": name, "us": t * 1e6, "GB/s": rate, "of copy": rate / copy}
+
+
+def products(device: Device, scale: int) -> Iterator[Row]:
+    """Square products."""
+    n = 128 if scale == 1 else 4096
+    for dtype in ("float32", "float64"):
+        x = T.matrix("x", dtype=dtype)
+        v = DeviceArray.of(np.random.default_rng(0).standard_normal((n, n)).astype(dtype))
+        run = executable(device, [x], [T.dot(x, x)])
+        t = seconds(device, lambda run=run, v=v: run(v), batch=3)  # type: ignore[misc]
+        yield {"what": f"product of {n} x {n}, {dtype}", "us": t * 1e6, "TFLOP/s": 2 * n**3 / t / 1e12}
+
+
+def launches(device: Device) -> Iterator[Row]:
+    """What a call costs when there is next to nothing to compute."""
+    x = T.fvector("x")
+    small = DeviceArray.of(np.ones(64, "float32"))
+    one = executable(device, [x], [x + 1])
+    t = seconds(device, lambda: one(small), batch=200)
+    yield {"what": "x + 1 of 64 numbers, one call", "us": t * 1e6}
+    y = x
+    for k in range(10):  # each pair is a fold and a kernel that needs it
+        y = y / (1 + y.sum() * (k + 1))
+    many = executable(device, [x], [y])
+    count = len(many.program.steps)
+    kept = [many(small) for _ in range(4)]
+    before = many.replays
+    t = seconds(device, lambda: many(small), batch=100)
+    yield {"what": f"{count} kernels in one program", "us": t * 1e6, "recorded": many.replays > before}
+    del kept

@@ -1,0 +1,55 @@
+"""Run with a sanitizer loaded: python sanitized.py CASES BUG. Computes cases, with a bug planted into their kernels."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from backends.cuda.cudacases import cases, program
+
+import termgraph as tg
+from termgraph.backends.cuda.array import DeviceArray
+from termgraph.backends.cuda.executor import Executable
+from termgraph.testing.emucuda.driver import emulation
+
+# name -> (text, its replacement)
+BUGS = {
+    "none": ("", ""),
+    "no barrier before the room is used again": ("    __syncthreads(); /* the room may still be read */\n", ""),
+    "no barrier after partial results": ("= v;\n    __syncthreads();\n", "= v;\n"),
+    "no barrier after a tile is loaded": ("        __syncthreads();\n#pragma unroll", "#pragma unroll"),
+    "no barrier before a tile is loaded": (
+        "        __syncthreads();\n    }\n#pragma unroll",
+        "    }\n#pragma unroll",
+        0,
+    ),
+    "one element too many": ("i1 < n0_1; i1 += team", "i1 <= n0_1; i1 += team"),
+    "one row too many": ("t < n0_0; t +=", "t <= n0_0; t +="),
+    "a tile without its edge": ("row0 + i < m && k0 + q < k ? a", "k0 + q < k ? a"),
+    "always sixteen bytes": ("whole = vector ?", "whole = 1 ?"),
+    "a barrier for some threads": ("a0 = tg_fold(a0,", "if (lane & 1) a0 = tg_fold(a0,"),
+    "room for half of the results": ("char tg_room[512]", "char tg_room[16]"),
+}
+
+
+def compute(case, bug):
+    inputs, outputs, values = cases()[case]
+    want = tg.function(inputs, outputs, mode=tg.Mode(linker="py"))(*values)
+    code = program(inputs, outputs)
+    old, new = BUGS[bug]
+    assert old in code.source, f"{bug!r} cannot be planted: its text has changed"
+    code.source = code.source.replace(old, new)
+    with emulation() as device:
+        if bug == "always sixteen bytes":  # an array that begins 4 bytes further on
+            room = DeviceArray.of(np.concatenate([[0], values[0].ravel()]).astype("float32"))
+            values = [DeviceArray(device, room.address + 4, values[0].shape, "float32", keeps=room), *values[1:]]
+        got = [np.asarray(a) for a in Executable(code, device)(*values)]
+    good = all(np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True) for a, b in zip(got, want))
+    assert good, f"{case}: wrong values"
+
+
+if __name__ == "__main__":
+    for case in sys.argv[1].split(", "):
+        compute(case, sys.argv[2])

@@ -1,0 +1,83 @@
+"""The driver modules, unchanged, above an emulated libcuda.so.1: each in a process of its own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from backends.cuda.cudacases import no_emulation
+
+from termgraph.config import config
+from termgraph.testing.emucuda.build import cuda_headers
+
+ROOT = Path(__file__).parents[3]
+CORE = importlib.util.find_spec("cuda") is not None and importlib.util.find_spec("cuda.core") is not None
+core = pytest.mark.skipif(not CORE, reason="cuda-core is not installed (extra cuda-test)")
+emulated = pytest.mark.skipif(
+    bool(no_emulation) or cuda_headers() is None, reason=no_emulation or "no cuda.h (package nvidia-cuda-runtime)"
+)
+pycuda = pytest.mark.skipif(importlib.util.find_spec("pycuda") is None, reason="pycuda is not installed")
+
+
+def run(*command, **environment):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERMGRAPH_FLAGS": f"cache.dir={config.cache.dir}", **environment}
+    done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=400)
+    return done.returncode, done.stdout + done.stderr
+
+
+@emulated
+@pytest.mark.parametrize("driver", [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda), "none"])
+def test_the_check_of_real_devices_passes_on_the_emulation(driver, tmp_path):
+    """All ops, programs and models, then one measurement of each kind."""
+    script = str(ROOT / "scripts" / "gpu_check.py")
+    status, output = run(script, "--emu", driver, "--json", str(tmp_path / "report.json"))
+    assert status == 0 and " 0 wrong" in output, output[-3000:]
+    assert (tmp_path / "report.json").stat().st_size > 10_000
+    assert driver != "core" or "recorded" in output
+
+
+OPEN = """
+import sys
+from termgraph.testing.emucuda.driver import packaged_device
+from termgraph.backends.cuda import device
+import termgraph as tg, termgraph.tensor as T
+if len(sys.argv) > 1:
+    device.use(packaged_device(sys.argv[1]))
+x = T.fvector("x")
+with tg.config.change_flags(device="cuda"):
+    f = tg.function([x], x * 2)
+    print(f([1, 2, 3]))
+"""
+
+
+@core
+@emulated
+def test_a_machine_without_a_gpu():
+    status, output = run("-c", OPEN, "core", EMUCUDA_DEVICES="0")
+    assert status and "the NVIDIA driver finds no GPU" in output and "CUDA_VISIBLE_DEVICES" in output
+
+
+@core
+@emulated
+def test_kernels_for_another_architecture():
+    image = "b'\\x7fELF' + bytes(14) + bytes([190, 0]) + bytes(100)"  # the head of a real cubin
+    wrong = OPEN.replace("x = T", f"device.current().compile = lambda *_: {image}\nx = T")
+    status, output = run("-c", wrong, "core")
+    assert status and "cannot run the compiled kernels (NO_BINARY_FOR_GPU)" in output
+
+
+@core
+@emulated
+def test_a_small_device():
+    big = OPEN.replace("[1, 2, 3]", "[0] * 1000000")
+    status, output = run("-c", big, "core", EMUCUDA_MEMORY="1000000")
+    assert status and "the GPU has no room for 3.8 MiB" in output and "OutOfDeviceMemory" in output
+
+
+@core
+def test_a_machine_without_a_driver():
+    """Unless there is one."""
+    status, output = run("-c", OPEN)
+    assert status == 0 or "device=cuda was chosen, but there is no NVIDIA driver" in output

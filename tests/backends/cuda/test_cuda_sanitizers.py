@@ -1,0 +1,63 @@
+"""Kernels under the sanitizers of gcc, and whether planted bugs are found."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from backends.cuda.cudacases import no_emulation
+
+from termgraph.config import config
+from termgraph.testing.emucuda.build import preload
+
+pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+SCRIPT = Path(__file__).with_name("sanitized.py")
+ROOT = SCRIPT.parents[3]
+
+
+def run(case, mode, bug="none"):
+    """(exit status, all output) of a case in a process with a sanitizer."""
+    environment = {**os.environ, "TG_EMU_MODE": mode, **preload(mode), "PYTHONPATH": str(ROOT)}
+    environment["TERMGRAPH_FLAGS"] = f"cache.dir={config.cache.dir}"
+    command = [sys.executable, str(SCRIPT), case, bug]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mode", ["address", "undefined", "thread"])
+def test_nothing_is_found_in_generated_kernels(mode):
+    status, output = run("rows for a block, products", mode)
+    assert status == 0, output[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["address", "undefined", "thread"])
+def test_nothing_is_found_in_more_of_them(mode):
+    status, output = run("elementwise, sums, wide rows, indexing, running sums, shapes, half", mode)
+    assert status == 0, output[-3000:]
+
+
+PLANTED = [
+    ("rows for a block", "no barrier before the room is used again", "thread", "data race"),
+    ("rows for a block", "no barrier after partial results", "thread", "data race"),
+    ("products", "no barrier after a tile is loaded", "thread", "data race"),
+    ("products", "no barrier before a tile is loaded", "thread", "data race"),
+    ("rows", "one row too many", "address", "AddressSanitizer"),
+    ("products", "a tile without its edge", "address", "AddressSanitizer"),
+    ("rows for a block", "room for half of the results", "address", "AddressSanitizer"),
+    ("elementwise", "always sixteen bytes", "undefined", "misaligned address"),
+    ("rows for a block", "a barrier for some threads", "plain", "deadlock|the mask names|wait at different barriers"),
+]
+
+
+SLOW = ("no barrier before the room is used again", "no barrier before a tile is loaded")  # a process of its own each
+
+
+@pytest.mark.parametrize(
+    "case, bug, mode, message",
+    [pytest.param(*row, id=row[1], marks=[pytest.mark.slow] if row[1] in SLOW else []) for row in PLANTED],
+)
+def test_planted_bugs_are_found(case, bug, mode, message):
+    status, output = run(case, mode, bug)
+    assert status != 0 and any(m in output for m in message.split("|")), output[-3000:]
