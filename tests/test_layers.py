@@ -26,7 +26,6 @@ ORDER = [
     "lower",
     "vm",
     "backends",
-    "testing",  # tools for developing termgraph itself
     "function",  # the pipeline
     "debug",
     "viz",
@@ -34,6 +33,7 @@ ORDER = [
     "graph",  # graph classes under PyTensor's module name
     "gof",  # and under Theano's
     "__init__",  # the public names
+    "testing",  # tools for developing termgraph itself
     "config_cli",
     "bench_cli",  # starts the scripts of benchmarks/
     "cli",
