@@ -166,7 +166,11 @@ def rules_of(mode: Mode, tag: str) -> Any:
 
 def available(linker: str) -> bool:
     """Whether programs of that kind can be made here."""
-    return linker in ("py", "auto", "c", "cuda")
+    if linker == "cuda":
+        from termgraph.backends.cuda.device import why_not
+
+        return why_not() is None
+    return True
 
 
 def inline(work: Compilation) -> None:
@@ -234,8 +238,6 @@ def loops(work: Compilation) -> None:
 
 def link(work: Compilation) -> None:
     """Make the program that the mode's linker runs."""
-    if not available(work.mode.linker):
-        raise NotImplementedError(f"the linker {work.mode.linker!r} is not available yet; use linker='c' or 'auto'")
     work.linked_roots = inline_calls(work.roots)
     work.program = Program.from_terms(work.args, work.linked_roots)
     work.on_gpu = wants_gpu(work.mode.linker)

@@ -201,9 +201,10 @@ def test_f33_thunk():
         inputs[0].value = [1.0]
 
 
-def test_f33_trace_limit_restored_on_error():
+def test_f33_trace_limit_restored_on_error(monkeypatch):
     limit = tg.config.traceback.limit
-    with pytest.raises(NotImplementedError):
+    monkeypatch.setattr("termgraph.backends.cuda.device.why_not", lambda: "there is no GPU")
+    with pytest.raises(RuntimeError, match="there is no GPU"):
         tg.function([x], x, mode=tg.Mode(linker="cuda"))
     assert tg.config.traceback.limit == limit
 
