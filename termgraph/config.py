@@ -389,7 +389,7 @@ def describe(of: Config | None = None, names: Iterable[str] = ()) -> list[dict[s
     >>> [row["value"] for row in describe(names=["floatX"])]
     ['float64']
     >>> [row["name"] for row in describe(names=["cache"])]
-    ['cache.dir', 'cache.size_limit']
+    ['cache.dir', 'cache.size_limit', 'cache.programs']
     """
     store = (config if of is None else of)._store
     rows = store.describe()

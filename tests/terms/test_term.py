@@ -98,7 +98,7 @@ def test_a_million_terms_deep(xy, depth):
     assert substitute([t], {y: x})[0].op is add
     del t
     gc.collect()
-    assert live_terms() == before
+    assert live_terms() <= before  # less, where something older went meanwhile
 
 
 def test_pickle_from_another_process_makes_equal_graphs(xy, tmp_path):
