@@ -50,6 +50,19 @@ def pytest_collection_modifyitems(config, items):
         random.Random(seed).shuffle(items)
 
 
+def pytest_collection_finish(session):
+    """pytest's importlib mode puts the modules it collects doctests from in the place of public names like theirs."""
+    import sys
+    import types
+
+    import termgraph
+
+    for name in ("config", "function", "grad"):
+        if isinstance(vars(termgraph).get(name), types.ModuleType):
+            home = {"grad": "termgraph.grad.api"}.get(name, f"termgraph.{name}")
+            setattr(termgraph, name, getattr(sys.modules.get(home) or __import__(home, fromlist=[name]), name))
+
+
 def pytest_runtest_setup(item):
     budget = item.config.getoption("--budget")
     if budget is not None and time.monotonic() - item.config.started > budget:
