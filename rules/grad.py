@@ -98,6 +98,7 @@ from termgraph.terms.ops.elementwise import (
     true_div,
     trunc,
 )  # fmt: skip
+from termgraph.terms.ops.random import beta_quantile, gamma_quantile
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import mk, mk1, mk2
 
@@ -293,3 +294,14 @@ def grad_special(x, y, g):
     yield rule("digamma",    pullback(digamma(x), g),        (g * polygamma(1, x),))
     yield rule("polygamma",  pullback(polygamma(y, x), g),   (missing("polygamma is differentiated by its argument, not its order"),
                                                               g * polygamma(y + 1, x)))
+
+
+@ruleset("grad")
+def grad_quantiles(x, y, z, g):
+    # one over the density at the quantile
+    yield rule("gamma",      pullback(gamma_quantile(x, y), g),   (g * exp(gamma_quantile(x, y) + gammaln(y) - (y - 1) * log(gamma_quantile(x, y))),
+                                                                   missing("quantiles are differentiated by the probability, not by shape parameters")))
+    yield rule("beta",       pullback(beta_quantile(x, y, z), g), (g * exp(gammaln(y) + gammaln(z) - gammaln(y + z) - (y - 1) * log(beta_quantile(x, y, z))
+                                                                           - (z - 1) * log1p(-beta_quantile(x, y, z))),
+                                                                   missing("quantiles are differentiated by the probability, not by shape parameters"),
+                                                                   missing("quantiles are differentiated by the probability, not by shape parameters")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from termgraph.rules import goal, head, param, rule, ruleset
 from termgraph.terms.build import number_like
-from termgraph.terms.ops.derivative import pullback, undefined
+from termgraph.terms.ops.derivative import pullback, pushforward, undefined
 from termgraph.terms.ops.elementwise import clip
 from termgraph.terms.ops.gradmarks import (
     disconnected_grad,
@@ -24,9 +24,9 @@ def number(value, g):
 @ruleset("grad")
 def grad_marks(x, g, k, n, a: param, b: param):
     yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),   number(a, g, k), number(b, g, n))
+    yield rule("forward_clip", pushforward(grad_clip(x, lower=a, upper=b), g),  g)   # it is what flows back that is clipped
     yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * k,),           number(a, g, k))
     yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
-    yield rule("disconnected", pullback(disconnected_grad(x), g),            (None,))
     yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))
 
 

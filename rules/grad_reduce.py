@@ -1,7 +1,7 @@
 """Derivatives of reductions, running sums and products, and the softmax family.
 
-Ties: every element equal to the maximum (or minimum) gets an equal share. Products with zeros have exact first and
-second derivatives.
+Ties: every element equal to the maximum (or minimum) gets an equal share. Products and running products with zeros have
+exact first and second derivatives.
 """
 
 from __future__ import annotations
@@ -72,13 +72,20 @@ def _from_the_end(g, axis):
 
 @goal("iiio")
 def running_factors(x, g, axis):
-    """The pullback of running products; elements may be 0."""
+    """The pullback of running products; elements may be 0: of two or more zeros, all but one count as constants."""
     x, g = handle(x), handle(g)
-    zeros_so_far = T.cumsum(T.cast(T.eq(x, 0), "int64"), axis)
-    before, first = T.eq(zeros_so_far, 0), T.eq(zeros_so_far, 1) & T.eq(x, 0)
-    usual = _from_the_end(g * T.cumprod(x, axis), axis) / T.switch(before, x, 1)
-    at_first = _from_the_end(g * T.cumprod(T.switch(first, 1, x), axis), axis)
-    return T.switch(before, usual, T.switch(first, at_first, 0)).term
+    is_zero = T.eq(x, 0)
+    others = T.switch(is_zero, 1, x)
+    products = g * T.cumprod(others, axis)
+    zeros = T.cumsum(T.cast(is_zero, "int64"), axis)
+    small = T.cumsum(T.switch(is_zero, x, 0), axis)  # 0, but its derivative is not
+
+    def over(number, factor=1):
+        return T.switch(T.eq(zeros, number), products * factor, 0)
+
+    usual = _from_the_end(over(0) + over(1, small), axis)
+    at_zero = _from_the_end(over(1) + over(2, small), axis) - x * _from_the_end(over(2), axis)
+    return (T.switch(is_zero, at_zero, usual) / others).term
 
 
 # ---------------------------------------------------------------------- rules

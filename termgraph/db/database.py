@@ -20,6 +20,7 @@ from termgraph.rules.definition import Rule, all_tags
 from termgraph.rules.pattern import HeadWith
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import Op
+from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.term import Term
 
 
@@ -128,17 +129,26 @@ def register_pass(
 
 # ---------------------------------------------------------------------- questions
 def rules(head: Any = None, tag: str | None = None, makes: Any = None) -> list[Rule]:
-    """Rules by the operator at the root of their left side, by tag (or name), by what their right side makes."""
+    """Rules by the operator at the root of their left side, by tag (or name), by what their right side makes.
+
+    The rules of an operator include those that state its derivative; `tag="grad"` selects them alone.
+    """
     found = all_rules()
     if tag is not None:
         found = [r for r in found if tag in names_of(r)]
     if head is not None:
         family = _family(head)
-        found = [r for r in found if not (heads := heads_of(r)) or family in heads]
+        found = [r for r in found if not (heads := heads_of(r)) or family in heads or family in _differentiated(r)]
     if makes is not None:
         family = _family(makes)
         found = [r for r in found if family in made_by(r)]
     return found
+
+
+def _differentiated(rule: Rule) -> list[Any]:
+    """The operators whose derivative a rule states."""
+    patterns = [i.lhs.args[0] for i in rule.instances() if getattr(i.lhs, "op", None) in (pullback, pushforward)]
+    return [p.op.family for p in patterns if isinstance(getattr(p, "op", None), Op)]
 
 
 def makes(*asked: Any) -> Any:

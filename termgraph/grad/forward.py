@@ -6,13 +6,15 @@ Jacobian is diagonal); else from the pullback of the pullback, which is the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from termgraph.grad.fit import fit_gradient
 from termgraph.grad.own import own_pushforward, results_of
 from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, refusal_of
 from termgraph.grad.table import pullbacks, pushforwards
+from termgraph.terms.build import filled_like
+from termgraph.terms.op import INPUT
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.derivative import no_gradient
 from termgraph.terms.ops.elementwise import add
@@ -28,7 +30,9 @@ def tangents_of(roots: Sequence[Any], given: Mapping[Any, Any]) -> list[Any]:
     pullbacks.refresh()
     pushforwards.refresh()
     known: dict[int, Any] = {id(t): g for t, g in given.items()}
-    for t in children_first(roots):
+    order = children_first(roots)
+    read = _results_read(order)
+    for t in order:
         if id(t) in known or t.__class__ is not Term or cuts(t.op):
             continue
         if t.op.family is nth:
@@ -37,18 +41,30 @@ def tangents_of(roots: Sequence[Any], given: Mapping[Any, Any]) -> list[Any]:
         elif not any(id(a) in known for a in t.args) or not _has_tangents(t):
             continue
         else:
-            found = _tangent(t, [known.get(id(a)) for a in t.args])
+            found = _tangent(t, [known.get(id(a)) for a in t.args], read.get(id(t), ()))
         if found is not None:
             known[id(t)] = found
     return [known.get(id(r)) for r in roots]
+
+
+def _results_read(order: Sequence[Any]) -> dict[int, set[int]]:
+    """Which results of ops with several are used, by the id of the application."""
+    read: dict[int, set[int]] = {}
+    for t in order:
+        if t.__class__ is Term and t.op.family is nth:
+            read.setdefault(id(t.args[0]), set()).add(t.op.params["i"])
+    return read
 
 
 def _has_tangents(t: Any) -> bool:
     return isinstance(t.type, TupleType) or can_move(t)
 
 
-def _tangent(t: Any, tangents: Sequence[Any]) -> Any:
-    """The tangent of one op application: a term, a list of them for several results, or None."""
+def _tangent(t: Any, tangents: Sequence[Any], read: Collection[int]) -> Any:
+    """The tangent of one op application: a term, a list of them for several results, or None.
+
+    Of several results only those in `read` need one: the others may have no derivative.
+    """
     several = isinstance(t.type, TupleType)
     own = getattr(t.op, "pushforward_terms", None)
     if own is not None:
@@ -64,7 +80,7 @@ def _tangent(t: Any, tangents: Sequence[Any]) -> Any:
         return fitted if several else fitted[0]
     if t.op.kind == "elementwise":
         return _diagonal(t, tangents)
-    return _twice_reversed(t, tangents, several)
+    return _twice_reversed(t, tangents, several, read)
 
 
 def _diagonal(t: Any, tangents: Sequence[Any]) -> Any:
@@ -84,10 +100,12 @@ def _diagonal(t: Any, tangents: Sequence[Any]) -> Any:
     return fit_gradient(parts[0] if len(parts) == 1 else mk(add, tuple(parts)), t)
 
 
-def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool) -> Any:
+def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool, read: Collection[int]) -> Any:
     """The tangent as the pullback of the pullback, at cotangents that are then forgotten: it is linear in them."""
     results = results_of(t)
-    cotangents = [Input("cotangent", y.type) for y in results]
+    cotangents = [
+        Input("cotangent", y.type) if i in read or not several else filled_like(y, 0) for i, y in enumerate(results)
+    ]
     seeds: dict[Any, Any] = {}
     for i, (a, s, c) in enumerate(zip(t.args, tangents, contributions_of(t, cotangents))):
         if s is None or c is NOTHING:
@@ -98,10 +116,11 @@ def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool) -> Any:
         seeds[c] = mk(add, (seeds[c], s)) if c in seeds else s
     if not seeds:
         return None
-    run = Backward(seeds, cotangents).run()
+    free = [u for u in cotangents if u.op is INPUT]
+    run = Backward(seeds, free).run()
     if run.refused:
         raise next(iter(run.refused.values()))
-    found = [run.gradients.get(id(u)) for u in cotangents]
+    found = [run.gradients.get(id(u)) if u.op is INPUT else None for u in cotangents]
     there = [g for g in found if g is not None]
     clean = iter(substitute(there, dict(zip(cotangents, results))))
     out = [None if g is None else next(clean) for g in found]

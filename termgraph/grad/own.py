@@ -10,6 +10,7 @@ from typing import Any
 
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.variable import Variable
+from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call
@@ -99,7 +100,7 @@ def _body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
     for a in args:
         if id(a) in run.refused:
             refusal = run.refused[id(a)]
-            out.append((undefined if issubclass(refusal.kind, TypeError) else missing)(refusal.what))
+            out.append((undefined if refusal.kind is NullTypeGradError else missing)(refusal.what))
         else:
             out.append(run.gradients.get(id(a), NOTHING))
     inner = next(iter(run.refused.values()), None)

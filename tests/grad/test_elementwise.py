@@ -89,7 +89,10 @@ def test_steps_have_derivative_zero():
 
 def test_kinks():
     assert slope(abs, 0.0) == 0
-    assert slope(T.sqrt, 0.0) == np.inf
+    for f, at in ((T.sqrt, 0.0), (T.log, 0.0), (T.arcsin, 1.0), (T.arctanh, 1.0), (T.cbrt, 0.0), (T.arccosh, 1.0)):
+        assert slope(f, at) == np.inf
+    assert slope(T.arccos, 1.0) == slope(lambda x: 1 / x, 0.0) == -np.inf
+    assert np.isnan(slope(T.logaddexp, -np.inf, -np.inf))
     assert slope(lambda x: T.maximum(x, 0), 0.0) == 0
     assert slope(T.nnet.relu, 0.0) == 0
     assert slope(T.nnet.relu, 2.0) == 1

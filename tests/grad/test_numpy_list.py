@@ -6,7 +6,7 @@ from gradcases import RANGES, check, regular
 
 import termgraph.tensor as T
 
-MISSING = {"fabs", "make_diagonal", "real_if_close", "partition", "append", "gradient", "array"}  # not in T
+MISSING = {"fabs", "make_diagonal", "real_if_close", "partition", "msort", "append", "gradient", "array"}  # not in T
 ELEMENTWISE = [
     "absolute",
     "abs",
@@ -100,6 +100,10 @@ OTHER = {
     "repeat": lambda x: T.repeat(x, 2), "inner": lambda x: T.inner(x, x), "matmul": lambda x: T.matmul(x, x.T),
     "dot": lambda x: T.dot(x, x.T), "tensordot": lambda x: T.tensordot(x, x, 2), "outer": lambda x: T.outer(x, x),
     "concatenate": lambda x: T.concatenate([x, x * x]), "stack": lambda x: T.stack([x, x * x]),
+    "vstack": lambda x: T.vstack([x, x * x]), "hstack": lambda x: T.hstack([x, x * x]),
+    "column_stack": lambda x: T.column_stack([x[:, 0], x[:, 1] * 2]),
+    "linspace": lambda x: T.linspace(x[0, 0], x[1, 1], 4),
+    "broadcast_to": lambda x: T.broadcast_to(x, (2, 2, 3)), "reciprocal": lambda x: T.reciprocal(x + 4),
     "einsum": lambda x: T.einsum("ij,kj->ik", x, x), "full": lambda x: T.full((2, 3), x[0, 0]),
 }  # fmt: skip
 LINALG = ["inv", "pinv", "solve", "norm", "eigh", "eig", "cholesky", "svd", "det", "slogdet"]  # see test_linalg

@@ -102,6 +102,8 @@ def test_rop_of_the_rest(rng):
         check_rop(f, regular(rng), rng=rng)
     check_rop(T.linalg.solve, regular(rng), b, rng=rng)
     check_rop(T.linalg.cholesky, hermitian(rng), rng=rng)
+    check_rop(lambda a, b: T.linalg.lstsq(a, b)[0], a[:, :2], b, rng=rng)  # its other results have no derivative
+    check_rop(lambda a: T.linalg.svd(a, full_matrices=True)[1], a[:, :2], rng=rng)
     check_rop(lambda a: T.linalg.eigh(a)[0], hermitian(rng), rng=rng)
     check_rop(lambda a: T.fft.irfft(T.fft.rfft(a) ** 2), a, rng=rng)
     check_rop(lambda a: T.clip(a, -0.5, 0.5) + T.switch(a > 0, a, 2 * a), a, rng=rng)
@@ -253,6 +255,20 @@ def test_shared_variables():
     x = T.dvector("x")
     f = tg.function([x], tg.grad((w * x).sum() ** 2, w))
     np.testing.assert_array_equal(f([1.0, 1.0]), [6, 6])
+
+
+def test_updates_and_givens():
+    """A step of gradient descent: the gradient is an update, and the data come from a shared variable."""
+    data = tg.shared(np.array([1.0, 2.0]), name="data")
+    w = tg.shared(np.array([1.0, 1.0]), name="w")
+    x = T.dvector("x")
+    cost = ((w * x).sum() - 1) ** 2
+    step = tg.function([], cost, updates=[(w, w - 0.1 * tg.grad(cost, w))], givens={x: data})
+    assert float(step()) == 4
+    np.testing.assert_allclose(w.get_value(), [0.6, 0.2])
+    assert float(step()) == pytest.approx(0)
+    by_data = tg.function([], tg.grad(tg.clone(cost, replace={x: data}), data))
+    np.testing.assert_allclose(by_data(), 0, atol=1e-12)
 
 
 # ---------------------------------------------------------------------- random graphs

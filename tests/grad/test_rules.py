@@ -1,0 +1,153 @@
+"""Derivative rules as rules: each is met by the checked cases, can be asked for, applied by hand and explained."""
+
+import numpy as np
+import pytest
+from gradcases import ELEMENTWISE, HOLOMORPHIC, INDICES, REDUCTIONS, SHAPES, STEPS, arity, check, operands
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph import db
+from termgraph.grad import table
+from termgraph.graph.basic import graph_inputs
+from termgraph.terms.op import OPS
+from termgraph.terms.ops import linalg as la
+from termgraph.terms.ops import random as quantiles
+from termgraph.terms.ops.control import print_
+from termgraph.terms.ops.derivative import pullback, pushforward
+from termgraph.terms.ops.indexing import scatter_add, scatter_set
+from termgraph.terms.term import mk
+
+LINKER = "py"  # about rules, not about the code made from what they give
+
+x, y, v = T.dmatrix("x"), T.dmatrix("y"), T.dvector("v")
+z, cube, row = T.zmatrix("z"), T.dtensor3("cube"), T.drow("row")
+s = T.dscalar("s")
+square = T.tensor("square", dtype="float64", shape=(3, 3))
+PLACES = np.array([1, 1, 0])
+
+# What the other files of this folder check by numbers, built here once more to see which rules that takes.
+CASES = {
+    "products": lambda: (
+        T.dot(x, y).sum() + T.dot(v, v) + T.dot(v, x).sum() + T.dot(x, v).sum() + T.matmul(cube, x).sum()
+    ),
+    "solve": lambda: T.linalg.solve(x, y).sum() + la.solve_triangular(x, y).sum() + T.linalg.inv(x).sum(),
+    "numbers of a matrix": lambda: T.linalg.det(x) + T.linalg.slogdet(x)[1] + T.linalg.expm(x).sum(),
+    "least squares": lambda: T.linalg.lstsq(x, y)[0].sum() + T.linalg.pinv(x).sum(),
+    "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
+    "eig": lambda: abs(T.linalg.eig(x)[0]).sum() + abs(T.linalg.eigvals(x)).sum(),
+    "svd, qr": lambda: T.linalg.svd(square)[0].sum() + T.linalg.svdvals(square).sum() + T.linalg.qr(square)[0].sum(),
+    "fft": lambda: abs(T.fft.ifft(T.fft.fft(z))).sum() + T.fft.irfft(T.fft.rfft(x)).sum(),
+    "softmax": lambda: (
+        (T.softmax(x) * T.log_softmax(x)).sum() + T.logsumexp(x) + T.cumsum(x).sum() + T.cumprod(x).sum()
+    ),
+    "choices": lambda: (T.switch(x > 0, x, y) + T.clip(x, y, 2.0) + T.heaviside(x, y) + T.nextafter(x, 9.0)).sum(),
+    "conversions": lambda: T.cast(x, "float32").sum() + abs(T.complex(x, y)).sum() + T.assume(x, positive=True).sum(),
+    "of complex numbers": lambda: (T.real(z) + T.imag(T.conj(z)) + abs(T.sgn(z)) + T.real(T.arccosh(z))).sum(),
+    "special": lambda: (
+        T.polygamma(2, x).sum() + quantiles.gamma_quantile(s, 2.0) + quantiles.beta_quantile(s, 2.0, 3.0)
+    ),
+    "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
+    "scattering": lambda: (scatter_set(v, v, PLACES, index=("a",)) * scatter_add(v, v, PLACES, index=("a",))).sum(),
+    "counting": lambda: T.bincount(PLACES, weights=v).sum() + T.arange(s, s + 3, 1.0).sum(),
+    "running": lambda: (
+        tg.ifelse(s > 0, s, s**2) + tg.Assert("a")(s, s > 0) + print_(s, message="", attributes=(), show=None)
+    ),
+    "recomputed": lambda: tg.checkpoint(lambda a: T.sin(a) * a)(s),
+    "recomputed twice": lambda: tg.grad(tg.checkpoint(lambda a: T.sin(a) * a)(s), s),
+    "promises": lambda: T.specify_shape(x, (3, None)).sum() + T.unbroadcast(row, 0).sum(),
+    "marks": lambda: tg.grad_clip(s, 0, 1) + tg.grad_scale(s, 2) + tg.zero_grad(s) + s,
+    "gradients cut off": lambda: s * tg.disconnected_grad(s) + T.stack([s]).sum(),
+    "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
+}
+
+
+def built(f):
+    """Reverse and forward derivatives of f, at whatever it contains."""
+    cost = f()
+    inputs = [i for i in graph_inputs([cost]) if not isinstance(i, tg.Constant) and i.dtype[0] in "fc"]
+    tg.grad(cost, inputs)
+    tg.Rop(cost, inputs, [T.ones_like(i) for i in inputs])
+    return inputs
+
+
+def of_ops():
+    for name in ELEMENTWISE:
+        yield lambda n=name: OPS[n](*[x, y][: max(1, min(2, arity(n)))], *[x] * (arity(n) - 2)).sum()
+    for name in HOLOMORPHIC:
+        yield lambda n=name: abs(OPS[n](*[z, z][: min(2, arity(n))])).sum()
+    for f in REDUCTIONS.values():
+        yield lambda f=f: f(x, axis=1).sum()
+    for table_ in (SHAPES, INDICES):
+        for f in table_.values():
+            yield lambda f=f: f(T.tensor("m", dtype="float64", shape=(3, 4))).sum()
+
+
+def test_every_derivative_rule_is_met(monkeypatch):
+    rules = list(db.query("+grad"))
+    met = set()
+    ask = table.DerivativeTable.ask
+
+    def watched(self, op, args):
+        found = ask(self, op, args)
+        if found is not None:
+            met.add(rules[self.matchers[op.family](table.Question(self.head, args))[1]].name)
+        return found
+
+    monkeypatch.setattr(table.DerivativeTable, "ask", watched)
+    for f in [*CASES.values(), *of_ops()]:
+        built(f)
+    with pytest.raises(TypeError, match="declared by undefined_grad"):
+        tg.grad(tg.undefined_grad(s) * 2, s)
+    assert sorted({r.name for r in rules} - met) == []
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n in ("special", "marks", "recomputed", "conversions")])
+def test_rop_and_grad_of_one_number_agree(name, rng):
+    cost = CASES[name]()
+    inputs = [i for i in graph_inputs([cost]) if not isinstance(i, tg.Constant)]
+    values = [rng.uniform(0.2, 0.8, (2, 2)[: i.ndim]) for i in inputs]
+    directions = [rng.normal(size=a.shape) for a in values]
+    forward = tg.Rop(cost, inputs, [T.constant(d) for d in directions])
+    f = tg.function(inputs, [forward, *tg.grad(cost, inputs)], on_unused_input="ignore")
+    along, *slopes = f(*values)
+    np.testing.assert_allclose(along, sum((g * d).sum() for g, d in zip(slopes, directions)), rtol=1e-6)
+
+
+def test_quantiles(rng):
+    shape = np.array([0.7, 2.0, 5.0])
+    check(lambda p: quantiles.gamma_quantile(p, shape), rng.uniform(0.2, 0.8, 3))
+    check(lambda p: quantiles.beta_quantile(p, shape, 1.5), rng.uniform(0.2, 0.8, 3))
+    with pytest.raises(NotImplementedError, match="not by shape parameters"):
+        tg.grad(quantiles.gamma_quantile(s, s), s)
+
+
+def test_rules_are_found_by_what_they_differentiate():
+    (rule,) = db.rules(head=T.sin, tag="grad")
+    assert str(rule) == "grad_trigonometric.sin: pullback(sin(x), g) -> tup(g * cos(x))"
+    assert rule in db.rules(head=T.sin) and rule in db.rules(makes=T.cos)
+    assert {r.name for r in db.rules(head=la.dot, tag="grad")} >= {"grad_product.dot", "forward_linear.product"}
+    assert not db.rules(head=OPS["argmax"], tag="grad")
+
+
+def test_rules_are_applied_by_hand_and_explained():
+    g = T.dscalar("g")
+    asked = mk(pullback, (T.sin(s).term, g.term))
+    made, trace = db.query("+grad").rewrite_traced(asked)
+    assert made.args == ((g * T.cos(s)).term,)
+    assert "grad_trigonometric.sin" in str(db.why(trace, made))
+    assert "does not match" in str(db.why_not(db.rules(head=T.cos, tag="grad")[0], asked))
+    forward = mk(pushforward, (T.dot(v, v).term, v.term, v.term))
+    assert db.query("+grad").rewrite(forward).op.name == "add"
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("shapes", [[(), (3,), (1,)], [(2, 1), (1, 3), (3,)], [(1,), (2, 2), ()]])
+def test_broadcasts_of_every_op_are_summed_back(name, shapes, rng):
+    if arity(name) == 1 and len(shapes[0]) != 1:
+        shapes = [(1, 2)]
+    check(OPS[name], *operands(rng, name, shapes[: arity(name)]), rng=rng)
+
+
+@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if n not in ("mod", "fmod")])
+def test_single_precision_of_every_op(name, rng):
+    check(OPS[name], *operands(rng, name, [(2, 2)] * arity(name), "float32"), rng=rng)
