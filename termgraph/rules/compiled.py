@@ -14,16 +14,18 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import Rule
+from termgraph.rules.definition import Rule, is_nary
 from termgraph.rules.memo import Memo, Verdicts
 from termgraph.rules.pattern import Captured
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
-from termgraph.rules.stage import Instance, for_family
+from termgraph.rules.stage import for_family
 from termgraph.rules.trace import Trace, Traces
-from termgraph.rules.tree import matcher
+from termgraph.rules.tree import matcher, matcher_of_many
+from termgraph.rules.waking import Form, Sleepers
 from termgraph.terms import facts
 from termgraph.terms.errors import RewriteError, RuleWarning
-from termgraph.terms.op import HeadMark, Op
+from termgraph.terms.op import OPS, HeadMark, Op
+from termgraph.terms.traverse import subterms
 
 
 class Context:
@@ -51,6 +53,7 @@ class RuleSet:
         self.matchers: dict[Any, Any] = {}
         self.merges_twins = any("canonicalize" in r.tags for r in self.rules)  # see Verdicts
         self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
+        self._judges: list[Verdicts] = []  # all that ask this set
         self.passes: tuple = ()  # graph passes selected by the same query
         self.stamp: Any = None
         self._version = -1
@@ -108,32 +111,59 @@ class RuleSet:
         self._version, self.stamp = facts.version(), object()
         self.matchers.clear()
         self._verdicts.clear()
-        self._by_family: dict[Any, list[tuple[Instance, int]]] = {}
-        self._generic: list[tuple[Instance, int]] = []
+        self._by_family: dict[Any, list[Form]] = {}
+        self._generic: list[Form] = []
         self._sources: dict[Any, str] = {}
-        for number, r in enumerate(self.rules):
-            for instance in r.instances():
-                head = instance.lhs.op
-                if isinstance(head, (Op, Captured)):
-                    self._by_family.setdefault(head.family, []).append((instance, number))
-                else:
-                    self._generic.append((instance, number))
+        self._sleepers = Sleepers(self.rules)
         self.compile_seconds += time.perf_counter() - started
 
+    def meet(self, new: Iterable[Any]) -> None:
+        """Wake the rules that may match now that there are these families of operators; recompile what they join."""
+        awake = self._sleepers.meet(new)
+        if not awake:
+            return
+        joined, everywhere = set(), False
+        for form in awake:
+            head = form[0].lhs.op
+            if isinstance(head, (Op, Captured)):
+                self._by_family.setdefault(head.family, []).append(form)
+                joined.add(head.family)
+            else:
+                self._generic.append(form)
+                everywhere = True
+        for op in [op for op in self.matchers if everywhere or op.family in joined]:
+            del self.matchers[op]
+        for judge in self._judges:
+            judge.table.clear()
+
+    def meet_all(self, terms: Iterable[Any]) -> None:
+        """Wake the rules that may match in these graphs."""
+        self.prepare()
+        self.meet({t.op.family for t in subterms(terms)})
+
     def find_matcher(self, op: Any) -> Any:
-        """The matcher of a bound op, compiled with its family when first asked for; False if no rule has this head."""
+        """The matcher of a bound op, compiled with its family when first asked for; False if no rule has this head.
+
+        It holds the rules that may match as far as operators were met: see `meet_all`.
+        """
         family = op.family
+        if family not in self._sleepers.met:
+            self.meet((family,))
         found = self.matchers.get(family)
         if found is None:
-            rows = list(self._by_family.get(family, ()))
-            for instance, number in self._generic:
-                settled = for_family(instance, family)
-                if settled is not None:
-                    rows.append((settled, number))
-            rows.sort(key=lambda row: row[1])
+            rows = self._rows(family)
             found = self.matchers[family] = self._compile(family, rows) if rows else False
         self.matchers[op] = found
         return found
+
+    def _rows(self, family: Any) -> list[Form]:
+        """What is awake of the rules for one family, in their order."""
+        rows = list(self._by_family.get(family, ()))
+        for instance, number in self._generic:
+            settled = for_family(instance, family)
+            if settled is not None:
+                rows.append((settled, number))
+        return sorted(rows, key=lambda row: (row[1], row[0].place))
 
     def candidate(self, t: Any) -> Any:
         """The matcher to call on a term; False if operators and types show that no rule can match."""
@@ -149,9 +179,10 @@ class RuleSet:
         """What is known about signatures when the `others` are asked too."""
         found = self._verdicts.get(others)
         if found is None:
-            for o in others:
-                o.prepare()
             found = self._verdicts[others] = Verdicts(self, others)
+            for o in (self, *others):
+                o.prepare()
+                o._judges.append(found)
         return found
 
     def _compile(self, family: Any, rows: list) -> Callable:
@@ -162,10 +193,16 @@ class RuleSet:
         return found
 
     def source(self, op: Op) -> str:
-        """The Python source of the matcher for an op, for reading."""
+        """The Python source of the matcher for an op, for reading: all rules are awake from then on."""
         self.prepare()
+        self.meet(OPS.values())
         self.find_matcher(op)
-        return self._sources.get(op.family, f"# no rule applies to {op.name}\n")
+        text = self._sources.get(op.family, f"# no rule applies to {op.name}\n")
+        return (
+            text + matcher_of_many(op.family, self._rows(op.family), self.assume, self.context)[1]
+            if is_nary(op)
+            else text
+        )
 
     # ------------------------------------------------------------------ rewriting
     def rewrite(self, expr: Any, *, strict: bool = False, budget: int | None = None) -> Any:

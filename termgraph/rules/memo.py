@@ -22,6 +22,7 @@ class Memo:
     def __init__(self, sets: Iterable[Any]) -> None:
         self.sets = tuple(dict.fromkeys(sets))
         self.settled = object()
+        self.met = False  # whether the sets have been told which operators the graph has
         self.firsts: dict[int, Any] = {}  # commutative terms in normal form, by a sum that does not see the order
 
     def beside(self, rs: Any) -> tuple:

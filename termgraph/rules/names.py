@@ -25,6 +25,9 @@ def reuse_names(lines: list[str]) -> list[str]:
             _, prefix, name = live.pop()
             used[prefix] -= 1
             del final[name]
+        if MARK not in line:
+            out.append(line)
+            continue
         for found in _FRESH.finditer(line):
             name, prefix = found.group(), found.group(1)
             if name not in final:
@@ -32,5 +35,5 @@ def reuse_names(lines: list[str]) -> list[str]:
                 used[prefix] = number + 1
                 final[name] = f"{_PREFIX.get(prefix, prefix)}{number}"
                 live.append((indent, prefix, name))
-        out.append(_FRESH.sub(lambda found: final[found.group()], line) if MARK in line else line)
+        out.append(_FRESH.sub(lambda found: final[found.group()], line))
     return out

@@ -76,6 +76,16 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Me
             run.clean()
 
 
+def _introduce(roots: Sequence[Any], rs: Any, memo: Memo | None) -> None:
+    """Tell the rule sets at once which operators there are, rather than one by one as they are met."""
+    if memo is None:
+        rs.meet_all(roots)
+    elif not memo.met:
+        memo.met = True
+        for each in memo.sets:
+            each.meet_all(roots)
+
+
 class _Run:
     """One run of the driver."""
 
@@ -83,6 +93,7 @@ class _Run:
         self.roots, self.rs, self.budget = list(roots), rs, budget
         self.stamp = rs.stamp if not rs.counts_clients else object()
         self.settled = self.stamp if memo is None else memo.settled
+        _introduce(self.roots, rs, memo)
         self.verdicts = rs.verdicts(() if memo is None else memo.beside(rs))
         self.stack: list[Any] = self.roots[::-1]
         self.firsts = {} if memo is None else memo.firsts

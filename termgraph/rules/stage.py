@@ -29,12 +29,13 @@ _MOST_ORDERS = 16
 class Instance:
     """One specialised form of a rule, as the matcher compiler takes it."""
 
-    __slots__ = ("answer", "goals", "lhs", "main", "rhs", "rule")
+    __slots__ = ("answer", "goals", "lhs", "main", "place", "rhs", "rule")
 
     def __init__(self, rule: Rule, lhs: Any, rhs: Any, goals: tuple, answer: tuple = (), main: bool = True) -> None:
         self.rule, self.lhs, self.rhs, self.goals = rule, lhs, rhs, goals
         self.answer = answer  # the operators and numbers this instance was made for
         self.main = main  # False for alternative spellings of the same left side
+        self.place = 0  # among the instances of its rule
 
     @property
     def label(self) -> str:
@@ -56,6 +57,8 @@ def stage(rule: Rule) -> list[Instance]:
         lhs, rhs, goals = made
         for i, spelling in enumerate(_spellings(lhs, rhs)):
             out.append(Instance(rule, spelling, rhs, goals, answer, main=i == 0))
+    for place, instance in enumerate(out):
+        instance.place = place
     return out
 
 
@@ -126,7 +129,9 @@ def for_family(instance: Instance, family: Op) -> Instance | None:
                 return None
         else:
             kept.append(call)
-    return Instance(instance.rule, instance.lhs, instance.rhs, tuple(kept), instance.answer, instance.main)
+    settled = Instance(instance.rule, instance.lhs, instance.rhs, tuple(kept), instance.answer, instance.main)
+    settled.place = instance.place
+    return settled
 
 
 class _NoSuchParameter(Exception):
@@ -178,14 +183,14 @@ def _spellings(lhs: Any, rhs: Any) -> list[Any]:
     return out
 
 
-_ARITHMETIC = (ew.add, ew.sub, ew.neg, ew.mul, ew.true_div)
+ARITHMETIC = (ew.add, ew.sub, ew.neg, ew.mul, ew.true_div, ew.reciprocal)
 
 
 def _has_anchor(p: Any) -> bool:
     """Whether the pattern says more than arithmetic on metavariables: `x - (-y)` must not come to match any sum."""
     if p.__class__ is not Term or not p.lvars:
         return not is_var(p)
-    return p.op not in _ARITHMETIC or any(map(_has_anchor, p.args))
+    return p.op not in ARITHMETIC[:-1] or any(map(_has_anchor, p.args))
 
 
 def _orders(p: Any) -> list[Any]:

@@ -61,13 +61,35 @@ def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, con
     tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
     tree.write()
     tree.screen()
-    text = source.text()
-    filename = f"<rules of {family.name}, {len(rows)} forms, {id(source):x}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), source.env)
+    text = _compiled(family, len(rows), source)
     found = source.env["match"]
     found.screen = source.env.get("screen")
+    if is_nary(family):
+
+        def many(t: Term) -> Any:
+            """Three operands and more are rare: what matches them is compiled for the first term that has them."""
+            source.env["many"] = made = matcher_of_many(family, rows, assume, context)[0]
+            return made(t)
+
+        source.env["many"] = many
     return found, text
+
+
+def matcher_of_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Any:
+    """The part of the matcher of an n-ary op for more than two operands, and its source."""
+    source = Source()
+    Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows]).write_many()
+    text = _compiled(family, len(rows), source)
+    return source.env["many"], text
+
+
+def _compiled(family: Op, forms: int, source: Source) -> str:
+    """Run the definitions of a source, which is kept for tracebacks."""
+    text = source.text()
+    filename = f"<rules of {family.name}, {forms} forms, {id(source):x}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), source.env)
+    return text
 
 
 class Tree:
@@ -107,11 +129,15 @@ class Tree:
         self.out.put(2, "a0, a1 = args")
         self.branch(self._rows(2, _both_orders), 2, set())
         self.out.put(1, "else:")
-        start = len(self.out.lines)
+        self.out.put(2, "return many(t)")
+
+    def write_many(self) -> None:
+        """The function for any number of operands."""
+        self.out.put(0, "def many(t):")
+        self.out.put(1, "args = t.args")
         for writer, instance in self.writers:
-            self._general(writer, instance, 2)
-        if len(self.out.lines) == start:
-            self.out.put(2, "pass")
+            self._general(writer, instance, 1)
+        self.out.put(1, "return None")
 
     def _rows(self, arity: int, orders: Callable[[Any], list[tuple]]) -> list[Row]:
         """Rows for patterns that fit `arity` operands; a lone segment takes what the others leave."""

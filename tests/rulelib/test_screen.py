@@ -25,10 +25,10 @@ ALL = ("+fast_run", "-inplace", "-scan", "-fuse")
 @pytest.mark.parametrize("seed", range(12))
 def test_what_the_screen_refuses_no_rule_matches(seed):
     rs = db.query(*ALL)
-    rs.prepare()
     rng = np.random.default_rng(seed)
     terms = children_first([v.term for v in grown(rng, 60)])
     terms = children_first([*terms, *db.query("+fast_run", "&canonicalize").rewrite_terms(terms)[0]])
+    rs.meet_all(terms)
     refused = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -133,6 +133,6 @@ def test_names_are_free_again_when_their_block_ends():
 
 def test_matchers_have_few_locals_and_no_cells():
     rs = db.query(*ALL)
-    rs.prepare()
+    rs.source(mul)  # wakes all rules
     code = rs.find_matcher(mul).__code__
     assert code.co_nlocals < 200 and not code.co_cellvars

@@ -135,6 +135,7 @@ def test_compiled_and_relational_agree_on_the_library():
                 t = instances_of(i.lhs, r, rng, leaves)
                 if t is None or t.op is CONST or not t.args:
                     break
+                rs.meet_all([t])
                 match = rs.find_matcher(t.op)
                 found = match(t) if match else None
                 allowed = list(results(r, t, trust))

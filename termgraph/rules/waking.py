@@ -1,0 +1,66 @@
+"""Rules sleep until a graph has every operator that their left sides name: until then they cannot match.
+
+Most graphs use few operators. What sleeps is neither staged nor compiled, and what is compiled is smaller.
+May import `stage` and below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from termgraph.rules.pattern import Captured
+from termgraph.rules.stage import ARITHMETIC, Instance
+from termgraph.terms.op import Op
+from termgraph.terms.term import Term
+
+Form = tuple[Instance, int]  # an instance, and the number of its rule
+
+
+class Sleepers:
+    """The rules of a set that wait for operators. `met` are the families of operators seen so far."""
+
+    def __init__(self, rules: Sequence[Any]) -> None:
+        self.met: set[Any] = set()
+        self._rules = [(families(r.lhs) - _MAY_BE_SPELLED, r, number) for number, r in enumerate(rules)]
+        self._forms: list[tuple[frozenset, Form]] = []
+
+    def meet(self, new: Iterable[Any]) -> list[Form]:
+        """The forms of rules that may match from now on, because a graph has these families of operators too."""
+        before = len(self.met)
+        self.met.update(new)
+        if len(self.met) == before:
+            return []
+        met = self.met
+        staged = [row for row in self._rules if row[0] <= met]
+        if staged:
+            self._rules = [row for row in self._rules if not row[0] <= met]
+            for _, rule, number in staged:
+                self._forms += [(below(i.lhs), (i, number)) for i in rule.instances()]
+        awake = [form for needs, form in self._forms if needs <= met]
+        if awake:
+            self._forms = [row for row in self._forms if not row[0] <= met]
+        return awake
+
+
+def families(pattern: Any) -> frozenset[Any]:
+    """The families of the operators that a pattern names, at its root too."""
+    found = set()
+    stack = [pattern]
+    while stack:
+        p = stack.pop()
+        if p.__class__ is Term:
+            if isinstance(p.op, (Op, Captured)):
+                found.add(p.op.family)
+            stack.extend(p.args)
+    return frozenset(found)
+
+
+def below(pattern: Any) -> frozenset[Any]:
+    """The families that must be below the root."""
+    return frozenset().union(*map(families, pattern.args))
+
+
+_MAY_BE_SPELLED = frozenset(ARITHMETIC)  # staging writes sums and products in other ways
+
+__all__ = ["Sleepers", "below", "families"]
