@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
+from termgraph.debug.loops import first_bad_step
 from termgraph.function.mode import Mode
 from termgraph.tensor.trace import describe_site
 from termgraph.terms.errors import TermgraphError
@@ -99,15 +100,23 @@ class _Guard:
                 given = {self.work.program.term_of[n]: slots[n] for n in instruction.inputs}
                 term, value, operands = first_bad(instruction, given, self.mode.kind_of)
                 value = slots[s] if term is None else value
-                raise _error(kind, self._report(kind, term or instruction.terms[0], value, operands))
+                inside = None
+                if term is not None and term.op.kind == "loop":
+                    inside = first_bad_step(term.op, operands, self.mode.kind_of)
+                if inside is not None:
+                    kind = self.mode.kind_of(inside.value) or kind
+                    text = self._report(kind, inside.term, inside.value, inside.operands, inside.lookup)
+                    raise _error(kind, "\n".join([text, *inside.steps()]))
+                text = self._report(kind, term or instruction.terms[0], value, operands, self.work.lookup)
+                raise _error(kind, text)
 
-    def _report(self, kind: str, term: Any, value: Any, operands: Sequence[Any]) -> str:
-        name, site = self.work.lookup(term)
+    def _report(self, kind: str, term: Any, value: Any, operands: Sequence[Any], lookup: Callable) -> str:
+        name, site = lookup(term)
         lines = [describe_site(site)] if site else []
         called = f" ({name})" if name else ""
-        lines.append(f"{kind} in the result{called} of {shown(term, self.work.lookup, 200)}{_where(kind, value)}")
+        lines.append(f"{kind} in the result{called} of {shown(term, lookup, 200)}{_where(kind, value)}")
         for k, (a, v) in enumerate(zip(term.args, operands)):
-            label = self.work.lookup(a)[0] or shown(a, self.work.lookup, 60)
+            label = lookup(a)[0] or shown(a, lookup, 60)
             extent = f", from {np.min(v)} to {np.max(v)}" if isinstance(v, np.ndarray) and v.size else ""
             shape = f"{v.dtype}, shape {v.shape}" if isinstance(v, np.ndarray) else type(v).__name__
             lines.append(f"  operand {k}: {label}, {shape}{extent}")

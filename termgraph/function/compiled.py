@@ -26,6 +26,7 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.aliasing import Claims
 from termgraph.vm.inplace import Deferred, defer_updates, in_place_writes
 from termgraph.vm.machine import Machine
+from termgraph.vm.program import Program
 
 
 class Function:
@@ -176,7 +177,8 @@ class MachineFunction(Function):
         )
         program = maker.work.program if watched or self._checks else maker.work.fastest_program()
         if maker.timed:
-            maker.profile.watch(program)
+            in_parts = (program, Program.from_terms) if program is maker.work.program else maker.work.program_in_parts()
+            program = maker.profile.watch(*in_parts)
             observers.append(maker.profile.observe)
         if not maker.keeps_updates:
             program = program.pruned(program.outputs[: self._n_outputs])

@@ -57,6 +57,15 @@ class Compilation:
             self._refuse_slow_parts(self._segmented)
         return self._segmented
 
+    def program_in_parts(self) -> tuple[Program, Callable[..., Program]]:
+        """The program with loops as instructions of their own, and what makes the programs of their bodies."""
+        assert self.program is not None
+        if not self.in_c:
+            return self.program, Program.from_terms
+        from termgraph.backends.c.segments import link_apart
+
+        return link_apart(self.args, self.linked_roots), link_apart
+
     def _refuse_slow_parts(self, program: Program) -> None:
         """linker="c" insists: nothing may run by its NumPy meaning unnoticed."""
         slow = [i for i in program.instructions if i.op.kind != "kernel"]

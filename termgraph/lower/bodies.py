@@ -11,7 +11,7 @@ from termgraph.lower.index import ZERO, Poly, poly
 from termgraph.lower.lengths import SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
-from termgraph.terms.ops.loop import Parts, loop, places_of
+from termgraph.terms.ops.loop import Parts, loop
 from termgraph.terms.traverse import children_first
 
 
@@ -39,9 +39,8 @@ class BodyLengths(Lengths):
         for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
             self.given[leaf] = self._declared(leaf, around[a])
         for leaf, x in zip(leaves[op.n_consts + op.n_carry :], parts.xs):
-            name = places_of(op).get(leaf, (None, ()))[0] or "a sequence"
-            text = f"{op.title} is to make {{1}} steps, but {name} has only {{0}} rows"
-            around.require(t, "ge", around[x][0], self.steps, text)
+            text = f"{_plain(op.title)} is to make {{1}} steps, but {{name}} has only {{0}} rows"
+            around.require(t, "ge", around[x][0], self.steps, text, leaf)
             self.given[leaf] = self._declared(leaf, around[x][1:])
         self._pass()
         for leaf, new in zip(leaves[op.n_consts :], op.next_carries):
@@ -58,12 +57,11 @@ class BodyLengths(Lengths):
     def _keeps_length(self, leaf: Any, d: int, a: Poly, b: Poly) -> None:
         if a is b:
             return
-        name = places_of(self.term.op).get(leaf, (None, ()))[0]
         if (a - b).const is not None:
-            raise NotLowerable(self.term, f"the carry {name or ''} changes its length")
-        what = f"the carry {name}" if name else "a carry"
-        text = f"{what} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one shape, or use "
-        self.equal(self.term, a, b, text + "linker='py', which lets shapes change from step to step")
+            raise NotLowerable(self.term, "a carry changes its length")
+        text = f"the carry {{name}} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one "
+        text += "shape, or use linker='py', which lets shapes change from step to step"
+        self.equal(self.term, a, b, text, leaf)
 
     def _shape(self, t: Any) -> Shape:
         return self.given[t] if t in self.given else super()._shape(t)
@@ -74,6 +72,11 @@ class BodyLengths(Lengths):
         if t.op is ARG:
             raise NotLowerable(user, "a length that is computed in the loop", wanted=t)
         return super()._scalar(t, args, user)
+
+
+def _plain(text: str) -> str:
+    """Text that `format` leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _settle(s: Lengths, t: Any) -> None:

@@ -57,12 +57,14 @@ class Check:
 class Site:
     """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit.
 
-    `loops` are the loop terms whose body the term is in, outermost first.
+    `loops` are the loop terms whose body the term is in, outermost first; {name} in the text is the user's name for
+    `leaf` of the loop `term`.
     """
 
     term: Any
     text: str
     loops: tuple = ()
+    leaf: Any = None
 
 
 class Lengths:
@@ -107,20 +109,20 @@ class Lengths:
         """How many elements."""
         return product(self.shapes[t])
 
-    def site(self, t: Any, text: str) -> int:
+    def site(self, t: Any, text: str, leaf: Any = None) -> int:
         """The number by which generated code reports this failure."""
-        return self.sites.setdefault(Site(t, text, self.loops), len(self.sites))
+        return self.sites.setdefault(Site(t, text, self.loops, leaf), len(self.sites))
 
     # ------------------------------------------------------------------ equations
     def _norm(self, p: Poly) -> Poly:
         return substitute(p, self._same) if self._same and p.const is None else p
 
-    def equal(self, t: Any, a: Poly, b: Poly, text: str) -> Poly:
+    def equal(self, t: Any, a: Poly, b: Poly, text: str, leaf: Any = None) -> Poly:
         """The length that a and b both have; checked at run time unless they are the same."""
         a, b = self._norm(a), self._norm(b)
         if a is b:
             return a
-        self.require(t, "eq", a, b, text)
+        self.require(t, "eq", a, b, text, leaf)
         if a.const is not None and b.const is not None:
             return a
         for old, new in ((b, a), (a, b)):
@@ -134,7 +136,7 @@ class Lengths:
         self._same.update({k: substitute(v, {sym: by}) for k, v in self._same.items()})  # shared with bodies
         self._same[sym] = by
 
-    def require(self, t: Any, test: str, a: Poly, b: Poly, text: str) -> None:
+    def require(self, t: Any, test: str, a: Poly, b: Poly, text: str, leaf: Any = None) -> None:
         """Check a condition when the program is entered."""
         if test == "ge" and nonneg(a - b):
             return
@@ -142,7 +144,7 @@ class Lengths:
             raise NotLowerable(t, "what has to be checked for it depends on a choice")
         key = (test, a.key, b.key)
         if key not in self.checks:
-            self.checks[key] = Check(test, a, b, self.site(t, text))
+            self.checks[key] = Check(test, a, b, self.site(t, text, leaf))
 
     def as_length(self, t: Any, user: Any) -> Poly:
         """An integer scalar term as a length: checked not to be negative."""

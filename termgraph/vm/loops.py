@@ -12,18 +12,18 @@ from typing import Any
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import places_of, run_loop, set_runner_maker
 from termgraph.vm.failures import explain
-from termgraph.vm.machine import Machine, runner_of
+from termgraph.vm.machine import Machine, Observer, runner_of
 from termgraph.vm.program import Program
 
 
-def make_runner(op: Any, program: Program | None = None) -> Callable[..., tuple]:
+def make_runner(op: Any, program: Program | None = None, observers: Sequence[Observer] = ()) -> Callable[..., tuple]:
     """`run(n_steps, *operands)` for a loop op; `program` is that of its body, if it was linked already."""
     program = program or Program.from_terms(op.leaves, inline_calls(list(op.params["body"])))
 
     def lookup(term: Any) -> tuple:
         return places_of(op).get(term, (None, ()))
 
-    body = Machine(program, lookup=lookup) if program.lazy else None
+    body = Machine(program, observers=observers, lookup=lookup) if program.lazy or observers else None
     fast = None if body else straight_line(program)
 
     def run(*values: Any) -> tuple:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.text import one_line
+from termgraph.vm.loops import make_runner
 from termgraph.vm.program import Instruction, Program
 
 
@@ -31,6 +33,7 @@ class Profile:
         self.rule_seconds: dict[str, float] = {}
         self.running = False
         self.calls, self.seconds, self.peak_bytes = 0, 0.0, 0
+        self.loops: dict[int, Profile] = {}  # by number of the instruction: what happened in its steps
         self._program: Program | None = None
         self._count: list[int] = []
         self._time: list[float] = []
@@ -39,11 +42,27 @@ class Profile:
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------------ collecting
-    def watch(self, program: Program) -> None:
-        """Prepare to observe a machine that runs this program."""
+    def watch(self, program: Program, link: Callable[..., Program] = Program.from_terms) -> Program:
+        """Prepare to observe a machine that runs the program which is returned: it tells what happens inside loops.
+
+        `link(leaves, roots)` makes the program of a loop's body.
+        """
+        looked_into = [self._looked_into(i, ins, link) for i, ins in enumerate(program.instructions)]
+        if self.loops:
+            program = Program(program.inputs, program.constants, looked_into, program.outputs, program.term_of)
         n = len(program.instructions)
         self._program, self.running = program, True
         self._count, self._time, self._bytes = [0] * n, [0.0] * n, [0] * n
+        return program
+
+    def _looked_into(self, i: int, ins: Instruction, link: Callable[..., Program]) -> Instruction:
+        """A loop whose steps are observed; other instructions as they are."""
+        if ins.op.kind != "loop":
+            return ins
+        inner = self.loops[i] = Profile(ins.op.title)
+        body = inner.watch(link(ins.op.leaves, inline_calls(list(ins.op.params["body"]))), link)
+        run = make_runner(ins.op, body, [inner.observe])
+        return Instruction(ins.op, ins.inputs, ins.outputs, ins.terms, ins.several, run)
 
     def observe(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
         """What a machine calls after each instruction."""
@@ -102,6 +121,7 @@ class Profile:
             "seconds": self.seconds,
             "peak_bytes": self.peak_bytes,
             "instructions": self.rows(),
+            "loops": {i: inner.rows() for i, inner in self.loops.items()},
         }
 
     def to_json(self, **options: Any) -> str:
@@ -131,7 +151,13 @@ class Profile:
         spent = sum(r["seconds"] for r in rows)
         lines = [f"  {self.calls} calls, {self.seconds * 1e3:.3f} ms, of which {spent * 1e3:.3f} ms in instructions"]
         lines.append(f"  most memory held by results at once: {self.peak_bytes} bytes")
-        lines.append("         ms      %  calls       bytes  instruction")
+        return lines + self._instruction_lines(n)
+
+    def _instruction_lines(self, n: int) -> list[str]:
+        """One line per instruction, the slowest first; then those inside loops."""
+        rows = self.rows()
+        spent = sum(r["seconds"] for r in rows)
+        lines = ["         ms      %  calls       bytes  instruction"]
         for r in rows[:n]:
             share = 100 * r["seconds"] / spent if spent else 0.0
             lines.append(
@@ -139,6 +165,9 @@ class Profile:
             )
         if len(rows) > n:
             lines.append(f"  ... and {len(rows) - n} more instructions")
+        for i, inner in self.loops.items():
+            lines.append(f"  in the steps of {inner.name} (instruction {i})")
+            lines += [f"  {line}" for line in inner._instruction_lines(n)]
         return lines
 
     __str__ = table

@@ -14,6 +14,7 @@ from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_
 from termgraph.backends.c.glue import bind
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
+from termgraph.terms.ops.loop import places_of
 from termgraph.terms.text import one_line
 
 
@@ -25,7 +26,8 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
         return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
     site = program.sites[op]
     kind = IndexError if code == BAD_INDEX or "out of bounds" in site.text else ShapeError
-    text = site.text.format(*numbers)
+    name = "" if site.leaf is None else places_of(site.term.op).get(site.leaf, (None, ()))[0] or repr(site.leaf)
+    text = site.text.format(*numbers, name=name)
     if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:
         text += f"; {HOW_TO_BROADCAST}"
     error: Any = kind(text)

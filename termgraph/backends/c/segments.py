@@ -6,7 +6,7 @@ What C cannot express stays an instruction that runs by its NumPy meaning. May i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,9 +140,11 @@ class _Divider:
         return Segment(list(leaves), roots)
 
 
-def c_segments(program: Program, quick: bool = False) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
-    """The C segments of a program, and the terms that turned out to need the NumPy meaning."""
-    refused: set[Any] = set()
+def c_segments(
+    program: Program, quick: bool = False, apart: Collection[Any] = ()
+) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
+    """The C segments of a program without the terms `apart`, and the terms that turned out to need NumPy."""
+    refused: set[Any] = set(apart)
     while True:
         found = []
         try:
@@ -179,10 +181,19 @@ def _generated(segment: Segment, quick: bool) -> CProgram:
 # ---------------------------------------------------------------------- linking
 def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool = False) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
+    return _with_loops(_linked(Program.from_terms(args, roots), name, quick, ()))
+
+
+def link_apart(args: Sequence[Any], roots: Sequence[Any]) -> Program:
+    """The same with loops as instructions that are not compiled: whoever wants to look into them runs their steps."""
     plain = Program.from_terms(args, roots)
-    found, _ = c_segments(plain, quick)
+    return _linked(plain, "f", False, [t for i in plain.instructions for t in i.terms if t.op.family is loop])
+
+
+def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any]) -> Program:
+    found, _ = c_segments(plain, quick, apart)
     if not found:
-        return _with_loops(plain)
+        return plain
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
@@ -194,7 +205,7 @@ def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool
         merged[members[-1]] = Instruction(op, inputs, outputs, segment.roots, len(outputs) > 1, run)
         gone.update(members)
     # A segment runs where all its leaves are there: after the last instruction that makes one of them.
-    return _with_loops(_ordered(plain, merged, gone))
+    return _ordered(plain, merged, gone)
 
 
 def _with_loops(program: Program) -> Program:
