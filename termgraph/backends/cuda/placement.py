@@ -21,6 +21,7 @@ from termgraph.backends.cuda.generate import CudaProgram, generate
 from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
+from termgraph.lower.lazy import is_lazy
 from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
@@ -45,6 +46,8 @@ def why_on_cpu(t: Any) -> str | None:
         return _loop_on_cpu(t)
     if t.op.family is nth and t.args[0].op.family is loop:
         return None
+    if is_lazy(t):
+        return "which side of a choice is computed is for the host to say"
     types = [t.type, *(a.type for a in t.args)]
     odd = next((x for x in types if not isinstance(x, TensorType)), None)
     if odd is not None:
