@@ -90,6 +90,8 @@ def main() -> int:
     if given.json:
         with open(given.json, "w", encoding="utf-8") as out:
             json.dump(report, out, indent=1)
+    blas = device.blas()
+    print("products by cuBLAS: " + ("no, it is not installed" if blas is None else str(blas.calls)))
     wrong = sum(not row["ok"] for row in report["checks"])
     print(f"{len(report['checks']) - wrong} right, {wrong} wrong")
     return int(wrong > 0)

@@ -12,6 +12,7 @@ from typing import Any
 from termgraph.backends.cuda.driver.base import Driver, NoDevice
 from termgraph.config import config
 
+_UNKNOWN = object()
 Compile = Callable[[str, str, tuple[str, ...], str], bytes]  # text, architecture, options, name -> image
 
 
@@ -23,6 +24,15 @@ class Device:
         self.lock = threading.RLock()
         self.live: dict[int, tuple[int, str]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
+        self._blas: Any = _UNKNOWN
+
+    def blas(self) -> Any:
+        """cuBLAS, if it is installed and the driver is a real package; else None, and own kernels do the work."""
+        if self._blas is _UNKNOWN:
+            from termgraph.backends.cuda.blas import Cublas
+
+            self._blas = Cublas.open(self) if self.driver.stream else None
+        return self._blas
 
     def allocate(self, size: int, purpose: str) -> int:
         """Room on the device; a full device is reported with what fills it."""

@@ -25,11 +25,21 @@ def expression(t: Any, args: Sequence[str]) -> str:
     """An element-wise op applied to argument texts."""
     if any(np.dtype(d).kind == "c" for d in (t.type.dtype, *(a.type.dtype for a in t.args))):
         raise NotInC(f"{t.op.family.name} of complex numbers")
+    if t.op.family.cuda is not None:
+        return _given(t, args)
     rule = OWN.get(t.op.family.name)
     if rule is None:
         return c.expression(t, args)
     out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
     return f"tg_round_half({out})" if t.type.dtype == "float16" else out
+
+
+def _given(t: Any, args: Sequence[str]) -> str:
+    """The text that the op itself brings: a function, with f for single precision, or a template."""
+    text, dtype = t.op.family.cuda, t.args[0].type.dtype
+    if not text.isidentifier():
+        return f"(({STORED[t.type.dtype]}){text.format(*args)})" if t.type.dtype != "float16" else text.format(*args)
+    return f"{text}{'f' if dtype in ('float16', 'float32') else ''}({', '.join(args)})"
 
 
 def _sqr(s: c.Site, a: str) -> str:

@@ -194,6 +194,9 @@ class Executable:
     def launch(self, plan: Plan, launch: Launch, at: dict[Any, int]) -> None:
         """One kernel."""
         if launch.product is not None:
+            blas = self.device.blas()
+            if blas is not None and blas.gemm(launch.product, at):
+                return
             arguments = product_arguments(launch, at, plan.wide)
         else:
             arguments = self.arguments(launch, at, plan)

@@ -116,6 +116,25 @@ def driver_library() -> str:
     return default_cache().get_or_make(parts, make, name="emulated driver", kind="emulated driver")[0].file(DRIVER)
 
 
+def blas_libraries() -> list[str]:
+    """The paths of the emulated libcublasLt.so.13 and libcublas.so.13, to be loaded after the driver."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        raise NoEmulation("the emulated cuBLAS needs gcc")
+    source = Path(HERE, "emucublas.c")
+    names = ["libcublasLt.so.13", "libcublas.so.13"]
+
+    def make(directory: str) -> None:
+        for name, text in zip(names, ("/dev/null", str(source))):
+            out = os.path.join(directory, name)
+            flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-x", "c", text, "-o", out]
+            subprocess.run([compiler, *flags], check=True)
+
+    parts = {"emucublas": digest(source.read_text()), "compiler": compiler}
+    entry = default_cache().get_or_make(parts, make, name="emulated cuBLAS", kind="emulated driver")[0]
+    return [entry.file(name) for name in names]
+
+
 def preload(mode: str) -> dict[str, str]:
     """Environment variables for a process that loads kernels built in this mode."""
     if mode not in PRELOAD:

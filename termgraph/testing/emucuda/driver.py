@@ -15,7 +15,7 @@ import numpy as np
 from termgraph.backends.cuda import device as devices
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
-from termgraph.testing.emucuda.build import build, driver_library
+from termgraph.testing.emucuda.build import blas_libraries, build, driver_library
 
 TOTAL = 8 * 2**30
 _libc = ctypes.CDLL(None)  # its own memory: sanitizers see where an array ends
@@ -120,7 +120,8 @@ def packaged_device(name: str) -> Device:
 
     Only for a process of its own: the library must be loaded before the package looks for it.
     """
-    ctypes.CDLL(driver_library(), mode=ctypes.RTLD_GLOBAL)
+    for library in (driver_library(), *blas_libraries()):
+        ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     driver = devices._open(name)
     return Device(driver, lambda *args: Path(compile_emulated(*args).decode()).read_bytes())
 

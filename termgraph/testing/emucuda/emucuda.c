@@ -33,7 +33,7 @@ typedef struct {
 } Library;
 
 /* ------------------------------------------------------------------ queued work */
-typedef enum { KERNEL, COPY, SET, FREE } Kind;
+typedef enum { KERNEL, COPY, SET, FREE, CALL } Kind;
 typedef struct {
     Kind kind;
     Kernel *kernel;
@@ -42,6 +42,7 @@ typedef struct {
     char *arguments; /* of a kernel */
     void *to;
     const void *from;
+    void (*call)(const void *); /* of a library above this one, with `from` */
     int owns; /* what `arguments` or `from` point to belongs to this piece of work */
 } Work;
 typedef struct {
@@ -98,6 +99,7 @@ static void run(const Work *w)
     case KERNEL: run_kernel(w); break;
     case COPY: memmove(w->to, w->from, w->size); break;
     case FREE: give_back(w->to); break;
+    case CALL: w->call(w->from); break;
     case SET:
         for (size_t i = 0; i < w->size; i++) memcpy((char *)w->to + i * w->width, &w->value, w->width);
         break;
@@ -453,6 +455,12 @@ API cuGetProcAddress_v2(const char *symbol, void **found, int version, cuuint64_
     if (!*found && setting("EMUCUDA_TRACE", 0)) fprintf(stderr, "emucuda: no %s\n", symbol);
     if (st) *st = *found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* Libraries queue their work here too, so it is recorded into graphs like kernels. */
+__attribute__((visibility("default"))) int emucuda_call(CUstream s, void (*call)(const void *), const void *data, size_t n)
+{
+    return add(s, (Work){.kind = CALL, .call = call, .from = memcpy(malloc(n), data, n), .owns = 1});
 }
 
 /* Kernels launched, arrays made, bytes held: for tests. */

@@ -1,5 +1,8 @@
 """Generated kernels, run on the CPU by the emulation, compute what the NumPy meaning says."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from backends.cuda.cudacases import cases, no_emulation, program
@@ -8,7 +11,12 @@ from lower.randomgraphs import Graphs, agree
 import termgraph as tg
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
+from termgraph.backends.cuda.placement import why_on_cpu
 from termgraph.terms.evaluate import evaluate
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import reduce as red
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.types import TensorType
 from termgraph.testing.emucuda.driver import emulation
 
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
@@ -97,3 +105,35 @@ def test_lengths_are_checked():
     with emulation() as device:
         with pytest.raises(ValueError, match="11"):
             Executable(program(inputs, outputs), device)(values[0], values[1], values[2][:11])
+
+
+def test_an_op_may_bring_its_own_cuda_text():
+    def op(name, like, cuda):
+        rule = ew.ufunc_rule(like)
+        options = {"arity": like.nin, "infer": ew.infer_elementwise, "kind": "elementwise", "dtype_rule": rule}
+        return ew.ElementwiseOp(name, meaning=like, cuda=cuda, **options)
+
+    wave = op("test_wave", np.multiply, "(sin({0}) * {1})")
+    root, none = op("test_root", np.sqrt, "sqrt"), op("test_none", np.sqrt, None)
+    args = [Arg(i, TensorType("float32", (None,))) for i in range(2)]
+    x, y = np.random.default_rng(0).random((2, 9)).astype("float32")
+    assert "no test_none of float32" in why_on_cpu(mk(none, (args[0],)))
+    with emulation() as device:
+        got = Executable(generate(args, [mk(wave, tuple(args)), mk(root, (args[0],))]), device)(x, y)
+    np.testing.assert_allclose(np.asarray(got[0]), np.sin(x) * y, rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(got[1]), np.sqrt(x), rtol=1e-6)
+
+
+def test_the_text_of_some_kernels():
+    """Kept as they should look; `GOLDEN=write` in the environment writes them anew."""
+    x, b = Arg(0, TensorType("float32", (None, None))), Arg(1, TensorType("float32", (None,)))
+    softmax = mk(red.softmax.bind(axis=(1,)), (x,))
+    programs = {"elementwise": mk(ew.mul, (mk(ew.tanh, (mk(ew.add, (x, b)),)), x)), "rows": softmax}
+    programs["sums"] = mk(red.sum_.bind(axis=(0, 1), dtype="float32"), (x,))
+    for name, term in programs.items():
+        text = "\n\n".join(k.source for k in generate([x, b], [term]).kernels) + "\n"
+        path = Path(__file__).with_name("golden") / f"{name}.cu"
+        if os.environ.get("GOLDEN") == "write":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        assert text == path.read_text(), f"{path.name} differs; look at the new text, then GOLDEN=write"

@@ -1,0 +1,67 @@
+extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
+{
+    __shared__ __align__(16) char tg_room[512];
+    const int lane = threadIdx.x % team;
+    for (tg_int t = (blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team; t < n0_0; t += gridDim.x * (tg_int)blockDim.x / team) {
+        const tg_int i0 = t;
+        float a0 = (-TG_INFF);
+        for (tg_int i1 = lane; i1 < n0_1; i1 += team) {
+            const float v0 = in0[i0*n0_1 + i1];
+            a0 = v0 > a0 || v0 != v0 ? v0 : a0;
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        const float v1 = (tg_isfinite_f32(a0) ? a0 : 0.0f);
+        float a1 = 0.0f;
+        for (tg_int i1 = lane; i1 < n0_1; i1 += team) {
+            const float v2 = expf((in0[i0*n0_1 + i1] - v1));
+            a1 += v2;
+            out0[i0*n0_1 + i1] = v2;
+        }
+        a1 = tg_fold(a1, tg_sum(), team, tg_room);
+        const float v3 = (1 / a1);
+        for (tg_int i1 = lane; i1 < n0_1; i1 += team) {
+            const float v4 = out0[i0*n0_1 + i1];
+            out0[i0*n0_1 + i1] = (v4 * v3);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024) kernel0_held(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
+{
+    __shared__ __align__(16) char tg_room[512];
+    const int lane = threadIdx.x % team;
+    for (tg_int t = (blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team; t < n0_0; t += gridDim.x * (tg_int)blockDim.x / team) {
+        const tg_int i0 = t;
+        float row_0[8];
+        float row_1[8];
+        float a0 = (-TG_INFF);
+        #pragma unroll
+        for (int q = 0; q < 8; q++) {
+            const tg_int i1 = lane + q * team;
+            if (i1 < n0_1) {
+                row_0[q] = in0[i0*n0_1 + i1];
+                a0 = row_0[q] > a0 || row_0[q] != row_0[q] ? row_0[q] : a0;
+            }
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        const float v0 = (tg_isfinite_f32(a0) ? a0 : 0.0f);
+        float a1 = 0.0f;
+        #pragma unroll
+        for (int q = 0; q < 8; q++) {
+            const tg_int i1 = lane + q * team;
+            if (i1 < n0_1) {
+                row_1[q] = expf((row_0[q] - v0));
+                a1 += row_1[q];
+            }
+        }
+        a1 = tg_fold(a1, tg_sum(), team, tg_room);
+        const float v1 = (1 / a1);
+        #pragma unroll
+        for (int q = 0; q < 8; q++) {
+            const tg_int i1 = lane + q * team;
+            if (i1 < n0_1) {
+                out0[i0*n0_1 + i1] = (row_1[q] * v1);
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restrict__ in0, tg_int n0_0, tg_int n0_1, char *tg_partials)
+{
+    __shared__ __align__(16) char tg_room[512];
+    char *part0 = tg_partials + 0;
+    char *part1 = tg_partials + 4096;
+    const int team = blockDim.x, lane = threadIdx.x;
+    float a0 = 0.0f;
+    #pragma unroll 4
+    for (tg_int i0 = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; i0 < n0_0*n0_1; i0 += gridDim.x * (tg_int)blockDim.x) {
+        a0 += in0[i0];
+    }
+    a0 = tg_fold(a0, tg_sum(), team, tg_room);
+    if (lane == 0) {
+        ((float *)part0)[blockIdx.x] = a0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) kernel1(char *__restrict__ tg_scalars, char *tg_partials, int parts)
+{
+    __shared__ __align__(16) char tg_room[512];
+    char *part0 = tg_partials + 0;
+    char *part1 = tg_partials + 4096;
+    const int team = blockDim.x, lane = threadIdx.x;
+    float a0 = 0.0f;
+    for (int part = lane; part < parts; part += team) {
+        a0 += ((float *)part0)[part];
+    }
+    a0 = tg_fold(a0, tg_sum(), team, tg_room);
+    if (lane == 0) {
+        *(float *)(tg_scalars + 0) = a0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) kernel2(float *__restrict__ out0, char *__restrict__ tg_scalars)
+{
+    const float g0 = *(const float *)(tg_scalars + 0);
+    out0[0] = g0;
+}
