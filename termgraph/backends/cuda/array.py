@@ -5,6 +5,7 @@ May import this package and NumPy.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class DeviceArray:
         self.keeps = keeps  # what owns the memory, if it is not this array
 
     def __del__(self) -> None:
-        if getattr(self, "keeps", self) is None:
+        if getattr(self, "keeps", self) is None and not sys.is_finalizing():
             self.device.free(self.address)
 
     @classmethod

@@ -24,6 +24,7 @@ class Device:
         self.lock = threading.RLock()
         self.live: dict[int, tuple[int, str]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
+        self.recording, self.late = False, []  # type: tuple[bool, list[int]]
         self._blas: Any = _UNKNOWN
 
     def blas(self) -> Any:
@@ -47,9 +48,28 @@ class Device:
         return address
 
     def free(self, address: int) -> None:
-        """Give room back."""
-        if self.live.pop(address, None) is not None:
+        """Give room back; what is given back while work is recorded must not become part of the recording."""
+        if self.live.pop(address, None) is None:
+            return
+        if self.recording:
+            self.late.append(address)
+        else:
             self.driver.free(address)
+
+    def record(self, work: Callable[[], None]) -> Any:
+        """Record work as a graph; None where the driver has no graphs. Call it with the lock held."""
+        if not getattr(self.driver, "graphs", True):
+            return None
+        self.driver.capture()
+        self.recording = True
+        try:
+            work()
+        finally:
+            self.recording = False
+            graph = self.driver.captured()
+            while self.late:
+                self.driver.free(self.late.pop())
+        return graph
 
     def _full(self, size: int, purpose: str) -> str:
         free, total = self.driver.memory()

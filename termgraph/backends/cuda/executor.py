@@ -165,16 +165,9 @@ class Executable:
 
     def record(self, plan: Plan, at: dict[Any, int]) -> Any:
         """The launches as a graph, which is then run; None where the driver has no graphs."""
-        driver = self.device.driver
-        if not getattr(driver, "graphs", True):
-            return None
-        driver.capture()
-        try:
-            self.queue(plan, at)
-        finally:
-            graph = driver.captured()
+        graph = self.device.record(lambda: self.queue(plan, at))
         if graph is not None:
-            driver.replay(graph)
+            self.device.driver.replay(graph)
         return graph
 
     def queue(self, plan: Plan, at: dict[Any, int]) -> None:

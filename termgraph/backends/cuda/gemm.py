@@ -29,7 +29,7 @@ def kernel_name(call: Call) -> str:
 # 64 x 64 elements per block, 4 x 4 per thread; the next slice of A and B is in shared memory.
 TEXTS = {
     "gemm": r"""
-extern "C" __global__ void __launch_bounds__(256) tg_gemm_$L(
+extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
     tg_int m, tg_int n, tg_int k, const $T *__restrict__ a, int64_t a_row, int64_t a_column, int64_t a_batch,
     const $T *__restrict__ b, int64_t b_row, int64_t b_column, int64_t b_batch, $T *__restrict__ c, int64_t c_batch,
     $T alpha, const $T *__restrict__ alpha_at, $T beta)
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(256) tg_gemm_$L(
 }""",
     # One warp per row where rows are contiguous, else one thread per row: neighbours then read neighbouring elements.
     "gemv": r"""
-extern "C" __global__ void __launch_bounds__(256) tg_gemv_$L(
+extern "C" __global__ void __launch_bounds__(256, 1) tg_gemv_$L(
     tg_int m, tg_int k, const $T *__restrict__ a, int64_t a_row, int64_t a_column, int64_t a_batch,
     const $T *__restrict__ x, int64_t x_step, int64_t x_batch, $T *__restrict__ y, int64_t y_batch,
     $T alpha, const $T *__restrict__ alpha_at, $T beta, int team)

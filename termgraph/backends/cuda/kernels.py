@@ -32,6 +32,8 @@ class KernelText:
     kind "flat": `vectors` says how many elements one thread takes at once, and when. "rows": `inner` are the lengths
     that a team shares out, `team` is 1 if one thread has to do a row alone, `held` the kernel for rows that fit in
     registers. "parts" and "whole" are the phases of a fold over everything. "serial": one block does it all.
+    `most` is the largest block. The text asks for at least one block per processor (the 1 in its bounds): else ptxas
+    rather spills registers than runs fewer blocks.
     """
 
     name: str
@@ -41,6 +43,7 @@ class KernelText:
     count: Poly = ONE
     inner: list[Poly] = field(default_factory=list)
     team: int = 0
+    most: int = BLOCK
     vectors: Vectors | None = None
     held: KernelText | None = None
 
@@ -329,15 +332,15 @@ class KernelWriter:
                 text.append("int parts")
             head += [f"char *{n} = tg_partials + {8 * PARTS * k};" for k, n in enumerate(names)]
         room = ["__shared__ __align__(16) char tg_room[512];"] if p.uses_room else []
-        bound = 1024 if name.endswith("_held") else BLOCK
+        bound = p.cached.threads() if p.cached else BLOCK
         lines = [
-            f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(text)})',
+            f'extern "C" __global__ void __launch_bounds__({bound}, 1) {name}({", ".join(text)})',
             "{",
             *[f"    {line}" for line in [*room, *head]],
             *p.lines,
             "}",
         ]
-        found = KernelText(name, kind, params, "\n".join(lines), **launch)
+        found = KernelText(name, kind, params, "\n".join(lines), most=bound, **launch)
         if not name.endswith("_held"):
             self.steps.append(found)
         return found

@@ -65,7 +65,7 @@ def _flat(text: KernelText, count: int, env: Mapping[str, int], processors: int)
 
 def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
     longest = max([evaluate(n, env) for n in text.inner], default=0)
-    if text.held is not None and longest <= HELD * 1024 and longest > ALONE_ROW:
+    if text.held is not None and ALONE_ROW < longest <= HELD * text.held.most:
         text = text.held
         team = 32 if longest <= HELD * 32 else _power(-(-longest // HELD))
     elif text.team == 1 or longest <= ALONE_ROW:

@@ -204,6 +204,11 @@ class CachedRow:
         self.var, self.count, self.terms, self.dropped = var, count, terms, dropped
         self.known: set[Any] = set()
 
+    def threads(self) -> int:
+        """The largest block for which registers suffice: one of 1024 threads has 64 for each."""
+        held = sum(t.type.np_dtype.itemsize for t in self.terms) * self.count // 4
+        return 1024 if held <= 16 else 512 if held <= 48 else 256
+
     def declarations(self, d: CudaDialect) -> list[str]:
         """The registers."""
         return [f"{d.ctype(t.type.dtype)} {name}[{self.count}];" for t, name in self.terms.items()]

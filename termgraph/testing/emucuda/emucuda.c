@@ -61,7 +61,7 @@ struct CUevent_st { int recorded; };
 static List queue;
 static CUresult broken; /* once a kernel has failed, everything fails */
 static int lazy = 1;
-static CUcontext current;
+static __thread CUcontext current; /* each thread has its own */
 static int the_context, the_pool;
 static struct CUstream_st default_stream;
 static size_t held, limit = (size_t)4 << 30;
@@ -188,11 +188,13 @@ API cuCtxGetDevice(CUdevice *d)
     return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 API cuCtxGetDevice_v2(CUdevice *d, CUcontext c) FINE(*d = 0)
-API cuCtxPushCurrent_v2(CUcontext c) FINE(current = c)
+static __thread CUcontext below[64];
+static __thread int depth;
+API cuCtxPushCurrent_v2(CUcontext c) FINE(below[depth++ & 63] = current, current = c)
 API cuCtxPopCurrent_v2(CUcontext *c)
 {
     if (c) *c = current;
-    current = 0;
+    current = depth ? below[--depth & 63] : 0;
     return CUDA_SUCCESS;
 }
 API cuCtxSynchronize(void) { return flush(); }
@@ -222,6 +224,7 @@ API cuGetErrorString(CUresult e, const char **s) FINE(*s = e ? "an error of the 
 /* ------------------------------------------------------------------ memory: not a number until somebody writes */
 API cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 {
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     if (held + n > limit) return CUDA_ERROR_OUT_OF_MEMORY;
     char *block = malloc(n + 768);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -423,6 +426,7 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
                    unsigned dynamic, CUstream s, void **arguments, void **extra)
 {
     Kernel *k = (Kernel *)f;
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     Work w = {.kind = KERNEL, .kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic = dynamic};
     w.arguments = malloc(k->total + 16);
     w.owns = 1;

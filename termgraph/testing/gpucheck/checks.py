@@ -5,6 +5,7 @@ Each check yields (what, largest relative error, tolerance). May import the publ
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -136,10 +137,22 @@ def program_checks() -> Iterator[Check]:
             x.T.reshape((-1,)),
         ]
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5
+    yield "a call from another thread", _in_a_thread(), 1e-6
     stream = T.random.RandomStream(seed=3)
     draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
     there, here = (tg.function([], draws, mode=tg.Mode(linker=k), no_default_updates=True) for k in ("cuda", "py"))
     yield "random numbers", max(map(error_of, there(), here())), 1e-11
+
+
+def _in_a_thread() -> float:
+    x, errors = T.fmatrix("x"), []
+    v = np.ones((3, 40), "float32")
+    threads = [threading.Thread(target=lambda: errors.append(worst([x], [T.nnet.softmax(x)], [v]))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return max(errors) if len(errors) == 2 else np.inf
 
 
 # ---------------------------------------------------------------------- models

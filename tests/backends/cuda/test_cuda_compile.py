@@ -6,6 +6,8 @@ import pytest
 from backends.cuda.cudacases import cases, program
 from lower.randomgraphs import Graphs
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph.backends.cuda.compile import CudaCompileError, compile_text, compiler, nvrtc_image, usage_of
 from termgraph.backends.cuda.generate import generate
 
@@ -53,3 +55,16 @@ def test_a_cubin_is_made_once():
 def test_refused_text_is_reported():
     with pytest.raises(CudaCompileError, match="nothing"):
         compile_text('extern "C" __global__ void f(int *p) { *p = nothing; }', "sm_90", name="mine")
+
+
+@nvrtc
+def test_rows_of_models_in_both_precisions():
+    """What needs most registers: rows kept in them, with calls of exp, and their gradients."""
+    for dtype in ("float32", "float64"):
+        x, g, b, y = T.matrix("x", dtype=dtype), T.vector("g", dtype=dtype), T.vector("b", dtype=dtype), T.lvector("y")
+        norm = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) * g + b
+        p = T.nnet.softmax(T.tanh(x) * T.erf(x) + T.exp(x))
+        loss = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).mean()
+        no_spills(program([x], [p]).source, f"softmax {dtype}")
+        no_spills(program([x, y], [loss, tg.grad(loss, x)]).source, f"cross-entropy {dtype}")
+        no_spills(program([x, g, b], list(tg.grad((norm**3).sum(), [x, g, b]))).source, f"layer norm {dtype}")

@@ -6,6 +6,7 @@ May touch: the packages cuda-core and cuda-bindings, imported when a device is f
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,8 @@ class CoreDriver:
         except ImportError:
             raise NoDevice(NO_PACKAGE) from None
         self.cu = cu
+        self.here = threading.local()  # whether this thread has entered the context
+        self.here.entered = True
         try:
             (error,) = cu.cuInit(0)
         except RuntimeError:  # the library of the NVIDIA driver cannot be loaded
@@ -49,7 +52,7 @@ class CoreDriver:
         if count <= number:
             raise NoDevice(NO_DEVICE)
         self.device = Device(number)
-        self.device.set_current()
+        self.enter()
         self._stream = self.device.create_stream()
         self.stream = int(self._stream.handle)
         self.device_name = str(self.device.name)
@@ -70,9 +73,16 @@ class CoreDriver:
             size = int(reserve * self.memory()[1] if reserve <= 1 else reserve * 2**20)
             self.free(self.allocate(size))
 
+    def enter(self) -> None:
+        """A thread has to say which context it works in."""
+        self.here.entered = True
+        self.device.set_current()
+
     # ------------------------------------------------------------------ errors
     def ask(self, function: Callable, *args: Any) -> Any:
         """What a function of the driver gives; its error as an exception."""
+        if not hasattr(self.here, "entered"):
+            self.enter()
         error, *found = function(*args)
         if int(error):
             raise self.failure(error, function.__name__)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,22 @@ from termgraph.backends.cuda.driver.base import (
 )
 
 NO_PACKAGE = "cuda.driver=pycuda needs the package pycuda, which is not installed: pip install 'termgraph[pycuda]'"
+
+
+def _in_context(method: Callable) -> Callable:
+    """Another thread than the one that opened the device enters the context for each call: pycuda wants it left."""
+
+    @functools.wraps(method)
+    def call(self: PyCudaDriver, *args: Any) -> Any:
+        if threading.get_ident() == self.home:
+            return method(self, *args)
+        self.context.push()
+        try:
+            return method(self, *args)
+        finally:
+            self.context.pop()
+
+    return call
 
 
 class PyCudaDriver:
@@ -50,6 +69,7 @@ class PyCudaDriver:
         self.context = device.retain_primary_context()
         self.context.push()
         atexit.register(self.context.pop)
+        self.home = threading.get_ident()
         self._stream = driver.Stream()
         self.stream = int(self._stream.handle)
         self.pool = tools.DeviceMemoryPool()
@@ -59,10 +79,12 @@ class PyCudaDriver:
         self.multiprocessors = int(device.get_attribute(driver.device_attribute.MULTIPROCESSOR_COUNT))
         self.version = pycuda.VERSION_TEXT
 
+    @_in_context
     def memory(self) -> tuple[int, int]:
         free, total = self.d.mem_get_info()
         return int(free), int(total)
 
+    @_in_context
     def allocate(self, size: int) -> int:
         try:
             block = self.pool.allocate(size)
@@ -71,34 +93,43 @@ class PyCudaDriver:
         self.blocks[int(block)] = block
         return int(block)
 
+    @_in_context
     def free(self, address: int) -> None:
         # Everything runs in one stream, so whoever gets this memory next uses it after the work queued now.
         self.blocks.pop(address).free()
 
+    @_in_context
     def upload(self, address: int, host: np.ndarray) -> None:
         self.d.memcpy_htod_async(address, np.ascontiguousarray(host), self._stream)
 
+    @_in_context
     def download(self, host: np.ndarray, address: int) -> None:
         self.d.memcpy_dtoh_async(host, address, self._stream)
 
+    @_in_context
     def copy(self, to: int, source: int, size: int) -> None:
         self.d.memcpy_dtod_async(to, source, size, self._stream)
 
+    @_in_context
     def clear(self, address: int, size: int) -> None:
         self.d.memset_d8_async(address, 0, size, self._stream)
 
+    @_in_context
     def load(self, image: bytes) -> Any:
         return self.d.module_from_buffer(image)
 
+    @_in_context
     def kernel(self, module: Any, name: str) -> Any:
         return module, module.get_function(name)
 
+    @_in_context
     def launch(
         self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
     ) -> None:
         values = [_NUMPY[type(a)](a.value or 0) for a in arguments]
         kernel[1](*values, grid=grid, block=block, stream=self._stream)
 
+    @_in_context
     def synchronize(self) -> None:
         try:
             self._stream.synchronize()

@@ -1,4 +1,4 @@
-extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restrict__ in0, const float *__restrict__ in1, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int vector)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__restrict__ in0, const float *__restrict__ in1, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int vector)
 {
     const tg_int whole = vector ? (n0_0*n0_1) / 4 : 0;
     for (tg_int w = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; w < whole; w += gridDim.x * (tg_int)blockDim.x) {

@@ -1,4 +1,4 @@
-extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
 {
     __shared__ __align__(16) char tg_room[512];
     const int lane = threadIdx.x % team;
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restric
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1024) kernel0_held(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
+extern "C" __global__ void __launch_bounds__(1024, 1) kernel0_held(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, int team)
 {
     __shared__ __align__(16) char tg_room[512];
     const int lane = threadIdx.x % team;

@@ -1,4 +1,4 @@
-extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restrict__ in0, tg_int n0_0, tg_int n0_1, char *tg_partials)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__restrict__ in0, tg_int n0_0, tg_int n0_1, char *tg_partials)
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(256) kernel0(const float *__restric
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) kernel1(char *__restrict__ tg_scalars, char *tg_partials, int parts)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel1(char *__restrict__ tg_scalars, char *tg_partials, int parts)
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
@@ -31,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(256) kernel1(char *__restrict__ tg_
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) kernel2(float *__restrict__ out0, char *__restrict__ tg_scalars)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel2(float *__restrict__ out0, char *__restrict__ tg_scalars)
 {
     const float g0 = *(const float *)(tg_scalars + 0);
     out0[0] = g0;
