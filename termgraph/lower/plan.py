@@ -282,7 +282,10 @@ class Planner:
         return [f.args[0] for f in g.folds] + [x.value for x in g.stores]
 
     def use_result_rows(self, found: dict[Any, Kept], groups: list[Group]) -> None:
-        """The row of the result is the cheapest place, if one store alone writes it and overwrites the value."""
+        """The row of the result is the cheapest place, if one store alone writes it, and reads the value to do so.
+
+        A store that does not read it might overwrite it before others have read it.
+        """
         writers = [x.buf for g in groups for x in g.stores if isinstance(x, Store)]
         taken: set[Buf] = set()
         for t, k in found.items():
@@ -290,6 +293,7 @@ class Planner:
                 continue
             for x in groups[k.later[0]].stores:
                 fits = isinstance(x, Store) and x.mode == "set" and x.buf.dtype == t.type.dtype and len(x.vars) == 1
+                fits = fits and t in scalars([x.value], lambda u: u.op.family is FOLD)
                 if fits and x.buf not in taken and writers.count(x.buf) == 1 and x.vars[0] in x.offset.fv:
                     taken.add(x.buf)
                     k.buf, k.offset = x.buf, x.offset

@@ -105,6 +105,13 @@ def test_a_transposed_operand_of_a_product_is_not_copied():
     assert len(loops_of(lowered.nodes)) == 1 and len(lowered.statements.temps) == 1
 
 
+def test_a_kept_value_is_not_overwritten_before_it_is_read():
+    """log-softmax and softmax of the same row: only the store of the softmax reads the kept exponentials."""
+    (kernel,) = loops_of(lower([mk(red.log_softmax.bind(axis=(1,)), (x,)), ew.mul(softmax(x), y)]).nodes)
+    places = [n.stored[0].name for n in walk([kernel]) if isinstance(n, Let) and n.stored is not None]
+    assert places and set(places) == {"out1"}
+
+
 def test_softmax_computes_each_exponential_once():
     nodes = lower([softmax(x)]).nodes
     exponentials = [n for n in walk(nodes) if isinstance(n, Let) and n.term.op is ew.exp]
