@@ -136,6 +136,12 @@ class RuleSet:
         for judge in self._judges:
             judge.table.clear()
 
+    @property
+    def is_new(self) -> bool:
+        """Whether no graph was rewritten yet."""
+        self.prepare()
+        return not self._sleepers.met
+
     def meet_all(self, terms: Iterable[Any]) -> None:
         """Wake the rules that may match in these graphs."""
         self.prepare()
@@ -229,9 +235,7 @@ class RuleSet:
         while True:
             try:
                 current.prepare()
-                new, trace = normalize(
-                    terms, current, budget, memo if current is self and memo and self in memo.sets else None
-                )
+                new, trace = normalize(terms, current, budget, memo if current is self else None)
                 break
             except (LoopError, RuleFailure) as err:
                 if strict:

@@ -379,7 +379,7 @@ class Writer:
         if isinstance(goal, TermFact):
             if goal.name in self.assume:
                 return f"not {self.out.ref(goal.refuted, goal.name)}({', '.join(inputs)})"
-            return f"{invoke} is True"
+            return f"{self.out.ref(goal.proved, goal.name)}({', '.join(inputs)})"
         return invoke
 
     def _search(self, call: GoalCall, rest: tuple, bound: Bindings, ind: int) -> None:

@@ -16,9 +16,11 @@ import numpy as np
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.op import CONST, Op
+from termgraph.terms.ops.assume import assume
 from termgraph.terms.types import TensorType
 
 FACTS: dict[str, TermFact] = {}
+_DEEPEST = 60  # nested questions, of three Python frames each
 Ask = Callable[["TermFact", Any], "bool | None"]
 
 
@@ -57,6 +59,9 @@ class TermFact(Goal):
         self.implied_by: list[tuple[TermFact, ...]] = []
         self.excluded_by: list[TermFact] = []
         self._memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._proved: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._heads: frozenset | None = None  # the operators for which it may be proved
+        self._kinds = ""  # the kinds of dtype for which it may be
         FACTS[name] = self
 
     def __call__(self, x: Any) -> Any:
@@ -71,21 +76,32 @@ class TermFact(Goal):
         `ask(fact, operand)` answers for operands. Declare it before compiling anything with the op.
         """
         self.rules[op] = rule
-        self._memo.clear()
+        for f in FACTS.values():
+            f._memo.clear()
+            f._proved.clear()
+            f._heads = None
 
     def known(self, term: Any) -> bool | None:
         """True, False, or None for unknown."""
-        memo = self._memo
-        if term in memo:
-            return memo[term]
-        return _work_out(self, term)
+        found = self._memo.get(term, _work_out)
+        return _work_out(self, term, whole=True) if found is _work_out else found
+
+    def proved(self, term: Any) -> bool:
+        """Whether the fact is known to hold: cheaper than asking whether it is known not to."""
+        if not self.may_hold(term):
+            return False
+        found = self._proved.get(term, _work_out)
+        return (_work_out(self, term, whole=False) if found is _work_out else found) is True
 
     def may_hold(self, term: Any) -> bool:
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
-        if term.op is CONST or term.op.family.name == "assume":
+        if self._heads is None:
+            premises = self._premises()
+            self._heads = frozenset(op for f in premises for op in f.rules) | {CONST, assume}
+            self._kinds = "".join(kind for f in premises for kind, says in f.by_kind.items() if says)
+        if term.op.family in self._heads:
             return True
-        kind = term.type.np_dtype.kind if isinstance(term.type, TensorType) else ""
-        return any(f.by_kind.get(kind) or term.op.family in f.rules for f in self._premises())
+        return term.type.__class__ is TensorType and term.type.np_dtype.kind in self._kinds
 
     def _premises(self) -> list[TermFact]:
         """This fact and all those from which it may follow."""
@@ -100,7 +116,7 @@ class TermFact(Goal):
 
     def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
         """Proved, or taken on trust and not refuted."""
-        return not self.refuted(*inputs) if self.name in assume else self.known(*inputs) is True
+        return not self.refuted(*inputs) if self.name in assume else self.proved(*inputs)
 
     def __repr__(self) -> str:
         return f"<fact {self.name}>"
@@ -110,32 +126,54 @@ def _no_answer(f: TermFact, t: Any) -> None:
     return None
 
 
-def _work_out(fact: TermFact, term: Any) -> bool | None:
-    """Evaluate with an explicit stack: a rule that misses an operand's fact is asked again once it is known."""
-    stack: list[tuple[TermFact, Any]] = [(fact, term)]
-    open_: set[tuple[str, int]] = {(fact.name, id(term))}
+def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
+    """Evaluate operands first: by recursion as far as that goes safely, from there on with an explicit stack.
+
+    A rule that misses an operand's fact too deep down is asked again once that is known. Only the `whole` truth
+    looks for what shows that the fact does not hold.
+    """
+    open_: set[tuple[str, int]] = set()
+    outer: set[tuple[str, int]] = set()  # those on the stack below its top
+    depth = 0
 
     def ask(f: TermFact, t: Any) -> bool | None:
-        if t in f._memo:
-            return f._memo[t]
-        if (f.name, id(t)) in open_:
+        nonlocal depth
+        if not whole and not f.may_hold(t):
+            return None
+        memo = f._memo if whole else f._proved
+        found = memo.get(t, ask)
+        if found is not ask:
+            return found
+        place = (f.name, id(t))
+        if place in open_ or place in outer:
             return None  # asked in a circle: nothing follows
-        raise _Missing(f, t)
+        if depth >= _DEEPEST:
+            raise _Missing(f, t)
+        open_.add(place)
+        depth += 1
+        try:
+            found = memo[t] = _derive(f, t, ask, whole)
+        finally:
+            depth -= 1
+            open_.discard(place)
+        return found
 
+    stack: list[tuple[TermFact, Any]] = [(fact, term)]
     while stack:
         f, t = stack[-1]
         try:
-            f._memo[t] = _derive(f, t, ask)
+            ask(f, t)
         except _Missing as missing:
+            outer.add((f.name, id(t)))
             stack.append((missing.fact, missing.term))
-            open_.add((missing.fact.name, id(missing.term)))
             continue
         stack.pop()
-        open_.discard((f.name, id(t)))
-    return fact._memo[term]
+        if stack:
+            outer.discard((stack[-1][0].name, id(stack[-1][1])))
+    return ask(fact, term)
 
 
-def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
+def _derive(f: TermFact, t: Any, ask: Ask, whole: bool = True) -> bool | None:
     type_ = t.type
     if not isinstance(type_, TensorType):
         return None
@@ -145,16 +183,16 @@ def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
     if t.op is CONST:
         return _of_constant(f, t.value)
     family = t.op.family
-    if family.name == "assume":
+    if family is assume:
         declared = t.op.params["facts"]
         if f.name in declared:
             return True
         if any(other.name in declared for other in f.excluded_by):
             return False
-        return _implied(f, t, ask) or ask(f, t.args[0])
+        return _implied(f, t, ask, whole) or ask(f, t.args[0])
     rule = f.rules.get(family)
     found = rule(t, ask) if rule is not None else None
-    return found if found is not None else _implied(f, t, ask)
+    return found if found is not None else _implied(f, t, ask, whole)
 
 
 def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
@@ -164,11 +202,11 @@ def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
         return None
 
 
-def _implied(f: TermFact, t: Any, ask: Ask) -> bool | None:
+def _implied(f: TermFact, t: Any, ask: Ask, whole: bool) -> bool | None:
     for premises in f.implied_by:
         if all(ask(p, t) is True for p in premises):
             return True
-    for other in f.excluded_by:
+    for other in f.excluded_by if whole else ():
         if ask(other, t) is True:
             return False
     return None

@@ -15,19 +15,37 @@ _MOST_SIGNATURES = 50_000  # then the table starts again: it keeps operators ali
 class Memo:
     """Shared by the stages of one pipeline, which rewrite the same graph one after the other.
 
-    A term with the mark `settled` is in normal form for every one of `sets`, and so are its operands. It holds for one
-    pipeline only: whether a sum is opened depends on how often the graph at hand uses it.
+    A term with the mark `settled` is in normal form for this stage and all those to come, and so are its operands. It
+    holds for one pipeline only: whether a sum is opened depends on how often the graph at hand uses it.
     """
 
-    def __init__(self, sets: Iterable[Any]) -> None:
-        self.sets = tuple(dict.fromkeys(sets))
+    def __init__(self, stages: Iterable[Any]) -> None:
+        self.stages = tuple(stages)
+        self._done: dict[Any, list[Any]] = {}  # what a rule set left behind
+        self._restart()
+
+    def _restart(self) -> None:
+        self._at = 0
         self.settled = object()
         self.met = False  # whether the sets have been told which operators the graph has
         self.firsts: dict[int, Any] = {}  # commutative terms in normal form, by a sum that does not see the order
 
-    def beside(self, rs: Any) -> tuple:
-        """The other rule sets."""
-        return tuple([s for s in self.sets if s is not rs])
+    def enter(self, rs: Any) -> tuple | None:
+        """The rule sets still to come, as a stage begins; None if it is not the next one of the pipeline."""
+        if self._at == len(self.stages):
+            self._restart()  # the pipeline runs once more
+        if self.stages[self._at] is not rs:
+            return None
+        self._at += 1
+        return tuple([s for s in dict.fromkeys(self.stages[self._at :]) if s is not rs])
+
+    def unchanged(self, rs: Any, roots: list[Any]) -> bool:
+        """Whether these are the very roots that an earlier stage with this rule set left behind."""
+        return self._done.get(rs) == roots
+
+    def leave(self, rs: Any, roots: list[Any]) -> None:
+        """Note the results of a stage."""
+        self._done[rs] = roots
 
 
 class Verdicts:

@@ -19,7 +19,6 @@ from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RewriteError
 from termgraph.terms.term import Term, mk, mk1, mk2
-from termgraph.terms.traverse import children_first
 
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share
 FIRST_BUDGET = 1000
@@ -68,33 +67,38 @@ def paused_gc() -> Iterator[None]:
 
 def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Memo | None = None) -> Any:
     """Normal forms of the roots under a compiled rule set, and the trace of what was done."""
+    later = memo.enter(rs) if memo is not None else None
+    if later is None:
+        memo = None
+    elif memo is not None and memo.unchanged(rs, list(roots)):
+        return list(roots), Trace(roots, rs.rules)
     with COMPILE_LOCK, paused_gc():
-        run = _Run(roots, rs, budget, memo)
+        run = _Run(roots, rs, budget, memo, later or ())
         try:
-            return run.go()
+            found = run.go()
         finally:
             run.clean()
+    if memo is not None:
+        memo.leave(rs, found[0])
+    return found
 
 
-def _introduce(roots: Sequence[Any], rs: Any, memo: Memo | None) -> None:
-    """Tell the rule sets at once which operators there are, rather than one by one as they are met."""
-    if memo is None:
-        rs.meet_all(roots)
-    elif not memo.met:
-        memo.met = True
-        for each in memo.sets:
-            each.meet_all(roots)
+def _introduce(roots: Sequence[Any], sets: tuple) -> None:
+    """Tell rule sets that are new which operators there are, at once; later they meet others one by one."""
+    for rs in sets:
+        if rs.is_new:
+            rs.meet_all(roots)
 
 
 class _Run:
     """One run of the driver."""
 
-    def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None) -> None:
+    def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, later: tuple) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
         self.stamp = rs.stamp if not rs.counts_clients else object()
         self.settled = self.stamp if memo is None else memo.settled
-        _introduce(self.roots, rs, memo)
-        self.verdicts = rs.verdicts(() if memo is None else memo.beside(rs))
+        _introduce(self.roots, (rs, *later))
+        self.verdicts = rs.verdicts(later)
         self.stack: list[Any] = self.roots[::-1]
         self.firsts = {} if memo is None else memo.firsts
         self.trace = Trace(self.roots, rs.rules)
@@ -289,7 +293,7 @@ class _Run:
     def _budget(self, limit: int) -> int:
         """Called when more rewrites happened than allowed: a graph of N nodes gets 1000 + 30 N."""
         if self.budget is None and limit == FIRST_BUDGET:
-            return FIRST_BUDGET + BUDGET_PER_NODE * len(children_first(self.roots))
+            return FIRST_BUDGET + BUDGET_PER_NODE * _size(self.roots)
         from collections import Counter
 
         chain = [self.rs.rules[f.rid].name for f in self._pending()][-200:]
@@ -311,6 +315,18 @@ class _Run:
         raise RuleFailure(
             f"rule {r.name} at {r.where} raised {type(err).__name__}: {err}; on {u!r:.120}", r.name
         ) from err
+
+
+def _size(roots: Sequence[Any]) -> int:
+    """How many nodes a graph has."""
+    met = list(roots)
+    known = {*map(id, met)}
+    for t in met:
+        for a in t.args:
+            if id(a) not in known:
+                known.add(id(a))
+                met.append(a)
+    return len(known)
 
 
 def _some_match(matchers: tuple, t: Any) -> bool:

@@ -6,6 +6,7 @@ leaf has `op, args, type, lvars` (free logic variables), `_h` (structural hash) 
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -122,6 +123,11 @@ class Arg(Leaf):
 _CONSTS: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 
+@functools.cache
+def _name_of(dtype: np.dtype) -> str:
+    return dtype.name  # NumPy puts it together each time
+
+
 class Const(Leaf):
     """A value known when the graph is built. Interned by type and bytes: -0.0, 0.0, 0 and False all differ."""
 
@@ -138,13 +144,13 @@ class Const(Leaf):
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         raw = array.tobytes()
-        key = (array.dtype.name, array.shape, raw if len(raw) <= _LARGE else blake2b(raw).digest())
+        key = (_name_of(array.dtype), array.shape, raw if len(raw) <= _LARGE else blake2b(raw).digest())
         leaf = _CONSTS.get(key)
         if leaf is None:
             leaf = _new(cls)
             frozen = np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)  # read-only by construction
             leaf.value, leaf.scalar = frozen, _uniform(frozen, raw)
-            type_ = TensorType.of(array.dtype.name, array.shape)
+            type_ = TensorType.of(_name_of(array.dtype), array.shape)
             _fill_leaf(leaf, CONST, type_, stable_hash("const", type_._h, bytes_hash(raw)))
             leaf = _CONSTS.setdefault(key, leaf)
         return leaf
