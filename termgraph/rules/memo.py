@@ -27,7 +27,6 @@ class Memo:
     def _restart(self) -> None:
         self._at = 0
         self.settled = object()
-        self.met = False  # whether the sets have been told which operators the graph has
         self.firsts: dict[int, Any] = {}  # commutative terms in normal form, by a sum that does not see the order
 
     def enter(self, rs: Any) -> tuple | None:
