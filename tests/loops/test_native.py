@@ -145,3 +145,46 @@ def test_choices_between_numbers_and_what_cannot_happen():
     out = tg.scan(step, sequences=x, outputs_info=0.0, non_sequences=table)[0]
     f, _ = both([x, table], [out], np.array([0.0, 5.0, 1.0]), np.array([1.0, 2.0]))
     assert is_native(f)
+
+
+@pytest.mark.parametrize("read", [lambda ys: ys[-1], lambda ys: ys.sum()])
+def test_a_loop_in_a_loop_that_stops_early(read):
+    def inner(h):
+        return read(tg.scan(lambda g: (g * 0.7, tg.until(g < 0.1)), outputs_info=h, n_steps=50)[0])
+
+    out = tg.scan(lambda u, h: inner(h) + abs(u), sequences=x, outputs_info=1.0)[0]
+    both([x], [out], rng.normal(size=6))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "bool", "complex128"])
+def test_dtypes(dtype):
+    rows, table = T.TensorType(dtype, (None,))("rows"), T.TensorType(dtype, (None, None))("table")
+    values = (rng.normal(size=(5, 2)) * 2).astype(dtype)
+    step = lambda u, h: T.cast(h + u * h, dtype)  # noqa: E731
+    a = tg.scan(step, sequences=rows, outputs_info=T.constant(np.asarray(1, dtype)))[0]
+    b = tg.scan(step, sequences=table, outputs_info=table[0])[0]
+    both([rows, table], [a, b, b[-1]], values[:, 0], values)
+
+
+def test_operands_in_any_layout():
+    m, start = T.dmatrix("m"), T.dvector("start")
+    out = tg.scan(lambda u, h, w: T.tanh(T.dot(u, w) + h), sequences=m, outputs_info=start, non_sequences=w)[0]
+    outputs = [out, *tg.grad((out**2).sum(), [m, w])]
+    a, b, h = rng.normal(size=(6, 3)), rng.normal(size=(3, 4)), np.zeros(4)
+    f, _ = both([m, w, start], outputs, a, b, h)
+    assert is_native(f)
+    for p, q in (
+        (np.asfortranarray(a), np.asfortranarray(b)),
+        (a[::-2, ::-1], b[::-1]),
+        (np.broadcast_to(a[:1], (6, 3)), b),
+    ):
+        both([m, w, start], outputs, p, q, h)
+
+
+def test_a_carry_whose_length_would_change():
+    m, start = T.dmatrix("m"), T.dvector("start")
+    out = tg.scan(lambda u, h, w: T.dot(u, w) * h.sum(), sequences=m, outputs_info=start, non_sequences=w)[0]
+    f = tg.function([m, start, w], out)
+    with pytest.raises(ValueError, match="begins with length 3 in dimension 0, its next value has 4"):
+        f(np.ones((2, 3)), np.ones(3), np.ones((3, 4)))
+    assert f(np.ones((2, 3)), np.ones(4), np.ones((3, 4))).tolist() == [[12] * 4, [144] * 4]
