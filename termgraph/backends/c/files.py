@@ -56,7 +56,29 @@ def place(root: str, key: str) -> str:
 
 
 def inspect(key: str, path: str, deep: bool = True) -> tuple[Entry | None, str | None]:
-    """The entry at `path`, or what is wrong with it (None, None: there is none)."""
+    """The entry at `path`, or what is wrong with it (None, None: there is none).
+
+    Another process may remove the entry and put a new one in its place while this one reads file after file: what does
+    not fit together then is no fault.
+    """
+    for _ in range(5):
+        before = _which(path)
+        entry, fault = _inspect_once(key, path, deep)
+        if fault is None or _which(path) == before:
+            return entry, fault
+    return None, None
+
+
+def _which(path: str) -> tuple[int, int, int] | None:
+    """Tells a directory from one that takes its place: even a new one with the same number has another time."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+def _inspect_once(key: str, path: str, deep: bool) -> tuple[Entry | None, str | None]:
     try:
         with open(os.path.join(path, WHY), "rb") as source:
             why = json.loads(source.read())

@@ -43,6 +43,23 @@ def test_miss_then_hit(cache):
     assert not os.path.exists(log[0])
 
 
+def test_an_entry_that_is_replaced_while_it_is_read_is_not_damaged(cache, monkeypatch):
+    entry, _ = cache.get_or_make({"source": "a"}, maker("made once"))
+    read_json = json.loads
+
+    def replaced_after_its_description_was_read(text):
+        monkeypatch.undo()
+        os.rename(entry.path, os.path.join(cache.root, "removed"))
+        Cache(cache.root).get_or_make({"source": "a"}, maker("made again"))
+        return read_json(text)
+
+    monkeypatch.setattr(files.json, "loads", replaced_after_its_description_was_read)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.lookup(entry.key).read("m.so") == b"made again"
+    assert cache.counts["corrupt"] == 0
+
+
 def test_keys_depend_on_every_part():
     keys = {key_of(p) for p in ({"a": 1}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1})}
     assert len(keys) == 5
