@@ -69,6 +69,21 @@ class Function:
     def _signature(self) -> str:
         return ", ".join(f"{self._input_text(i)}: {self.maker.inputs[i].variable.type}" for i in self._explicit)
 
+    def _with_subset(self, *args: Any, output_subset: Sequence[Any], **kwargs: Any) -> Any:
+        """A call of which only some results are wanted: numbers of outputs, or their keys. All updates are made."""
+        results = self(*args, **kwargs)
+        if self.maker.return_none:
+            results = []
+        return self._subset([results] if self.maker.unpack_single else results, output_subset)
+
+    def _subset(self, results: Any, subset: Sequence[Any]) -> Any:
+        """The chosen results, in a list or a dictionary like the results themselves."""
+        known = range(len(self.maker.outputs)) if self.maker.output_keys is None else self.maker.output_keys
+        for key in subset:
+            if key not in known:
+                raise KeyError(f"{self._title()}: no output {key!r} for output_subset; there are {list(known)}")
+        return {k: results[k] for k in subset} if isinstance(results, dict) else [results[i] for i in subset]
+
     # ------------------------------------------------------------------ looking
     @property
     def trace(self) -> list[Any]:
@@ -195,7 +210,7 @@ class MachineFunction(Function):
 
     # ------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        subset = kwargs.pop("output_subset", None) if "output_subset" in kwargs else None
+        subset = kwargs.pop("output_subset", None)
         given = self._arguments(args, kwargs)
         if self.maker.timed:
             start = perf_counter()
@@ -279,19 +294,12 @@ class MachineFunction(Function):
 
     def _packed(self, outputs: list[Any], subset: Any = None) -> Any:
         maker = self.maker
+        results = outputs if maker.output_keys is None else dict(zip(maker.output_keys, outputs))
+        if subset is not None:
+            return self._subset(results, subset)
         if maker.return_none:
             return None
-        if subset is not None:
-            return self._subset(outputs, subset)
-        if maker.output_keys is not None:
-            return dict(zip(maker.output_keys, outputs))
-        return outputs[0] if maker.unpack_single else outputs
-
-    def _subset(self, outputs: list[Any], subset: Sequence[Any]) -> Any:
-        keys = self.maker.output_keys
-        if keys is None:
-            return [outputs[i] for i in subset]
-        return {k: outputs[keys.index(k)] for k in subset}
+        return outputs[0] if maker.unpack_single else results
 
     # ------------------------------------------------------------------ arguments
     def _arguments(self, args: tuple, kwargs: dict) -> list[Any]:

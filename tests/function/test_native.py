@@ -166,3 +166,19 @@ def test_without_a_compiler_everything_runs_on_the_machine_with_one_warning(x, m
         tg.function([x], x + 2)
     with pytest.raises(RuntimeError, match="needs a C compiler: none was found"):
         tg.function([x], x + 1, mode=tg.Mode(linker="c"))
+
+
+def test_f21_output_subset(x):
+    y = T.dscalar("y")
+    w = tg.shared(0.0, "w")
+    for mode in (tg.Mode(linker="py"), None):
+        f = tg.function([x, y], [x * 2, x.sum(), x + y], updates=[(w, w + 1)], mode=mode, name="three")
+        total, double = f([1.0, 2.0], y=1.0, output_subset=[1, 0])
+        assert total == 3.0 and double.tolist() == [2.0, 4.0]
+        keyed = tg.function([x], {"a": x * 2, "b": x + 1}, mode=mode)
+        assert list(keyed([1.0], output_subset=["b"])) == ["b"]
+        assert tg.function([x], x + 1, mode=mode)([1.0], output_subset=[0])[0].tolist() == [2.0]
+        with pytest.raises(KeyError, match="function 'three': no output 5 for output_subset"):
+            f([1.0], 1.0, output_subset=[5])
+    assert w.get_value() == 4
+    native(f)

@@ -261,6 +261,8 @@ class Callable:
         self._timers = value
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if "output_subset" in keywords and hasattr(self, "_with_subset"):
+            return self._with_subset(*args, **keywords)
         given = self._sorted(args, keywords) if keywords or len(args) != self._inputs else list(args)
         env = np.zeros(max(self._env_size, 1), np.int64)
         arrays = [self._taken(i, value) for i, value in enumerate(given)]

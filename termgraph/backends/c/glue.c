@@ -186,7 +186,8 @@ static int take_argument(Fn *f, int i, Obj *o, char **buf, int64_t *env, char *s
     return 0;
 }
 
-/* Fill `all` from positional arguments, keywords and defaults. */
+/* Fill `all` from positional arguments, keywords and defaults. Returns ASKS_SUBSET for a keyword that Python handles. */
+enum { ASKS_SUBSET = 1 };
 static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
 {
     if (count > f->inputs) {
@@ -200,6 +201,7 @@ static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, O
         while (i < f->inputs && f->port[i]->name != name) i++; /* names are interned: this finds nearly all */
         if (i == f->inputs)
             for (i = 0; i < f->inputs && (f->port[i]->name == None || PyUnicode_Compare(f->port[i]->name, name)); i++) {}
+        if (i == f->inputs && !PyUnicode_CompareWithASCIIString(name, "output_subset")) return ASKS_SUBSET;
         if (i == f->inputs) {
             PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument %R; its arguments are: %U", f->name,
                          name, f->names);
@@ -443,6 +445,16 @@ static int run_program(Fn *f, char **buf, const int64_t *env, tg_status *st)
     return failed;
 }
 
+/* A call that wants some of the outputs only: the method calls again, without that keyword, and picks. */
+static Obj *call_for_subset(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
+{
+    Obj *method = PyObject_GetAttrString(self, "_with_subset");
+    if (!method) return NULL;
+    Obj *answer = PyObject_Vectorcall(method, args, flagged, keywords);
+    Py_DecRef(method);
+    return answer;
+}
+
 static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
 {
     Fn *f = (Fn *)self;
@@ -462,7 +474,9 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
     if (f->timers != None) st.timers = (int64_t *)((Array *)f->timers)->data;
 
     if (keywords || count != f->inputs) {
-        if (sort_arguments(f, args, count, keywords, all)) goto done;
+        int failed = sort_arguments(f, args, count, keywords, all);
+        if (failed == ASKS_SUBSET) answer = call_for_subset(self, args, flagged, keywords);
+        if (failed) goto done;
         args = all;
     }
     for (int i = 0; i < f->inputs; i++)

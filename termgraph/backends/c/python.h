@@ -65,7 +65,7 @@ void Py_IncRef(Obj *), Py_DecRef(Obj *);
 void PyErr_Clear(void), PyErr_SetString(Obj *, const char *), PyEval_RestoreThread(void *), *PyEval_SaveThread(void), *PyMem_Malloc(size_t);
 void PyMem_Free(void *), PyObject_GC_UnTrack(void *), *PyType_GetSlot(Type *, int), *PyLong_AsVoidPtr(Obj *);
 void *PyCapsule_GetPointer(Obj *, const char *);
-int PyErr_CheckSignals(void), PyArg_ParseTuple(Obj *, const char *, ...), PyUnicode_Compare(Obj *, Obj *);
+int PyErr_CheckSignals(void), PyArg_ParseTuple(Obj *, const char *, ...), PyUnicode_Compare(Obj *, Obj *), PyUnicode_CompareWithASCIIString(Obj *, const char *);
 int PyList_SetItem(Obj *, Ssize, Obj *), PyTuple_SetItem(Obj *, Ssize, Obj *), PyModule_AddObject(Obj *, const char *, Obj *);
 Ssize PyTuple_Size(Obj *);
 long long PyLong_AsLongLong(Obj *), PyLong_AsLongLongAndOverflow(Obj *, int *);
@@ -75,6 +75,7 @@ Obj *PyType_FromSpec(Spec *), *PyVectorcall_Call(Obj *, Obj *, Obj *), *PyErr_Fo
 Obj *PyErr_NoMemory(void), *PyErr_Occurred(void), *PyList_New(Ssize), *PyTuple_New(Ssize), *PyTuple_GetItem(Obj *, Ssize);
 Obj *PyObject_CallFunction(Obj *, const char *, ...), *PyType_GenericNew(Type *, Obj *, Obj *);
 Obj *PyType_GenericAlloc(Type *, Ssize), *PyLong_FromVoidPtr(void *), *PyLong_FromLongLong(long long);
+Obj *PyObject_GetAttrString(Obj *, const char *), *PyObject_Vectorcall(Obj *, Obj *const *, size_t, Obj *);
 Obj *Py_BuildValue(const char *, ...), *PyModule_Create2(Module *, int);
 
 static inline Obj *new_ref(Obj *o)
