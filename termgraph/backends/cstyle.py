@@ -280,7 +280,7 @@ class Printer:
                 self.add(first)
             self.body(n.body)
 
-    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None) -> None:
+    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "") -> None:
         if n.lanes:
             self.reduce_in_lanes(n, begin, end or self.poly(n.var.extent))
             return
@@ -289,6 +289,8 @@ class Printer:
             self.declare_fold(f, acc)
             self.text["acc", f] = acc
         with self.block(self.for_head(n.var, begin, end)):
+            if first:
+                self.add(first)
             self.body(n.body)
         for f in n.folds:
             self.text[f] = self.text["acc", f]

@@ -34,6 +34,8 @@ class NanGuardError(TermgraphError, AssertionError):
 class NanGuardMode(Mode):
     """A mode that stops when an input or result holds NaN, an infinity, or a number above 1e10.
 
+    With `linker="py"` it looks at the result of every operation. Otherwise it looks at what compiled kernels and loops
+    give, which is much faster; one that gives something bad is run again, one operation at a time, for the report.
     What counts as an error can be chosen; the defaults are the flags `NanGuardMode.nan_is_error` and so on.
 
     >>> import termgraph as tg, termgraph.tensor as T
@@ -44,6 +46,8 @@ class NanGuardMode(Mode):
         ...
     termgraph.debug.nanguard.NanGuardError: ...
     """
+
+    sees_kernels = True
 
     def __init__(
         self,
@@ -107,7 +111,8 @@ class _Guard:
                     kind = self.mode.kind_of(inside.value) or kind
                     text = self._report(kind, inside.term, inside.value, inside.operands, inside.lookup)
                     raise _error(kind, "\n".join([text, *inside.steps()]))
-                text = self._report(kind, term or instruction.terms[0], value, operands, self.work.lookup)
+                whole = self.work.program.term_of[s]
+                text = self._report(kind, term or whole, value, operands, self.work.lookup)
                 raise _error(kind, text)
 
     def _report(self, kind: str, term: Any, value: Any, operands: Sequence[Any], lookup: Callable) -> str:

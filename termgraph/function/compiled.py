@@ -190,7 +190,8 @@ class MachineFunction(Function):
         self._checks = (
             type(mode).check_inputs is not Mode.check_inputs or type(mode).check_results is not Mode.check_results
         )
-        program = maker.work.program if watched or self._checks else maker.work.fastest_program()
+        one_by_one = (watched or self._checks) and not mode.sees_kernels
+        program = maker.work.program if one_by_one else maker.work.fastest_program()
         if maker.timed:
             in_parts = (program, Program.from_terms) if program is maker.work.program else maker.work.program_in_parts()
             program = maker.profile.watch(*in_parts)

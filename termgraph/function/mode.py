@@ -104,6 +104,8 @@ class Mode:
         return new
 
     # ------------------------------------------------------------------ hooks for modes that watch the run
+    sees_kernels = False  # whether observers take kernels that join many operations, rather than these one by one
+
     def watch(self, maker: Any) -> list[Any]:
         """Observers for the machine of a function: none, unless the mode watches."""
         return list(self.observers)

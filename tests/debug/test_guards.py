@@ -7,6 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.compilers import find_compiler
 from termgraph.debug.checked import BadInPlace, BadOutput, BadRewrite
 from termgraph.debug.nanguard import NanGuardError, first_bad
 from termgraph.function import pipeline
@@ -16,6 +17,7 @@ from termgraph.vm.program import Instruction, Program
 
 v = T.dvector("v")
 x = T.dscalar("x")
+needs_c = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 
 
 def test_f82_nan_names_node_variable_line_and_place():
@@ -215,3 +217,37 @@ def test_program_of_a_monitored_function_is_not_deferred():
     w = tg.shared(np.ones(2))
     f = tg.function([], updates=[(w, w + 1)], mode=tg.MonitorMode())
     assert f._deferred == [] and isinstance(f.vm.program, Program)
+
+
+@pytest.mark.parametrize("linker", ["py", pytest.param("auto", marks=needs_c)])
+def test_f82_inside_a_kernel_and_a_loop(linker):
+    ratio = v / v.sum()
+    entropy = -(ratio * T.log(ratio)).sum()
+    f = tg.function([v], entropy, mode=tg.NanGuardMode(inf_is_error=False, linker=linker))
+    with pytest.raises(NanGuardError) as info:
+        f([1.0, 2.0, -1.0])
+    assert "NaN in the result of log(" in str(info.value) and "1 of 3 elements" in str(info.value)
+    assert "test_guards.py" in str(info.value).splitlines()[0] and "T.log(ratio)" in str(info.value)
+
+    states, _ = tg.scan(lambda r, h: T.sqrt(h) - r, sequences=v, outputs_info=x, name="walk")
+    g = tg.function([v, x], states[-1] * 2, mode=tg.NanGuardMode(linker=linker))
+    assert g([0.5, 0.5], 4.0) == pytest.approx(2 * (np.sqrt(1.5) - 0.5))
+    with pytest.raises(NanGuardError) as info:
+        g([0.5, 3.0, 0.5], 4.0)
+    text = str(info.value)
+    assert info.value.kind == "NaN" and "T.sqrt(h) - r" in text and "NaN in the result of sqrt(" in text
+    assert text.splitlines()[-1] == "  in step 2 of loop 'walk'"
+
+
+def test_f82_in_a_loop_inside_a_loop():
+    def outer(row, total):
+        inner, _ = tg.scan(lambda e, s: s + T.log(e), sequences=row, outputs_info=total, name="inner")
+        return inner[-1]
+
+    m = T.dmatrix("m")
+    sums, _ = tg.scan(outer, sequences=m, outputs_info=x, name="outer")
+    f = tg.function([m, x], sums, mode=tg.NanGuardMode(inf_is_error=False, linker="py"))
+    with pytest.raises(NanGuardError) as info:
+        f([[1.0, 1.0], [1.0, -1.0]], 0.0)
+    lines = str(info.value).splitlines()
+    assert "T.log(e)" in lines[1] and lines[-2:] == ["  in step 1 of loop 'inner'", "  in step 1 of loop 'outer'"]

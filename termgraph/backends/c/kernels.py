@@ -171,10 +171,11 @@ class KernelWriter:
         self.function(name, p, "int64_t begin, int64_t end")
 
     def polling(self, loop: Any) -> dict[str, str]:
-        """Long rows ask now and then whether to stop."""
-        if isinstance(loop, Columns) or not isinstance(loop, Loop) or loop.simd:
+        """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
+        if not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
-        return {"first": f"if (!(i{loop.var.level} & 1023) && TG_POLL(c->st)) break;"}
+        between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in walk(loop.body)) else 1023
+        return {"first": f"if (!(i{loop.var.level} & {between}) && TG_POLL(c->st)) break;"}
 
     def partial_folds(self, loop: Reduce, p: Printer) -> None:
         """The parts begin..end-1 of a fold over everything."""
@@ -185,7 +186,7 @@ class KernelWriter:
             p.add("if (TG_POLL(c->st)) break;")
             p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
             p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
-            p.on_reduce(loop, "from", "to")
+            p.on_reduce(loop, "from", "to", **self.polling(loop))
             for k, f in enumerate(loop.folds):
                 p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
                 if f.op.params["kind"] in ARG_FOLDS:

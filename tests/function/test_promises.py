@@ -1,0 +1,65 @@
+"""Every promise of function() has a test of its number: `test_f58_...` is about number 58. This is the list."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent.parent
+PROMISES = {
+    19: "function(inputs, outputs, ...)",
+    20: "In",
+    21: "Out, forms of results, output_keys",
+    22: "givens and rebuild_collect_shared",
+    23: "updates",
+    24: "default_update and no_default_updates",
+    25: "allow_input_downcast",
+    26: "on_unused_input",
+    27: "accept_inplace, name, profile",
+    28: "FunctionMaker",
+    29: "Mode",
+    30: "borrow",
+    31: "updates without an extra copy",
+    32: "FunctionMaker.create and defaults",
+    33: "make_thunk",
+    34: "the Function object",
+    35: "changing a compiled function",
+    43: "functions between intermediate variables",
+    50: "views and in-place work",
+    52: "choosing rules, predefined sets, flags",
+    53: "shared variables",
+    54: "shared variables updated in place",
+    57: "an inspectable program",
+    58: "ifelse is lazy",
+    59: "allow_gc",
+    60: "calls without Python",
+    61: "callbacks and memory profiles",
+    62: "ops in Python",
+    63: "verify_grad finds wrong gradients",
+    76: "FAST_COMPILE",
+    77: "saved functions",
+    78: "copies",
+    80: "OpFromGraph",
+    81: "test values",
+    82: "NanGuardMode",
+    83: "PdbBreakpoint",
+    84: "lines of the user's program through rewriting",
+}
+
+
+def names_of_tests():
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield node.name
+
+
+@pytest.fixture(scope="module")
+def tested():
+    return {int(n) for name in names_of_tests() for n in re.findall(r"(?<=_f)\d+(?=_)", name)}
+
+
+@pytest.mark.parametrize("number", PROMISES, ids=lambda n: f"{n} {PROMISES[n]}")
+def test_promise_has_a_test(number, tested):
+    assert number in tested
