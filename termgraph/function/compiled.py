@@ -71,7 +71,7 @@ class Function:
 
     def _with_subset(self, *args: Any, output_subset: Sequence[Any], **kwargs: Any) -> Any:
         """A call of which only some results are wanted: numbers of outputs, or their keys. All updates are made."""
-        results = self(*args, **kwargs)
+        results = self(*args, **kwargs)  # type: ignore[operator]  # what is called is a subclass
         if self.maker.return_none:
             results = []
         return self._subset([results] if self.maker.unpack_single else results, output_subset)

@@ -55,6 +55,8 @@ enum { TG_MAX_PARTS = 256 };
 
 /* Between kernels and every thousand rows or so: if (TG_POLL(st)) return TG_INTERRUPT; */
 #define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)
+/* The same inside a kernel, which then ends half-done: the call has failed, so nothing of it may be kept. */
+#define TG_STOP(st) (TG_POLL(st) && ((st)->code = TG_INTERRUPT))
 
 /* Report a failure; the first one stays. Safe in several threads. Returns the code, to be returned. */
 static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, int64_t v1, int64_t v2, int64_t v3)

@@ -160,22 +160,22 @@ class KernelWriter:
         """The function of one outermost loop."""
         loop = n.node
         if isinstance(loop, Tiles):
-            self.tiles(loop, name, outside)
+            self.tiles(loop, name, outside, n.final)
             return
         p = CPrinter(self.d, [n], outside)
         p.aliased = self.aliased
         if isinstance(loop, Reduce):
             self.partial_folds(loop, p)
         else:
-            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop))
+            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop, n.final))
         self.function(name, p, "int64_t begin, int64_t end")
 
-    def polling(self, loop: Any) -> dict[str, str]:
+    def polling(self, loop: Any, final: bool = False) -> dict[str, str]:
         """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
-        if not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
+        if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
         between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in walk(loop.body)) else 1023
-        return {"first": f"if (!(i{loop.var.level} & {between}) && TG_POLL(c->st)) break;"}
+        return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
 
     def partial_folds(self, loop: Reduce, p: Printer) -> None:
         """The parts begin..end-1 of a fold over everything."""
@@ -183,7 +183,7 @@ class KernelWriter:
         self.partials = max(self.partials, 2 * len(loop.folds))
         with p.block("for (int64_t part = begin; part < end; part++)"):
             n = p.poly(loop.var.extent)
-            p.add("if (TG_POLL(c->st)) break;")
+            p.add("if (TG_STOP(c->st)) break;")
             p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
             p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
             p.on_reduce(loop, "from", "to", **self.polling(loop))
@@ -193,7 +193,7 @@ class KernelWriter:
                     body = self.d.ctype(f.args[0].type.dtype)
                     p.add(f"(({body} *)c->partial[{len(loop.folds) + k}])[part] = {p.text[f]}_best;")
 
-    def tiles(self, loop: Tiles, name: str, outside: dict[Any, str]) -> None:
+    def tiles(self, loop: Tiles, name: str, outside: dict[Any, str], final: bool) -> None:
         """One function per part, and a loop over blocks that calls them in turn."""
         parts = []
         for k, body in enumerate(loop.parts):
@@ -211,7 +211,7 @@ class KernelWriter:
         for b in loop.slots:
             p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
         with p.block(f"for (; begin < end; begin += {loop.width})"):
-            p.add("if (TG_POLL(c->st)) break;", *parts)
+            p.add(*([] if final else ["if (TG_STOP(c->st)) break;"]), *parts)
         self.function(name, p, "int64_t begin, int64_t end")
 
     def function(self, name: str, p: Printer, arguments: str, noinline: bool = False) -> None:

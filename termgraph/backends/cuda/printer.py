@@ -124,7 +124,7 @@ class CudaPrinter(Printer):
         with self.iteration(n.var):
             self.body(n.body)
 
-    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None) -> None:
+    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "") -> None:
         for f in n.folds:
             acc = self.names.new("a")
             self.declare_fold(f, acc)
