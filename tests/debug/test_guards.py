@@ -8,8 +8,8 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.compilers import find_compiler
-from termgraph.debug.checked import BadInPlace, BadOutput, BadRewrite
-from termgraph.debug.nanguard import NanGuardError, first_bad
+from termgraph.debug import BadInPlace, BadOutput, BadRewrite, NanGuardError
+from termgraph.debug.nanguard import first_bad
 from termgraph.function import pipeline
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul
