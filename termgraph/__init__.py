@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
     from termgraph import db, printing, rules
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
+    from termgraph.function.files import load, save
     from termgraph.function.verify import verify_grad
     from termgraph.grad.api import DisconnectedType, grad
     from termgraph.grad.checkpoint import checkpoint
@@ -65,6 +66,7 @@ if _TYPE_CHECKING:
 _LATER = {
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
+    "termgraph.function.files": "load save",
     "termgraph.function.verify": "verify_grad",
     "termgraph.grad.api": "DisconnectedType grad",
     "termgraph.grad.checkpoint": "checkpoint",
@@ -162,6 +164,7 @@ __all__ = [
     "hessian_vector_product",
     "ifelse",
     "jacobian",
+    "load",
     "loop",
     "map",
     "pp",
@@ -171,6 +174,7 @@ __all__ = [
     "register_mode",
     "rewrite",
     "rules",
+    "save",
     "scan",
     "scan_checkpoints",
     "scan_module",

@@ -9,7 +9,7 @@ from typing import Any
 
 from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts
-from termgraph.tensor.trace import user_site
+from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.view import LateView, ancestors
 from termgraph.tensor.wrap import as_tensor
@@ -191,7 +191,7 @@ def fill_gaps(
             if disconnected != "ignore":
                 text = f"grad: {disconnected_text(v, roots)}"
                 if disconnected == "raise":
-                    raise DisconnectedInputError(text)
+                    raise DisconnectedInputError(placed(v.site, text))
                 warnings.warn(text, stacklevel=3)
             g = _disconnected_value(v, returned)
         out.append(None if isinstance(g, Gap) else g)

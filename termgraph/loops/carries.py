@@ -111,6 +111,17 @@ def function_text(function: Any) -> str:
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else name
 
 
+def function_site(function: Any) -> tuple:
+    """The place of a step function, in the form in which variables remember theirs."""
+    import linecache
+
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ()
+    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return ((code.co_filename, code.co_firstlineno, code.co_name, text),)
+
+
 def carry_text(problems: Sequence[Carry], function: Any) -> str:
     """What changes in which carry, where it was made, and what to do."""
     lines = [f"the step function {function_text(function)} changes the type of what is carried from step to step:"]

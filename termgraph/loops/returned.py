@@ -5,12 +5,13 @@ May import the tensor language and this room.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from termgraph.loops.carries import function_text
+from termgraph.loops.carries import function_site, function_text
 from termgraph.loops.steps import Until
 from termgraph.tensor.sharedvar import checked_update, is_shared
+from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 
@@ -39,10 +40,18 @@ def sort_returned(fn: Callable, returned: Any, expected: int | None) -> tuple[li
     values = _outputs(fn, outputs)
     if expected is not None and len(values) != expected:
         raise ValueError(
-            f"scan: {function_text(fn)} returned {len(values)} output{'s' * (len(values) != 1)}, but outputs_info "
-            f"describes {expected}; give one entry per output (None for those that are not fed back)"
+            placed(
+                function_site(fn),
+                f"scan: the step function returned {len(values)} output{'s' * (len(values) != 1)}, but outputs_info "
+                f"describes {expected}; return {expected}, or give outputs_info one entry per output (None for those "
+                f"that are not fed back)" + _listed(values),
+            )
         )
     return values, _checked_updates(updates), stop
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return "".join(f"\n  output {i}: {v}, {v.type}" for i, v in enumerate(values) if hasattr(v, "type"))
 
 
 def _is_updates(value: Any) -> bool:

@@ -6,6 +6,7 @@ May import `variable` and `wrap`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from termgraph.tensor.testvalues import note_test_value
@@ -79,6 +80,10 @@ class FromFunctionOp(Op):
         return f"FromFunctionOp{{{self.name}}}"
 
     def __reduce__(self) -> Any:
+        carried = _carried(self.function)
+        if carried is not None:
+            made = (self.itypes, self.otypes, getattr(self, "infer_shape", None))
+            return (_find_or_make, (self.function.__module__, self.function.__qualname__, carried, *made))
         if _findable(self):  # the module holds the op under the function's own name: travel by that name
             return (_find, (self.function.__module__, self.function.__qualname__))
         return super().__reduce__()
@@ -118,6 +123,38 @@ def _findable(op: FromFunctionOp) -> bool:
         return _find(op.function.__module__, op.function.__qualname__) is op
     except (ImportError, AttributeError):
         return False
+
+
+def _carried(function: Any) -> bytes | None:
+    """A function of `__main__` as bytes: other processes have another `__main__`. None where cloudpickle is missing."""
+    if getattr(function, "__module__", None) != "__main__" or function in _carrying.get():
+        return None
+    try:
+        import cloudpickle  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        return None
+    token = _carrying.set((*_carrying.get(), function))  # a function may mention its own op
+    try:
+        return cloudpickle.dumps(function)
+    finally:
+        _carrying.reset(token)
+
+
+_carrying: ContextVar[tuple] = ContextVar("functions that are being written", default=())
+
+
+def _find_or_make(module: str, name: str, carried: bytes, itypes: tuple, otypes: tuple, infer_shape: Any) -> Any:
+    """The op that this process has under that name, if it wraps the same code, or else a new one."""
+    import pickle
+
+    function = pickle.loads(carried)
+    try:
+        found = _find(module, name)
+    except (ImportError, AttributeError):
+        found = None
+    if isinstance(found, FromFunctionOp) and getattr(found.function, "__code__", None) == function.__code__:
+        return found
+    return FromFunctionOp(function, itypes, otypes, infer_shape)
 
 
 def _find(module: str, name: str) -> Any:

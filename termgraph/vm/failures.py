@@ -24,11 +24,26 @@ Operands = Sequence[tuple[Any, Any]]  # the terms of an instruction's inputs wit
 Lookup = Callable[[Any], tuple]
 
 
-def explain(error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None = None) -> Exception:
+def explain(
+    error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None = None, program: Any = None
+) -> Exception:
     """The same exception, whose message now begins with where and what failed."""
     if getattr(error, "_termgraph_explained", False):
         return error
-    return reworded(error, failure_text(error, instruction, operands, lookup))
+    text = failure_text(error, instruction, operands, lookup)
+    if config.debug >= 5 and program is not None:
+        text = f"{text}\n{listing(program, instruction)}"
+    return reworded(error, text)
+
+
+def listing(program: Any, instruction: Any) -> str:
+    """The program line by line, with a mark at the instruction that failed."""
+    lines = [f"    {line}" for line in program.text()]
+    first = len(program.inputs) + len(program.constants)
+    if instruction in program.instructions:
+        k = first + program.instructions.index(instruction)
+        lines[k] = "  > " + lines[k][4:]
+    return "\n".join(["  program:", *lines])
 
 
 def failure_text(error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None) -> str:

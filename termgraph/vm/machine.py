@@ -176,7 +176,7 @@ class Machine:
     def _raise(self, i: int, slots: list[Any], error: Exception) -> None:
         instruction = self.program.instructions[i]
         operands = [(self.program.term_of[s], slots[s]) for s in instruction.inputs]
-        raise explain(error, instruction, operands, self.lookup)
+        raise explain(error, instruction, operands, self.lookup, self.program)
 
 
 def runner_of(instruction: Instruction) -> Callable:

@@ -119,6 +119,38 @@ def test_index_out_of_bounds():
     assert "5" in got[2] and got[4] == "operand 1: i, int64, shape (), value 5"
 
 
+def test_disconnected_gradient():
+    x, unused = T.dvectors("x", "unused")
+    loss = (x * 2).sum()
+    text, kind = message(lambda: tg.grad(loss, [x, unused]))
+    assert issubclass(kind, ValueError)
+    assert lines(text) == [
+        'File "model.py", line N, in test_disconnected_gradient',
+        'x, unused = T.dvectors("x", "unused")',
+        "grad: the cost does not depend on unused. It depends on: x.",
+        "To get zeros for it, pass disconnected_inputs='ignore' (or 'warn').",
+    ]
+
+
+def test_wrong_number_of_outputs_of_a_scan_step():
+    x = T.dvector("x")
+
+    def step(a, total):
+        return total + a, a, total
+
+    text, kind = message(lambda: tg.scan(step, sequences=x, outputs_info=[T.constant(0.0), None]))
+    assert issubclass(kind, ValueError)
+    assert lines(text) == [
+        'File "model.py", line N, in step',
+        "def step(a, total):",
+        "scan: the step function returned 3 outputs, but outputs_info describes 2; return 2, or give outputs_info one "
+        "entry per output (None for those that are not fed back)",
+        "output 0: add.0, TensorType(float64, ())",
+        "output 1: x[t], TensorType(float64, ())",
+        "output 2: outputs[0][t-1], TensorType(float64, ())",
+    ]
+
+
 def test_too_few_arguments():
     x, y = T.dscalars("x", "y")
     f = tg.function([x, y], x + y, name="plus")
@@ -131,8 +163,11 @@ def test_debug_ladder_shows_more():
     x, y = T.dvectors("x", "y")
     f = tg.function([x, y], T.exp(x + y), mode=tg.Mode(optimizer="None", linker="py"))
     texts = []
-    for level in range(5):
+    for level in range(6):
         with tg.config.change_flags(debug=level):
             texts.append(message(lambda: f(np.ones(8), np.ones(7)))[0])
     assert "TERMGRAPH_DEBUG=1" in texts[0] and "expression: add(x, y)" in texts[1]
     assert texts[2].count("File ") == 2 and "strides (8,)" in texts[3] and "value [1. 1." in texts[4]
+    program = lines(texts[5].split("program:")[1])
+    assert program == ["%0 = input 0", "%1 = input 1", "> %2 = add(%0, %1)", "%3 = exp(%2)        free %2", "return %3"]
+    assert "program:" not in texts[4]

@@ -173,6 +173,13 @@ def _by_helper(s: Site, *args: str) -> str:
     return functools.reduce(lambda a, b: s.helper(name, a, b), args)
 
 
+@rule("digamma", "erfinv", "erfcinv", "erfcx")
+def _special_function(s: Site, a: str) -> str:
+    if s.kind != "f":
+        raise s.refuse()
+    return f"tg_{s.op.family.name}_{s.n}({a})"
+
+
 @rule("clip")
 def _clip(s: Site, x: str, low: str, high: str) -> str:
     return s.helper("minimum", s.helper("maximum", x, low), high)

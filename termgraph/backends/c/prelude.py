@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from termgraph.backends.c.special import special_functions
+
 TYPES = {
     "b": "_Bool",
     "i8": "int8_t",
@@ -276,7 +278,7 @@ def _tree(kind: str, n: str, c: str) -> str:
     )  # fmt: skip
 
 
-_FIXED = {**_HALF, **_vectors(), "tg_philox": _philox()}
+_FIXED = {**_HALF, **_vectors(), "tg_philox": _philox(), **special_functions()}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
