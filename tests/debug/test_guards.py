@@ -241,13 +241,13 @@ def test_f82_inside_a_kernel_and_a_loop(linker):
 
 def test_f82_in_a_loop_inside_a_loop():
     def outer(row, total):
-        inner, _ = tg.scan(lambda e, s: s + T.log(e), sequences=row, outputs_info=total, name="inner")
+        inner, _ = tg.scan(lambda e, s: s + T.log(s + e), sequences=row, outputs_info=total, name="inner")
         return inner[-1]
 
     m = T.dmatrix("m")
     sums, _ = tg.scan(outer, sequences=m, outputs_info=x, name="outer")
     f = tg.function([m, x], sums, mode=tg.NanGuardMode(inf_is_error=False, linker="py"))
     with pytest.raises(NanGuardError) as info:
-        f([[1.0, 1.0], [1.0, -1.0]], 0.0)
+        f([[1.0, 1.0], [1.0, -5.0]], 1.0)
     lines = str(info.value).splitlines()
-    assert "T.log(e)" in lines[1] and lines[-2:] == ["  in step 1 of loop 'inner'", "  in step 1 of loop 'outer'"]
+    assert "T.log(s + e)" in lines[1] and lines[-2:] == ["  in step 1 of loop 'inner'", "  in step 1 of loop 'outer'"]
