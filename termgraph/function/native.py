@@ -28,7 +28,7 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         from termgraph.function.cuda import CudaFunction
 
         return CudaFunction(maker, storage, defaults, name)
-    if maker.work.in_c and not maker.timed and not maker.watched():
+    if maker.work.in_c and not maker.watched():
         try:
             return native_function(maker, storage, defaults, name)
         except NotNative as why:
@@ -64,6 +64,8 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     )
     holder.append(f)
     f._describe(maker, storage, defaults, name)
+    if maker.timed:
+        f.timers = maker.profile.watch_parts(code.timed_parts)
     return f
 
 
@@ -113,11 +115,13 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[An
     from termgraph.function.warm import keep
 
     work, form = maker.work, form_of(maker)
+    if maker.timed:
+        form = (*form, "timed")
     if form not in work.native:
         code = work.ready.get(form) or _generated(maker, layout)
         options = {"needs_blas": code.needs_blas, "flags": code.flags, "libraries": code.libraries}
         library = build_library(code.source, maker.name or "function", **options, note=work.not_kept)
-        if form not in work.ready:
+        if form not in work.ready and not maker.timed:
             keep(maker, form, code)
         work.native[form] = (code, library)
     code, library = work.native[form]
@@ -149,6 +153,7 @@ def _generated(maker: Any, layout: Layout) -> Any:
             [maker.inputs[i].name for i in layout.arguments],
             _returns(maker),
             quick=work.mode.quick,
+            timed=maker.timed,
         )
     except NotLowerable as why:
         raise NotNative(str(why)) from None

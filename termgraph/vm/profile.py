@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,10 @@ class Profile:
         self.rules: dict[str, int] = {}
         self.rule_seconds: dict[str, float] = {}
         self.running = False
-        self.calls, self.seconds, self.peak_bytes = 0, 0.0, 0
         self.loops: dict[int, Profile] = {}  # by number of the instruction: what happened in its steps
+        self._calls, self._seconds, self._peak = 0, 0.0, 0
+        self._parts: list[Any] = []  # of compiled programs that note their times themselves
+        self._timers: Any = None
         self._program: Program | None = None
         self._count: list[int] = []
         self._time: list[float] = []
@@ -74,18 +76,41 @@ class Profile:
         self._count[i] += 1
         self._time[i] += seconds
         self._bytes[i] += made
-        self.peak_bytes = max(self.peak_bytes, self._live.bytes)
+        self._peak = max(self._peak, self._live.bytes)
         self._live.bytes -= sum(_own_bytes(slots[s]) for s in self._program.frees[i])
+
+    def watch_parts(self, parts: Sequence[Any]) -> np.ndarray:
+        """The array to which a compiled program adds the times of its parts (each has `op` and `expression`)."""
+        self._parts, self.running = list(parts), True
+        self._timers = np.zeros(3 + 2 * len(self._parts), np.int64)
+        return self._timers
 
     def add_call(self, seconds: float) -> None:
         """Count one call of the whole function."""
         with self._lock:
-            self.calls += 1
-            self.seconds += seconds
+            self._calls += 1
+            self._seconds += seconds
 
     # ------------------------------------------------------------------ looking
+    @property
+    def calls(self) -> int:
+        """How often the function was called."""
+        return self._calls if self._timers is None else int(self._timers[0])
+
+    @property
+    def seconds(self) -> float:
+        """How long all calls took together."""
+        return self._seconds if self._timers is None else float(self._timers[1]) * 1e-9
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that results and room for intermediate values took at once."""
+        return self._peak if self._timers is None else int(self._timers[2])
+
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per instruction, the slowest first."""
+        """One dictionary per instruction, the slowest first; for compiled programs per kernel and library call."""
+        if self._timers is not None:
+            return self._part_rows()
         if self._program is None:
             return []
         rows = [
@@ -98,6 +123,20 @@ class Profile:
                 "expression": one_line(ins.terms[0], 80),
             }
             for i, ins in enumerate(self._program.instructions)
+        ]
+        return sorted(rows, key=lambda r: -r["seconds"])
+
+    def _part_rows(self) -> list[dict[str, Any]]:
+        rows = [
+            {
+                "instruction": i,
+                "op": part.op,
+                "calls": self.calls,
+                "seconds": float(self._timers[3 + 2 * i]) * 1e-9,
+                "bytes": int(self._timers[4 + 2 * i]),
+                "expression": part.expression,
+            }
+            for i, part in enumerate(self._parts)
         ]
         return sorted(rows, key=lambda r: -r["seconds"])
 

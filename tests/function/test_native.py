@@ -182,3 +182,25 @@ def test_f21_output_subset(x):
             f([1.0], 1.0, output_subset=[5])
     assert w.get_value() == 4
     native(f)
+
+
+def test_f27_profile_of_a_native_function_by_kernel(x):
+    w = tg.shared(np.ones((3, 4)), "w")
+    y = T.tanh(T.dot(x, w))
+    f = native(tg.function([x], y.sum(), updates=[(w, w * 0.5)], profile=True, name="timed"))
+    for _ in range(3):
+        f(np.ones(3))
+    profile = f.profile
+    assert profile.calls == 3 and profile.seconds > 0 and profile.peak_bytes >= w.get_value().nbytes
+    rows = profile.rows()
+    assert {row["calls"] for row in rows} == {3} and sum(row["seconds"] for row in rows) <= profile.seconds
+    assert any("tanh" in row["expression"] for row in rows) and any(row["bytes"] == 96 for row in rows)
+    assert "tanh" in str(profile) and '"calls": 3' in profile.to_json()
+    plain = native(tg.function([x], y.sum()))
+    assert plain.timers is None and "tg_took" not in plain.source("c")
+    g = native(f.copy(profile=True))
+    g(np.ones(3))
+    assert (g.profile.calls, f.profile.calls) == (1, 3)
+    h = native(pickle.loads(pickle.dumps(f)))
+    h(np.ones(3))
+    assert h.profile.calls == 1

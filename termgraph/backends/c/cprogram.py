@@ -40,6 +40,8 @@ class CProgram:
     libraries: tuple[str, ...] = ("-lmvec", "-lm")
     leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
 
+    timed_parts: list[Any] = field(default_factory=list)  # what a timed program notes the time of
+
     def original(self, t: Any) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
         from termgraph.terms.traverse import substitute
@@ -49,7 +51,7 @@ class CProgram:
 
 
 IN_JSON = ("needs_blas", "flags", "libraries")  # as they are; the others have a form of their own
-MADE_AGAIN = ("sites", "lowered", "leaves")
+MADE_AGAIN = ("sites", "lowered", "leaves", "timed_parts")
 
 
 def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c import libcalls, prelude
+from termgraph.backends.c import libcalls, prelude, timing
 from termgraph.backends.c.cprogram import FLAGS, CProgram
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
@@ -20,7 +20,7 @@ from termgraph.backends.c.repeats import moving_places
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import work
-from termgraph.lower.index import Poly, Sym, maximum, product
+from termgraph.lower.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
@@ -43,23 +43,25 @@ def generate(
     returns: Any = "list",
     untrimmed: bool = False,
     quick: bool = False,
+    timed: bool = False,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value. The C compiler is told to be `quick`, or not.
+    A `timed` program notes how long each of its parts took.
     """
     roots = [*outputs, *[t for _, t in updates]]
     lowered = lower(roots, use_values=False, untrimmed=untrimmed)
     given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
-    return _Generator(*given, names, returns, lowered, quick).program()
+    return _Generator(*given, names, returns, lowered, quick, timed).program()
 
 
 class _Generator:
     def __init__(
         self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
-        lowered: Lowered, quick: bool,
+        lowered: Lowered, quick: bool, timed: bool,
     ) -> None:  # fmt: skip
-        self.quick = quick
+        self.quick, self.timed = quick, timed
         self.args, self.cells, self.roots, self.count = args, cells, roots, count
         self.updated, self.names, self.returns = updated, names, returns
         self.lowered = lowered
@@ -136,7 +138,8 @@ class _Generator:
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
         packing = PACKING.strip() if self.packed else ""
-        parts = [kernels.context_text(size), packing, *kernels.functions, plan, self.pack_text(), run]
+        clock = timing.TEXT.strip() if self.timed else ""
+        parts = [kernels.context_text(size), packing, clock, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
         calls = libcalls.helpers(body)
         helpers = prelude.needed(body)
@@ -146,7 +149,9 @@ class _Generator:
         constants = [np.asarray(t.value) for t in self.consts]
         tiled = any(isinstance(n, Tiles) for n in walk(self.nodes))
         flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else ()))
-        return CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
+        program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
+        program.timed_parts = kernels.timed_parts
+        return program
 
     def plan_text(self) -> str:
         """tg_plan: check lengths, say how large everything is."""
@@ -205,16 +210,25 @@ class _Generator:
             lines.append(f"    c->buf[{slot}] = tg_packed(&at, c->buf[{slot}], {self.layout(a)});")
         return "\n".join([head, "{", *lines, "}"]) if self.packed else ""
 
+    def bytes_held(self) -> Poly:
+        """The size of all results."""
+        return functools.reduce(lambda a, b: a + b, [self.bytes_of(b) for b in self.targets.values()], poly(0))
+
     def run_text(self, kernels: KernelWriter) -> str:
         """tg_run: kernels, library calls and scalars in order."""
-        top = kernels.top(self.nodes)
+        top = kernels.top(self.nodes, self.timed)
+        held = top.poly(self.bytes_held()) if self.timed else ""
         lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
         if self.packed:
             lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
         lines += kernels.head(top)
+        lines += [timing.BEGIN] if self.timed else []
         lines += top.lines
         lines += self.copies()
+        if self.timed:
+            rooms = "".join(f" + env[{self.signature.workspace_env(k)}]" for k in range(self.signature.workspaces))
+            lines.append(f"    tg_ended(st, started, {held}{rooms});")
         return "\n".join([
             "TG_EXPORT int tg_run(char **buf, const int64_t *env, tg_status *st)", "{", *lines, "    return 0;", "}",
         ])  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.c.prelude import VECTOR, VECTOR_2
+from termgraph.backends.c.timing import TimedPart, bytes_written
 from termgraph.backends.c.vectors import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.lower.cost import per_iteration
@@ -56,9 +57,10 @@ class KernelWriter:
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
+        self.timed_parts: list[TimedPart] = []
 
     # ------------------------------------------------------------------ the calling side
-    def top(self, nodes: Sequence[Node]) -> Printer:
+    def top(self, nodes: Sequence[Node], timed: bool = False) -> Printer:
         """The statements of tg_run, or of one step of a loop."""
         p = CPrinter(self.d, [n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
@@ -79,6 +81,9 @@ class KernelWriter:
                 p.node(n)
             if not isinstance(n, (Kernel, Call, Compound)):
                 self.after(n, p, shared)
+            elif timed:
+                self.timed_parts.append(TimedPart.of(n))
+                p.add(f"tg_took(st, {len(self.timed_parts) - 1}, &since, {p.poly(bytes_written(n))});")
         return p
 
     def shared(self, nodes: Sequence[Node]) -> set[Any]:

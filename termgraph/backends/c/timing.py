@@ -1,0 +1,74 @@
+"""Timing the parts of a C program: which there are, what they write, and the C text that notes how long each took.
+
+`st->timers` holds calls, nanoseconds of all calls, the most bytes held at once; then nanoseconds and bytes per part.
+May import lower.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from termgraph.lower.index import Poly, poly, product
+from termgraph.lower.kernel import LOAD, Buf
+from termgraph.lower.tree import Call, Compound, Let, Node, Reduce, Sweep, Write, walk
+
+TEXT = """
+static inline void tg_took(tg_status *st, int part, int64_t *since, int64_t bytes)
+{
+    if (!st->timers) return;
+    const int64_t now = tg_rt->clock_ns();
+    __atomic_fetch_add(&st->timers[3 + 2 * part], now - *since, __ATOMIC_RELAXED);
+    st->timers[4 + 2 * part] = bytes;
+    *since = now;
+}
+static inline void tg_ended(tg_status *st, int64_t started, int64_t bytes)
+{
+    if (!st->timers) return;
+    __atomic_fetch_add(&st->timers[0], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&st->timers[1], tg_rt->clock_ns() - started, __ATOMIC_RELAXED);
+    if (bytes > st->timers[2]) st->timers[2] = bytes;
+}
+"""
+BEGIN = "    const int64_t started = st->timers ? tg_rt->clock_ns() : 0;\n    int64_t since = started;"
+
+
+class TimedPart(NamedTuple):
+    """What is timed on its own: a fused loop, a library call, a loop of the user's."""
+
+    op: str
+    expression: str
+
+    @classmethod
+    def of(cls, n: Node) -> TimedPart:
+        """The part that a node at the top of a program makes."""
+        written = ", ".join(sorted(b.name for b in _written(n))) or "numbers"
+        if isinstance(n, Call):
+            return cls(n.name, f"{n.name} -> {written}")
+        kind = "loop" if isinstance(n, Compound) else "kernel"
+        return cls(kind, f"{kind}: {' '.join(_ops(n))} -> {written}")
+
+
+def _ops(n: Node) -> list[str]:
+    """The operations inside, each once."""
+    found: dict[str, None] = {}
+    for m in walk([n]):
+        if isinstance(m, Let) and m.term.args and m.term.op is not LOAD:
+            found[m.term.op.family.name] = None
+        if isinstance(m, (Reduce, Sweep)):
+            found.update({f.op.params["kind"]: None for f in m.folds})
+    return list(found)
+
+
+def _written(n: Node) -> set[Buf]:
+    bufs = {m.buf for m in walk([n]) if isinstance(m, (Write, Call))}
+    return {b for b in bufs if b.kind not in ("tile", "row")}
+
+
+def bytes_written(n: Node) -> Poly:
+    """The size of what a node writes for others to read."""
+    total = poly(0)
+    for b in sorted(_written(n), key=lambda b: b.name):
+        total = total + product(b.shape) * np.dtype(b.dtype).itemsize
+    return total
