@@ -6,6 +6,7 @@ May import rules and the other modules of this room.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -37,7 +38,8 @@ class GraphPass(NamedTuple):
 PASSES: dict[str, GraphPass] = {}
 _cache: dict[tuple, RuleSet] = {}
 _cached_at = -1
-_loaded = False
+_loaded = _begun = False
+_loading = threading.RLock()  # the thread that loads the library may ask for rules on the way; others wait for all
 
 
 def all_rules() -> list[Rule]:
@@ -47,10 +49,17 @@ def all_rules() -> list[Rule]:
 
 
 def _ensure_library() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        loading.load_library()
+    global _loaded, _begun
+    if _loaded:
+        return
+    with _loading:
+        if not _begun:
+            _begun = True
+            try:
+                loading.load_library()
+                _loaded = True
+            finally:
+                _begun = _loaded
 
 
 def load(path: Any) -> list[str]:

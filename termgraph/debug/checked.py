@@ -51,9 +51,13 @@ class BadInPlace(DebugModeError):
 class DebugMode(Mode):
     """A mode that runs everything twice and compares. Slow; for finding wrong rules, ops and backends.
 
+    What the linker compiles is checked kernel by kernel against the NumPy meaning of the operations in it.
+
     `rtol` and `atol` say how far results may be apart (default: by dtype). Where the graph as written gives NaN or
     infinity, rewritten graphs may give better numbers.
     """
+
+    sees_kernels = True
 
     def __init__(
         self,
@@ -145,6 +149,7 @@ class _Checker:
         if operands is None:
             return
         self._check_unchanged(instruction, operands, [slots[s] for s in instruction.inputs])
+        self._check_views(instruction, slots)
         program = self.work.program
         given = {program.term_of[s]: v for s, v in zip(instruction.inputs, operands)}
         for s, term, expected in zip(instruction.outputs, *_meaning(instruction, program, given, operands)):
@@ -160,6 +165,24 @@ class _Checker:
                     instruction.terms,
                     {},
                 )
+
+    def _check_views(self, instruction: Instruction, slots: list[Any]) -> None:
+        """An op of the user's may return (part of) an operand only if it says so."""
+        op = instruction.op
+        if not getattr(op, "user_made", False):
+            return
+        promised = {**(getattr(op, "view_map", None) or {}), **(getattr(op, "destroy_map", None) or {})}
+        for k, s in enumerate(instruction.outputs):
+            for i, n in enumerate(instruction.inputs):
+                both = isinstance(slots[s], np.ndarray) and isinstance(slots[n], np.ndarray)
+                if both and i not in promised.get(k, ()) and np.may_share_memory(slots[s], slots[n]):
+                    raise _found(
+                        BadInPlace,
+                        f"{self._place(instruction)}\noutput {k} of {op} shares memory with its operand {i}; if it is meant "
+                        f"to, it must declare view_map = {{{k}: [{i}]}}",
+                        instruction.terms,
+                        {},
+                    )
 
     def _check_result(self, instruction: Instruction, term: Any, expected: Any, got: Any, given: dict) -> None:
         if isinstance(term.type, TensorType):

@@ -38,13 +38,14 @@ class DerivativeTable:
         rules = db.query("+grad")
         if rules is self.rules:
             return
-        self.rules = rules
-        self.rows, self.matchers = {}, {}
+        rows: dict[Any, list] = {}
         for number, rule in enumerate(rules):
             for instance in rule.instances():
                 if instance.lhs.op is self.head:
                     family = getattr(instance.lhs.args[0].op, "family", None)
-                    self.rows.setdefault(family, []).append((instance, number))
+                    rows.setdefault(family, []).append((instance, number))
+        self.rows, self.matchers = rows, {}
+        self.rules = rules  # last: another thread that sees them finds the table complete
 
     def ask(self, op: Op, args: tuple) -> Any:
         """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""

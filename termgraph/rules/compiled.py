@@ -6,6 +6,8 @@ May import terms, tensor and the rest of this room.
 
 from __future__ import annotations
 
+import functools
+import threading
 import time
 import warnings
 from collections import Counter
@@ -26,6 +28,18 @@ from termgraph.terms import facts
 from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.traverse import subterms
+
+# One thread rewrites at a time: rule sets fill their tables as they go. It costs nothing, the interpreter has one lock anyway.
+_rewriting = threading.RLock()
+
+
+def _one_at_a_time(method: Callable) -> Any:
+    @functools.wraps(method)
+    def alone(*args: Any, **options: Any) -> Any:
+        with _rewriting:
+            return method(*args, **options)
+
+    return alone
 
 
 class Context:
@@ -103,6 +117,7 @@ class RuleSet:
         return self._without[dropped]
 
     # ------------------------------------------------------------------ compiling
+    @_one_at_a_time
     def prepare(self) -> None:
         """Forget matchers made before the newest fact about operators."""
         if self._version == facts.version():
@@ -227,6 +242,7 @@ class RuleSet:
         new, trace = self.rewrite_terms(terms, strict=strict, budget=budget)
         return wrap(new, trace), trace
 
+    @_one_at_a_time
     def rewrite_terms(
         self, terms: Sequence[Any], *, strict: bool = False, budget: int | None = None, memo: Memo | None = None
     ) -> tuple[list[Any], Trace]:

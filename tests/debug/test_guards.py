@@ -251,3 +251,42 @@ def test_f82_in_a_loop_inside_a_loop():
         f([[1.0, 1.0], [1.0, -5.0]], 1.0)
     lines = str(info.value).splitlines()
     assert "T.log(s + e)" in lines[1] and lines[-2:] == ["  in step 1 of loop 'inner'", "  in step 1 of loop 'outer'"]
+
+
+class Part(tg.Op):
+    __props__ = ("says_so",)
+
+    def __init__(self, says_so):
+        self.says_so = says_so
+        if says_so:
+            self.view_map = {0: [0]}
+
+    def make_node(self, a):
+        return tg.Apply(self, [a], [a.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0][1:]
+
+
+def test_debug_mode_checks_promises_about_views():
+    assert tg.function([v], Part(True)(v) * 2, mode="DEBUG_MODE")([1.0, 2.0]) == [4.0]
+    with pytest.raises(
+        BadInPlace, match=r"output 0 of Part.* shares memory with its operand 0; .*view_map = {0: \[0\]}"
+    ):
+        tg.function([v], Part(False)(v) * 2, mode="DEBUG_MODE")([1.0, 2.0])
+
+
+@needs_c
+def test_debug_mode_compares_compiled_kernels_with_the_meaning(monkeypatch):
+    from termgraph.backends.c import dialect
+
+    def outputs():
+        return [T.tanh(v) * 3 + v, T.softmax(v, axis=0)]
+
+    mode = tg.DebugMode(linker="auto")
+    assert tg.function([v], outputs(), mode=mode)([0.5, 1.0])[0][0] == pytest.approx(3 * np.tanh(0.5) + 0.5)
+    monkeypatch.setitem(dialect.RULES, "tanh", lambda s, a: f"(1.5 * tanh({a}))")
+    wrong = tg.function([v], outputs(), mode=mode)
+    assert [i.op.kind for i in wrong.vm.program.instructions] == ["kernel"]
+    with pytest.raises(BadOutput, match=r"(?s)test_guards.py.*differs from the NumPy meaning of add\("):
+        wrong([0.5, 1.0])
