@@ -41,6 +41,7 @@ if _TYPE_CHECKING:
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.files import load, save
+    from termgraph.function.jit import jit
     from termgraph.function.verify import verify_grad
     from termgraph.grad.api import DisconnectedType, grad
     from termgraph.grad.checkpoint import checkpoint
@@ -67,6 +68,7 @@ _LATER = {
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
     "termgraph.function.files": "load save",
+    "termgraph.function.jit": "jit",
     "termgraph.function.verify": "verify_grad",
     "termgraph.grad.api": "DisconnectedType grad",
     "termgraph.grad.checkpoint": "checkpoint",
@@ -164,6 +166,7 @@ __all__ = [
     "hessian_vector_product",
     "ifelse",
     "jacobian",
+    "jit",
     "load",
     "loop",
     "map",

@@ -178,8 +178,8 @@ class _Checker:
                 if both and i not in promised.get(k, ()) and np.may_share_memory(slots[s], slots[n]):
                     raise _found(
                         BadInPlace,
-                        f"{self._place(instruction)}\noutput {k} of {op} shares memory with its operand {i}; if it is meant "
-                        f"to, it must declare view_map = {{{k}: [{i}]}}",
+                        f"{self._place(instruction)}\noutput {k} of {op} shares memory with its operand {i}; if it is "
+                        f"meant to, it must declare view_map = {{{k}: [{i}]}}",
                         instruction.terms,
                         {},
                     )
