@@ -29,7 +29,7 @@ from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.traverse import subterms
 
-# One thread rewrites at a time, as rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
+# One thread rewrites at a time: rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
 _rewriting = threading.RLock()
 
 

@@ -23,10 +23,9 @@ _DIGAMMA = f"""static double tg_digamma_f64(double x)
     if (x != x || x == __builtin_inf()) return x;
     if (x == 0) return copysign(__builtin_inf(), -x);
     if (x < 0) {{ /* psi(x) = psi(1 - x) - pi / tan(pi x), of which only the fraction of x matters */
-        double r = x - floor(x);
+        double r = x - rint(x);
         if (r == 0) return __builtin_nan("");
-        if (r > 0.5) r -= 1;
-        below = r == 0.5 ? 0 : -pi / tan(pi * r);
+        below = fabs(r) == 0.5 ? 0 : -pi / tan(pi * r);
         x = 1 - x;
     }}
     if (fabs(x - 1.4616321449683622) < 0.3) {{ /* near the root other ways lose all digits */
@@ -53,7 +52,7 @@ _ERFINV = """static double tg_erfinv_f64(double x)
             double wrong = erf(y) - x;
             y -= wrong / (slope * exp(-y * y) + y * wrong);
         }
-        return y;
+        return y + 0.0; /* as SciPy, which has no -0 here */
     }
     return copysign(tg_erfc_inverse_f64(q), x);
 }"""
@@ -80,7 +79,7 @@ _ERFCINV = """static double tg_erfcinv_f64(double q)
 {
     if (!(q > 0 && q < 2)) return q == 0 ? __builtin_inf() : q == 2 ? -__builtin_inf() : __builtin_nan("");
     if (q < 0.5) return tg_erfc_inverse_f64(q);
-    return q > 1.5 ? -tg_erfc_inverse_f64(2 - q) : tg_erfinv_f64(1 - q);
+    return q > 1.5 ? -tg_erfc_inverse_f64(2 - q) : -tg_erfinv_f64(q - 1);
 }"""
 _ERFCX = """static double tg_erfcx_f64(double x)
 {
