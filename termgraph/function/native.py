@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import substitute, subterms
 from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
 
@@ -28,12 +28,17 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         from termgraph.function.cuda import CudaFunction
 
         return CudaFunction(maker, storage, defaults, name)
-    if maker.work.in_c and not maker.watched():
+    if maker.work.in_c and not maker.watched() and not _times_steps(maker):
         try:
             return native_function(maker, storage, defaults, name)
         except NotNative as why:
             maker.work.not_native = str(why)
     return MachineFunction(maker, storage, defaults, name)
+
+
+def _times_steps(maker: Any) -> bool:
+    """Whether a profile is to show what happens in the steps of loops, which the virtual machine can do."""
+    return maker.timed and any(t.op.kind == "loop" for t in subterms(maker.work.linked_roots))
 
 
 class Layout(NamedTuple):
