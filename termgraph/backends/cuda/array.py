@@ -6,6 +6,8 @@ May import this package and NumPy.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,9 +35,9 @@ class DeviceArray:
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: Any, purpose: str = "an array") -> DeviceArray:
         """An array with any content."""
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        text = f"{purpose}, {np.dtype(dtype)} of shape {tuple(shape)}"
-        return cls(device, device.allocate(size, text), shape, dtype)
+        dtype = np.dtype(dtype)
+        address = device.allocate(prod(shape) * dtype.itemsize, (purpose, dtype, tuple(shape)))
+        return cls(device, address, shape, dtype)
 
     @classmethod
     def of(cls, value: Any, purpose: str = "an argument", device: Device | None = None) -> DeviceArray:
@@ -52,7 +54,7 @@ class DeviceArray:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -63,11 +65,7 @@ class DeviceArray:
 
     def to_host(self) -> np.ndarray:
         """A copy on the host."""
-        host = np.empty(self.shape, self.dtype)
-        if host.size:
-            self.device.driver.download(host, self.address)
-            self.device.driver.synchronize()
-        return host
+        return to_host([self])[0]
 
     def copy(self) -> DeviceArray:
         """Another array with the same values."""
@@ -114,6 +112,17 @@ class DeviceArray:
         return capsule(self)
 
 
+def to_host(values: Sequence[Any]) -> list[Any]:
+    """The values, copied to the host if they are on the device, with one wait for all."""
+    out: list[Any] = [np.empty(v.shape, v.dtype) if isinstance(v, DeviceArray) else v for v in values]
+    moving = [(v, host) for v, host in zip(values, out) if isinstance(v, DeviceArray) and host.size]
+    for v, host in moving:
+        v.device.driver.download(host, v.address)
+    if moving:
+        moving[0][0].device.driver.synchronize()
+    return out
+
+
 def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
     """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
     if isinstance(value, DeviceArray):
@@ -140,4 +149,4 @@ def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
     return tuple(out)
 
 
-__all__ = ["DeviceArray", "as_device_array"]
+__all__ = ["DeviceArray", "as_device_array", "to_host"]

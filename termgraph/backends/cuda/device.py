@@ -22,7 +22,7 @@ class Device:
     def __init__(self, driver: Driver, compile: Compile) -> None:
         self.driver, self.compile = driver, compile
         self.lock = threading.RLock()
-        self.live: dict[int, tuple[int, str]] = {}  # address -> (bytes, what for), for the message of a full device
+        self.live: dict[int, tuple[int, Any]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
         self.recording, self.late = False, []  # type: tuple[bool, list[int]]
         self._blas: Any = _UNKNOWN
@@ -35,8 +35,8 @@ class Device:
             self._blas = Cublas.open(self) if self.driver.stream else None
         return self._blas
 
-    def allocate(self, size: int, purpose: str) -> int:
-        """Room on the device; a full device is reported with what fills it."""
+    def allocate(self, size: int, purpose: Any) -> int:
+        """Room on the device; a full device is reported with what fills it. `purpose` is words, or words and a type."""
         from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 
         try:
@@ -71,15 +71,19 @@ class Device:
                 self.driver.free(self.late.pop())
         return graph
 
-    def _full(self, size: int, purpose: str) -> str:
+    def _full(self, size: int, purpose: Any) -> str:
         free, total = self.driver.memory()
-        held = sorted(self.live.values(), reverse=True)[:5]
-        lines = "".join(f"\n  {_size(n)} for {what}" for n, what in held)
+        held = sorted(self.live.values(), key=lambda row: -row[0])[:5]
+        lines = "".join(f"\n  {_size(n)} for {_words(what)}" for n, what in held)
         return (
-            f"the GPU has no room for {_size(size)} ({purpose}): {_size(free)} of {_size(total)} are free; "
+            f"the GPU has no room for {_size(size)} ({_words(purpose)}): {_size(free)} of {_size(total)} are free; "
             f"this process holds {_size(sum(n for n, _ in self.live.values()))}"
             + (f", the largest parts of it:{lines}" if held else "")
         )
+
+
+def _words(purpose: Any) -> str:
+    return purpose if isinstance(purpose, str) else "{}, {} of shape {}".format(*purpose)
 
 
 def _size(n: int) -> str:

@@ -106,7 +106,7 @@ class Executable:
                 raise self.failure(*plan.failed)
             outputs = self.outputs(plan)
             if plan.launches:
-                self.run(plan, self.addresses(plan, arrays, outputs))
+                self.run(plan, arrays, outputs)
             if self.program.can_fail:
                 self.check_status(plan)
             return outputs
@@ -145,17 +145,18 @@ class Executable:
         return at
 
     # ------------------------------------------------------------------ running
-    def run(self, plan: Plan, at: dict[Any, int]) -> None:
+    def run(self, plan: Plan, arrays: list[DeviceArray], outputs: list[DeviceArray]) -> None:
         """Queue all launches; the second time with the same arrays they are recorded, from then on replayed."""
-        key = tuple(at.values())
+        key = tuple([a.address for a in (*arrays, *outputs)])
         graph = plan.graphs.get(key)
         if graph is not None:
             self.device.driver.replay(graph)
             self.replays += 1
             return
-        self.prepare(plan)
         seen = key in plan.graphs
-        recorded = self.record(plan, at) if seen and len(plan.launches) > 1 else None
+        at = self.addresses(plan, arrays, outputs)  # if that takes a new arena, nothing recorded is left
+        self.prepare(plan)
+        recorded = self.record(plan, at) if seen else None
         if recorded is None:
             self.queue(plan, at)
         plan.graphs[key] = recorded

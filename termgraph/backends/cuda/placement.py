@@ -12,7 +12,7 @@ from typing import Any
 
 from termgraph.backends.c.dialect import NotInC
 from termgraph.backends.c.segments import Segment, _Divider, _ordered
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.array import as_device_array, to_host
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.executor import Executable
@@ -133,10 +133,6 @@ class TransferOp:
         return self.name
 
 
-def _to_host(value: Any) -> Any:
-    return value.to_host() if isinstance(value, DeviceArray) else value
-
-
 def link(
     args: Sequence[Any], roots: Sequence[Any], device: Device, name: str, resident: Sequence[bool], to_host: int
 ) -> Program:
@@ -209,14 +205,14 @@ def _generated(segment: Segment) -> CudaProgram:
 class _Transfers:
     """Puts copies where a value crosses between the memories, and nowhere else."""
 
-    def __init__(self, program: Program, device: Device, resident: Sequence[bool], to_host: int) -> None:
-        self.plain, self.to_host = program, to_host
+    def __init__(self, program: Program, device: Device, resident: Sequence[bool], count: int) -> None:
+        self.plain, self.to_host = program, count
         self.term_of = list(program.term_of)
         self.order: list[Instruction] = []
         self.on_device = {s for s, here in zip(program.inputs, resident) if here}
         self.other: dict[int, int] = {}  # a slot -> the slot of its copy in the other memory
         self.up = TransferOp("gpu_from_host", functools.partial(as_device_array, device=device))
-        self.down = TransferOp("host_from_gpu", _to_host)
+        self.down = TransferOp("host_from_gpu", lambda value: to_host([value])[0])
 
     def program(self) -> Program:
         """The program with its copies."""
@@ -226,12 +222,25 @@ class _Transfers:
             self.order.append(Instruction(ins.op, inputs, ins.outputs, ins.terms, ins.several, ins.run))
             if there:
                 self.on_device.update(ins.outputs)
+        self.all_down([s for s in self.plain.outputs[: self.to_host] if s in self.on_device and s not in self.other])
         outputs = []
         for k, s in enumerate(self.plain.outputs):
             type_ = self.term_of[s].type
             stays = k >= self.to_host and isinstance(type_, TensorType) and type_.np_dtype.kind != "c"
             outputs.append(self.wanted(s, stays))
         return Program(self.plain.inputs, self.plain.constants, self.order, outputs, self.term_of)
+
+    def all_down(self, slots: list[int]) -> None:
+        """One copy for all results: there is one wait."""
+        slots = list(dict.fromkeys(slots))
+        if len(slots) < 2:
+            return
+        first, count = len(self.term_of), len(slots)
+        self.term_of += [self.term_of[s] for s in slots]
+        self.other.update(zip(slots, range(first, first + count)))
+        terms = self.term_of[first:]
+        down = TransferOp("host_from_gpu", lambda *values: to_host(values))
+        self.order.append(Instruction(down, slots, range(first, first + count), terms, True, down.meaning))
 
     def wanted(self, slot: int, there: bool) -> int:
         """The slot of the value in the memory where it is wanted."""
