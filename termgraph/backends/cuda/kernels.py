@@ -12,7 +12,7 @@ from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.dialect import CudaDialect, can_add_atomically
-from termgraph.backends.cuda.printer import CudaPrinter, cached_row
+from termgraph.backends.cuda.printer import ColumnPrinter, CudaPrinter, cached_row
 from termgraph.backends.cuda.vectors import Vectors, vectors_of
 from termgraph.lower.index import ONE, Poly, Sym, Var, product
 from termgraph.lower.kernel import ARG_FOLDS, HEAVY, Buf, own_cost
@@ -146,8 +146,10 @@ class KernelWriter:
         else:
             nest, innermost = _nest(loop)
             self.atomic = not n.parallel
-            if isinstance(innermost, Columns):
+            if isinstance(innermost, Columns) and (nest or self.atomic):
                 self.columns(nest, innermost)
+            elif isinstance(innermost, Columns):
+                self.columns_of_blocks(innermost)
             elif _is_straight(innermost.body):
                 self.flat(nest[:-1], innermost.var, innermost.body)
             else:
@@ -197,6 +199,20 @@ class KernelWriter:
             p.body(lets)
             p.sweeps(loop)
         self.finish(p, "flat", count=product(v.extent for v in vars_))
+
+    def columns_of_blocks(self, loop: Columns) -> None:
+        """Blocks of 32 columns, whose rows are shared out among the warps of a block."""
+        p = ColumnPrinter(self.d, [loop], self.outside)
+        n = p.poly(loop.var.extent)
+        p.add("const int lane = threadIdx.y, team = blockDim.y;")
+        with p.block(f"for (tg_int first = blockIdx.x * 32; first < {n}; first += gridDim.x * 32)"):
+            p.add(f"const bool inside = first + (tg_int)threadIdx.x < {n};")
+            p.add(f"const tg_int i{loop.var.level} = inside ? first + (tg_int)threadIdx.x : {n} - 1;")
+            p.team = True
+            p.statements(loop.body)
+            p.team = False
+        light = all(own_cost(m.term) < HEAVY for m in walk([loop]) if isinstance(m, Let))
+        self.finish(p, "columns", count=loop.var.extent, most=1024 if light else BLOCK)
 
     def rows(self, nest: list[Any], body: list[Node]) -> None:
         """A team of threads per row; a second kernel keeps the row in registers, if that saves reading it again."""
@@ -331,8 +347,8 @@ class KernelWriter:
                 params.append(("parts", None))
                 text.append("int parts")
             head += [f"char *{n} = tg_partials + {8 * PARTS * k};" for k, n in enumerate(names)]
-        room = ["__shared__ __align__(16) char tg_room[512];"] if p.uses_room else []
-        bound = p.cached.threads() if p.cached else BLOCK
+        room = [f"__shared__ __align__(16) char tg_room[{p.room}];"] if p.uses_room else []
+        bound = launch.pop("most", p.cached.threads() if p.cached else BLOCK)
         lines = [
             f'extern "C" __global__ void __launch_bounds__({bound}, 1) {name}({", ".join(text)})',
             "{",

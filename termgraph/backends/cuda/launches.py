@@ -45,6 +45,10 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
         return Launch(text.name, (parts_of(count), 1, 1), (BLOCK, 1, 1), text.params, {})
     if count == 0:
         return None
+    if text.kind == "columns":
+        blocks = -(-count // 32)
+        rows = 8 if blocks >= FEW_ROWS or text.most < 1024 else 32
+        return Launch(text.name, (min(blocks, processors * 16), 1, 1), (32, rows, 1), text.params, {})
     return _rows(text, count, env, processors) if text.kind == "rows" else _flat(text, count, env, processors)
 
 

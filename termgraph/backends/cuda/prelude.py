@@ -81,6 +81,17 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     for (int k = 1; k < team >> 5; k++) v = op(v, part[k]);
     return v;
 }}""",
+    # The same across the rows of a block of 32 columns; the rows lie 33 elements apart, so that banks do not collide.
+    "tg_column_fold": f"""template <class Op, class T> {_INLINE}T tg_column_fold(T v, Op op, char *room)
+{{
+    T *part = (T *)room + threadIdx.x;
+    __syncthreads(); /* the room may still be read */
+    part[threadIdx.y * 33] = v;
+    __syncthreads();
+    v = part[0];
+    for (int k = 1; k < blockDim.y; k++) v = op(v, part[k * 33]);
+    return v;
+}}""",
     # The larger value, and of equal ones the first; a NaN is larger than everything.
     "tg_better": f"""template <class T> {_INLINE}bool tg_better(bool smallest, T a, int64_t ia, T b, int64_t ib)
 {{

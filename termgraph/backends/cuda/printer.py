@@ -18,12 +18,15 @@ from termgraph.lower.memory import loads
 from termgraph.lower.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 
 Place = tuple[Buf, Poly]
+SHARED_OUT = (Loop, Reduce, Columns, Sweep)
 
 
 class CudaPrinter(Printer):
     """The statements of one kernel."""
 
     d: CudaDialect
+    room = 512  # bytes of shared memory for folds
+    barrier = "tg_barrier(team);"
 
     def __init__(self, dialect: CudaDialect, nodes: Iterable[Node], outside: dict[Any, str] | None = None) -> None:
         nodes = list(nodes)
@@ -175,10 +178,10 @@ class CudaPrinter(Printer):
             chunks[-1].append(n)
             for w in walk([n]):
                 if isinstance(w, Write):
-                    fresh[w.buf, w.offset] = n.var if isinstance(n, (Loop, Reduce, Columns)) else None
+                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) else None
         for k, chunk in enumerate(chunks):
             if k:
-                self.add("tg_barrier(team);")
+                self.add(self.barrier)
             self.chunk = chunk
             self.body(chunk)
 
@@ -186,12 +189,32 @@ class CudaPrinter(Printer):
         """Whether a statement reads what other threads of the team wrote since the last barrier."""
         if not fresh:
             return False
-        own = n.var if isinstance(n, (Loop, Reduce, Columns)) else None
+        own = n.var if isinstance(n, SHARED_OUT) else None
         for buf, offset in loads(n):
             for (written, place), var in fresh.items():
                 if written is buf and not (place is offset and var is own and own is not None):
                     return True
         return False
+
+
+class ColumnPrinter(CudaPrinter):
+    """The same for a block of 32 columns and several rows: a team is what works on one column.
+
+    At the edge threads without a column of their own compute the last one, and write nothing.
+    """
+
+    room = 32 * 33 * 8
+    barrier = "__syncthreads();"
+
+    def join(self, f: Any, acc: str) -> None:
+        self.uses_room = True
+        op = self.d.fold_op(f.op.params["kind"], f.type.dtype)
+        self.add(f"{acc} = tg_column_fold({acc}, {op}, tg_room);")
+
+    def on_write(self, n: Write) -> None:
+        self.bufs[n.buf] = None
+        value = self.ref(n.value)
+        self.add(f"if ({'lane == 0 && ' if self.team else ''}inside) {self.stored(n, value)}")
 
 
 class CachedRow:
