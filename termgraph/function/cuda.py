@@ -62,7 +62,9 @@ class CudaFunction(MachineFunction):
     def _checked(self, i: int, position: int, value: Any) -> Any:
         """Arrays that are on a GPU already are taken as they are, if their type fits."""
         type_ = self.maker.inputs[i].variable.type
-        interface = getattr(value, "__cuda_array_interface__", None)
+        from termgraph.backends.cuda.array import interface_of
+
+        interface = None if isinstance(value, np.ndarray) else interface_of(value)
         if interface is not None and can_live_there(type_) and np.dtype(interface["typestr"]) == type_.np_dtype:
             if _fits(type_.shape, interface["shape"]):
                 from termgraph.backends.cuda.array import as_device_array

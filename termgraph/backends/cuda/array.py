@@ -127,18 +127,30 @@ def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
     """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
     if isinstance(value, DeviceArray):
         return value
-    interface = getattr(value, "__cuda_array_interface__", None)
+    interface = interface_of(value)
     if interface is None:
         return DeviceArray.of(value, device=device)
     device = device or current()
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
+    if interface.get("stream") is not None:  # what computes it may still be under way there
+        device.driver.wait_for(interface["stream"])
     if strides is not None and tuple(strides) != _packed(shape, dtype.itemsize) and 0 not in shape:
         raise ValueError(
             f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "
             "make it contiguous first (x.contiguous() in PyTorch, cupy.ascontiguousarray(x) in CuPy)"
         )
-    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, keeps=value)
+    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, keeps=interface.get("owner", value))
+
+
+def interface_of(value: Any) -> dict[str, Any] | None:
+    """Where an array of another library lies on the GPU; None if it is not there."""
+    found = getattr(value, "__cuda_array_interface__", None)
+    if found is None and hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2:
+        from termgraph.backends.cuda.dlpack import imported
+
+        return imported(value)
+    return found
 
 
 def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
@@ -149,4 +161,4 @@ def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
     return tuple(out)
 
 
-__all__ = ["DeviceArray", "as_device_array", "to_host"]
+__all__ = ["DeviceArray", "as_device_array", "interface_of", "to_host"]

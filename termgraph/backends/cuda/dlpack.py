@@ -1,4 +1,4 @@
-"""DLPack out: a capsule that describes an array on the device, for libraries that take `__dlpack__`.
+"""DLPack: a capsule that describes an array on the device, made for other libraries and read from them.
 
 Written with ctypes, so that it does not depend on the driver. May touch: nothing else.
 """
@@ -54,6 +54,25 @@ def _destroy(capsule: int) -> None:
     # A capsule that nobody took is still named "dltensor"; whoever takes one renames it and calls the deleter.
     if _api.PyCapsule_IsValid(capsule, NAME):
         _held.pop(_api.PyCapsule_GetPointer(capsule, NAME), None)
+
+
+def imported(value: Any) -> dict[str, Any]:
+    """Where an array that offers DLPack lies, in the words of `__cuda_array_interface__`; "owner" keeps it alive."""
+    taken = value.__dlpack__(stream=1)  # the default stream: the other library waits for its own work
+    managed = ctypes.cast(_api.PyCapsule_GetPointer(id(taken), NAME), ctypes.POINTER(_Managed)).contents
+    t = managed.tensor
+    kind = {code: letter for letter, code in CODES.items()}.get(t.code)
+    if kind is None or t.lanes != 1 or t.bits % 8:
+        raise TypeError(f"an array of DLPack type {t.code} with {t.bits} bits is nothing that NumPy has a dtype for")
+    item = t.bits // 8
+    strides = tuple(t.strides[d] * item for d in range(t.ndim)) if t.strides else None
+    return {
+        "shape": tuple(t.shape[d] for d in range(t.ndim)),
+        "typestr": f"|b{item}" if kind == "b" else f"<{kind}{item}",
+        "data": ((t.data or 0) + t.byte_offset, False),
+        "strides": strides,
+        "owner": taken,  # never renamed: the library that made it releases the array with the capsule
+    }
 
 
 def capsule(array: Any) -> Any:

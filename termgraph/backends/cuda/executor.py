@@ -109,6 +109,8 @@ class Executable:
                 self.run(plan, arrays, outputs)
             if self.program.can_fail:
                 self.check_status(plan)
+            elif any(a.keeps is not None for a in arrays):  # its owner may change it as soon as this returns
+                self.device.driver.synchronize()
             return outputs
 
     def plan_for(self, shapes: tuple) -> Plan:

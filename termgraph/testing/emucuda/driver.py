@@ -97,6 +97,9 @@ class EmulatedDriver:
         for step in queue:
             step()
 
+    def wait_for(self, stream: int) -> None:
+        self.synchronize()
+
     def capture(self) -> None:
         if self.recording is not None:
             raise CudaError("already recording")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from backends.cuda.cudacases import no_emulation
 
+from termgraph.backends.cuda.device import why_not
 from termgraph.config import config
 from termgraph.testing.emucuda.build import cuda_headers
 
@@ -83,3 +84,31 @@ def test_a_machine_without_a_driver():
     """Unless there is one."""
     status, output = run("-c", OPEN)
     assert status == 0 or "device=cuda was chosen, but there is no NVIDIA driver" in output
+
+
+QUICK_START = """
+import runpy, sys
+from termgraph.testing.emucuda.driver import packaged_device
+from termgraph.backends.cuda import device
+import termgraph as tg
+device.use(packaged_device(sys.argv[1]))
+with tg.config.change_flags(device="cuda"):
+    runpy.run_path(sys.argv[2])
+"""
+
+
+@emulated
+@pytest.mark.parametrize("driver", [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda)])
+def test_the_quick_start(driver):
+    """The same script, by one flag."""
+    status, output = run("-c", QUICK_START, driver, str(ROOT / "examples" / "quickstart.py"))
+    assert status == 0, output[-3000:]
+    assert "f([1, 2], [0, 800]) = [  1.69314718 802." in output and "its derivative at 0:  [0.5]" in output
+
+
+@pytest.mark.gpu
+def test_a_real_device():
+    if why_not() is not None:
+        pytest.skip(f"no GPU: {why_not()}")
+    status, output = run(str(ROOT / "scripts" / "gpu_check.py"), "--quick")
+    assert status == 0 and " 0 wrong" in output, output[-3000:]

@@ -10,6 +10,7 @@ from backends.cuda.cudacases import no_emulation
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.cuda import device as devices
+from termgraph.backends.cuda import dlpack
 from termgraph.backends.cuda.array import DeviceArray, as_device_array
 from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
 from termgraph.function.cuda import CudaFunction
@@ -217,8 +218,20 @@ def test_dlpack(gpu):
     capsule = mine.__dlpack__()
     assert "dltensor" in repr(capsule)
     del capsule  # nobody took it: its description goes with it
-    from termgraph.backends.cuda import dlpack
+    assert not dlpack._held
 
+    class Foreign:
+        def __dlpack_device__(self):
+            return mine.__dlpack_device__()
+
+        def __dlpack__(self, stream=None):
+            return mine.__dlpack__(stream=stream)
+
+    seen = as_device_array(Foreign())
+    assert (seen.address, seen.shape, seen.dtype) == (mine.address, (2, 3), np.float32) and dlpack._held
+    x = T.fmatrix("x")
+    np.testing.assert_array_equal(tg.function([x], x * 2)(Foreign()), np.asarray(mine) * 2)
+    del seen
     assert not dlpack._held
 
 

@@ -83,6 +83,10 @@ class Driver(Protocol):
         """Wait for all work; CudaError if something went wrong since the last time."""
         ...
 
+    def wait_for(self, stream: int) -> None:
+        """Wait for the work of another stream, of another library."""
+        ...
+
     def capture(self) -> None:
         """Record the following work instead of doing it."""
         ...

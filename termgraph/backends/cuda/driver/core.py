@@ -141,6 +141,9 @@ class CoreDriver:
     def synchronize(self) -> None:
         self.ask(self.cu.cuStreamSynchronize, self.stream)
 
+    def wait_for(self, stream: int) -> None:
+        self.ask(self.cu.cuStreamSynchronize, stream)
+
     # ------------------------------------------------------------------ graphs
     def capture(self) -> None:
         mode = self.cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL

@@ -138,6 +138,10 @@ class PyCudaDriver:
         except self.d.Error as error:
             raise CudaError(str(error)) from None
 
+    @_in_context
+    def wait_for(self, stream: int) -> None:
+        self.context.synchronize()  # pycuda cannot name a foreign stream: wait for all
+
     def capture(self) -> None:
         raise CudaError("pycuda has no graphs")
 
