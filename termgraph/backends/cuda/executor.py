@@ -229,7 +229,7 @@ class Executable:
                 out.append(ctypes.c_void_p(at["partials", what]))
             elif kind == "row":
                 out.append(ctypes.c_void_p(scratch))
-                teams = launch.grid[0] * launch.block[0] // launch.numbers["team"]
+                teams = launch.grid[0] * launch.block[0] // launch.numbers.get("team", 1)
                 item = np.dtype("float32" if what.buf.dtype == "float16" else what.buf.dtype).itemsize
                 scratch += -(-teams * evaluate(what.length, plan.env) * item // 256) * 256
             elif kind == "vector":

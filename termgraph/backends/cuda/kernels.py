@@ -217,7 +217,7 @@ class KernelWriter:
     def rows(self, nest: list[Any], body: list[Node]) -> None:
         """A team of threads per row; a second kernel keeps the row in registers, if that saves reading it again."""
         count = product(loop.var.extent for loop in nest)
-        alone = any(isinstance(n, Loop) and n.serial for n in walk(body))
+        alone = _has_serial(body)
         streaming = self.row_kernel(nest, body, 0)
         text = self.finish(streaming, "rows", count=count, inner=_shared_out(body), team=1 if alone else 0)
         if not alone and cached_row(body, HELD) is not None:
@@ -232,10 +232,7 @@ class KernelWriter:
         p.cached = cached_row(body, held) if held else None
         p.add("const int lane = threadIdx.x % team;")
         count = p.poly(product(v.extent for v in vars_))
-        with p.block(
-            f"for (tg_int t = (blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team; t < {count}; "
-            "t += gridDim.x * (tg_int)blockDim.x / team)"
-        ):
+        with p.block(_teams("t", count)):
             self.decompose(p, vars_, "t")
             if p.cached:
                 p.add(*p.cached.declarations(self.d))
@@ -248,11 +245,7 @@ class KernelWriter:
         """Iterations that have to run in order: one block, which shares out what is inside each."""
         self.atomic = False
         p = self.printer([loop])
-        if (
-            isinstance(loop, Loop)
-            and _is_straight(loop.body)
-            or any(isinstance(n, Loop) and n.serial for n in walk(loop.body))
-        ):
+        if (isinstance(loop, Loop) and _is_straight(loop.body)) or _has_serial(loop.body):
             p.node(loop)
             self.finish(p, "single")
             return
@@ -271,7 +264,25 @@ class KernelWriter:
         number = len(self.partials)
         names = [f"part{k}" for k in range(2 * len(loop.folds))]
         p = self.printer([loop])
-        p.add("const int team = blockDim.x, lane = threadIdx.x;")
+        straight = _is_straight(loop.body)
+        accs = self.elements(p, loop) if straight else self.rows_of_fold(p, loop)
+        p.width = "(int)blockDim.x"
+        for f, acc in accs:
+            p.join(f, acc)
+        with p.block("if (threadIdx.x == 0)"):
+            for k, (f, acc) in enumerate(accs):
+                p.add(f"{self.part(f, names[k], 'blockIdx.x')} = {acc};")
+                if f.op.params["kind"] in ARG_FOLDS:
+                    p.add(f"{self.part(f, names[len(accs) + k], 'blockIdx.x', best=True)} = {acc}_best;")
+        self.partials.append(2 * len(accs) * PARTS * 8)
+        launch: dict[str, Any] = {"count": loop.var.extent, "extra": ("partials", number), "names": names}
+        if not straight:
+            launch |= {"inner": _shared_out(loop.body), "team": int(_has_serial(loop.body))}
+        self.finish(p, "parts", **launch)
+        self.second_phase(loop, number, names)
+
+    def elements(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
+        """Each thread folds every so many elements."""
         accs = self.accumulators(p, loop)
         first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
         i, step = f"i{loop.var.level}", "gridDim.x * (tg_int)blockDim.x"
@@ -279,16 +290,23 @@ class KernelWriter:
             p.add("#pragma unroll 4")  # several loads under way; of functions that are called it would cost registers
         with p.block(f"for (tg_int {i} = {first}; {i} < {p.poly(loop.var.extent)}; {i} += {step})"):
             p.body(loop.body)
+        return accs
+
+    def rows_of_fold(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
+        """Each team folds the results of every so many rows; then only its first thread has something to add."""
+        p.add("const int lane = threadIdx.x % team;")
+        accs = self.accumulators(p, loop)
+        i = f"i{loop.var.level}"
+        with p.block(_teams(i, p.poly(loop.var.extent))):
+            p.team = True
+            p.statements(loop.body)
+            p.team = False
         for f, acc in accs:
-            p.join(f, acc)
-        with p.block("if (lane == 0)"):
-            for k, (f, acc) in enumerate(accs):
-                p.add(f"{self.part(f, names[k], 'blockIdx.x')} = {acc};")
-                if f.op.params["kind"] in ARG_FOLDS:
-                    p.add(f"{self.part(f, names[len(accs) + k], 'blockIdx.x', best=True)} = {acc}_best;")
-        self.partials.append(2 * len(accs) * PARTS * 8)
-        self.finish(p, "parts", count=loop.var.extent, extra=("partials", number), names=names)
-        self.second_phase(loop, number, names)
+            kind = f.op.params["kind"]
+            name, dtype = (f"{acc}_best", f.args[0].type.dtype) if kind in ARG_FOLDS else (acc, f.type.dtype)
+            zero = f", {acc} = 0" if kind in ARG_FOLDS else ""
+            p.add(f"if (lane != 0) {name} = {self.d.fold_init(ARG_FOLDS.get(kind, kind), dtype)}{zero};")
+        return accs
 
     def second_phase(self, loop: Reduce, number: int, names: list[str]) -> None:
         p = self.printer([])
@@ -366,6 +384,7 @@ class KernelWriter:
         params: list[tuple[str, Any]] = []
         text: list[str] = []
         head: list[str] = []
+        teams = any("lane = threadIdx.x % team;" in line for line in p.lines)
         for b in sorted(p.bufs, key=lambda b: b.name):
             if b.kind in ("tile", "row"):
                 continue
@@ -376,7 +395,7 @@ class KernelWriter:
             c = self.d.ctype(r.buf.dtype)
             params.append(("row", r))
             text.append(f"{c} *{r.buf.name}_all")
-            team = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team"
+            team = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x)" + (" / team" if teams else "")
             head.append(f"{c} *__restrict__ {r.buf.name} = {r.buf.name}_all + {team} * ({p.poly(r.length)});")
         for s in p.syms:
             params.append(("sym", s))
@@ -390,7 +409,7 @@ class KernelWriter:
         if p.checks:
             params.append(("status", None))
             text.append("int64_t *tg_status")
-        if kind in ("rows", "serial"):
+        if teams:
             params.append(("team", None))
             text.append("int team")
         if any("vector ?" in line for line in p.lines):
@@ -409,6 +428,17 @@ def _grid(i: str, end: str, begin: str = "0") -> str:
     first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
     first = first if begin == "0" else f"{begin} + {first}"
     return f"for (tg_int {i} = {first}; {i} < {end}; {i} += gridDim.x * (tg_int)blockDim.x)"
+
+
+def _teams(i: str, end: str) -> str:
+    """A loop that the teams of all blocks share out."""
+    first = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team"
+    return f"for (tg_int {i} = {first}; {i} < {end}; {i} += gridDim.x * (tg_int)blockDim.x / team)"
+
+
+def _has_serial(body: Sequence[Node]) -> bool:
+    """Whether iterations inside have to run in order: one thread then does it all."""
+    return any(isinstance(n, Loop) and n.serial for n in walk(list(body)))
 
 
 def _used_elsewhere(nodes: Sequence[Node]) -> set[Any]:

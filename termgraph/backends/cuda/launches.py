@@ -36,13 +36,13 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
     """The launch of a kernel; None if there is nothing to do. `parts` is the grid of a fold's first phase."""
     count = evaluate(text.count, env)
     if text.kind == "single":
-        return Launch(text.name, (1, 1, 1), (1, 1, 1), text.params, {})
+        return _with_scratch(Launch(text.name, (1, 1, 1), (1, 1, 1), text.params, {}), env)
     if text.kind == "whole":
         return Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"parts": parts})
     if text.kind == "serial":
-        return Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"team": BLOCK})
+        return _with_scratch(Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"team": BLOCK}), env)
     if text.kind == "parts":
-        return Launch(text.name, (parts_of(count), 1, 1), (BLOCK, 1, 1), text.params, {})
+        return _parts(text, count, env)
     if count == 0:
         return None
     if text.kind == "columns":
@@ -52,9 +52,26 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
     return _rows(text, count, env, processors) if text.kind == "rows" else _flat(text, count, env, processors)
 
 
-def parts_of(count: int) -> int:
-    """How many partial results a fold over everything has."""
-    return max(1, min(PARTS, -(-count // (BLOCK * 16))))
+def _parts(text: KernelText, count: int, env: Mapping[str, int]) -> Launch:
+    """How many partial results a fold over everything has: a matter of lengths alone."""
+    if not any(kind == "team" for kind, _ in text.params):
+        parts = max(1, min(PARTS, -(-count // (BLOCK * 16))))
+        return Launch(text.name, (parts, 1, 1), (BLOCK, 1, 1), text.params, {})
+    longest = max([evaluate(n, env) for n in text.inner], default=0)
+    team = 1 if text.team == 1 or longest <= ALONE_ROW else 32 if longest <= WARP_ROW else BLOCK
+    parts = max(1, min(PARTS, -(-count * team // BLOCK)))
+    return _with_scratch(Launch(text.name, (parts, 1, 1), (BLOCK, 1, 1), text.params, {"team": team}), env)
+
+
+def _with_scratch(launch: Launch, env: Mapping[str, int]) -> Launch:
+    """Room for the rows that each team keeps."""
+    teams = launch.grid[0] * launch.block[0] // launch.numbers.get("team", 1)
+    scratch = 0
+    for kind, row in launch.params:
+        if kind == "row":
+            item = np.dtype("float32" if row.buf.dtype == "float16" else row.buf.dtype).itemsize
+            scratch += -(-teams * evaluate(row.length, env) * item // 256) * 256
+    return launch._replace(scratch=scratch)
 
 
 def _flat(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
@@ -78,13 +95,9 @@ def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int)
         team = 32 if longest <= (WARP_ROW if count >= FEW_ROWS else 64) else BLOCK
     block = team if team > 32 else BLOCK if team == 32 else 64  # a team of more than a warp is a block: it waits as one
     grid = min(-(-count * team // block), processors * 32)
-    scratch = 0
-    for kind, row in text.params:
-        if kind == "row":
-            grid = min(grid, processors * 4)
-            item = np.dtype("float32" if row.buf.dtype == "float16" else row.buf.dtype).itemsize
-            scratch += -(-grid * block // team * evaluate(row.length, env) * item // 256) * 256
-    return Launch(text.name, (grid, 1, 1), (block, 1, 1), text.params, {"team": team}, scratch)
+    if any(kind == "row" for kind, _ in text.params):
+        grid = min(grid, processors * 4)
+    return _with_scratch(Launch(text.name, (grid, 1, 1), (block, 1, 1), text.params, {"team": team}), env)
 
 
 def _power(n: int) -> int:

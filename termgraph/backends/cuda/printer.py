@@ -34,6 +34,7 @@ class CudaPrinter(Printer):
         self.team = False  # whether statements are run by a team, at this place
         self.strided = False  # whether the loop being opened is shared out
         self.uses_room = False
+        self.width = "team"  # how many threads a fold joins
         self.atomic = False
         self.vectors: dict[Place, str] = {}  # elements that a vector access has fetched
         self.cached: CachedRow | None = None
@@ -146,9 +147,9 @@ class CudaPrinter(Printer):
         kind = f.op.params["kind"]
         if kind in ARG_FOLDS:
             smallest = "true" if kind == "argmin" else "false"
-            self.add(f"tg_arg_fold({acc}_best, {acc}, {smallest}, team, tg_room);")
+            self.add(f"tg_arg_fold({acc}_best, {acc}, {smallest}, {self.width}, tg_room);")
         else:
-            self.add(f"{acc} = tg_fold({acc}, {self.d.fold_op(kind, f.type.dtype)}, team, tg_room);")
+            self.add(f"{acc} = tg_fold({acc}, {self.d.fold_op(kind, f.type.dtype)}, {self.width}, tg_room);")
 
     def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
         with self.iteration(n.var):

@@ -9,6 +9,7 @@ from backends.cuda.cudacases import cases, no_emulation, program
 from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
+import termgraph.tensor as T
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_on_cpu
@@ -137,3 +138,23 @@ def test_the_text_of_some_kernels():
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
         assert text == path.read_text(), f"{path.name} differs; look at the new text, then GOLDEN=write"
+
+
+@pytest.mark.parametrize("columns", [5, 40, 1500])
+def test_folds_over_everything_of_rows(columns):
+    """A mean over rows of what needs the whole row, with and without the row being kept."""
+    x, y = T.fmatrix("x"), T.lvector("y")
+    p = T.nnet.softmax(x)
+    outputs = [T.nnet.categorical_crossentropy(p, y).mean(), (p * p).max(), (p * p).sum(), x.std(1).argmax()]
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal((9, columns)).astype("float32"), rng.integers(0, columns, 9)]
+    want = tg.function([x, y], outputs)(*values)
+    with emulation() as device:
+        run = Executable(program([x, y], outputs), device)
+        for got, expected in zip(run(*values), want):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=2e-5)
+
+
+@pytest.mark.parametrize("seed", [9029])
+def test_graphs_that_were_wrong_once(seed):
+    random_graph(seed, 4 + seed % 11)

@@ -3,14 +3,13 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__rest
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
     char *part1 = tg_partials + 4096;
-    const int team = blockDim.x, lane = threadIdx.x;
     float a0 = 0.0f;
     #pragma unroll 4
     for (tg_int i0 = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; i0 < n0_0*n0_1; i0 += gridDim.x * (tg_int)blockDim.x) {
         a0 += in0[i0];
     }
-    a0 = tg_fold(a0, tg_sum(), team, tg_room);
-    if (lane == 0) {
+    a0 = tg_fold(a0, tg_sum(), (int)blockDim.x, tg_room);
+    if (threadIdx.x == 0) {
         ((float *)part0)[blockIdx.x] = a0;
     }
 }
