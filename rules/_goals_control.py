@@ -23,12 +23,6 @@ def equal_item(xs: tuple, n: int, i: int) -> Any:
     return xs[i] if xs[i] is xs[n + i] else None
 
 
-@goal("iio")
-def item_of(xs: tuple, i: int) -> Any:
-    """Number `i` of several results."""
-    return xs[i] if i < len(xs) else None
-
-
 @goal("io")
 def failing(xs: tuple) -> Any:
     """The conditions that may fail; no answer if that is all of them."""

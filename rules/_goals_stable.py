@@ -21,7 +21,7 @@ from termgraph.terms.term import Const, mk
 def puts_back(o: tuple, a: tuple, x: Any) -> bool:
     """The order `o` puts the axes `a` back that a reduction of `x` took away, as `keepdims` does."""
     left = iter(range(x.type.ndim - len(a)))
-    return o == tuple(["x" if d in a else next(left) for d in range(x.type.ndim)])
+    return o == tuple(["x" if d in a else next(left, None) for d in range(x.type.ndim)])
 
 
 @goal("i")
@@ -47,7 +47,7 @@ def same_rank(x: Any, y: Any) -> bool:
 def keepdims_order(x: Any, a: tuple) -> Any:
     """The order that puts the axes `a` back after a reduction of `x`."""
     left = iter(range(x.type.ndim - len(a)))
-    return tuple(["x" if d in a else next(left) for d in range(x.type.ndim)])
+    return tuple(["x" if d in a else next(left, None) for d in range(x.type.ndim)])
 
 
 @goal("iii")

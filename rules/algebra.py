@@ -2,6 +2,7 @@
 
 from termgraph.rulelib._goals_dtypes import is_difference, keeps_zeros
 from termgraph.rules import (
+    Complex,
     Integer,
     Real,
     distributes,
@@ -26,7 +27,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def algebra(x, y, z, k, n, i: Integer, u: Real, v: Real, f: head, g: head, xs: seg):
+def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, g: head, xs: seg):
     yield rule("fold",           f(*xs),                     k,              literals(xs), evaluate(f, xs, k), tags=AGAIN)
 
     # identity elements and inverses, for every operator that declares them
@@ -45,7 +46,8 @@ def algebra(x, y, z, k, n, i: Integer, u: Real, v: Real, f: head, g: head, xs: s
     yield rule("sub_neg",        x - (-y),                   x + y,          same_dtype(y, this), tags=AGAIN)
     yield rule("neg_sub",        -(x - y),                   y - x,          same_dtype(x, y), assumes=["signed_zero"])
     yield rule("zero_sub",       0 - x,                      -x,             same_dtype(x, this), assumes=["signed_zero"])
-    yield rule("div_self",       x / x,                      1,              nonzero(x), finite(x))
+    yield rule("div_self",       u / u,                      1,              nonzero(u), finite(u))
+    yield rule("div_self_complex", c / c,                    1,              nonzero(c), finite(c), assumes=["reassoc"])
     yield rule("mul_div",        (x * y) / y,                x,              nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
     yield rule("div_mul",        (x / y) * y,                x,              nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
     yield rule("div_div",        (x / y) / z,                x / (y * z),    assumes=["finite", "nonzero", "overflow", "reassoc"])
@@ -62,4 +64,4 @@ def inverses(x, f: head, g: head):
 
 @ruleset("specialize")
 def factoring(x, y, z, m: head, a: head):
-    yield rule("factor",         a(m(x, y), m(x, z)),        m(x, a(y, z)),  distributes(m, a), assumes=["overflow", "reassoc"])
+    yield rule("factor",         a(m(x, y), m(x, z)),        m(x, a(y, z)),  distributes(m, a), assumes=["finite", "overflow", "reassoc"])

@@ -3,7 +3,7 @@
 The gradient of log(p) is g / p; the gradient of what made p (a softmax, a sigmoid, an exponential) multiplies by p.
 """
 
-from termgraph.rulelib._goals_stable import Zero, keepdims_order, puts_back, reduced_rank, undivided
+from termgraph.rulelib._goals_stable import Zero, keepdims_order, puts_back, reduced_rank, same_rank, undivided
 from termgraph.rules import Float, NonConst, nonzero, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp
@@ -28,11 +28,11 @@ def cancellations(y: Float & NonConst, z: Float, w: Float, u: Float, v: Float, o
 
     # labels: one element of each row was divided by
     yield rule("labels",          y * scatter_add(o, z, *ks, index=i),      scatter_add(o, w, *ks, index=i),
-                                  nonzero(y), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
+                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
     yield rule("labels_minus",    y * (scatter_add(o, z, *ks, index=i) - u), scatter_add(o, w, *ks, index=i) - y * u,
-                                  nonzero(y), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
+                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
     yield rule("labels_plus",     y * (scatter_add(o, z, *ks, index=i) + u), scatter_add(o, w, *ks, index=i) + y * u,
-                                  nonzero(y), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
+                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
@@ -48,9 +48,9 @@ def softmax_gradients(x: Float, y: Float, z: Float, w: Float, a: param, d: param
     yield rule("share",           (y * softmax(x, axis=a)) / exp(x),              y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), keepdims_order(x, a, o), assumes=["finite", "reassoc"])
     yield rule("share_of",        (y / exp(x)) * softmax(x, axis=a),              y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), keepdims_order(x, a, o), assumes=["finite", "reassoc"])
     yield rule("shares",          exp(x) * dimshuffle(sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a, dtype=d), order=o),
-                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o),           assumes=["finite", "reassoc"])
+                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o),           puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
     yield rule("shares_neg",      exp(x) * dimshuffle(-sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a, dtype=d), order=o),
-                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o)),        assumes=["finite", "reassoc"])
+                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o)),        puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
 
     # the two parts of such a gradient: what reaches each share, and what reaches all of them through their sum
     yield rule("apart_minus",     exp(x) * (z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) - w),

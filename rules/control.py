@@ -1,11 +1,10 @@
 """Lazy choices with a known condition, checks that cannot fail, promises about shapes that are kept anyway."""
 
-from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, item_of, kept_promises, unknown_anyway
+from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, kept_promises, unknown_anyway
 from termgraph.rulelib._goals_dtypes import falsy, truthy
 from termgraph.rules import Constant, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import check, ifelse
-from termgraph.terms.ops.derivative import tup
 from termgraph.terms.ops.elementwise import logical_not
 from termgraph.terms.ops.shaping import specify_shape, unbroadcast
 
@@ -21,7 +20,6 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("else_same",      ifelse(c, x, ifelse(c, y, z, n=1), n=1),        ifelse(c, x, z, n=1))
     yield rule("item_chosen",    nth(ifelse(k, *xs, n=n), i=i),                  y,                           chosen_item(k, xs, n, i, y))
     yield rule("item_equal",     nth(ifelse(c, *xs, n=n), i=i),                  y,                           equal_item(xs, n, i, y))
-    yield rule("item",           nth(tup(*xs), i=i),                             y,                           item_of(xs, i, y))
 
     # checks
     yield rule("check_true",     check(x, *xs, error=e, message=m),              check(x, *ys, error=e, message=m), failing(xs, ys))

@@ -31,10 +31,10 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
     yield rule("transposes",    dot(dimshuffle(x, order=(1, 0)), dimshuffle(y, order=(1, 0))), dimshuffle(dot(y, x), order=(1, 0)), assumes=["finite", "reassoc"])
 
     # identities and diagonals
-    yield rule("eye_left",      dot(e, x),                                      x,                                   finite(x))
-    yield rule("eye_right",     dot(x, e),                                      x,                                   finite(x))
-    yield rule("eye_vector",    dot(e, v),                                      v,                                   finite(v))
-    yield rule("vector_eye",    dot(v, e),                                      v,                                   finite(v))
+    yield rule("eye_left",      dot(e, x),                                      x,                                   finite(x), assumes=["signed_zero"])
+    yield rule("eye_right",     dot(x, e),                                      x,                                   finite(x), assumes=["signed_zero"])
+    yield rule("eye_vector",    dot(e, v),                                      v,                                   finite(v), assumes=["signed_zero"])
+    yield rule("vector_eye",    dot(v, e),                                      v,                                   finite(v), assumes=["signed_zero"])
     yield rule("diag_left",     dot(alloc_diag(v), x),                          dimshuffle(v, order=(0, "x")) * x,   finite(v), finite(x), assumes=["reassoc"])
     yield rule("diag_right",    dot(x, alloc_diag(v)),                          x * v,                               finite(v), finite(x), assumes=["reassoc"])
     yield rule("diag_vector",   dot(alloc_diag(v), w),                          v * w,                               finite(v), finite(w), assumes=["reassoc"])
@@ -44,11 +44,11 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                                                                 square_product(x, y, d),             assumes=["finite", "reassoc"])
 
     # matrices of rank one
-    yield rule("outer_vector",  dot(dimshuffle(u, order=(0, "x")) * v, w),      u * dot(v, w),                       assumes=["finite", "reassoc"])
-    yield rule("outer_matrix",  dot(dimshuffle(u, order=(0, "x")) * v, x),      dimshuffle(u, order=(0, "x")) * dot(v, x), assumes=["finite", "reassoc"])
-    yield rule("vector_outer",  dot(w, dimshuffle(u, order=(0, "x")) * v),      dot(w, u) * v,                       assumes=["finite", "reassoc"])
-    yield rule("matrix_outer",  dot(x, dimshuffle(u, order=(0, "x")) * v),      dimshuffle(dot(x, u), order=(0, "x")) * v, assumes=["finite", "reassoc"])
-    yield rule("column_row",    dot(x, y),                                      x * y,                               one_column(x), one_row(y), assumes=["finite", "signed_zero"])
+    yield rule("outer_vector",  dot(dimshuffle(u, order=(0, "x")) * v, w),      u * dot(v, w),                       assumes=["finite", "overflow", "reassoc"])
+    yield rule("outer_matrix",  dot(dimshuffle(u, order=(0, "x")) * v, x),      dimshuffle(u, order=(0, "x")) * dot(v, x), same_dtype(v, this), assumes=["finite", "overflow", "reassoc"])
+    yield rule("vector_outer",  dot(w, dimshuffle(u, order=(0, "x")) * v),      dot(w, u) * v,                       same_dtype(u, this), assumes=["finite", "overflow", "reassoc"])
+    yield rule("matrix_outer",  dot(x, dimshuffle(u, order=(0, "x")) * v),      dimshuffle(dot(x, u), order=(0, "x")) * v, same_dtype(u, this), assumes=["finite", "overflow", "reassoc"])
+    yield rule("column_row",    dot(x, y),                                      x * y,                               one_column(x), one_row(y), assumes=["finite", "reassoc", "signed_zero"])
 
     # sums of a product of matrices are products with sums
     yield rule("sum_rows",      sum_(dot(x, y), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), y), needed_once(dot(x, y)), same_dtype(this, x), assumes=["finite", "reassoc"])

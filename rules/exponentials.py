@@ -26,21 +26,21 @@ def exponentials(x: Float, y: Float):
     yield rule("expm1_plus_one",  expm1(x) + 1,                      exp(x))
     yield rule("expm1_log1p",     expm1(log1p(x)),                   x,                          assumes=["domain"])
     yield rule("exp_log1p",       exp(log1p(x)),                     1 + x,                      assumes=["domain"])
-    yield rule("expm1_log",       expm1(log(x)),                     x - 1,                      assumes=["domain"])
+    yield rule("expm1_log",       expm1(log(x)),                     x - 1,                      assumes=["domain", "reassoc"])
 
     # one exponential instead of several, which could overflow on the way
-    yield rule("reciprocal",      1 / exp(x),                        exp(-x))
+    yield rule("reciprocal",      1 / exp(x),                        exp(-x), assumes=["reassoc"])
     yield rule("mul",             exp(x) * exp(y),                   exp(x + y),                 assumes=["reassoc"])
     yield rule("div",             exp(x) / exp(y),                   exp(x - y),                 assumes=["reassoc"])
-    yield rule("pow",             exp(x) ** y,                       exp(x * y),                 assumes=["reassoc"])
+    yield rule("pow",             exp(x) ** y,                       exp(x * y),                 assumes=["finite", "reassoc"])
     yield rule("sqr",             sqr(exp(x)),                       exp(2 * x))
     yield rule("sqrt",            sqrt(exp(x)),                      exp(0.5 * x))
-    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),                assumes=["reassoc"])
+    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),                assumes=["finite", "reassoc"])
 
     # of the stable logarithms
-    yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x))
+    yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x), assumes=["domain", "signed_zero"])
     yield rule("exp_softplus",    exp(softplus(x)),                  1 + exp(x))
-    yield rule("exp_logaddexp",   exp(logaddexp(x, y)),              exp(x) + exp(y))
+    yield rule("exp_logaddexp",   exp(logaddexp(x, y)),              exp(x) + exp(y), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")

@@ -40,7 +40,7 @@ def logs(x: Float, y: Float, z: Float, a: param, d: param):
     yield rule("log_expm1",       log(expm1(x)),                     x + log1mexp(-x))
 
     # powers and products, where the argument could leave the range of numbers
-    yield rule("log_pow",         log(x ** y),                       y * log(x),                 positive(x), finite(x))
+    yield rule("log_pow",         log(x ** y),                       y * log(x),                 positive(x), finite(x), assumes=["finite", "reassoc"])
     yield rule("log_sqr",         log(sqr(x)),                       2 * log(abs_(x)))
     yield rule("log_sqrt",        log(sqrt(x)),                      0.5 * log(x))
     yield rule("log_prod",        log(prod(x, axis=a, dtype=d)),     sum_(log(x), axis=a, dtype=d), nonnegative(x),
@@ -48,7 +48,7 @@ def logs(x: Float, y: Float, z: Float, a: param, d: param):
     yield rule("log_mul_exp",     log(y * exp(x)),                   log(y) + x,      assumes=["finite", "reassoc"])
     yield rule("log_exp_div",     log(exp(x) / y),                   x - log(y),      assumes=["finite", "reassoc"])
     yield rule("log_div_exp",     log(y / exp(x)),                   log(y) - x,      assumes=["finite", "reassoc"])
-    yield rule("log_abs_gamma",   log(abs_(gamma(x))),               gammaln(x))
+    yield rule("log_abs_gamma",   log(abs_(gamma(x))),               gammaln(x), assumes=["domain", "finite", "reassoc"])
     yield rule("log_gamma",       log(gamma(x)),                     gammaln(x),                 assumes=["domain"])
 
     # of a sigmoid, and the softplus that they make

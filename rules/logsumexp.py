@@ -13,7 +13,7 @@ def logaddexps(x: Float, y: Float, z: Float):
     yield rule("two",             log(exp(x) + exp(y)),              logaddexp(x, y))
     yield rule("three",           log(exp(x) + exp(y) + exp(z)),     logaddexp(logaddexp(x, y), z))
     yield rule("base_two",        log2(exp2(x) + exp2(y)),           logaddexp2(x, y))
-    yield rule("difference",      log(exp(x) - exp(y)),              x + log1mexp(y - x),        assumes=["finite"])
+    yield rule("difference",      log(exp(x) - exp(y)),              x + log1mexp(y - x),        assumes=["domain", "finite", "reassoc"])
     yield rule("factored",        x + softplus(y - x),               logaddexp(x, y),            assumes=["finite"])
 
 
@@ -21,12 +21,12 @@ def logaddexps(x: Float, y: Float, z: Float):
 def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param):
     yield rule("log_sum_exp",     log(sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a),      same_dtype(this, x))
     yield rule("mean",            log(sum_(exp(x), axis=a, dtype=d) / y), logsumexp_(x, axis=a) - log(y),
-                                  same_dtype(this, x), assumes=["reassoc"])
+                                  same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("mean_kept",       log(dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) / y),
                                   dimshuffle(logsumexp_(x, axis=a), order=o) - log(y),
-                                  same_dtype(this, x), assumes=["reassoc"])
+                                  same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("scaled",          log(y * sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a) + log(y),
-                                  same_dtype(this, x), assumes=["reassoc"])
+                                  same_dtype(this, x), assumes=["finite", "reassoc"])
 
     # a maximum (or anything else) that was subtracted by hand and added again
     yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=o), axis=a), logsumexp_(x, axis=a),

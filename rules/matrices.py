@@ -115,7 +115,7 @@ def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b
 
     # what is known of the matrix
     yield rule("unit_right",      solve(x, e),                                                  inv(x), assumes=["finite", "reassoc"])
-    yield rule("unit",            solve(e, y),                                                  y)
+    yield rule("unit",            solve(e, y),                                                  y, assumes=["finite", "signed_zero"])
     yield rule("alloc_diag",      solve(alloc_diag(v), y),                                      y / dimshuffle(v, order=(0, "x")), nonzero(v), assumes=["finite", "reassoc"])
     yield rule("inverse",         solve(inv(x), y),                                             dot(x, y), assumes=["finite", "reassoc", "domain"])
     yield rule("product",         solve(x, dot(x, y)),                                          y, assumes=["finite", "reassoc", "domain"])
@@ -139,7 +139,7 @@ def matrix_inverses(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: 
     yield rule("orthogonal",      inv(x),                                                       dimshuffle(x, order=T), orthogonal(x), assumes=["finite", "reassoc"])
     yield rule("pinv_orthogonal", pinv(x),                                                      dimshuffle(x, order=T), orthogonal(x), assumes=["finite", "reassoc"])
     yield rule("diagonal",        inv(x),                                                       alloc_diag(1 / diagonal_(x)), diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
-    yield rule("expm",            inv(expm(x)),                                                 expm(-x), assumes=["finite", "reassoc"])
+    yield rule("expm",            inv(expm(x)),                                                 expm(-x), assumes=["finite", "nonzero", "reassoc"])
     yield rule("kron",            inv(reshape(dimshuffle(x, order=(0, "x", 1, "x")) * dimshuffle(y, order=(0, "x", 1)), *xs)),
                                 reshape(dimshuffle(inv(x), order=(0, "x", 1, "x")) * dimshuffle(inv(y), order=(0, "x", 1)), *xs),
                                 square(x), square(y), assumes=["finite", "reassoc"])
@@ -149,7 +149,7 @@ def matrix_inverses(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: 
 def log_determinants(a: Float):
     yield rule("log_abs",         log(abs_(det(a))),                                            nth(slogdet(a), i=1))
     yield rule("log",             log(det(a)),                                                  nth(slogdet(a), i=1), assumes=["domain"])
-    yield rule("sign",            sign(det(a)),                                                 nth(slogdet(a), i=0))
+    yield rule("sign",            sign(det(a)),                                                 nth(slogdet(a), i=0), assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize")
@@ -167,11 +167,11 @@ def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Uni
     yield rule("log_inverse",     nth(slogdet(inv(x)), i=1),                                    -nth(slogdet(x), i=1), assumes=["finite", "reassoc"])
     yield rule("log_product",     nth(slogdet(dot(x, y)), i=1),                                 nth(slogdet(x), i=1) + nth(slogdet(y), i=1), square(x), square(y), assumes=["finite", "reassoc"])
     yield rule("log_diag",        nth(slogdet(alloc_diag(v)), i=1),                             sum_(log(abs_(v)), axis=(0,), dtype=d), dtype_of(v, d), assumes=["finite", "reassoc"])
-    yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),                             prod(sign(v), axis=(0,), dtype=d), dtype_of(v, d))
+    yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),                             prod(sign(v), axis=(0,), dtype=d), dtype_of(v, d), assumes=["finite", "signed_zero"])
     yield rule("log_lower",       nth(slogdet(x), i=1),                                         sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
     yield rule("log_upper",       nth(slogdet(x), i=1),                                         sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("sign_lower",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d))
-    yield rule("sign_upper",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d))
+    yield rule("sign_lower",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("sign_upper",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d), assumes=["finite", "signed_zero"])
     yield rule("log_positive",    nth(slogdet(x), i=1),                                         2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=d), positive_definite(x), dtype_of(x, d), assumes=["finite", "reassoc"])
     yield rule("sign_positive",   nth(slogdet(x), i=0),                                         1, positive_definite(x))
 
@@ -179,7 +179,7 @@ def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Uni
 @ruleset("specialize")
 def factorizations(x: Float & Matrix, v: Float & Vector, e: Unit, d: param):
     yield rule("cholesky_unit",   cholesky(e),                                                  e)
-    yield rule("cholesky_diag",   cholesky(alloc_diag(v)),                                      alloc_diag(sqrt(v)), positive(v))
+    yield rule("cholesky_diag",   cholesky(alloc_diag(v)),                                      alloc_diag(sqrt(v)), positive(v), assumes=["finite"])
     yield rule("cholesky",        dot(cholesky(x), dimshuffle(cholesky(x), order=T)),           x, symmetric(x), assumes=["finite", "reassoc", "domain"])
     yield rule("qr",              dot(nth(qr(x), i=0), nth(qr(x), i=1)),                        x, assumes=["finite", "reassoc"])
     yield rule("expm_diag",       expm(alloc_diag(v)),                                          alloc_diag(exp(v)), assumes=["finite", "reassoc"])

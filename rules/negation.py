@@ -41,7 +41,7 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("sub_spread_neg", x - dimshuffle(-y, order=o), x + dimshuffle(y, order=o), same_dtype(y, this))
     yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)), same_dtype(x, this), same_dtype(y, this))
     yield rule("neg_scaled",     -(u * x),                   (-u) * x,                  below_zero(u), same_dtype(u, this))
-    yield rule("odd",            f(-w),                      -f(w),                     odd(f), assumes=ZERO)
+    yield rule("odd",            f(-w),                      -f(w),                     odd(f), assumes=["signed_zero", "reassoc"])
     yield rule("even",           f(-s),                      f(s),                      even(f))
 
     # absolute values and signs of what has a known sign
@@ -49,7 +49,7 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("abs_nonpositive", abs_(x),                   -x,                        nonpositive(x), assumes=ZERO)
     yield rule("sign_positive",  sign(x),                    1,                         positive(x), finite(x))
     yield rule("sign_negative",  sign(x),                    -1,                        negative(x), finite(x))
-    yield rule("abs_times_sign", abs_(w) * sign(w),          w, assumes=ZERO)
+    yield rule("abs_times_sign", abs_(w) * sign(w),          w, assumes=["reassoc", "signed_zero"])
 
     # whole numbers wrap around, so nothing is lost
     yield rule("plus_minus",     (i + j) - j,                i)

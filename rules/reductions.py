@@ -73,13 +73,13 @@ def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: para
     yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),                   repeated(x, ns, a, y, n), surely_some(n))
     yield rule("sum_join",       s(join(*xs, axis=b)),                           y,                           sum_of_parts(xs, s, b, y), assumes=ROUNDS)
     yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),                        reduces(q, b))
-    yield rule("sum_of_sorted",  h(sort(x, axis=b)),                             h(x),                        reduces(h, b), assumes=ROUNDS)
+    yield rule("sum_of_sorted",  h(sort(x, axis=b)),                             h(x),                        reduces(h, b), assumes=["finite", "reassoc"])
 
     # where the largest is
     yield rule("argmax_neg",     argmax(-w, axis=a),                             argmin(w, axis=a))
     yield rule("argmin_neg",     argmin(-w, axis=a),                             argmax(w, axis=a))
-    yield rule("argmax_increasing", argmax(f(w), axis=a),                        argmax(w, axis=a),           increasing(f), assumes=["domain", "finite", "reassoc"])
-    yield rule("argmin_increasing", argmin(f(w), axis=a),                        argmin(w, axis=a),           increasing(f), assumes=["domain", "finite", "reassoc"])
+    yield rule("argmax_increasing", argmax(f(w), axis=a),                        argmax(w, axis=a),           increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
+    yield rule("argmin_increasing", argmin(f(w), axis=a),                        argmin(w, axis=a),           increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
     yield rule("argmax_cast",    argmax(cast(x, dtype=d), axis=a),               argmax(x, axis=a),           exact_in(x, d))
     yield rule("argmin_cast",    argmin(cast(x, dtype=d), axis=a),               argmin(x, axis=a),           exact_in(x, d))
 

@@ -30,10 +30,10 @@ def sigmoids(x: Float, y: Float, z: Float):
 
     # derivatives: an overflowing exponential meets a sigmoid that is 0
     yield rule("scaled_exp",      (y * exp(x)) / (1 + exp(x)),       y * sigmoid(x))
-    yield rule("scaled_neg",      y / (1 + exp(-x)),                 y * sigmoid(x))
-    yield rule("scaled",          y / (1 + exp(x)),                  y * sigmoid(-x))
-    yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),            (y * sigmoid(x)) / z)
-    yield rule("scaled_over",     y / (z * (1 + exp(x))),             (y * sigmoid(-x)) / z)
+    yield rule("scaled_neg",      y / (1 + exp(-x)),                 y * sigmoid(x), assumes=["reassoc"])
+    yield rule("scaled",          y / (1 + exp(x)),                  y * sigmoid(-x), assumes=["reassoc"])
+    yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),            (y * sigmoid(x)) / z, assumes=["reassoc"])
+    yield rule("scaled_over",     y / (z * (1 + exp(x))),             (y * sigmoid(-x)) / z, assumes=["reassoc"])
     yield rule("derivative_neg",  exp(-x) / sqr(1 + exp(-x)),        sigmoid(x) * sigmoid(-x))
     yield rule("derivative",      exp(x) / sqr(1 + exp(x)),          sigmoid(x) * sigmoid(-x))
     yield rule("derivative_mul",  (y * exp(x)) / sqr(1 + exp(x)),    y * sigmoid(x) * sigmoid(-x))

@@ -23,7 +23,7 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: par
 
     # what was there before, or nothing
     yield rule("set_same",       set_subtensor(x, subtensor(x, *ks, index=i), *ks, index=i), x)
-    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,                           zero(o))
+    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,                           zero(o), assumes=["signed_zero"])
     yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,                           zero(o), assumes=["domain", "signed_zero"])
     yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i), inc_subtensor(x, y, *ks, index=i), takes(x, y))
     yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o), assumes=["signed_zero"])

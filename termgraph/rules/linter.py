@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from unification import Var
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS
-from termgraph.rules.linting.overlaps import Pair, examine, overlaps
+from termgraph.rules.linting.overlaps import Around, Pair, examine, overlaps
 from termgraph.rules.linting.termination import Order, find_order, weight_of
 from termgraph.rules.linting.unifying import renamed
 from termgraph.rules.proving.examples import Example, examples, loose_examples
@@ -26,7 +27,7 @@ from termgraph.rules.report import paragraph
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.text import pattern_text
 
-_EXAMPLES, _MOST_TRIES = 3, 300
+_EXAMPLES, _MOST_TRIES = 3, 2000
 _MOST_SHOWN = 30
 _ENOUGH = 5  # examples on which the same other rule came first: then it always does
 
@@ -34,7 +35,7 @@ _ENOUGH = 5  # examples on which the same other rule came first: then it always 
 class Finding(NamedTuple):
     """One thing to know about a rule: what kind, which rule, where, and the whole story."""
 
-    kind: str  # "loop", "fails", "never fires", "duplicate", "not seen to fire", "does not join", "not oriented"
+    kind: str  # "loop", "fails", "never fires", "duplicate", "not seen to fire", "does not join", "inner first", ...
     rule: str
     where: str
     text: str
@@ -60,7 +61,12 @@ class LintReport:
     @property
     def warnings(self) -> list[Finding]:
         """Findings to read and decide on."""
-        return [f for f in self.findings if not f.is_error]
+        return [f for f in self.findings if not f.is_error and f.kind != "inner first"]
+
+    @property
+    def notes(self) -> list[Finding]:
+        """What follows from rewriting inner terms first."""
+        return self.of("inner first")
 
     @property
     def ok(self) -> bool:
@@ -109,6 +115,7 @@ _TITLES = {
     "never fires": "Rules that never fire: one other rule always comes first",
     "not seen to fire": "Rules that did not fire on any of their examples: others came first",
     "does not join": "Pairs of rules whose order matters",
+    "inner first": "Pairs of rules of which only the inner one gets to fire, since rewriting starts inside",
     "not oriented": "No termination order: these rely on the growth budget",
 }
 
@@ -118,11 +125,11 @@ def _shown(f: Finding) -> str:
     return f"  {f.rule}  ({f.where})\n{body}"
 
 
-def lint(rules: Any, seed: int = 0, pairs: int = 4000) -> LintReport:
+def lint(rules: Any, seed: int = 0, pairs: int = 4000, around: Around | None = None) -> LintReport:
     """Check a rule set (or tables, or rules) for loops, dead rules, duplicates and order-dependent pairs.
 
-    Rules that a query would not put together should not be checked together: pass the rules of one stage.
-    `pairs` bounds how many overlaps are tried.
+    Rules that a query would not put together should not be checked together: pass the rules of one stage, and in
+    `around` the rule sets of the stages before and after it. `pairs` bounds how many overlaps are tried.
 
     >>> from termgraph.rules import lint, rule, ruleset
     >>> from termgraph.terms.ops.elementwise import cos, sin
@@ -140,8 +147,8 @@ def lint(rules: Any, seed: int = 0, pairs: int = 4000) -> LintReport:
     findings += _runs(rs, seed)
     looping = {f.rule for f in findings if f.kind == "loop"}
     order = find_order(chosen)
-    found, tried = _critical_pairs(rs, seed, pairs, looping)
-    findings += [Finding("does not join", p.first.name, p.first.where, p.text()) for p in found]
+    found, tried = _critical_pairs(rs, seed, pairs, looping, around)
+    findings += [Finding(_kind_of(p), p.first.name, p.first.where, p.text()) for p in found]
     findings += _unoriented(chosen, order)
     return LintReport(findings, len(chosen), tried, order, _suggestions(found, order))
 
@@ -233,8 +240,12 @@ def _shadow_text(r: Rule, culprits: dict[str, Example]) -> str:
 
 
 # ---------------------------------------------------------------------- overlaps
-def _critical_pairs(rs: RuleSet, seed: int, most: int, skip: set[str]) -> tuple[list[Pair], int]:
-    rng = random.Random(seed)
+def _kind_of(p: Pair) -> str:
+    """At the root either rule may come first; further down rewriting, which is innermost, has only one way."""
+    return "inner first" if p.path and not p.loop else "does not join"
+
+
+def _critical_pairs(rs: RuleSet, seed: int, most: int, skip: set[str], around: Around | None) -> tuple[list[Pair], int]:
     seen: set[tuple[str, str]] = set()
     found: list[Pair] = []
     tried = 0
@@ -246,7 +257,8 @@ def _critical_pairs(rs: RuleSet, seed: int, most: int, skip: set[str]) -> tuple[
             continue
         if tried >= most:
             break
-        answer = examine(overlap, checked, rng)
+        rng = random.Random(zlib.crc32(f"{key} {overlap.path} {seed}".encode()))  # whatever other rules there are
+        answer = examine(overlap, checked, rng, around)
         tried += answer is not False
         if isinstance(answer, Pair):
             seen.add(key)

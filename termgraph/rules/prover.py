@@ -25,6 +25,7 @@ from termgraph.rules.proving.compare import (
     ZERO_SIGN,
     Outcome,
     compare,
+    failing,
 )
 from termgraph.rules.proving.draw import Retry
 from termgraph.rules.proving.examples import Example, Examples, RuleRaised, examples
@@ -74,6 +75,7 @@ def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
 
 
 def _is_derivative(rule: Rule) -> bool:
+    """Whether the rule is about terms that have no value of their own."""
     return "grad" in rule.tags or getattr(getattr(rule.lhs, "op", None), "name", "") == "pullback"
 
 
@@ -115,7 +117,7 @@ class _Trials:
                     self._judge(example)
 
     def _hard(self, instances: list[Instance], samples: int) -> None:
-        for i in range(samples // 4):
+        for i in range(max(2, samples // 4)):
             found = self.maker.search(instances[i % len(instances)]) if instances else []
             for example in found:
                 self._judge(example)
@@ -190,9 +192,11 @@ class _Trials:
                 nodes = list(children_first([after]))
                 rights = evaluate(nodes, given)
         except Exception as err:
-            outcome = Outcome(WRONG, note=f"the right side fails: {type(err).__name__}: {err}")
+            outcome = failing(f"the right side fails: {type(err).__name__}: {err}", lefts, kinds)
             return outcome, self._shown(example, given, lefts[-1], outcome.note)
         left, right = lefts[-1], rights[-1]
+        if _met_undefined(lefts[:-1]):
+            kinds |= {"undefined on the way"}
         outcome = compare(left, right, [*lefts, *rights], kinds, lambda: _moved(before, given, left))
         if outcome.kind == EXACT:
             return outcome, ""
@@ -216,6 +220,11 @@ def _value(t: Any, given: dict) -> np.ndarray:
     return np.asarray(evaluate([t], given)[0]) if is_term(t) else np.asarray(t)
 
 
+def _met_undefined(values: list[Any]) -> bool:
+    """Whether functions made NaN or infinities of the numbers given: outside their domains, or at their poles."""
+    return any(not np.isfinite(v).all() for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "fc")
+
+
 def _occurs(leaf: Any, term: Any) -> bool:
     return any(t is leaf for t in children_first([term]))
 
@@ -225,18 +234,24 @@ def _moved(before: Any, given: dict, left: Any) -> np.ndarray | None:
     rng = np.random.default_rng(0)
     total = np.zeros(np.shape(left))
     order = [t for t in children_first([before]) if t not in given]
-    for _ in range(3):
+    for _ in range(5):
         values = {k: _jittered(x, rng) for k, x in given.items()}
         try:
             with np.errstate(all="ignore"):
                 for t in order:
                     made = apply_meaning(t, [values[a] for a in t.args]) if t.args else t.value
                     values[t] = _jittered(made, rng)
-                gap = np.abs(np.asarray(values[before]) - left).astype(np.float64)
+                gap = np.abs(_signed(values[before]) - _signed(left)).astype(np.float64)
         except Exception:  # outside the domain by now: nothing can be said
             return None
         total = np.maximum(total, np.nan_to_num(gap, posinf=0.0))
     return total
+
+
+def _signed(x: Any) -> np.ndarray:
+    """Numbers that can be subtracted: truth values and unsigned integers as integers."""
+    x = np.asarray(x)
+    return x.astype(np.int64) if x.dtype.kind in "bu" else x
 
 
 def _jittered(x: Any, rng: np.random.Generator) -> Any:

@@ -61,7 +61,7 @@ class Trace:
     def origins(self) -> dict[Any, Any]:
         """For each term that rewriting made, the term it replaced."""
         if self._origins is None:
-            self._origins = _origins(self.roots, self._pairs())
+            self._origins = _origins(self.roots, self._moved_first())
         return self._origins
 
     def replaced(self) -> dict[Any, Any]:
@@ -76,6 +76,11 @@ class Trace:
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
         yield from ((before, after) for _, before, after in self.steps)
         yield from zip(self.moved[::2], self.moved[1::2], strict=True)
+
+    def _moved_first(self) -> Iterator[tuple[Any, Any]]:
+        """What was only rebuilt comes from its old self, also where a rule put it in place of what stood around it."""
+        yield from zip(self.moved[::2], self.moved[1::2], strict=True)
+        yield from ((before, after) for _, before, after in self.steps)
 
     def origin(self, term: Any) -> Any:
         """The term of the original graph that `term` comes from; None if it is not known to come from one."""

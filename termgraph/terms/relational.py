@@ -60,7 +60,10 @@ def _reify_open(t: Term, s: Mapping) -> Any:
     new = yield _reify(t._tuple, s)
     yield construction_sentinel
     try:
-        yield mk(new[0], tuple([as_term(a) for a in new[1:]]))
+        head = new[0]
+        if isinstance(head, Var) and head.__class__ is not Var:  # unknown but for a condition: the operator's place
+            head = Var(head.token)
+        yield mk(head, tuple([as_term(a) for a in new[1:]]))
     except (TypeError, ValueError):
         yield ILL_TYPED
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from unification import Var
 
 from termgraph.rules.compiled import RuleSet
@@ -24,7 +25,8 @@ from termgraph.rules.relation import results
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.stage import Instance
 from termgraph.terms.errors import GraphError
-from termgraph.terms.op import Op
+from termgraph.terms.hashing import stable_text
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Term, mk
 
 _TRIES, _PER_PAIR = 4, 2
@@ -39,6 +41,7 @@ class Pair(NamedTuple):
     term: Any
     one: Any
     other: Any
+    path: Path = ()  # where in the term the second rule applies
     loop: str = ""
 
     def text(self) -> str:
@@ -48,6 +51,13 @@ class Pair(NamedTuple):
             return f"{head}\n    {self.loop}"
         ends = ((self.first, self.one), (self.second, self.other))
         return "\n".join([head, *[f"    {r.name} leads to  {t!r:.160}" for r, t in ends]])
+
+
+class Around(NamedTuple):
+    """Rule sets that come before the one being checked, and those that finish the terms it makes."""
+
+    before: Sequence[RuleSet]
+    after: Sequence[RuleSet]
 
 
 class Overlap(NamedTuple):
@@ -128,25 +138,61 @@ def _merged(guards: dict, s: dict) -> dict:
 
 
 # ---------------------------------------------------------------------- trying them
-def examine(overlap: Overlap, rs: RuleSet, rng: random.Random) -> Pair | bool:
-    """A pair that does not join; True if it joins; False if no term was found on which both rules apply."""
+def examine(overlap: Overlap, rs: RuleSet, rng: random.Random, around: Around | None = None) -> Pair | bool:
+    """A pair that does not join; True if it joins; False if no term was found on which both rules apply.
+
+    `around` has the rule sets that have seen a term before these rules do, and those that finish what these leave.
+    """
+    before, after = around or Around((), (rs,))
     for attempt in range(_TRIES):
         try:
             t = Draw(rng, overlap.guards, {}, fancy=0.0 if attempt < 3 else 0.2).make(overlap.pattern)
             one, other = _both(overlap, t, rs)
         except (Retry, IndexError):
             continue
-        if one is None or other is None:
+        if one is None or other is None or not _arrives(t, before):
             continue
         if one is other:
             return True
         rules = overlap.first.rule, overlap.second.rule
         try:
-            (a, b), _ = rs.rewrite_terms([one, other], strict=True, budget=4000)
+            a, b = one, other
+            for finishing in after:
+                (a, b), _ = finishing.rewrite_terms([a, b], strict=True, budget=4000)
         except (LoopError, RuleFailure) as err:
-            return Pair(*rules, t, one, other, f"{err}".splitlines()[0])
-        return True if a is b else Pair(*rules, t, a, b)
+            return Pair(*rules, t, one, other, overlap.path, f"{err}".splitlines()[0])
+        return True if same_value(a, b) else Pair(*rules, t, a, b, overlap.path)
     return False
+
+
+def _arrives(t: Any, before: Sequence[RuleSet]) -> bool:
+    """Whether earlier stages leave the term as it is."""
+    try:
+        return all(rs.rewrite_terms([t], strict=True, budget=4000)[0][0] is t for rs in before)
+    except (LoopError, RuleFailure):
+        return False
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """The same term, up to the rounding of constants that rules computed."""
+    waiting = [(a, b)]
+    while waiting:
+        a, b = waiting.pop()
+        if a is b:
+            continue
+        if a.op is CONST and b.op is CONST:
+            if a.type is not b.type or not np.allclose(a.value, b.value, rtol=1e-4, equal_nan=True):
+                return False
+        elif a.op is not b.op or len(a.args) != len(b.args) or not a.args:
+            return False
+        else:
+            waiting.extend(zip(_in_order(a), _in_order(b), strict=True))
+    return True
+
+
+def _in_order(t: Any) -> Sequence[Any]:
+    """Operands, those of sums and products in an order that does not depend on how they were written."""
+    return sorted(t.args, key=stable_text) if getattr(t.op, "commutative", False) else t.args
 
 
 def _both(overlap: Overlap, t: Any, rs: RuleSet) -> tuple[Any, Any]:
@@ -170,4 +216,4 @@ def _replaced(t: Any, path: Path, new: Any) -> Any:
         return None
 
 
-__all__ = ["Overlap", "Pair", "examine", "overlaps"]
+__all__ = ["Around", "Overlap", "Pair", "examine", "overlaps"]

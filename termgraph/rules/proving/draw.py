@@ -30,6 +30,7 @@ DTYPES = (
     *("float64",) * 8, *("float32",) * 4, *("int64",) * 4, "int8", "uint8", "bool", "bool", "complex128", "int32",
 )  # fmt: skip
 MOST_DEPTH = 4
+_AGAIN = 0.08  # how often an input stands for two metavariables
 
 
 class Retry(Exception):
@@ -300,13 +301,26 @@ class Draw:
         if v in self.env:
             return self.env[v]
         guard = self.guards.get(v)
+        facts = self.facts.get(v, frozenset())
         for attempt in range(8):
             relaxed = want if attempt < 6 or want.bounds else Want(None, want.dtype)
-            t = self.leaf(relaxed, self.facts.get(v, frozenset()))
+            t = self._plain(relaxed, facts, attempt) if guard is not None else self.leaf(relaxed, facts)
             if guard is None or guard.test(t):
                 self.env[v] = t
                 return t
         raise Retry
+
+    def _plain(self, want: Want, facts: frozenset[str], attempt: int) -> Any:
+        """What guards may ask for: now and then a constant, a plain one (zeros, ones, a unit matrix) among them."""
+        if attempt < 2 or attempt > 5 or want.bounds is not None:
+            return self.leaf(want, facts)
+        shape = self.shape() if want.shape is None else want.shape
+        dtype = want.dtype or self.some_dtype()
+        if attempt > 3 or facts:
+            return self.constant(shape, dtype, facts)
+        if len(shape) == 2 and shape[0] == shape[1] and self.chance(0.5):
+            return Const(np.eye(shape[0], dtype=dtype))
+        return Const(np.full(shape, self.rng.choice((0, 0, 1)), dtype=dtype))
 
     def leaf(self, want: Want, facts: frozenset[str] = frozenset()) -> Any:
         """A term for a metavariable: an input, a constant, or a small expression."""
@@ -321,6 +335,10 @@ class Draw:
             return self.expression(Want(shape, want.dtype))
         if r < self.fancy + self.constants:
             return self.constant(shape, dtype, facts)
+        if not facts and self.chance(_AGAIN):
+            again = [k for k, s in self.slots.items() if s == Slot(tuple(shape), None, facts) and k.type.dtype == dtype]
+            if again:
+                return self.rng.choice(again)
         return self.input(shape, dtype, None, facts)
 
     def _integers(self, shape: tuple, low: int, high: int, dtype: str) -> Any:
@@ -346,7 +364,7 @@ class Draw:
         self, shape: tuple, dtype: str, bounds: tuple[int, int] | None = None, facts: frozenset[str] = frozenset()
     ) -> Any:
         """An input; with facts it comes wrapped in an `assume` or, now and then, bare."""
-        if facts and with_facts(np.zeros(shape, dtype), facts) is None:
+        if None in shape or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
             raise Retry
         leaf = Input("abcdefghijkl"[len(self.slots) % 12], TensorType.of(dtype, tuple(shape)))
         self.slots[leaf] = Slot(tuple(shape), bounds, facts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unification import Var
@@ -17,6 +17,7 @@ from termgraph.rules.facts import FACTS, TermFact
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.interpret import Matcher, argument, result, solve
 from termgraph.rules.proving.draw import Draw, Retry
+from termgraph.rules.proving.hints import HINTS
 from termgraph.rules.proving.samplers import WRAPPERS
 from termgraph.rules.stage import Instance
 from termgraph.terms.term import Term
@@ -78,8 +79,8 @@ class RuleRaised(Exception):
 class Examples:
     """Draws terms of a rule's left side until its goals hold."""
 
-    def __init__(self, rule: Rule, seed: int) -> None:
-        self.rule = rule
+    def __init__(self, rule: Rule, seed: int, dtypes: Sequence[str] = _DTYPE_TURNS) -> None:
+        self.rule, self.dtypes = rule, dtypes
         self.rng = random.Random(zlib.crc32(f"{rule.name} {seed}".encode()))
         self.facts = _facts_asked(rule)
         self.refused = 0
@@ -91,7 +92,7 @@ class Examples:
         for attempt in range(_TRIES_PER_SAMPLE if self.tries < _MOST_TRIES else 3):
             fancy = (0.12, 0.12, 0.5, 0.3)[attempt % 4] if attempt >= 8 else 0.12
             found = self.attempt(
-                instance, fancy, dtype=_DTYPE_TURNS[self.turn % len(_DTYPE_TURNS)] if attempt < 4 else ""
+                instance, fancy, dtype=self.dtypes[self.turn % len(self.dtypes)] if attempt < 4 else ""
             )
             if found:
                 return found
@@ -115,7 +116,8 @@ class Examples:
         draw.dtype = dtype or draw.dtype
         draw.constants = 0.0 if loose else draw.constants
         try:
-            before = draw.make(instance.lhs)
+            made = HINTS.get(self.rule.name) if draw.chance(0.5) else None
+            before = made(draw) if made else draw.make(instance.lhs)
             if draw.chance(0.7 if loose else 0.25):
                 before, renamed = draw.weakened(before)
                 draw.slots = {renamed.get(k, k): v for k, v in draw.slots.items()}

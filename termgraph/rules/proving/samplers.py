@@ -311,7 +311,7 @@ def _join(d: Draw, h: Head, args: list, want: Want) -> list:
     n = max(1, d.count(h, args, most=3))
     if axis >= len(shape):
         raise Retry
-    lengths = [d.length() for _ in range(n)]
+    lengths = [0 if d.chance(0.1) else d.length() for _ in range(n)]
     if want.shape:
         lengths = _parts(d, shape[axis], n)
     dtype = want.dtype or d.dtype
@@ -367,7 +367,7 @@ def _nth(d: Draw, h: Head, args: list, want: Want) -> list:
 
 @sampler("ifelse")
 def _ifelse(d: Draw, h: Head, args: list, want: Want) -> list:
-    n = h.settle("n", lambda: 1)
+    n = h.settle("n", lambda: d.rng.choice((1, 2)) if want is ANY else 1)
     shape = d.shape() if want.shape is None else want.shape
     dtype = want.dtype or d.some_dtype()
     branch = [Want(shape, dtype)] * n
@@ -376,7 +376,8 @@ def _ifelse(d: Draw, h: Head, args: list, want: Want) -> list:
 
 @sampler("check")
 def _check(d: Draw, h: Head, args: list, want: Want) -> list:
-    return d.fill(args, [want, *[Want((), "bool")] * (d.count(h, args) - 1)])
+    x = d.make(args[0], want)  # first: it may settle which conditions there are
+    return [x, *d.fill(args[1:], [Want((), "bool")] * (d.count(h, args) - 1))]
 
 
 # ---------------------------------------------------------------------- what expressions are made of

@@ -281,6 +281,8 @@ def _eig(a: Any) -> tuple:
 
 
 def _lstsq(a: Any, b: Any, *, rcond: float | None) -> tuple:
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise np.linalg.LinAlgError("lstsq needs finite numbers; an operand has infinite or NaN elements")
     x, residuals, rank, s = np.linalg.lstsq(_as_lapack(a), _as_lapack(b), rcond=rcond)
     return x, residuals, np.asarray(rank, dtype=np.int64), s
 
@@ -297,6 +299,17 @@ def _plain(function: Callable) -> Callable:
     def meaning(a: Any, **params: Any) -> Any:
         found = function(_as_lapack(a), **params)
         return tuple(found) if isinstance(found, tuple) else np.asarray(found)
+
+    return meaning
+
+
+def _of_finite(function: Callable) -> Callable:
+    """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
+
+    def meaning(a: Any, **params: Any) -> Any:
+        if not np.isfinite(a).all():
+            raise np.linalg.LinAlgError("SVD did not converge: the matrix has infinite or NaN elements")
+        return _plain(function)(a, **params)
 
     return meaning
 
@@ -320,7 +333,7 @@ inv = _linalg("inv", _infer_square("inv", core=True), _plain(np.linalg.inv), doc
 pinv = _linalg(
     "pinv",
     _infer_pinv,
-    _plain(lambda a, rcond, hermitian: np.linalg.pinv(a, rcond, hermitian=hermitian)),
+    _of_finite(lambda a, rcond, hermitian: np.linalg.pinv(a, rcond, hermitian=hermitian)),
     params={"rcond": None, "hermitian": False},
     doc="The Moore-Penrose inverse; singular values below rcond times the largest count as 0.",
 )
@@ -339,12 +352,12 @@ qr = _linalg("qr", _infer_qr, _plain(np.linalg.qr), nout=2, params={"mode": "red
 svd = _linalg(
     "svd",
     _infer_svd,
-    _plain(np.linalg.svd),
+    _of_finite(np.linalg.svd),
     nout=3,
     params={"full_matrices": True},
     doc="u, s, vh with (u * s) @ vh = a.",
 )
-svdvals = _linalg("svdvals", _infer_svdvals, _plain(np.linalg.svdvals), doc="Singular values, descending.")
+svdvals = _linalg("svdvals", _infer_svdvals, _of_finite(np.linalg.svdvals), doc="Singular values, descending.")
 eigh = _linalg(
     "eigh",
     _infer_eig("eigh", real=True),

@@ -1,0 +1,283 @@
+"""The subcommand `termgraph rules`: list, show, explain, check and prove rules.
+
+    termgraph rules list "+fast_run &stabilize"        termgraph rules show logs.log1p
+    termgraph rules why "log(1 + exp(x))"              termgraph rules prove my_rules.py
+
+May import the rule engine, the tensor language and this room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from termgraph.db import checking, database, loading
+from termgraph.db.database import names_of
+from termgraph.db.explain import find_rule, why_not
+from termgraph.db.query import Query
+from termgraph.rules.definition import Rule
+from termgraph.rules.report import Table, counts_text
+from termgraph.terms.op import OPS
+
+SUCCESS, FOUND = 0, 1
+_STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments of `termgraph rules`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = _action(actions, "list", "one line per rule")
+    listing.add_argument("--head", metavar="OP", help="only rules whose left side has this operator at its root")
+    listing.add_argument("--makes", metavar="OP", help="only rules whose right side brings in this operator")
+    showing = _action(actions, "show", "everything about rules: both sides, conditions, tags, place, an example")
+    why = actions.add_parser("why", help="what becomes of an expression, rule by rule, or why a rule does not apply")
+    why.add_argument("expression", help='such as "log(1 + exp(x))"; unknown names are vectors of floats')
+    why.add_argument("rule", nargs="?", help="ask why this rule does not apply")
+    why.add_argument("--type", action="append", default=[], metavar="NAME=TYPE", help="such as x=fmatrix or n=iscalar")
+    why.add_argument("--strict", action="store_true", help="only rules that take nothing on trust")
+    linting = _action(actions, "lint", "check for loops, dead rules, duplicates and pairs whose order matters")
+    linting.add_argument("--accepted", metavar="FILE", help="JSON list of findings that are known and meant")
+    linting.add_argument("--pairs", type=int, default=4000, help="how many overlaps to try per stage (%(default)s)")
+    proving = _action(actions, "prove", "try rules numerically against what they assume")
+    proving.add_argument("--samples", type=int, default=24, help="terms to try per rule (%(default)s)")
+    proving.add_argument("--jobs", type=int, default=checking.processors(), help="processes (%(default)s)")
+    proving.add_argument("--all", action="store_true", help="print a line for every rule, not only what is wrong")
+    for action in (linting, proving):
+        action.add_argument("--seed", type=int, default=0, help="of the random terms (%(default)s)")
+    for action in (listing, showing, why, linting, proving):
+        action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _action(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
+    parser = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    parser.add_argument(
+        "what", nargs="*", help='rules, topics, tags, queries such as "+fast_run -unsafe &stabilize", or rule files'
+    )
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what was asked; the answer is the exit code."""
+    return {"list": _list, "show": _show, "why": _why, "lint": _lint, "prove": _prove}[arguments.action](arguments)
+
+
+# ---------------------------------------------------------------------- choosing
+def _chosen(what: list[str]) -> tuple[list[Rule], list[Path], list[str]]:
+    """The rules that words name, the rule files among the words, and what was wrong with these."""
+    if not what:
+        return database.all_rules(), [], []
+    database.all_rules()  # mistakes in installed rule files are not this file's
+    files = [Path(word) for word in what if word.endswith(".py")]
+    already = len(loading.ERRORS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded = {name for file in files for name in database.load(file)}
+    refused = [str(error) for error in loading.ERRORS[already:]]
+    asked = [Query.parse(word) for word in what if not word.endswith(".py")]
+    chosen = []
+    known: set[str] = set()
+    for rule in database.all_rules():
+        names = names_of(rule)
+        known |= names
+        if rule.name in loaded or any(q.selects(names) for q in asked):
+            chosen.append(rule)
+    for query in asked:
+        unknown = sorted((query.include | query.require) - known)
+        if unknown:
+            raise LookupError(
+                f"no rule, topic or tag is called {unknown[0]!r}; `termgraph rules list` shows what exists"
+            )
+    return chosen, files, refused
+
+
+def _operator(name: str) -> Any:
+    if name not in OPS:
+        import difflib
+
+        close = difflib.get_close_matches(name, OPS, 3)
+        raise LookupError(f"no operator {name!r}" + (f"; did you mean {', '.join(close)}?" if close else ""))
+    return OPS[name]
+
+
+def _record(rule: Rule) -> dict[str, Any]:
+    return {
+        "rule": rule.name, "before": rule.before, "after": rule.after, "conditions": rule.conditions(),
+        "assumes": sorted(rule.assumes), "tags": sorted(rule.tags), "where": rule.where, "doc": rule.doc,
+    }  # fmt: skip
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+# ---------------------------------------------------------------------- list, show
+def _list(arguments: argparse.Namespace) -> int:
+    chosen, _, refused = _chosen(arguments.what)
+    if arguments.head:
+        found = set(database.rules(head=_operator(arguments.head)))
+        chosen = [r for r in chosen if r in found]
+    if arguments.makes:
+        found = set(database.rules(makes=_operator(arguments.makes)))
+        chosen = [r for r in chosen if r in found]
+    if arguments.json:
+        _print_json([_record(r) for r in chosen])
+    elif chosen:
+        rows = [(r.name, " ".join(sorted(r.tags)), f"{r.before} -> {r.after}") for r in chosen]
+        print(Table(("rule", "tags", "says"), rows).text())
+        print(f"\n{len(chosen)} rules")
+    else:
+        print("no rules")
+    return _refusals(refused, arguments.json)
+
+
+def _refusals(refused: list[str], quiet: bool) -> int:
+    if not quiet:
+        for error in refused:
+            print(f"\nrefused: {error}")
+    return FOUND if refused else SUCCESS
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from termgraph.rules.proving.examples import examples
+
+    if not arguments.what:
+        raise LookupError("name a rule, such as logs.log1p; `termgraph rules list` shows what exists")
+    if len(arguments.what) == 1 and "." in arguments.what[0] and not arguments.what[0].endswith(".py"):
+        find_rule(arguments.what[0])  # a message with near names
+    chosen, _, refused = _chosen(arguments.what)
+    rows = []
+    for rule in chosen:
+        shown = [] if "grad" in rule.tags else examples(rule, 1)
+        example = {"before": repr(shown[0].before), "after": repr(shown[0].after)} if shown else None
+        rows.append(_record(rule) | {"example": example})
+    if arguments.json:
+        _print_json(rows)
+    else:
+        print("\n\n".join(map(_paragraph, rows)))
+    return _refusals(refused, arguments.json)
+
+
+def _paragraph(row: dict[str, Any]) -> str:
+    lines = [row["rule"], f"  {row['before']}  ->  {row['after']}"]
+    lines += [f"  if {', '.join(row['conditions'])}"] if row["conditions"] else []
+    lines += [f"  {row['doc']}"] if row["doc"] else []
+    lines.append(f"  takes on trust: {', '.join(row['assumes']) or 'nothing'}")
+    lines.append(f"  tags: {', '.join(row['tags']) or 'none'}")
+    lines.append(f"  defined at {row['where']}")
+    if row["example"]:
+        lines.append(f"  example: {row['example']['before']:.200}  ->  {row['example']['after']:.200}")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------- why
+class _Names(dict):
+    """The tensor language by name; any other name is a new input."""
+
+    def __init__(self, types: dict[str, str]) -> None:
+        import termgraph.tensor as T
+
+        super().__init__(vars(T))
+        self.types, self.tensor = types, T
+
+    def __missing__(self, name: str) -> Any:
+        if name == "T":
+            return self.tensor
+        if name.startswith("__"):
+            raise KeyError(name)
+        make = getattr(self.tensor, self.types.get(name, "vector"), None)
+        if not callable(make):
+            raise LookupError(f"there is no type {self.types[name]!r} for {name}; use one such as vector or fmatrix")
+        self[name] = made = make(name)
+        return made
+
+
+def _expression(text: str, typed: list[str]) -> Any:
+    types = {}
+    for pair in typed:
+        name, equals, kind = pair.partition("=")
+        if not (name.isidentifier() and equals and kind):
+            raise ValueError(f"--type takes NAME=TYPE, such as x=fmatrix, not {pair!r}")
+        types[name] = kind
+    names = _Names(types)
+    for name in types:  # a name of the language, such as `e` or `sum`, may be given a type too
+        names.pop(name, None)
+    try:
+        return eval(text, {"__builtins__": {}}, names)  # the user's own words, on the user's own command line
+    except (SyntaxError, TypeError, AttributeError, NameError) as err:
+        raise ValueError(f"{text!r} is not an expression: {err}") from None
+
+
+def _why(arguments: argparse.Namespace) -> int:
+    term = getattr(_expression(arguments.expression, arguments.type), "term", None)
+    if term is None:
+        raise ValueError(f"{arguments.expression!r} is a constant; no rule is needed")
+    if arguments.rule:
+        answer = why_not(arguments.rule, term, () if arguments.strict else database.query().assume)
+        if arguments.json:
+            _print_json({"rule": arguments.rule, "applies": answer.applies, "reasons": answer.lines})
+        else:
+            print(answer)
+        return SUCCESS if answer.applies else FOUND
+    steps, after = [], term
+    for stage in _STAGES:
+        rules = database.query("+fast_run -unsafe", f"&{stage}", assume=() if arguments.strict else None)
+        after, trace = rules.rewrite_traced(after)
+        steps += [
+            {"stage": stage, "rule": r.rule, "before": repr(r.before), "after": repr(r.after), "where": r.where}
+            for r in trace
+        ]
+    if arguments.json:
+        _print_json({"before": repr(term), "after": repr(after), "steps": steps})
+        return SUCCESS
+    for s in steps:
+        print(f"{s['rule']}  {s['before']:.80}  ->  {s['after']:.80}   ({s['where']})")
+    print(f"{term!r} stays as it is" if after is term else f"{term!r} becomes {after!r}")
+    return SUCCESS
+
+
+# ---------------------------------------------------------------------- lint, prove
+def _lint(arguments: argparse.Namespace) -> int:
+    chosen, _, refused = _chosen(arguments.what)
+    accepted = checking.accepted_findings(arguments.accepted) if arguments.accepted or not arguments.what else []
+    findings, summary = checking.lint_records(chosen, accepted, arguments.seed, arguments.pairs)
+    ok = not refused and (summary["ok"] if accepted else not any(f["error"] for f in findings))
+    if arguments.json:
+        _print_json(summary | {"ok": ok, "findings": findings, "refused": refused})
+        return SUCCESS if ok else FOUND
+    for f in findings:
+        if not f["accepted"]:
+            place = f"  ({f['where']})" if f["where"] else ""
+            print(f"{f['kind']}: {f['subject']}{place}\n" + "\n".join(f"    {x}" for x in f["text"].splitlines()))
+    _refusals(refused, quiet=False)
+    new = Counter(f["kind"] for f in findings if not f["accepted"])
+    known = sum(bool(f["accepted"]) for f in findings)
+    print(
+        f"{summary['rules']} rules, {summary['overlaps']} overlaps tried: {counts_text(new)}; {known} accepted findings"
+    )
+    return SUCCESS if ok else FOUND
+
+
+def _prove(arguments: argparse.Namespace) -> int:
+    chosen, files, refused = _chosen(arguments.what)
+    rows = checking.prove_records(chosen, arguments.samples, arguments.seed, arguments.jobs, files)
+    ok = not refused and all(row["ok"] for row in rows)
+    if arguments.json:
+        _print_json({"ok": ok, "verdicts": rows, "refused": refused})
+        return SUCCESS if ok else FOUND
+    if arguments.all and rows:
+        cells = [(r["rule"], r["verdict"], str(r["trials"]), ", ".join(r["assumes"]), r["says"]) for r in rows]
+        print(Table(("rule", "verdict", "trials", "assumes", "says"), cells).text() + "\n")
+    for row in rows:
+        if not row["ok"]:
+            print(row["details"] + "\n")
+    _refusals(refused, quiet=False)
+    print(f"{len(rows)} rules: {counts_text(Counter(_verdict(r) for r in rows))}")
+    return SUCCESS if ok else FOUND
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return row["verdict"] + (" (undeclared)" if row["undeclared"] else "")

@@ -1,0 +1,191 @@
+"""Terms for rules that random drawing hardly ever meets: parts of one array side by side, exact counts of elements.
+
+May import terms and `draw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.proving.draw import Draw
+from termgraph.terms.op import OPS
+from termgraph.terms.term import Const, mk
+
+
+def _op(name: str, **params: Any) -> Any:
+    return OPS[name].bind(**params) if params else OPS[name]
+
+
+def _slices_side_by_side(d: Draw) -> Any:
+    """`join(x[:k], x[k:m])` along one axis."""
+    x = d.input(d.rng.choice(((4,), (4, 2), (2, 5))), d.some_dtype())
+    axis = d.rng.randrange(x.type.ndim)
+    n = x.type.shape[axis]
+    middle = d.rng.randint(1, n - 1)
+    last = d.rng.choice((None, n))
+    before = (("s", None, None, None),) * axis
+    parts = [
+        mk(_op("subtensor", index=(*before, ("s", low, high, None))), (x,))
+        for low, high in ((d.rng.choice((None, 0)), middle), (middle, last))
+    ]
+    return mk(_op("join", axis=axis), tuple(parts))
+
+
+def _all_items(d: Draw) -> Any:
+    """`make_vector(x[0], x[1], x[2])`."""
+    x = d.input((d.rng.choice((1, 2, 3)),), d.some_dtype())
+    items = [mk(_op("subtensor", index=(k,)), (x,)) for k in range(x.type.shape[0])]
+    return mk(_op("make_vector", dtype=x.type.dtype), tuple(items))
+
+
+def _variance(d: Draw) -> Any:
+    """`sum(x**2) / n - (sum(x) / n)**2`."""
+    x = d.input(d.rng.choice(((4,), (3, 4), (2, 5))), d.rng.choice(("float64", "float32")))
+    axis = d.rng.choice([(a,) for a in range(x.type.ndim)] + [tuple(range(x.type.ndim))])
+    n = Const(np.asarray(np.prod([x.type.shape[a] for a in axis]), dtype=x.type.dtype))
+    total = _op("sum", axis=axis, dtype=x.type.dtype)
+    divide, square = _op("true_div"), _op("sqr")
+    squares = divide(mk(total, (mk(square, (x,)),)), n)
+    return mk(_op("sub"), (squares, mk(square, (divide(mk(total, (x,)), n),))))
+
+
+def _deviations(name: str) -> Callable[[Draw], Any]:
+    """The sum of `x - mean(x)` and something else."""
+
+    def made(d: Draw) -> Any:
+        dtype = d.rng.choice(("float64", "float32"))
+        x, z = d.input((3, 4), dtype), d.input((3, 4), dtype)
+        axis = d.rng.choice((0, 1))
+        total = _op("sum", axis=(axis,), dtype=dtype)
+        mean = _op("true_div")(mk(total, (x,)), Const(np.asarray(x.type.shape[axis], dtype)))
+        spread = mk(_op("dimshuffle", order=("x", 0) if axis == 0 else (0, "x")), (mean,))
+        scaled = mk(_op("mul"), (d.input((), dtype), mk(_op("sub"), (x, spread))))
+        return mk(total, (mk(_op(name), (scaled, z)),))
+
+    return made
+
+
+def _scattered_rows(d: Draw) -> Any:
+    """The row sums of numbers scattered into zeros, one in each row."""
+    dtype = d.rng.choice(("float64", "float32"))
+    ends = Const(np.asarray(0)), Const(np.asarray(3)), Const(np.asarray(1))
+    at = mk(_op("arange", dtype="int64"), ends), d.input((3,), "int64", (0, 3))
+    zeros, y = Const(np.zeros((3, 4), dtype)), d.input((3,), dtype)
+    scattered = mk(_op("scatter_add", index=("a", "a")), (zeros, y, *at))
+    return mk(_op("sum", axis=(1,), dtype=dtype), (scattered,))
+
+
+def _at_labels(sign: int, beside: str = "") -> Callable[[Draw], Any]:
+    """`y * scatter_add(0, z / y[rows, labels], rows, labels)`, with something beside the sum."""
+
+    def made(d: Draw) -> Any:
+        dtype = d.rng.choice(("float64", "float32"))
+        y = d.input((3, 4), dtype, None, d.rng.choice((frozenset(), frozenset(("nonzero",)))))
+        z, w = d.input((3,), dtype), d.input((3, 4), dtype)
+        at = (Const(np.arange(3)), d.input((3,), "int64", (0, 3)))
+        index = ("a", "a")
+        over = _op("true_div")(z, mk(_op("gather", index=index), (y, *at)))
+        over = over if sign > 0 else mk(_op("neg"), (over,))
+        total = mk(_op("scatter_add", index=index), (Const(np.zeros((3, 4), dtype)), over, *at))
+        return mk(_op("mul"), (y, mk(_op(beside), (total, w)) if beside else total))
+
+    return made
+
+
+def _whole_range(d: Draw) -> Any:
+    """`x[arange(x.shape[0])]`."""
+    x = d.input(d.rng.choice(((4,), (3, 2))), d.some_dtype())
+    x, _ = d.weakened(x)
+    d.slots[x] = d.slots.pop(next(iter(d.slots)))
+    ends = Const(np.asarray(0)), mk(_op("shape_i", axis=0), (x,)), Const(np.asarray(1))
+    return mk(_op("gather", index=("a",)), (x, mk(_op("arange", dtype="int64"), ends)))
+
+
+def _joined_numbers(d: Draw) -> Any:
+    """`join([a, b], [c])`."""
+    dtype = d.some_dtype()
+    parts = [mk(_op("make_vector", dtype=dtype), tuple([d.input((), dtype) for _ in range(n)])) for n in (2, 1)]
+    return mk(_op("join", axis=0), tuple(parts))
+
+
+def _added_zeros(d: Draw) -> Any:
+    """`x` with zeros added to a part of it."""
+    x = d.input((4, 2), d.some_dtype())
+    return mk(_op("inc_subtensor", index=(1,)), (x, Const(np.zeros(d.rng.choice(((), (2,))), x.type.dtype))))
+
+
+def _added_to_zeros(d: Draw) -> Any:
+    """An array added to a part of zeros."""
+    dtype = d.some_dtype()
+    return mk(_op("inc_subtensor", index=(1,)), (Const(np.zeros((4, 2), dtype)), d.input((2,), dtype)))
+
+
+def _written_beside(name: str, write: str, last: bool = False) -> Callable[[Draw], Any]:
+    """Something written into zeros, added to an array of the same type or less it."""
+
+    def made(d: Draw) -> Any:
+        dtype = d.rng.choice(("float64", "float32"))
+        x, zeros = d.input((4, 2), dtype), Const(np.zeros((4, 2), dtype))
+        if write == "scatter_add":
+            part = d.input((3, 2), dtype), d.input((3,), "int64", (0, 3))
+            written = mk(_op(write, index=("a",)), (zeros, *part))
+        else:
+            written = mk(_op(write, index=(1,)), (zeros, d.input((2,), dtype)))
+        return mk(_op(name), (x, written) if last else (written, x))
+
+    return made
+
+
+def _of_unit_matrix(name: str, **params: Any) -> Callable[[Draw], Any]:
+    """A function of `eye(n)`, of a length that is not known when the graph is made."""
+
+    def made(d: Draw) -> Any:
+        n = d.input((), "int64", (3, 3))
+        dtype = d.rng.choice(("float64", "float32"))
+        return mk(_op(name, **params), (mk(_op("eye", dtype=dtype), (n, n, Const(np.asarray(0)))),))
+
+    return made
+
+
+def _by_power_of_two(name: str) -> Callable[[Draw], Any]:
+    """`x // 4` or `x % 4` of integers."""
+
+    def made(d: Draw) -> Any:
+        x = d.input(d.shape(), d.rng.choice(("int64", "int32", "int8")))
+        return mk(_op(name), (x, Const(np.asarray(d.rng.choice((2, 4, 8)), x.type.dtype))))
+
+    return made
+
+
+HINTS: dict[str, Callable[[Draw], Any]] = {
+    "joins.of_slices": _slices_side_by_side,
+    "joins.of_items": _all_items,
+    "joins.of_numbers": _joined_numbers,
+    "indexing.gather_range": _whole_range,
+    "writes.inc_zero": _added_zeros,
+    "writes.inc_zeros": _added_to_zeros,
+    "writes.add_set": _written_beside("add", "set_subtensor"),
+    "writes.add_scatter": _written_beside("add", "scatter_add"),
+    "writes.minus_scatter": _written_beside("sub", "scatter_add", last=True),
+    "writes.scatter_minus": _written_beside("sub", "scatter_add"),
+    "determinants.unit": _of_unit_matrix("det"),
+    "matrix_inverses.unit": _of_unit_matrix("inv"),
+    "factorizations.cholesky_unit": _of_unit_matrix("cholesky", lower=True),
+    "divisions.floor_div": _by_power_of_two("floor_div"),
+    "divisions.mod": _by_power_of_two("mod"),
+    "moments.variance": _variance,
+    "deviations.vanish": _deviations("add"),
+    "deviations.vanish_from": _deviations("sub"),
+    "writes.sum_scatter": _scattered_rows,
+    "cancellations.labels": _at_labels(1),
+    "cancellations.labels_neg": _at_labels(-1),
+    "cancellations.labels_minus": _at_labels(1, "sub"),
+    "cancellations.labels_neg_minus": _at_labels(-1, "sub"),
+    "cancellations.labels_plus": _at_labels(1, "add"),
+    "cancellations.labels_neg_plus": _at_labels(-1, "add"),
+}
+
+__all__ = ["HINTS"]
