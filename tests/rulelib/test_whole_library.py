@@ -1,0 +1,55 @@
+"""Every rule of the library, run by the engine on terms of its own left side: it fires and agrees with its relation."""
+
+import itertools
+
+import kanren
+import pytest
+from unification import var
+
+from termgraph.rules import RuleSet
+from termgraph.rules.facts import FACTS
+from termgraph.rules.proving.examples import examples, loose_examples
+from termgraph.rules.relation import results
+from tests.rulelib.support import LIBRARY
+
+VALUED = [r for r in LIBRARY.values() if "grad" not in r.tags]
+TOPICS = sorted({r.topic for r in VALUED})
+ASSUMED = frozenset(FACTS)  # goals about facts hold unless the values say otherwise: what matters here is matching
+
+
+def compiled(rule, term):
+    """What the compiled matcher of one rule makes of a term, at the root; None if it does not fire."""
+    rules = RuleSet([rule], ASSUMED)
+    rules.prepare()
+    rules.meet_all([term])
+    match = rules.candidate(term)
+    found = match(term) if match else None
+    return None if found is None else found[0]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_rule_fires_and_agrees_with_its_relation(topic):
+    silent = []
+    for rule in (r for r in VALUED if r.topic == topic):
+        fired = 0
+        for e in itertools.islice(itertools.chain(examples(rule, 2), loose_examples(rule, 400)), 3):
+            new = compiled(rule, e.before)
+            allowed = list(results(rule, e.before, ASSUMED))
+            if new is None:
+                assert not allowed, f"{rule.name}: the relation gives {allowed} for {e.before}, the matcher nothing"
+            else:
+                fired += 1
+                assert any(new is a for a in allowed), f"{rule.name} on {e.before}: {new} is not among {allowed}"
+        silent += [] if fired else [rule.name]
+    assert not silent
+
+
+def test_all_rules_are_counted():
+    assert len(VALUED) > 650 and {r.topic for r in VALUED} == set(TOPICS)
+
+
+@pytest.mark.parametrize("name", ["logs.log1p", "algebra.sub_neg", "sigmoids.sigmoid", "dots.vector_last"])
+def test_kanren_runs_the_same_rules(name):
+    rule, q = LIBRARY[name], var()
+    for e in examples(rule, 3):
+        assert e.after in kanren.run(0, q, rule.relation(e.before, q))
