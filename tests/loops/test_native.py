@@ -1,6 +1,7 @@
 """Loops compiled to C: the same results as on the virtual machine, in one program, with the same errors."""
 
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -69,6 +70,12 @@ def test_steps_that_values_decide(linker):
         assert f(3)[0] == 1.875 and f(3)[1].tolist() == [1, 1.5, 1.75] and f(0)[1].shape == (0,)
         with pytest.raises(ValueError, match="must not be negative, got -1"):
             f(-1)
+
+
+def test_more_steps_than_there_is_memory_for():
+    last, _ = tg.loop(lambda h, _: (h * 2, None, tg.until(h > 100)), 1.0, length=n)
+    f = tg.function([n], last)
+    assert f(10**15) == 256 and f(3) == 8
 
 
 @pytest.mark.parametrize("length", [1, 3, 63, 64, 65, 500])
@@ -188,3 +195,24 @@ def test_a_carry_whose_length_would_change():
     with pytest.raises(ValueError, match="begins with length 3 in dimension 0, its next value has 4"):
         f(np.ones((2, 3)), np.ones(3), np.ones((3, 4)))
     assert f(np.ones((2, 3)), np.ones(4), np.ones((3, 4))).tolist() == [[12] * 4, [144] * 4]
+
+
+@pytest.mark.parametrize("start", [1.0, np.eye(3)])
+def test_a_long_loop_can_be_stopped(start):
+    class Enough(Exception):
+        pass
+
+    def stop(*_):
+        raise Enough
+
+    last, _ = tg.loop(lambda h, _: (T.tanh(h) * 0.5, None), T.constant(start), length=n)
+    f = tg.function([n], last)
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Enough):
+            f(10**15)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert np.shape(f(2)) == np.shape(start)
