@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
     from termgraph import db, printing, rules
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
+    from termgraph.function.cop import COp
     from termgraph.function.files import load, save
     from termgraph.function.jit import jit
     from termgraph.function.verify import verify_grad
@@ -67,6 +68,7 @@ if _TYPE_CHECKING:
 _LATER = {
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
+    "termgraph.function.cop": "COp",
     "termgraph.function.files": "load save",
     "termgraph.function.jit": "jit",
     "termgraph.function.verify": "verify_grad",
@@ -116,6 +118,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Apply",
     "Assert",
+    "COp",
     "CheckAndRaise",
     "Constant",
     "DebugMode",

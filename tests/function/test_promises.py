@@ -37,6 +37,7 @@ PROMISES = {
     61: "callbacks and memory profiles",
     62: "ops in Python",
     63: "verify_grad finds wrong gradients",
+    64: "ops in C",
     76: "FAST_COMPILE",
     77: "saved functions",
     78: "copies",

@@ -1,0 +1,217 @@
+"""COp: ops that users write in C, inline or in a file with sections, with their own headers and libraries.
+
+The code sees arrays as pointers, lengths and strides, and knows nothing of Python. May import the C backend and tensor.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.variable import Apply
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.op import Op
+
+# In this order they become one C file; `code` and `code_cleanup` are the body of the function that is called.
+SECTIONS = (
+    "support_code", "support_code_apply", "support_code_struct", "init_code", "init_code_apply", "init_code_struct",
+    "code", "code_cleanup", "cleanup_code_struct",
+)  # fmt: skip
+_QUOTES = ("<", '"')
+_MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
+_PRELUDE = """#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* An array: strides count elements. */
+typedef struct { void *data; int64_t ndim; const int64_t *shape, *strides; } tg_array;
+/* Stop with a message, as printf takes it: the call raises RuntimeError. */
+#define TG_FAIL(...) do { snprintf(error, 256, __VA_ARGS__); failed = 1; goto tg_cleanup; } while (0)
+"""
+
+
+class COpError(RuntimeError):
+    """What the C code of an op reported with TG_FAIL."""
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("ndim", ctypes.c_int64),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class COp(Op):
+    """An op whose values are computed by C code. A class says what goes in and comes out, and where the code is:
+
+    `itypes`, `otypes` (or `make_node`); `c_code`, the body as text or a dictionary of sections, or `c_file`, the path
+    of a file with lines `#section name`; `c_headers` (lines after `#include`), `c_include_dirs`, `c_libraries` (`"m"`
+    or `"-lm"`), `c_flags`. The body finds arrays `in[0], in[1], ...` and `out[0], ...`, each with `data`, `ndim`,
+    `shape` and `strides`, inputs in row-major order. `out_shapes(*shapes)` gives the lengths of the results; without
+    it they are those of the first input. `TG_FAIL("...", ...)` raises. Sections `support_code*` stand in front of the
+    function, `init_code*` runs once before the first call, `code_cleanup` after every call, also one that failed, and
+    `cleanup_code_struct` when the process ends.
+
+    >>> import numpy as np, termgraph as tg, termgraph.tensor as T
+    >>> class Steps(tg.COp):
+    ...     __props__ = ()
+    ...     itypes, otypes = [T.dvector], [T.dvector]
+    ...     c_code = '''
+    ...         const double *x = in[0].data;
+    ...         double *y = out[0].data;
+    ...         for (int64_t i = 0; i < in[0].shape[0]; i++) y[i] = x[i] >= 0;
+    ...     '''
+    >>> x = T.dvector("x")
+    >>> tg.function([x], Steps()(x) * 2)([-1.0, 3.0])
+    array([0., 2.])
+    """
+
+    kind = "kernel"  # it is compiled already: linker="c" takes it as it is
+    c_code: Any = None
+    c_file: str | os.PathLike | None = None
+    c_headers: Sequence[str] = ()
+    c_include_dirs: Sequence[str] = ()
+    c_libraries: Sequence[str] = ()
+    c_flags: Sequence[str] = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """An Apply by `itypes` and `otypes`."""
+        itypes, otypes = getattr(self, "itypes", None), getattr(self, "otypes", None)
+        if itypes is None or otypes is None:
+            raise NotImplementedError(f"{type(self).__name__} must define make_node(*inputs), or itypes and otypes")
+        if len(inputs) != len(itypes):
+            raise TypeError(f"{self} takes {len(itypes)} inputs, got {len(inputs)}")
+        variables = [as_tensor(v) for v in inputs]
+        for i, (v, t) in enumerate(zip(variables, itypes)):
+            if not t.accepts(v.type):
+                raise TypeMismatch(f"input {i} of {self} must have type {t}, got {v} of type {v.type}")
+        return Apply(self, variables, [t.make_variable() for t in otypes])
+
+    def out_shapes(self, *shapes: tuple) -> Sequence[tuple]:
+        """The lengths of the results for inputs of these lengths."""
+        return [shapes[0]] * self.nout
+
+    # ------------------------------------------------------------------ the code
+    def sections(self) -> dict[str, str]:
+        """The C text of each section, with `#line` marks that name its file."""
+        if (self.c_code is None) == (self.c_file is None):
+            raise TypeError(f"{type(self).__name__} must define c_code or c_file, and not both")
+        if self.c_file is not None:
+            return _from_file(os.path.abspath(os.fspath(self.c_file)))
+        given = self.c_code if isinstance(self.c_code, Mapping) else {"code": self.c_code}
+        _refuse_unknown(given, f"{type(self).__name__}.c_code")
+        return {name: f'#line 1 "{type(self).__name__}.{name}"\n{text}' for name, text in given.items()}
+
+    @property
+    def source(self) -> str:
+        """The C file that is compiled."""
+        parts = self.sections()
+        includes = "".join(f"#include {h if h[:1] in _QUOTES else '<' + h + '>'}\n" for h in self.c_headers)
+        support = [parts[s] for s in SECTIONS[:3] if s in parts]
+        run = _function("tg_call", [parts[s] for s in ("code",) if s in parts], [parts.get("code_cleanup", "")])
+        start = _function("tg_start", [parts[s] for s in SECTIONS[3:6] if s in parts])
+        stop = _function("tg_stop", [parts.get("cleanup_code_struct", "")])
+        return "\n".join([_PRELUDE, includes, *support, start, run, stop])
+
+    def compiled(self) -> Any:
+        """The C function, built or taken from the cache when first needed."""
+        if "_called" not in self.__dict__:
+            self._called = self._build()
+        return self._called
+
+    def _build(self) -> Any:
+        from termgraph.backends.c.builder import build_plain
+
+        libraries = [name if name.startswith("-") else f"-l{name}" for name in self.c_libraries]
+        folders = [f"-I{os.path.abspath(d)}" for d in self.c_include_dirs]
+        if self.c_file is not None:
+            folders.append(f"-I{os.path.dirname(os.path.abspath(os.fspath(self.c_file)))}")
+        library = build_plain(
+            [self.source], type(self).__name__, flags=(*self.c_flags, *folders), libraries=(*libraries, "-lm"),
+            parts={"headers": _headers_digest(folders)},
+        )  # fmt: skip
+        error = ctypes.create_string_buffer(256)
+        if library.handle.tg_start(None, None, error):
+            raise COpError(f"{self}: {error.value.decode(errors='replace')}")
+        if "cleanup_code_struct" in self.sections():
+            atexit.register(library.handle.tg_stop, None, None, error)
+        return library.handle.tg_call
+
+    def perform(self, node: Any, inputs: list, output_storage: list) -> None:
+        """Run the C function on new arrays for the results; other threads go on meanwhile."""
+        given = [np.ascontiguousarray(v) if v.ndim else v for v in inputs]
+        shapes = self.out_shapes(*[v.shape for v in given])
+        made = [np.empty(shape, v.type.np_dtype) for shape, v in zip(shapes, node.outputs, strict=True)]
+        error = ctypes.create_string_buffer(256)
+        if self.compiled()(_arrays(given), _arrays(made), error):
+            raise COpError(error.value.decode(errors="replace"))
+        for cell, value in zip(output_storage, made):
+            cell[0] = value
+
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in self.__dict__.items() if k != "_called"}
+
+
+def _function(name: str, body: Sequence[str], cleanup: Sequence[str] = ()) -> str:
+    return "\n".join([
+        f'#line 1 "{name}"', f"int {name}(const tg_array *in, tg_array *out, char *error)", "{", "int failed = 0;", "{",
+        *body, "}", "tg_cleanup: ;", "{", *cleanup, "}", "return failed;", "}",
+    ])  # fmt: skip
+
+
+def _arrays(values: Sequence[np.ndarray]) -> Any:
+    """The arrays as C sees them; lengths and strides live as long as the result."""
+    table: Any = (_Array * max(len(values), 1))()
+    table.kept = []
+    for entry, v in zip(table, values):
+        n = v.ndim
+        lengths = (ctypes.c_int64 * max(n, 1))(*v.shape)
+        strides = (ctypes.c_int64 * max(n, 1))(*[s // v.itemsize for s in v.strides])
+        table.kept += [lengths, strides]
+        entry.data, entry.ndim, entry.shape, entry.strides = v.ctypes.data, n, lengths, strides
+    return table
+
+
+def _from_file(path: str) -> dict[str, str]:
+    """The sections of a file; the lines keep their numbers."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    marks = list(_MARK.finditer(text))
+    if not marks:
+        return {"code": f'#line 1 "{path}"\n{text}'}
+    _refuse_unknown([m[1] for m in marks], path)
+    out: dict[str, str] = {}
+    for m, following in zip(marks, [*marks[1:], None]):
+        end = len(text) if following is None else following.start()
+        line = text.count("\n", 0, m.end()) + 2
+        out[m[1]] = out.get(m[1], "") + f'#line {line} "{path}"\n{text[m.end() + 1 : end]}\n'
+    return out
+
+
+def _refuse_unknown(names: Any, where: str) -> None:
+    for name in names:
+        if name not in SECTIONS:
+            raise ValueError(f"{where}: there is no section {name!r}; the sections are {', '.join(SECTIONS)}")
+
+
+def _headers_digest(folders: Sequence[str]) -> str:
+    """What the user's header files contain: code that includes them depends on it."""
+    h = blake2b(digest_size=16)
+    for folder in folders:
+        for name in sorted(os.listdir(folder[2:])) if os.path.isdir(folder[2:]) else ():
+            if name.endswith((".h", ".inc")):
+                with open(os.path.join(folder[2:], name), "rb") as file:
+                    h.update(name.encode() + b"\0" + file.read())
+    return h.hexdigest()
+
+
+__all__ = ["SECTIONS", "COp", "COpError"]
