@@ -201,7 +201,8 @@ def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
     back = {Arg(k, work.args[i].type): work.args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
     if not hasattr(error, "loops"):
         error.term = substitute([term], back)[0]  # type: ignore[attr-defined]
-    raise explain(error, _Place(error.term), [], work.lookup, work.program) from None  # type: ignore[attr-defined]
+    operands = [(a, a.type) for a in error.term.args]  # type: ignore[attr-defined]
+    raise explain(error, _Place(error.term), operands, work.lookup, work.program) from None  # type: ignore[attr-defined]
 
 
 class _Place:

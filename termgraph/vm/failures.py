@@ -16,6 +16,7 @@ from termgraph.terms.ops.loop import places_of
 from termgraph.terms.term import Input
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import free_args, substitute
+from termgraph.terms.types import Type
 
 _SHAPE_WORDS = ("shape", "align", "broadcast", "dimension", "mismatch", "length")
 
@@ -74,14 +75,16 @@ def _op_text(op: Any) -> str:
 
 def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple]) -> str:
     name = lookup(term)[0]
+    if isinstance(value, Type):  # compiled code reports no values: what is known of them beforehand
+        return f"{name or shown(term, lookup, 60)}, {value}"
     label = f"{name}, " if name else ""
     if isinstance(value, np.ndarray):
-        shown = f"{label}{value.dtype}, shape {value.shape}"
+        text = f"{label}{value.dtype}, shape {value.shape}"
         if config.debug >= 3:
-            shown += f", strides {value.strides}"
+            text += f", strides {value.strides}"
         if value.size <= 5 or config.debug >= 4:
-            shown += f", value {np.array2string(value, threshold=20, max_line_width=10**6)}"
-        return shown.replace("\n", " ")
+            text += f", value {np.array2string(value, threshold=20, max_line_width=10**6)}"
+        return text.replace("\n", " ")
     return f"{label}{type(value).__name__} {value!r:.60}"
 
 

@@ -204,3 +204,16 @@ def test_f27_profile_of_a_native_function_by_kernel(x):
     h = native(pickle.loads(pickle.dumps(f)))
     h(np.ones(3))
     assert h.profile.calls == 1
+
+
+def test_messages_of_native_functions_show_the_operands():
+    m, w = T.dmatrix("m"), tg.shared(np.ones((4, 3)), "w")
+    f = native(tg.function([m], T.dot(m, w) + T.exp(m).sum()))
+    with pytest.raises(ShapeError) as info:
+        f(np.ones((2, 3)))
+    lines = str(info.value).splitlines()
+    assert "test_native.py" in lines[0] and lines[2] == "dot failed: lengths 3 and 4 of the summed dimension differ"
+    assert lines[3:5] == [
+        "  operand 0: m, TensorType(float64, (?, ?))",
+        "  operand 1: w, TensorType(float64, (?, ?))",
+    ]
