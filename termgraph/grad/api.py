@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from termgraph.grad.explain import disconnected_text, label, refusal_text
+from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import Variable
@@ -97,7 +97,7 @@ def gradients_of(
     `starts` are pairs of a variable and the term of its cotangent, in the user's convention for complex numbers.
     """
     for v in wrt:
-        check_wrt(v)
+        check_wrt(v, [root for root, _ in starts])
     terms, targets, blocked = [v.term for v, _ in starts], [v.term for v in wrt], [v.term for v in constant]
     order = children_first(terms)
     if any(t.op is INPUT and t.bound is not None for t in (*order, *targets)):
@@ -260,12 +260,12 @@ def _checked_cost(cost: Any) -> Variable:
     return cost
 
 
-def check_wrt(v: Variable) -> None:
+def check_wrt(v: Variable, roots: Sequence[Variable] = ()) -> None:
     if isinstance(v.type, TensorType) and not can_move(v.term):
         raise NullTypeGradError(
             f"the gradient with respect to {label(v)} is not defined: it has dtype {v.type.dtype}, and whole numbers "
             f"have no neighbours to move to. Make it a float input, or use T.cast({label(v)}, 'float64') in the cost "
-            "and differentiate with respect to that"
+            f"and differentiate with respect to that{path_text(roots, v)}"
         )
     if not isinstance(v.type, TensorType):
         raise NullTypeGradError(f"the gradient with respect to {label(v)} is not defined: its type is {v.type}")

@@ -49,6 +49,15 @@ class Names:
         return "\n".join(lines)
 
 
+def path_text(roots: Sequence[Variable], v: Variable) -> str:
+    """The path from the first root that depends on v, or nothing."""
+    for root in roots:
+        chain = path_to(root.term, v.term)
+        if chain:
+            return f"\n  The path from the cost to the input:\n{Names([*roots, v]).path(chain)}"
+    return ""
+
+
 def refusal_text(refusal: Any, roots: Sequence[Variable], wrt: Sequence[Variable]) -> str:
     """The error for a derivative that is not defined or not implemented."""
     names = Names([*roots, *wrt])

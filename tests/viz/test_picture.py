@@ -1,0 +1,127 @@
+"""Pictures and timelines: what is drawn and said, that files need nothing from elsewhere, that boxes do not overlap."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.viz.layout import GAP_Y, layered
+from termgraph.viz.scene import scenes_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def boxes(svg):
+    """(class, label) of every node of a picture."""
+    groups = [g for g in ET.fromstring(svg).iter(f"{SVG}g") if "node" in g.get("class", "")]
+    return [(g.get("class").split()[1], g.find(f"{SVG}text").text) for g in groups]
+
+
+def strokes(svg):
+    return sorted(p.get("stroke") for p in ET.fromstring(svg).iter(f"{SVG}path") if "edge" in p.get("class", ""))
+
+
+def test_a_graph_and_what_is_left_of_it():
+    a = T.dvector("a")
+    b = a + a**10
+    f = tg.function([a], b)
+    before, after = boxes(tg.viz.to_svg(b)), boxes(tg.viz.to_svg(f))
+    assert ("input", "a") in before and ("constant", "10") in before and ("op", "pow") in before
+    assert ("op", "pow") not in after and ("output", "output") in after
+    names = [("op", node.op.name) for node in f.maker.fgraph.toposort()]
+    assert sorted(box for box in after if box[0] == "op") == sorted(names)
+
+
+def test_views_and_overwritten_operands_are_coloured():
+    x = T.dmatrix("x")
+    assert strokes(tg.viz.to_svg(x.T * 2)).count("#2b5fd9") >= 1
+
+    class Overwrites(tg.Op):
+        __props__ = ()
+        itypes = otypes = [T.dmatrix]
+        destroy_map = {0: [0]}
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0]
+
+    assert "#d92b2b" in strokes(tg.viz.to_svg(Overwrites()(x)))
+    assert strokes(tg.viz.to_svg(T.exp(x))) == ["#888888"] * 2
+
+
+def test_the_page_is_complete(tmp_path):
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    step = tg.OpFromGraph([x], [T.tanh(x) * 2])
+    cost = step(T.dot(x, w)).sum()
+    cost.name = "<cost>"
+    text = tg.viz.d3viz(cost, tmp_path / "graph.html").read_text(encoding="utf-8")
+    assert not re.findall(r"(?:src|href)\s*=", text) and "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "<cost>" not in text and "&lt;cost&gt;" in text
+    assert text.count("<section") == 2 and 'data-inner="1"' in text and "inside call" in text
+    facts = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text).group(1))
+    said = {tuple(fact) for node in facts for fact in node}
+    assert ("type", "TensorType(float64, (?, ?))") in said
+    assert any(what == "line" and "test_picture.py:" in value for what, value in said)
+    labels = [label for _, label in boxes(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[1])]
+    assert {"operand 0", "tanh", "mul", "2", "output"} <= set(labels)
+
+
+def test_loops_are_drawn_with_their_bodies():
+    x = T.dvector("x")
+    total, _ = tg.scan(lambda v, sofar: sofar + v, sequences=x, outputs_info=T.constant(0.0))
+    outer, body = scenes_of(total[-1])
+    assert [n.inner for n in outer.nodes if n.inner] == [1]
+    assert "add" in [n.label for n in body.nodes] and [n.kind for n in body.nodes].count("output") == 2
+
+
+def test_shared_variables_and_several_outputs():
+    w = tg.shared(np.ones(3), name="w")
+    kinds = boxes(tg.viz.to_svg([w * 2, T.exp(w)]))
+    assert ("shared", "w") in kinds and ("output", "output 1") in kinds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_do_not_overlap_and_edges_point_down(seed):
+    rng = np.random.default_rng(seed)
+    widths = rng.uniform(40, 160, 60)
+    edges = [(int(rng.integers(0, b)), b) for b in range(1, 60) for _ in range(int(rng.integers(0, 4)))]
+    places = layered(widths, edges)
+    assert all(places[b][1] >= places[a][1] + GAP_Y for a, b in edges)
+    for row in {y for _, y in places}:
+        inside = sorted((x - w / 2, x + w / 2) for (x, y), w in zip(places, widths) if y == row)
+        assert all(right <= left for (_, right), (left, _) in zip(inside, inside[1:]))
+
+
+def test_a_graph_too_large_for_a_picture_says_so():
+    y = T.dscalar("x")
+    for _ in range(3000):
+        y = T.sin(y)
+    with pytest.raises(ValueError, match="more than 2000 nodes"):
+        tg.viz.to_svg(y)
+
+
+def test_the_timeline_has_every_rewrite(tmp_path):
+    x = T.dvector("x")
+    f = tg.function([x], T.log(T.exp(x).sum()) * 1)
+    text = tg.viz.timeline(f, tmp_path / "rewrites.html").read_text(encoding="utf-8")
+    assert text.count("class='step'") == len(list(f.trace)) > 0
+    assert all(record.rule in text and record.stage in text for record in f.trace)
+    assert "logsumexp.py:" in text and "http" not in text
+
+
+def test_pydotprint(tmp_path, capsys, monkeypatch):
+    x = T.dvector("x")
+    for ending, start in (("svg", "<svg"), ("html", "<!DOCTYPE html>"), ("dot", "digraph {")):
+        path = tmp_path / f"graph.{ending}"
+        tg.printing.pydotprint(T.exp(x), outfile=path)
+        assert capsys.readouterr().out == f"The output file is available at {path}\n"
+        assert path.read_text(encoding="utf-8").startswith(start)
+    assert "n0 -> n1" in (tmp_path / "graph.dot").read_text()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match="need the program `dot`"):
+        tg.printing.pydotprint(T.exp(x), outfile=tmp_path / "graph.png")
+    with pytest.raises(TypeError, match="cannot print int"):
+        tg.viz.to_svg(3)
