@@ -87,6 +87,18 @@ def is_difference(t: Any) -> bool:
     return t.op.name == "sub"
 
 
+@goal("i", source="{0}.type.np_dtype.kind in 'fc'", worth=True)
+def rounds(t: Any) -> bool:
+    """Floating point: sums in another order are rounded differently."""
+    return t.type.np_dtype.kind in "fc"
+
+
+@goal("i", source="{0}.type.np_dtype.kind == 'i'", worth=True)
+def wraps(t: Any) -> bool:
+    """Signed whole numbers, which wrap around: every order of a sum or product gives the same bits."""
+    return t.type.np_dtype.kind == "i"
+
+
 # ---------------------------------------------------------------------- increasing functions
 @functools.cache
 def _increasing(version: int) -> frozenset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -112,6 +113,12 @@ def stripped(xs: tuple) -> Any:
         return None
     if len(xs) < 2:
         return None
+    if len(xs) == 2:  # by far the most: an array and a number with dimensions
+        x, y = xs
+        if _bare_beside(y, x):
+            return x, _bare(y)
+        if _bare_beside(x, y):
+            return _bare(x), y
     top = max([x.type.ndim for x in xs])
     full = [x for x in xs if x.type.ndim == top]
     anchors = [x for x in full if _thin(x, ()) is x and getattr(x, "scalar", None) is None]
@@ -119,6 +126,18 @@ def stripped(xs: tuple) -> Any:
     shape = anchors[0].type.shape if len(anchors) == 1 else _known_shape(anchors, top)
     out = tuple([x if x in anchors else _thin(x, shape) for x in xs])
     return out if out != xs else None
+
+
+def _bare_beside(k: Any, x: Any) -> bool:
+    """A number with no more dimensions than the array that it is used with."""
+    if k.op is not CONST or k.value.size != 1 or x.op is CONST or x.op.kind == "shape":
+        return False
+    return 0 < k.type.ndim <= x.type.ndim
+
+
+@functools.lru_cache(4096)
+def _bare(k: Any) -> Any:
+    return Const(k.value.reshape(-1)[0])
 
 
 def _known_shape(xs: list, ndim: int) -> tuple:

@@ -7,6 +7,7 @@ import pytest
 
 import termgraph.tensor as T
 from termgraph import db
+from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.elementwise import add, exp, mul, neg, sin, sub, true_div
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first, count_nodes
@@ -109,3 +110,37 @@ def test_complex_differences_come_to_rest():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert rs.rewrite(rs.rewrite(t)) is rs.rewrite(t)
+
+
+# ---------------------------------------------------------------------- whole numbers, nothing taken on trust
+STRICT = db.query("+collect", "+algebra.fold", assume=())
+i, j, k = (T.tensor(n, dtype="int8", shape=(None,)).term for n in "ijk")
+
+
+def small(n):
+    return Const(np.int8(n))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (add(i, add(j, k)), add(i, j, k)),
+        (sub(add(i, j), i), j),
+        (add(i, i, j), add(mul(small(2), i), j)),
+        (mul(i, mul(small(3), mul(small(5), j))), mul(small(15), i, j)),
+        (add(mul(small(100), i), mul(small(100), i)), neg(mul(small(56), i))),
+        (neg(sub(i, j)), sub(j, i)),
+    ],
+)
+def test_whole_numbers_are_collected_in_strict_mode_too(before, after):
+    new = STRICT.rewrite_terms([before])[0][0]
+    assert new is after
+    rng = np.random.default_rng(0)
+    given = {v: rng.integers(-128, 128, 50).astype("int8") for v in (i, j, k)}
+    was, now = evaluate([before, new], given)
+    assert np.array_equal(was, now) and was.dtype == now.dtype
+
+
+def test_floating_point_is_not_collected_in_strict_mode():
+    roots = [add(a, add(b, c)), sub(add(a, b), a), mul(a, mul(b, c))]
+    assert STRICT.rewrite_terms(roots)[0] == roots
