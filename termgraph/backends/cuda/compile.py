@@ -110,7 +110,8 @@ def nvrtc_image(
         ask(nvrtc.nvrtcGetProgramLog, program, log)
         text = bytes(log).rstrip(b"\0").decode(errors="replace")
         if int(error):
-            raise CudaCompileError(f"NVRTC refuses the kernels of {name} for {arch}:\n{text}")
+            hint = " (a newer nvidia-cuda-nvrtc may know this device)" if "gpu-architecture" in text else ""
+            raise CudaCompileError(f"NVRTC refuses the kernels of {name} for {arch}{hint}:\n{text}")
         size, get = (
             (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX) if ptx else (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         )

@@ -15,9 +15,10 @@ from termgraph.backends.cuda.dialect import CudaDialect, can_add_atomically
 from termgraph.backends.cuda.printer import ColumnPrinter, CudaPrinter, cached_row
 from termgraph.backends.cuda.vectors import Vectors, vectors_of
 from termgraph.lower.index import ONE, Poly, Sym, Var, product
-from termgraph.lower.kernel import ARG_FOLDS, HEAVY, Buf, own_cost
+from termgraph.lower.kernel import ARG_FOLDS, HEAVY, ITEST, IVAL, Buf, operands_first, own_cost, scalars
 from termgraph.lower.memory import loads
 from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Tiles, Write, walk
+from termgraph.terms.op import CONST
 
 BLOCK = 256
 PARTS = 512  # a fold over everything has at most that many partial results
@@ -81,12 +82,15 @@ class KernelWriter:
         """Kernels and matrix products."""
         scalars: list[Node] = []
         self.shared = _used_elsewhere(nodes)
+        factors = {n.options["alpha"] for n in nodes if isinstance(n, Call) and "alpha" in n.options}
         for n in nodes:
             if isinstance(n, (Kernel, Call, Repeat)):
                 self.scalars(scalars)
                 scalars = []
                 write: Any = {Kernel: self.kernel, Call: self.product, Repeat: self.repeat}[type(n)]
                 write(n)
+            elif isinstance(n, Let) and n.term not in factors and _of_lengths(n.term):
+                self.outside[n.term] = f"g{len(self.outside)}"  # each kernel works it out for itself
             else:
                 scalars.append(n)
         self.scalars(scalars)
@@ -379,6 +383,20 @@ class KernelWriter:
             self.steps.append(found)
         return found
 
+    def given(self, p: CudaPrinter, t: Any) -> str:
+        """A value that is not computed in this kernel: one that an earlier kernel has kept, or one of lengths only."""
+        if t in self.slots:
+            return f"*(const {self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slots[t]})"
+        texts: dict[Any, str] = {}
+        for x in operands_first([t]):
+            if x.op is CONST:
+                texts[x] = self.d.literal(x.value, x.type.dtype)
+            elif x.op.kind == "elementwise":
+                texts[x] = self.d.expression(x, [texts[a] for a in x.args])
+            else:
+                texts[x] = f"({p.expression(x)})"
+        return texts[t]
+
     def parameters(self, p: CudaPrinter, kind: str) -> tuple[list[tuple[str, Any]], list[str], list[str]]:
         """(what to pass, how it is declared, first lines of the body)."""
         params: list[tuple[str, Any]] = []
@@ -397,15 +415,15 @@ class KernelWriter:
             text.append(f"{c} *{r.buf.name}_all")
             team = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x)" + (" / team" if teams else "")
             head.append(f"{c} *__restrict__ {r.buf.name} = {r.buf.name}_all + {team} * ({p.poly(r.length)});")
+        outside = {t: self.given(p, t) for t in p.used_outside}
         for s in p.syms:
             params.append(("sym", s))
             text.append(f"tg_int {s.name}")
-        if p.used_outside or any("tg_scalars" in line for line in p.lines):
+        if any(t in self.slots for t in p.used_outside) or any("tg_scalars" in line for line in p.lines):
             params.append(("scalars", None))
             text.append("char *__restrict__ tg_scalars")
-        for t in p.used_outside:
-            c = self.d.ctype(t.type.dtype)
-            head.append(f"const {c} {p.outside[t]} = *(const {c} *)(tg_scalars + {self.slots[t]});")
+        for t, value in outside.items():
+            head.append(f"const {self.d.ctype(t.type.dtype)} {p.outside[t]} = {value};")
         if p.checks:
             params.append(("status", None))
             text.append("int64_t *tg_status")
@@ -439,6 +457,13 @@ def _teams(i: str, end: str) -> str:
 def _has_serial(body: Sequence[Node]) -> bool:
     """Whether iterations inside have to run in order: one thread then does it all."""
     return any(isinstance(n, Loop) and n.serial for n in walk(list(body)))
+
+
+def _of_lengths(t: Any) -> bool:
+    """Whether a scalar is computed from lengths alone."""
+    found = scalars([t])
+    simple = all(x.op is CONST or x.op.kind == "elementwise" or x.op.family in (IVAL, ITEST) for x in found)
+    return simple and len(found) <= 16
 
 
 def _used_elsewhere(nodes: Sequence[Node]) -> set[Any]:

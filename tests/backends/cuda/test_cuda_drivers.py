@@ -73,6 +73,18 @@ def test_kernels_for_another_architecture():
 
 @core
 @emulated
+def test_a_kernel_that_fails_loses_the_device_and_nothing_else():
+    """A barrier that not all threads reach, planted into the text."""
+    planted = (
+        "lambda text, *more: right(text.replace('a0 = tg_fold(a0,', 'if (threadIdx.x & 1) a0 = tg_fold(a0,'), *more)"
+    )
+    lost = OPEN.replace("x = T", f"right = device.current().compile\ndevice.current().compile = {planted}\nx = T")
+    status, output = run("-c", lost.replace("x * 2", "x.sum()"), "core")
+    assert status and "DeviceLost" in output and "Values on the host are untouched" in output, output[-2000:]
+
+
+@core
+@emulated
 def test_a_small_device():
     big = OPEN.replace("[1, 2, 3]", "[0] * 1000000")
     status, output = run("-c", big, "core", EMUCUDA_MEMORY="1000000")

@@ -85,6 +85,17 @@ def test_the_second_call_records_and_the_third_replays():
         assert device.allocations < 30
 
 
+def test_a_mean_takes_two_kernels():
+    """What is computed from lengths alone needs no kernel of its own."""
+    inputs, _, values = CASES["rows"]
+    code = program(inputs, [(inputs[0] - inputs[0].mean(0)) * inputs[0].shape[0]])
+    assert [k.kind for k in code.kernels] == ["columns", "flat"] and not code.scalars
+    (x,) = values
+    with emulation() as device:
+        got = np.asarray(Executable(code, device)(x)[0])
+    np.testing.assert_allclose(got, (x - x.mean(0)) * len(x), rtol=1e-5, atol=1e-5)
+
+
 def test_softmax_reads_its_input_once():
     """The kernel for rows that fit in registers loads an element in one place only."""
     inputs, outputs, _ = CASES["rows"]
