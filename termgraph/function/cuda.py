@@ -61,15 +61,14 @@ class CudaFunction(MachineFunction):
 
     def _checked(self, i: int, position: int, value: Any) -> Any:
         """Arrays that are on a GPU already are taken as they are, if their type fits."""
+        from termgraph.backends.cuda.array import DeviceArray, as_device_array, interface_of
+
         type_ = self.maker.inputs[i].variable.type
-        from termgraph.backends.cuda.array import interface_of
-
-        interface = None if isinstance(value, np.ndarray) else interface_of(value)
-        if interface is not None and can_live_there(type_) and np.dtype(interface["typestr"]) == type_.np_dtype:
-            if _fits(type_.shape, interface["shape"]):
-                from termgraph.backends.cuda.array import as_device_array
-
-                return as_device_array(value)
+        if not isinstance(value, np.ndarray) and can_live_there(type_):
+            if isinstance(value, DeviceArray) or interface_of(value) is not None:
+                array = as_device_array(value)
+                if array.dtype == type_.np_dtype and _fits(type_.shape, array.shape):
+                    return array
         return super()._checked(i, position, value)
 
     def _commit(self, results: list[Any], values: list[Any], claims: Any) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 
 from termgraph.backends.cuda.device import Device, current
 
+DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours does not wait for it by itself
+
 
 class DeviceArray:
     """A C-contiguous array on the device. `np.asarray(a)` copies it to the host.
@@ -91,14 +93,14 @@ class DeviceArray:
     # ------------------------------------------------------------------ other libraries
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        driver = self.device.driver
+        self.device.driver.synchronize()  # not every library looks at a stream that is named here
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self.address if self.size else 0, False),
             "strides": None,
             "version": 3,
-            "stream": driver.stream or 1,
+            "stream": None,
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -133,8 +135,9 @@ def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
     device = device or current()
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
-    if interface.get("stream") is not None:  # what computes it may still be under way there
-        device.driver.wait_for(interface["stream"])
+    stream = interface.get("stream", DEFAULT_STREAM)  # None: whoever made it has waited
+    if stream is not None:
+        device.driver.wait_for(stream)
     if strides is not None and tuple(strides) != _packed(shape, dtype.itemsize) and 0 not in shape:
         raise ValueError(
             f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "

@@ -58,7 +58,7 @@ def _destroy(capsule: int) -> None:
 
 def imported(value: Any) -> dict[str, Any]:
     """Where an array that offers DLPack lies, in the words of `__cuda_array_interface__`; "owner" keeps it alive."""
-    taken = value.__dlpack__(stream=1)  # the default stream: the other library waits for its own work
+    taken = value.__dlpack__(stream=1)  # the other library lets the default stream wait for its work
     managed = ctypes.cast(_api.PyCapsule_GetPointer(id(taken), NAME), ctypes.POINTER(_Managed)).contents
     t = managed.tensor
     kind = {code: letter for letter, code in CODES.items()}.get(t.code)
@@ -71,6 +71,7 @@ def imported(value: Any) -> dict[str, Any]:
         "typestr": f"|b{item}" if kind == "b" else f"<{kind}{item}",
         "data": ((t.data or 0) + t.byte_offset, False),
         "strides": strides,
+        "stream": 1,
         "owner": taken,  # never renamed: the library that made it releases the array with the capsule
     }
 
