@@ -118,7 +118,8 @@ class Function:
 
     def free(self) -> None:
         """Drop the intermediate results kept from the last call (`allow_gc=False`)."""
-        self.vm.free()
+        if "vm" in self.__dict__:  # a native function keeps none, unless somebody looked at its machine
+            self.vm.free()
 
     def source(self, language: str = "py") -> str:
         """The code that runs: `"c"` is the generated C text, `"py"` the program as the virtual machine would run it."""

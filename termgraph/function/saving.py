@@ -53,7 +53,7 @@ def copied(
     given = [item.value if s is None else s for item, s in zip(maker.inputs, storage)]
     g = maker.create(given)
     g.trust_input = f.trust_input
-    if share_memory:
+    if share_memory and "vm" in g.__dict__ and "vm" in f.__dict__:  # native functions keep no intermediate results
         g.vm.share_storage(f.vm)
     return g
 

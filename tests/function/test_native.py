@@ -106,6 +106,7 @@ def test_copies_and_pickles_are_native_and_compile_nothing(x, monkeypatch):
     g = native(f.copy(swap={w: v}))
     assert g([1.0, 1.0]) == 10.0 and f([1.0, 1.0]) == 2.0
     h = native(pickle.loads(pickle.dumps(f)))
+    native(f.copy(share_memory=True)).free()
     assert h([1.0, 1.0]) == 4.0 and f([1.0, 1.0]) == 4.0
     assert native(copy.deepcopy(f))([1.0, 1.0]) == 6.0
 
@@ -217,3 +218,32 @@ def test_messages_of_native_functions_show_the_operands():
         "  operand 0: m, TensorType(float64, (?, ?))",
         "  operand 1: w, TensorType(float64, (?, ?))",
     ]
+
+
+def test_f54_updates_stay_in_their_memory_unless_it_was_lent(x):
+    w = tg.shared(np.zeros(1000), "w")
+    f = native(tg.function([x], updates=[(w, w + x)]))
+    one = np.ones(1000)
+    f(one)
+    address = w.get_value(borrow=True).ctypes.data
+    for _ in range(3):
+        f(one)
+        assert w.get_value(borrow=True).ctypes.data == address
+    lent = w.get_value(borrow=True)
+    f(one)
+    assert lent[0] == 4 and w.get_value()[0] == 5 and w.get_value(borrow=True).ctypes.data != address
+
+
+def test_f58_only_the_chosen_branch_runs_in_c(x):
+    n, i = T.lscalar("n"), T.lscalar("i")
+    inner = tg.ifelse(n > 5, T.exp(x).sum() + x[i], x.sum())  # x[i] may be out of bounds
+    f = tg.function([n, i, x], tg.ifelse(n > 0, inner * 2, x[0] + x[i + 1]))
+    assert f(3, 99, [1.0, 2.0]) == 6.0
+    assert f(6, 1, [0.0, 0.0]) == 4.0
+    for n_value in (6, 0):
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(n_value, 99, [1.0, 2.0])
+    w = tg.shared(np.ones(2), "w")
+    g = tg.function([n, x], [], updates=[(w, tg.ifelse(n > 0, w + x, w))])
+    g(1, [1.0, 2.0]), g(0, [5.0, 5.0])
+    assert w.get_value().tolist() == [2, 3]
