@@ -56,7 +56,9 @@ def failure_text(error: Exception, instruction: Any, operands: Operands, lookup:
         lookup = lambda t: places_of(loops[-1]).get(t, (None, ()))  # noqa: E731
     name, site = lookup(term)
     lines = [describe_site(site, limit=1 if config.debug < 2 else 8)] if site else []
-    lines.append(f"{_op_text(instruction.op)} failed: {error}" + (f"   (computing {name!r})" if name else ""))
+    inside = instruction.op.kind == "kernel" and hasattr(error, "plain")
+    failed, why = (term.op, error.plain) if inside else (instruction.op, error)  # type: ignore[attr-defined]
+    lines.append(f"{_op_text(failed)} failed: {why}" + (f"   (computing {name!r})" if name else ""))
     lines += [f"  operand {i}: {_operand(t, value, lookup)}" for i, (t, value) in enumerate(operands)]
     lines += _hints(error, term, lookup)
     steps = zip(getattr(error, "steps", ()), reversed(loops))  # the innermost loop first

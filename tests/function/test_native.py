@@ -247,3 +247,13 @@ def test_f58_only_the_chosen_branch_runs_in_c(x):
     g = tg.function([n, x], [], updates=[(w, tg.ifelse(n > 0, w + x, w))])
     g(1, [1.0, 2.0]), g(0, [5.0, 5.0])
     assert w.get_value().tolist() == [2, 3]
+
+
+def test_messages_of_kernels_between_other_instructions_name_the_op(x):
+    y = T.dvector("y")
+    f = tg.function([x, y], T.sort(T.exp(x) * y))
+    with pytest.raises(ShapeError) as info:
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+    lines = str(info.value).splitlines()
+    assert "test_native.py" in lines[0] and lines[2].startswith("mul failed: operand 1 has length 3 in dimension 0")
+    assert lines[3].startswith("  operand 0: ") and "shape (2,)" in lines[3]

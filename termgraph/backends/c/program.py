@@ -52,6 +52,7 @@ def compile_program(program: CProgram, name: str = "f", fail: Callable[..., Any]
     def report(code: int, op: int, *numbers: int) -> None:
         error = failure(program, code, op, *numbers)
         if hasattr(error, "term"):
+            error.plain = str(error)  # type: ignore[attr-defined]  # for whoever can name the term better
             error.args = (f"{error.term.op.family.name}: {error}\n  in {one_line(error.term)}",)
         raise error
 
