@@ -27,6 +27,7 @@ hypothesis.settings.register_profile("explore", database=None, deadline=None, pr
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, help="draw random test cases, and the order of tests, from this seed")
     parser.addoption("--linker", default="py", help="what runs functions in tests that do not choose: py, or c or auto")
+    parser.addoption("--cflags", default="", help="flags for the C compiler, such as those of a sanitizer")
     parser.addoption("--budget", type=float, help="start no further test after this many seconds")
 
 
@@ -75,7 +76,8 @@ def chosen_linker(request):
     import termgraph
 
     chosen = getattr(request.module, "LINKER", None) or request.config.getoption("--linker")
-    with termgraph.config.change_flags(linker=chosen):
+    given = request.config.getoption("--cflags")
+    with termgraph.config.change_flags(linker=chosen, **({"cflags": given} if given else {})):
         yield
 
 

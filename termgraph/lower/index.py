@@ -1,320 +1,35 @@
-"""Index arithmetic: interned polynomials over loop variables, lengths, strides and opaque atoms, with bounds.
+"""Index arithmetic: polynomials, their bounds, and division that rounds down, as in Python.
 
-A polynomial is a sum of integer multiples of products of atoms, in one normal form: equal indices are the same object.
-Division rounds down, as in Python. May import nothing but the hashing of terms.
+May import nothing but `polynomials`, whose names it hands on.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from termgraph.terms.hashing import stable_hash
-
-EMPTY: frozenset = frozenset()
-_ATOMS: weakref.WeakValueDictionary[str, Atom] = weakref.WeakValueDictionary()
-_POLYS: weakref.WeakValueDictionary[str, Poly] = weakref.WeakValueDictionary()
-
-
-# ---------------------------------------------------------------------- atoms
-class Atom:
-    """Something a polynomial is made of. `key` is its canonical text, `fv` the loop variables in it."""
-
-    __slots__ = ("__weakref__", "fv", "key")
-    key: str
-    fv: frozenset[Var]
-
-    def __repr__(self) -> str:
-        return self.key
-
-    def __reduce__(self) -> Any:
-        raise TypeError("index atoms live inside one process")
-
-
-def _intern(atom: Any, key: str) -> Any:
-    atom.key = key
-    return _ATOMS.setdefault(key, atom)
-
-
-class Var(Atom):
-    """A loop variable, named by its nesting level and its length: equal loops are one object. 0 <= var < extent."""
-
-    __slots__ = ("extent", "level")
-    level: int
-    extent: Poly
-
-    def __new__(cls, level: int, extent: Poly) -> Var:
-        key = f"i{level}<{extent.key}>"
-        found = _ATOMS.get(key)
-        if found is not None:
-            return found  # type: ignore[return-value]
-        self = object.__new__(cls)
-        self.level, self.extent = level, extent
-        self.fv = frozenset((self,))
-        return _intern(self, key)
-
-    def __repr__(self) -> str:
-        return f"i{self.level}"
-
-
-class Sym(Atom):
-    """A number known when a program is entered: a length (never negative), a stride or the value of an argument."""
-
-    __slots__ = ("name", "natural")
-    name: str
-    natural: bool
-
-    def __new__(cls, name: str, natural: bool = True) -> Sym:
-        key = name if natural else f"{name}~"
-        found = _ATOMS.get(key)
-        if found is not None:
-            return found  # type: ignore[return-value]
-        self = object.__new__(cls)
-        self.name, self.natural, self.fv = name, natural, EMPTY
-        return _intern(self, key)
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class Apply(Atom):
-    """An integer function that no polynomial expresses: floordiv, mod, max, min, wrap."""
-
-    __slots__ = ("args", "fn")
-    fn: str
-    args: tuple[Poly, ...]
-
-    def __new__(cls, fn: str, *args: Poly) -> Apply:
-        key = f"{fn}({','.join(a.key for a in args)})"
-        found = _ATOMS.get(key)
-        if found is not None:
-            return found  # type: ignore[return-value]
-        self = object.__new__(cls)
-        self.fn, self.args = fn, args
-        self.fv = _union(a.fv for a in args)
-        return _intern(self, key)
-
-    def __repr__(self) -> str:
-        return f"{self.fn}({', '.join(map(repr, self.args))})"
-
-
-class Value(Atom):
-    """The value of a scalar kernel term used as an index (already checked and not negative)."""
-
-    __slots__ = ("below", "term")
-    term: Any
-    below: Poly
-
-    def __new__(cls, term: Any, fv: frozenset[Var], below: Poly) -> Value:
-        key = f"value({term._h & 0xFFFFFFFFFFFFFFFF:016x})"
-        found = _ATOMS.get(key)
-        if found is not None:
-            return found  # type: ignore[return-value]
-        self = object.__new__(cls)
-        self.term, self.fv, self.below = term, fv, below
-        return _intern(self, key)
-
-
-def _union(sets: Iterable[frozenset]) -> frozenset:
-    out = EMPTY
-    for s in sets:
-        if s and not s <= out:
-            out = s if out <= s else out | s
-    return out
-
-
-# ---------------------------------------------------------------------- polynomials
-Monomial = tuple[Atom, ...]
-_INTEGERS: dict[int, Poly] = {}
-
-
-class Poly:
-    """A polynomial in normal form. Interned: `is` means equal. Supports + - * with polynomials, atoms and integers."""
-
-    __slots__ = ("__weakref__", "_h", "fv", "key", "terms")
-    terms: tuple[tuple[Monomial, int], ...]
-    fv: frozenset[Var]
-    key: str
-    _h: int
-
-    def __new__(cls, terms: Mapping[Monomial, int]) -> Poly:
-        rows = sorted(((m, c) for m, c in _joined(terms).items() if c), key=_row_key)
-        key = "+".join([_row_text(m, c) for m, c in rows]) or "0"
-        found = _POLYS.get(key)
-        if found is not None:
-            return found
-        self = object.__new__(cls)
-        self.terms, self.key = tuple(rows), key
-        self.fv = _union(a.fv for m, _ in rows for a in m)
-        self._h = stable_hash("poly", key)
-        return _POLYS.setdefault(key, self)
-
-    @property
-    def const(self) -> int | None:
-        """The integer this is, or None."""
-        if not self.terms:
-            return 0
-        (m, c), *more = self.terms
-        return c if not m and not more else None
-
-    def atoms(self) -> list[Atom]:
-        """The atoms of all monomials, each once."""
-        return list(dict.fromkeys(a for m, _ in self.terms for a in m))
-
-    def coefficient(self, atom: Atom) -> Poly:
-        """What multiplies the atom where it occurs once."""
-        out: dict[Monomial, int] = {}
-        for m, c in self.terms:
-            if m.count(atom) == 1:
-                rest = list(m)
-                rest.remove(atom)
-                out[tuple(rest)] = c
-        return Poly(out)
-
-    def without(self, atoms: Iterable[Atom]) -> Poly:
-        """The part in which none of the atoms occurs."""
-        drop = set(atoms)
-        return Poly({m: c for m, c in self.terms if not drop & set(m)})
-
-    def __add__(self, other: Any) -> Poly:
-        return plus(self, poly(other))
-
-    def __radd__(self, other: Any) -> Poly:
-        return plus(poly(other), self)
-
-    def __sub__(self, other: Any) -> Poly:
-        return plus(self, times(poly(other), MINUS_ONE))
-
-    def __rsub__(self, other: Any) -> Poly:
-        return poly(other) - self
-
-    def __mul__(self, other: Any) -> Poly:
-        return times(self, poly(other))
-
-    def __rmul__(self, other: Any) -> Poly:
-        return times(poly(other), self)
-
-    def __neg__(self) -> Poly:
-        return times(self, MINUS_ONE)
-
-    def __repr__(self) -> str:
-        return show(self)
-
-
-def _row_key(row: tuple[Monomial, int]) -> tuple:
-    return tuple([a.key for a in row[0]])
-
-
-def _row_text(m: Monomial, c: int) -> str:
-    return "*".join([str(c), *[a.key for a in m]]) if c != 1 or not m else "*".join([a.key for a in m])
-
-
-def _sorted(m: Iterable[Atom]) -> Monomial:
-    return tuple(sorted(m, key=lambda a: a.key))
-
-
-def poly(x: Any) -> Poly:
-    """An integer, an atom or a polynomial as a polynomial."""
-    if x.__class__ is Poly:
-        return x
-    if isinstance(x, Atom):
-        return Poly({(x,): 1})
-    found = _INTEGERS.get(x)
-    if found is None:
-        found = Poly({(): int(x)})
-        if len(_INTEGERS) < 10000:
-            _INTEGERS[x] = found
-    return found
-
-
-def plus(a: Poly, b: Poly) -> Poly:
-    """The sum."""
-    if not a.terms:
-        return b
-    if not b.terms:
-        return a
-    out = dict(a.terms)
-    for m, c in b.terms:
-        out[m] = out.get(m, 0) + c
-    return Poly(out)
-
-
-def times(a: Poly, b: Poly) -> Poly:
-    """The product."""
-    if a is ONE:
-        return b
-    if b is ONE:
-        return a
-    out: dict[Monomial, int] = {}
-    for m, c in a.terms:
-        for n, d in b.terms:
-            key = _sorted(m + n)
-            out[key] = out.get(key, 0) + c * d
-    return Poly(out)
-
-
-def product(xs: Iterable[Any]) -> Poly:
-    """The product of many; 1 if there are none."""
-    out = ONE
-    for x in xs:
-        out = out * poly(x)
-    return out
-
-
-def _joined(terms: Mapping[Monomial, int]) -> Mapping[Monomial, int]:
-    """c*q*(p//q) + c*(p%q) -> c*p: why collapsed loops cost nothing."""
-    for m, c in terms.items():
-        if not c:
-            continue
-        for a in m:
-            if a.__class__ is not Apply:
-                continue
-            if a.fn == "max" and a.args[0].const == 0:
-                whole = _rejoined(terms, m, c, a)
-                if whole is not None:
-                    return _joined(whole)
-            if a.fn != "mod":
-                continue
-            p, q = a.args
-            if len(q.terms) != 1:
-                continue
-            rest = list(m)
-            rest.remove(a)
-            (qm, qc) = q.terms[0]
-            partner = _sorted([*rest, *qm, Apply("floordiv", p, q)])
-            if terms.get(partner) == c * qc:
-                out = {k: v for k, v in terms.items() if k != m and k != partner}
-                for pm, pc in p.terms:
-                    key = _sorted([*rest, *pm])
-                    out[key] = out.get(key, 0) + c * pc
-                return _joined(out)
-    return terms
-
-
-def _rejoined(terms: Mapping[Monomial, int], m: Monomial, c: int, a: Apply) -> Mapping[Monomial, int] | None:
-    """max(0, p - k) + min(k, p) -> p: the length of something cut in two and put together again."""
-    rest = list(m)
-    rest.remove(a)
-    for n, d in terms.items():
-        if d != c or len(n) != len(m):
-            continue
-        for b in n:
-            if b.__class__ is Apply and b.fn == "min" and b.args[0].const is not None:
-                others = list(n)
-                others.remove(b)
-                if others == rest and b.args[1] - b.args[0] is a.args[1]:
-                    out = {k: v for k, v in terms.items() if k != m and k != n}
-                    for pm, pc in b.args[1].terms:
-                        key = _sorted([*rest, *pm])
-                        out[key] = out.get(key, 0) + c * pc
-                    return out
-    return None
-
-
-ONE = Poly({(): 1})
-ZERO = Poly({})
-MINUS_ONE = Poly({(): -1})
+from termgraph.lower.polynomials import (
+    EMPTY,
+    MINUS_ONE,
+    ONE,
+    ZERO,
+    Apply,
+    Atom,
+    Monomial,
+    Poly,
+    Sym,
+    Value,
+    Var,
+    _sorted,
+    _union,
+    plus,
+    poly,
+    product,
+    show,
+    symbols,
+    times,
+    values,
+)
 
 
 # ---------------------------------------------------------------------- bounds
@@ -560,38 +275,36 @@ def _number(a: Atom, env: Mapping[Any, int]) -> int:
     raise KeyError(f"no value for {a!r}")
 
 
-def symbols(p: Poly) -> list[Sym]:
-    """All symbols in p, also inside opaque atoms, in order."""
-    out: dict[Sym, None] = {}
-    todo = [p]
-    while todo:
-        for a in todo.pop().atoms():
-            if isinstance(a, Sym):
-                out[a] = None
-            elif isinstance(a, Apply):
-                todo.extend(a.args)
-            elif isinstance(a, Var):
-                todo.append(a.extent)
-    return list(out)
-
-
-def values(p: Poly) -> list[Any]:
-    """The kernel terms whose values p uses, also inside opaque atoms."""
-    out: dict[Any, None] = {}
-    todo = [p]
-    while todo:
-        for a in todo.pop().atoms():
-            if isinstance(a, Value):
-                out[a.term] = None
-            elif isinstance(a, Apply):
-                todo.extend(a.args)
-    return list(out)
-
-
-def show(p: Poly) -> str:
-    """Readable text, variables by level."""
-    parts = []
-    for m, c in p.terms:
-        factors = [*([str(c)] if c != 1 or not m else []), *map(repr, m)]
-        parts.append("*".join(factors))
-    return " + ".join(parts).replace("+ -", "- ") or "0"
+__all__ = [
+    "EMPTY",
+    "MINUS_ONE",
+    "ONE",
+    "ZERO",
+    "Apply",
+    "Atom",
+    "Monomial",
+    "Poly",
+    "Sym",
+    "Value",
+    "Var",
+    "_sorted",
+    "_union",
+    "bound",
+    "divide",
+    "evaluate",
+    "has_division",
+    "less",
+    "maximum",
+    "minimum",
+    "natural",
+    "nonneg",
+    "plus",
+    "poly",
+    "product",
+    "show",
+    "substitute",
+    "symbols",
+    "times",
+    "values",
+    "wrapped",
+]

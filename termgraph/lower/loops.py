@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.lower import at_rules, bodies, cut_rules, repeat  # noqa: F401  they declare their rules
@@ -22,6 +22,7 @@ class Lowered:
     statements: Statements
     outputs: list[Any]
     origin: dict[Any, Any]
+    spaces: list[Any] = field(default_factory=list)  # per workspace of a program: the term that needs it, or None
 
     @property
     def lengths(self) -> Lengths:

@@ -50,6 +50,7 @@ class Statements:
     scalars: Scalars
     cuts: list[Any] = field(default_factory=list)
     rounds: int = 1
+    stored: dict[Buf, Any] = field(default_factory=dict)  # which term a buffer holds
 
 
 CUTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that need storage of their own; filled by `cuts`
@@ -125,7 +126,7 @@ class Storage:
             consts |= s.consts if isinstance(s, Compound) else {}
         return Statements(
             self.stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
-            list(self.cuts), rounds,
+            list(self.cuts), rounds, {b: t for t, b in bufs.items()},
         )  # fmt: skip
 
     # ------------------------------------------------------------------ one round

@@ -216,7 +216,7 @@ GOLDEN = """static void kernel0(void *context, int64_t begin, int64_t end, int64
     #pragma GCC ivdep
     for (int64_t i0 = begin; i0 < end; i0++) {
         const double v0 = in2[i0];
-        out0[i0] = ((tanh(((1.5 * v0) + 0.5)) * exp((-(v0 * v0)))) + log1p(fabs(in3[i0])));
+        out0[i0] = ((tg_tanh_f64(((1.5 * v0) + 0.5)) * exp((-(v0 * v0)))) + log1p(fabs(in3[i0])));
     }
 }"""
 

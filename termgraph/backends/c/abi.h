@@ -24,7 +24,7 @@ typedef __SIZE_TYPE__ size_t;
 enum {
     TG_OK = 0,
     TG_INTERRUPT = -1, /* a Python exception is set (a signal handler raised) */
-    TG_NOMEM = -2,     /* v[0]: bytes wanted */
+    TG_NOMEM = -2,     /* v[0]: bytes wanted, v[1]: number of the output or -1, v[2]: number of the workspace or -1 */
     TG_CELL = -3,      /* v[0]: number of the shared variable whose value has the wrong type */
     TG_LENGTH = -4     /* v[0]: number of the output, v[1]: axis, v[2]: its negative length */
 };

@@ -219,6 +219,12 @@ def _nextafter(s: Site, a: str, b: str) -> str:
     return _library("nextafter", s, a, b)
 
 
+@rule("tanh")
+def _tanh(s: Site, a: str) -> str:
+    """In double precision libmvec's tanh takes half as long again as this, which is off by 3.5 ulp at most."""
+    return s.helper("tanh", a) if s.dtype == "float64" else _library("tanh", s, a)
+
+
 @rule("floor", "ceil", "trunc", "round")
 def _rounded(s: Site, a: str) -> str:
     if s.kind in "biu":

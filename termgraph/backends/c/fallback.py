@@ -15,6 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from termgraph.backends.c import fallback_cells
+from termgraph.backends.c.fallback_cells import Cell, commit, disown, own  # noqa: F401  the C glue has them too
+
 _INT64_MAX = (1 << 63) - 1
 _ACCEPT_FLOAT, _ACCEPT_INT = 1, 2
 _EXACT_INT = {"float32": 1 << 24, "float64": 1 << 53}
@@ -52,7 +55,7 @@ def start(library: Any) -> None:
     _team = library.handle
     _team.tg_get_runtime.restype = ctypes.c_void_p
     _team.tg_set_threads.argtypes = [ctypes.c_int64]
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=fallback_cells.forked)
     _poll = ctypes.cast(_team.tg_stopped, ctypes.c_void_p).value or 0
 
 
@@ -83,129 +86,6 @@ def pool_state() -> dict[str, int]:
 
 def empty_pool() -> None:
     """There is no pool here."""
-
-
-# -- cells ------------------------------------------------------------------------------------
-
-_gate = threading.Condition(threading.RLock())
-
-
-def _in_child() -> None:
-    global _gate, _epoch
-    _gate = threading.Condition(threading.RLock())
-    _epoch += 1
-
-
-_epoch = 1
-
-
-class Cell:
-    """Storage of a shared variable: Cell(array). Reading and setting wait for a program that is changing it.
-
-    It is also a list of one element and a re-entrant lock.
-    """
-
-    __slots__ = ("_depth", "_epoch", "_in_place", "_owner", "_running", "_value")
-
-    def __init__(self, value: np.ndarray):
-        self._owner: int | None = None
-        self._epoch = self._depth = 0
-        self._running = self._in_place = False
-        self.value = value
-
-    @property
-    def value(self) -> np.ndarray:
-        """The array."""
-        with _gate:
-            while _owned(self) and self._in_place:
-                _wait_for_owner(self)
-            return self._value
-
-    @value.setter
-    def value(self, value: np.ndarray) -> None:
-        if type(value) is not np.ndarray:
-            raise TypeError("the value of a cell is a numpy.ndarray")
-        with _gate:
-            while _owned(self) and not (_mine(self) and not self._running):
-                _wait_for_owner(self)
-            self._value = value
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, i: int) -> np.ndarray:
-        if i != 0:
-            raise IndexError("a cell has one element")
-        return self.value
-
-    def __setitem__(self, i: int, value: np.ndarray) -> None:
-        if i != 0:
-            raise IndexError("a cell has one element")
-        self.value = value
-
-    def __enter__(self) -> Cell:
-        own((self,))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        disown((self,))
-
-    acquire, release = __enter__, __exit__
-
-
-def _owned(cell: Cell) -> bool:
-    return cell._owner is not None and cell._epoch == _epoch
-
-
-def _mine(cell: Cell) -> bool:
-    return _owned(cell) and cell._owner == threading.get_ident()
-
-
-def _wait_for_owner(cell: Cell) -> None:
-    if cell._owner == threading.get_ident():
-        raise RuntimeError(
-            "a function that updates this shared variable is running in this very thread; "
-            "a signal handler or callback cannot use the variable until it has finished"
-        )
-    _gate.wait(0.05)
-
-
-def own(cells: Sequence[Cell], running: bool = False) -> None:
-    """Keep other threads from changing these cells; all or none."""
-    with _gate:
-        while busy := next((c for c in cells if _owned(c) and not (_mine(c) and not c._running)), None):
-            _wait_for_owner(busy)
-        for cell in cells:
-            if not _mine(cell):
-                cell._owner, cell._epoch, cell._depth = threading.get_ident(), _epoch, 0
-            cell._depth += 1
-            cell._running, cell._in_place = running, False
-
-
-def disown(cells: Sequence[Cell]) -> None:
-    """The end of own()."""
-    with _gate:
-        for cell in cells:
-            if not _mine(cell):
-                continue
-            cell._running = cell._in_place = False
-            cell._depth -= 1
-            if cell._depth == 0:
-                cell._owner = None
-        _gate.notify_all()
-
-
-def commit(cells: Sequence[Cell], values: Sequence[np.ndarray]) -> None:
-    """Give owned cells new values, all at once."""
-    if len(cells) != len(values):
-        raise ValueError("as many values as cells are needed")
-    with _gate:
-        if any(cell._owner != threading.get_ident() for cell in cells) or any(
-            type(x) is not np.ndarray for x in values
-        ):
-            raise TypeError("commit needs arrays, and cells that this thread owns")
-        for cell, value in zip(cells, values):
-            cell._value = value
 
 
 # -- the callable -------------------------------------------------------------------------------
@@ -357,11 +237,11 @@ class Callable:
     def _take_cells(self, written: Sequence[Cell]) -> list[np.ndarray]:
         """Own the cells that are updated; of the others return the values: a reference protects their numbers."""
         read = self.cells[self._written :]
-        with _gate:
+        with fallback_cells.gate:
             own(written, running=True)
-            while busy := next((cell for cell in read if _owned(cell) and cell._in_place), None):
+            while busy := next((cell for cell in read if fallback_cells.owned(cell) and cell._in_place), None):
                 disown(written)
-                _wait_for_owner(busy)
+                fallback_cells.wait_for_owner(busy)
                 own(written, running=True)
             return [cell._value for cell in read]
 
@@ -383,7 +263,7 @@ class Callable:
         pointers += [x.ctypes.data for x in (*self._consts, *results)] + [-(-x.ctypes.data // 64) * 64 for x in spaces]
         buf = (ctypes.c_void_p * (len(pointers) + 1))(*pointers)
         interruption = self._execute(buf, env, status)
-        with _gate:
+        with fallback_cells.gate:
             for out, result in zip(self._outs[self._returned :], results[self._returned :]):
                 self.cells[out[4]]._value = result
         if interruption is not None:
@@ -445,7 +325,7 @@ class Callable:
                 self._stop(status, -4, i, axis, length)
             total *= length or 1
         if total > _INT64_MAX:
-            self._stop(status, -2, _INT64_MAX, i)
+            self._stop(status, -2, _INT64_MAX, i, -1)
         return lengths
 
     def _storage(self, i: int, arrays: list[np.ndarray], env: np.ndarray, status: _Status) -> np.ndarray:
@@ -453,7 +333,7 @@ class Callable:
         lengths = self._lengths(i, env, status)
         if where >= 0 and mode != _FRESH:
             cell = self.cells[where]
-            with _gate:
+            with fallback_cells.gate:
                 if sys.getrefcount(cell._value) <= 2 and _own_memory(cell._value) and cell._value.shape == lengths:
                     cell._in_place = True
                     return cell._value
@@ -464,18 +344,18 @@ class Callable:
         try:
             made = np.empty(lengths, dtype)
         except MemoryError:
-            self._stop(status, -2, int(np.prod(lengths, dtype=object)) * dtype.itemsize, i)
+            self._stop(status, -2, int(np.prod(lengths, dtype=object)) * dtype.itemsize, i, -1)
         if where >= 0 and mode == _ACCUMULATE:
             made[...] = self.cells[where]._value
         return made
 
     def _space(self, size: Any, status: _Status) -> np.ndarray:
         if size < 0:
-            self._stop(status, -2, int(size), -1)
+            self._stop(status, -2, int(size), -1, -1)
         try:
             return np.empty(int(size) + 64, np.uint8)
         except (MemoryError, ValueError):
-            self._stop(status, -2, int(size), -1)
+            self._stop(status, -2, int(size), -1, -1)
             raise AssertionError("unreachable") from None
 
     # the end

@@ -20,6 +20,7 @@ from termgraph.backends.c.repeats import moving_places
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import work
+from termgraph.lower.epilogue import finish_products
 from termgraph.lower.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
@@ -69,12 +70,18 @@ class _Generator:
         self.d = CDialect()
         self.consts = list(self.st.consts)
         self.nodes, self.modes = update_modes(self.lowered.nodes, self._updates())
-        self.rooms = share_room(self.nodes, self.st.temps)
+        self.nodes, self.finished = finish_products(self.nodes, self.st.temps, self._updated())
+        self.rooms = share_room(self.nodes, [b for b in self.st.temps if b not in self.finished])
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
         self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
         self.copied = int(bool(self.packed))
+        self.lowered.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.signature = self._signature()
+
+    def _updated(self) -> list[Buf]:
+        """The buffers of the new values of cells."""
+        return [b for k, b in self.targets.items() if k >= self.count]
 
     def _updates(self) -> list[tuple[Buf, Buf]]:
         """The buffers of the old and the new value of each updated cell that could be one."""
@@ -128,11 +135,13 @@ class _Generator:
         out |= {self.st.consts[t]: s.constant_buf(k) for k, t in enumerate(self.consts)}
         out |= {b: s.output_buf(k) for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: s.buf_size + k for k, b in enumerate(self.places)}
+        out |= {product: out[b] for product, b in self.finished.items()}
         return out | {b: s.workspace_buf(self.copied + k) for k, room in enumerate(self.rooms) for b in room}
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
         aliased = {b for pair in self._updates() if pair[1] in self.modes for b in pair}
+        aliased |= {b for pair in self.finished.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = self.run_text(kernels)
         plan = self.plan_text()

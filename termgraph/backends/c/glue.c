@@ -259,7 +259,7 @@ static int check_lengths(Fn *f, int i, const int64_t *env, size_t *bytes, tg_sta
         if (length < 0) return tg_fail(st, TG_LENGTH, -1, i, k, length, 0);
         if (!length) empty = 1;
         else if (__builtin_mul_overflow(n, (size_t)length, &n) || n > INT64_MAX)
-            return tg_fail(st, TG_NOMEM, -1, INT64_MAX, i, 0, 0); /* NumPy refuses these even if another length is 0 */
+            return tg_fail(st, TG_NOMEM, -1, INT64_MAX, i, -1, 0); /* NumPy refuses these even if another length is 0 */
     }
     *bytes = empty ? 0 : n;
     return 0;
@@ -275,7 +275,7 @@ static Array *fresh(Fn *f, int i, const int64_t *env, tg_status *st)
     if (bytes >= pool.smallest) {
         if (!(buffer = new_buffer(bytes))) {
             PyErr_Clear(); /* `fail` says it better */
-            tg_fail(st, TG_NOMEM, -1, (int64_t)bytes, i, 0, 0);
+            tg_fail(st, TG_NOMEM, -1, (int64_t)bytes, i, -1, 0);
             return NULL;
         }
         data = ((Buffer *)buffer)->data;
@@ -351,10 +351,12 @@ static int make_spaces(Fn *f, char **buf, const int64_t *env, Call *c, tg_status
 {
     char **to = buf + f->inputs + f->cells + f->consts + f->outs;
     size_t total = 0;
+    int most = 0; /* the largest is named if there is no room */
     for (int i = 0; i < f->spaces; i++) {
         int64_t bytes = env[f->space_env + i];
+        if (bytes > env[f->space_env + most]) most = i;
         if (bytes < 0 || __builtin_add_overflow(total, ((size_t)bytes + 63) & ~(size_t)63, &total))
-            return tg_fail(st, TG_NOMEM, -1, bytes, -1, 0, 0);
+            return tg_fail(st, TG_NOMEM, -1, INT64_MAX, -1, i, 0);
     }
     if (!total) { /* nothing needs room in this call: no pointer is read through */
         for (int i = 0; i < f->spaces; i++) *to++ = (char *)c;
@@ -362,17 +364,17 @@ static int make_spaces(Fn *f, char **buf, const int64_t *env, Call *c, tg_status
     }
     total += 64;
     if (total >= pool.smallest) {
-        if (!(c->space = pool_get(total, &c->space_size))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, 0, 0);
+        if (!(c->space = pool_get(total, &c->space_size))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, most, 0);
     } else if (f->arena_user != epoch) {
         if (f->arena_size < total) {
             PyMem_Free(f->arena);
             f->arena_size = 0;
-            if (!(f->arena = PyMem_Malloc(total))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, 0, 0);
+            if (!(f->arena = PyMem_Malloc(total))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, most, 0);
             f->arena_size = total;
         }
         f->arena_user = epoch;
         c->space = f->arena;
-    } else if (!(c->space = PyMem_Malloc(total))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, 0, 0);
+    } else if (!(c->space = PyMem_Malloc(total))) return tg_fail(st, TG_NOMEM, -1, (int64_t)total, -1, most, 0);
     char *at = (char *)(((uintptr_t)c->space + 63) & ~(uintptr_t)63);
     for (int i = 0; i < f->spaces; i++) {
         *to++ = at;

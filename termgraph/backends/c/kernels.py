@@ -179,7 +179,10 @@ class KernelWriter:
         """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
         if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
-        between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in walk(loop.body)) else 1023
+        inside = list(walk(loop.body))
+        if any(isinstance(n, Call) for n in inside):
+            return {"first": "if (TG_STOP(c->st)) break;"}
+        between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) else 1023
         return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
 
     def partial_folds(self, loop: Reduce, p: Printer) -> None:
@@ -248,7 +251,7 @@ class KernelWriter:
             out.append(f"    {c} *restrict {r.buf.name} = malloc(sizeof({c}) * ({p.poly(r.length)}) + 64);")
             freed = " ".join(f"free({q.buf.name});" for q in p.rows[:k])
             size = f"(int64_t)sizeof({c}) * ({p.poly(r.length)})"
-            out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, 0, {size}, 0, 0, 0); return; }}")
+            out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, -1, {size}, -1, -1, 0); return; }}")
         return out
 
     def head(self, p: Printer, inside: bool = False) -> list[str]:
@@ -293,7 +296,7 @@ def gains_by_vectors(lines: Sequence[str]) -> bool:
 
 # Calls with a vector version, those in helpers of the prelude included.
 VECTOR_CALL = re.compile(
-    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_(?:sigmoid|softplus|logaddexp2?|log1mexp)_"
+    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_(?:tanh|sigmoid|softplus|logaddexp2?|log1mexp)_"
 )
 VECTORISE = """
 #if defined(__GNUC__) && !defined(__clang__)

@@ -35,6 +35,11 @@ def write_call(writer: Any, n: Call, p: Printer) -> None:
     p.add(f"if (tg_each(c, {name}, {p.poly(var.extent)}, ({cost}) / 8 + 1)) return (int)st->code;")
 
 
+def write_inside(n: Call, p: Printer) -> None:
+    """A call inside a loop over the first dimension of its batch."""
+    _nested([p.for_head(v) for v, _ in n.options["batch"][n.options["around"] :]], n, p)
+
+
 def _nested(heads: list[str], n: Call, p: Printer) -> None:
     if not heads:
         _one(n, p, None, "c->st")

@@ -101,6 +101,7 @@ _FLOAT = {
     "isinf": "_Bool tg_isinf_{N}({T} x) {{ return fabs{S}(x) == __builtin_inf{S}(); }}",
     "isfinite": "_Bool tg_isfinite_{N}({T} x) {{ return fabs{S}(x) < __builtin_inf{S}(); }}",
     "isnan": "_Bool tg_isnan_{N}({T} x) {{ return x != x; }}",
+    "tanh": "{T} tg_tanh_{N}({T} x) {{ {T} e = expm1{S}(-2 * fabs{S}(x)); return copysign{S}(-e / (2 + e), x); }}",
     "sigmoid": "{T} tg_sigmoid_{N}({T} x) {{ return 1 / (1 + exp{S}(-x)); }}",
     "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
     "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
@@ -228,6 +229,10 @@ _PICK = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
     return (tg_vector_{N})(((tg_mask_{N})x & take) | ((tg_mask_{N})y & ~take));
 #endif
 }}"""
+_ABS = """tg_vector_{N} tg_vector_abs_{N}(tg_vector_{N} x)
+{{
+    return (tg_vector_{N})((tg_mask_{N})x & {bits}); /* all but the sign */
+}}"""
 _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
 {{{nans}
     enum {{ count = 256 / tg_vector_bytes }};
@@ -250,6 +255,7 @@ def _vectors() -> dict[str, str]:
         out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
         out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
+        out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
         for kind, sign in (("max", ">"), ("min", "<")):
             out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
         for kind in ("sum", "prod", "max", "min"):

@@ -17,12 +17,14 @@ from termgraph.terms.evaluate import HOW_TO_BROADCAST
 from termgraph.terms.ops.loop import places_of
 from termgraph.terms.text import one_line
 
+NO_ROOM = -2  # TG_NOMEM of abi.h
+
 
 def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     """The exception for a failure that generated code reported, naming the term and the numbers."""
     if not 0 <= op < len(program.sites) or code not in (LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX):
-        if code == -2:
-            return MemoryError(f"no room for {numbers[0]} bytes")
+        if code == NO_ROOM:
+            return _no_room(program, *numbers[:3])
         return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
     site = program.sites[op]
     kind = IndexError if code == BAD_INDEX or "out of bounds" in site.text else ShapeError
@@ -36,6 +38,17 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
         error.loops, error.steps = [t.op for t in site.loops], [n - 1 for n in numbers[2:] if n]
     else:
         error.term = program.original(site.term)
+    return error
+
+
+def _no_room(program: CProgram, size: int, output: int, space: int) -> Exception:
+    """Memory ran out: for which result, as far as that is known."""
+    amount = f"{size} bytes" if size < 2**63 - 1 else "more bytes than can be counted"
+    error: Any = MemoryError(f"no room for {amount}")
+    if program.lowered is not None and (output >= 0 or space >= 0):
+        term = program.lowered.outputs[output] if output >= 0 else program.lowered.spaces[space]
+        if term is not None:
+            error.term = program.original(term)
     return error
 
 

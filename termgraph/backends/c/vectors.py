@@ -9,11 +9,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from termgraph.backends.c import libcalls
 from termgraph.backends.c.dialect import SHORT
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, Poly
 from termgraph.lower.kernel import LOAD
-from termgraph.lower.tree import Accumulate, Let, Reduce
+from termgraph.lower.tree import Accumulate, Call, Let, Reduce
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
@@ -24,6 +25,10 @@ INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
 
 class CPrinter(Printer):
     """Prints C; folds that vector types can express keep their partial results in registers."""
+
+    def on_call(self, n: Call) -> None:
+        """A library call for one item of a batch."""
+        libcalls.write_inside(n, self)
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
         """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane."""
@@ -93,6 +98,8 @@ class CPrinter(Printer):
         name = x.term.op.family.name
         if name == "sqr":
             return f"{args[0]} * {args[0]}"
+        if name == "abs":
+            return f"tg_vector_abs_{short}({args[0]})"
         return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
 
     def single_elements(self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str) -> None:
@@ -136,7 +143,7 @@ def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
         own = offset.coefficient(n.var) is ONE and n.var not in offset.without([n.var]).fv
         return own and buf.dtype == x.term.type.dtype
     same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
-    known = x.term.op.family.name in ("neg", "sqr", *INFIX)
+    known = x.term.op.family.name in ("neg", "sqr", "abs", *INFIX)
     return known and same and any(a in inside for a in x.term.args)
 
 

@@ -27,15 +27,22 @@ def fold(op, t):
 @pytest.fixture(scope="module", params=["float64", "float32"])
 def folds(request):
     x, y = matrices(request.param)
-    bodies = [x, ew.neg(x), ew.mul(x, y), ew.sqr(ew.sub(x, 0.5)), ew.true_div(ew.add(x, y), 2.0)]
+    bodies = [
+        x,
+        ew.neg(x),
+        ew.mul(x, y),
+        ew.sqr(ew.sub(x, 0.5)),
+        ew.true_div(ew.add(x, y), 2.0),
+        ew.abs_(ew.sub(x, 1.0)),
+    ]
     outs = [fold(red.sum_, b) for b in bodies] + [fold(op, x) for op in (red.max_, red.min_, red.prod)]
-    assert generate([x, y], outs).source.count("tg_fold_") >= 8
+    assert generate([x, y], outs).source.count("tg_fold_") >= 9
     return request.param, compile_terms([x, y], outs)
 
 
 def meaning(x, y):
     with np.errstate(all="ignore"):
-        sums = [x, -x, x * y, (x - x.dtype.type(0.5)) ** 2, (x + y) / 2]
+        sums = [x, -x, x * y, (x - x.dtype.type(0.5)) ** 2, (x + y) / 2, np.abs(x - 1)]
         return [b.sum(1) for b in sums] + [x.max(1), x.min(1), x.prod(1)]
 
 

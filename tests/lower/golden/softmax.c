@@ -1,0 +1,80 @@
+static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
+{
+    tg_context *c = context;
+    const double *restrict in0 = (const double *)c->buf[0];
+    double *restrict out0 = (double *)c->buf[6];
+    const int64_t n0_1 = c->env[1];
+    for (int64_t i0 = begin; i0 < end; i0++) {
+        if (!(i0 & 15) && TG_STOP(c->st)) break;
+        tg_vector_f64 a0_vector[256 / tg_vector_bytes];
+        tg_mask_f64 a0_nan[2] = {{0}};
+        #pragma GCC unroll 16
+        for (int64_t v = 0; v < 256 / tg_vector_bytes; v++) {
+            a0_vector[v] = (tg_vector_f64){0} + (-__builtin_inf());
+        }
+        int64_t b0 = 0;
+        for (; b0 + 32 <= n0_1; b0 += 32) {
+            #pragma GCC unroll 16
+            for (int64_t v = 0; v < 256 / tg_vector_bytes; v++) {
+                const int64_t i1 = b0 + v * (tg_vector_bytes / 8);
+                const tg_vector_f64 x0 = *(const tg_vector_f64 *)(in0 + i0*n0_1 + i1);
+                a0_vector[v] = tg_vector_max_f64(x0, a0_vector[v]);
+                a0_nan[v & 1] |= (tg_mask_f64)(x0 != x0);
+            }
+        }
+        #pragma GCC unroll 16
+        for (int64_t v = 0; v < 256 / tg_vector_bytes; v++) {
+            const int64_t i1 = b0 + v * (tg_vector_bytes / 8);
+            if (i1 + tg_vector_bytes / 8 <= n0_1) {
+                const tg_vector_f64 x1 = *(const tg_vector_f64 *)(in0 + i0*n0_1 + i1);
+                a0_vector[v] = tg_vector_max_f64(x1, a0_vector[v]);
+                a0_nan[v & 1] |= (tg_mask_f64)(x1 != x1);
+            }
+        }
+        if ((n0_1 - b0) % (tg_vector_bytes / 8)) {
+            double a0_lane[256 / sizeof(double)];
+            #pragma GCC unroll 16
+            for (int64_t v = 0; v < 256 / tg_vector_bytes; v++) {
+                *(tg_vector_f64 *)(a0_lane + v * (tg_vector_bytes / 8)) = a0_vector[v];
+            }
+            for (int64_t u = (n0_1 - b0) / (tg_vector_bytes / 8) * (tg_vector_bytes / 8); u < n0_1 - b0; u++) {
+                const int64_t i1 = b0 + u;
+                const double v0 = in0[i0*n0_1 + i1];
+                a0_lane[u] = v0 > a0_lane[u] || v0 != v0 ? v0 : a0_lane[u];
+            }
+            #pragma GCC unroll 16
+            for (int64_t v = 0; v < 256 / tg_vector_bytes; v++) {
+                a0_vector[v] = *(tg_vector_f64 *)(a0_lane + v * (tg_vector_bytes / 8));
+            }
+        }
+        const double a0 = tg_fold_max_f64(a0_vector, a0_nan[0] | a0_nan[1]);
+        const double v1 = (tg_isfinite_f64(a0) ? a0 : 0.0);
+        double a1_lane[16] __attribute__((aligned(64)));
+        for (int64_t u = 0; u < 16; u++) a1_lane[u] = 0.0;
+        int64_t b1 = 0;
+        for (; b1 + 16 <= n0_1; b1 += 16) {
+            #pragma GCC ivdep
+            for (int64_t u = 0; u < 16; u++) {
+                const int64_t i1 = b1 + u;
+                const double v2 = exp((in0[i0*n0_1 + i1] - v1));
+                a1_lane[u] += v2;
+                out0[i0*n0_1 + i1] = v2;
+            }
+        }
+        #pragma GCC ivdep
+        for (int64_t u = 0; u < n0_1 - b1; u++) {
+            const int64_t i1 = b1 + u;
+            const double v3 = exp((in0[i0*n0_1 + i1] - v1));
+            a1_lane[u] += v3;
+            out0[i0*n0_1 + i1] = v3;
+        }
+        for (int64_t h = 8; h; h >>= 1) for (int64_t u = 0; u < h; u++) a1_lane[u] += a1_lane[u + h];
+        const double a1 = a1_lane[0];
+        const double v4 = (1 / a1);
+        #pragma GCC ivdep
+        for (int64_t i1 = 0; i1 < n0_1; i1++) {
+            const double v5 = out0[i0*n0_1 + i1];
+            out0[i0*n0_1 + i1] = (v5 * v4);
+        }
+    }
+}
