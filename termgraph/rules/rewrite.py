@@ -95,7 +95,8 @@ class _Run:
 
     def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, later: tuple) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
-        self.stamp = rs.stamp if not rs.counts_clients else object()
+        depends = rs.counts_clients or rs.merges_twins  # on the graph: what another one left behind does not count
+        self.stamp = object() if depends else rs.stamp
         self.settled = self.stamp if memo is None else memo.settled
         _introduce(self.roots, (rs, *later))
         self.verdicts = rs.verdicts(later)
