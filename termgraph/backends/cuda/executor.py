@@ -107,7 +107,7 @@ class Executable:
             outputs = self.outputs(plan)
             if plan.launches:
                 self.run(plan, arrays, outputs)
-            if self.program.can_fail:
+            if self.program.can_fail and plan.launches:
                 self.check_status(plan)
             elif any(a.keeps is not None for a in arrays):  # its owner may change it as soon as this returns
                 self.device.driver.synchronize()

@@ -23,7 +23,6 @@ BUGS = {
     "no barrier before a tile is loaded": (
         "        __syncthreads();\n    }\n#pragma unroll",
         "    }\n#pragma unroll",
-        0,
     ),
     "one element too many": ("i1 < n0_1; i1 += team", "i1 <= n0_1; i1 += team"),
     "one row too many": ("t < n0_0; t +=", "t <= n0_0; t +="),
