@@ -53,7 +53,7 @@ def hyperbolic(x: Float, y: Float):
     yield rule("tanh_of_twice",   (2 * sinh(x)) / (2 * cosh(x)),     tanh(x))
     yield rule("tanh_expm1",      expm1(2 * x) / (1 + exp(2 * x)),   tanh(x))
     yield rule("tanh_expm1_half", expm1(x) / (1 + exp(x)),           tanh(0.5 * x))
-    yield rule("tanh_expm1_any",  (y * expm1(x)) / (1 + exp(x)),     y * tanh(0.5 * x),          assumes=["reassoc"])
+    yield rule("tanh_expm1_any",  (y * expm1(x)) / (1 + exp(x)),     y * tanh(0.5 * x),          assumes=["finite", "reassoc"])
     yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
     yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
     yield rule("one",             sqr(cosh(x)) - sqr(sinh(x)),       1,                          assumes=["finite"])

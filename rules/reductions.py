@@ -44,7 +44,7 @@ def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: para
     yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d), sum_(x, axis=c, dtype=d),   merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
     yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d), prod(x, axis=c, dtype=d),   merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
     yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=c),             merged_axes(x, a, b, c))
-    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=c),             merged_axes(x, a, b, c))
+    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=c),             merged_axes(x, a, b, c), assumes=["signed_zero"])
     yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=c),             merged_axes(x, a, b, c))
     yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=c),             merged_axes(x, a, b, c))
     yield rule("dimshuffle",     r(dimshuffle(x, order=o)),                      y,                           reduced_before_order(r, x, o, y), assumes=ROUNDS)

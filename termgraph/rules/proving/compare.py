@@ -178,7 +178,7 @@ def _not_finite(
     if not kinds and _has_no_digits(left, lost, change):
         excuses.add("finite")  # the exact value is infinite: log of a determinant that is 0 but for rounding
     if not kinds:  # with everyday numbers the right side must be as good as the left one, wherever that is a number
-        if np.isnan(right[lost]).any() and not excuses:
+        if (np.isnan(right[lost]) & np.isfinite(left[lost])).any() and not excuses:
             return Outcome(WRONG, frozenset(), "NaN where the left side is a number", place)
         if _has_zero(between):
             excuses |= {"nonzero", "domain"}

@@ -162,6 +162,8 @@ def fact_holds(name: str, fact: Any, value: np.ndarray) -> bool:
         n = value.shape[-1]
         return bool(np.allclose(value @ np.conj(np.swapaxes(value, -1, -2)), np.eye(n), atol=1e-4))
     if name == "positive_definite":
+        if not np.allclose(value, np.conj(np.swapaxes(value, -1, -2)), rtol=1e-5):
+            return False  # a Cholesky factor is made of one triangle only
         try:
             np.linalg.cholesky(value)
         except np.linalg.LinAlgError:
