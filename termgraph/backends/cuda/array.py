@@ -47,7 +47,8 @@ class DeviceArray:
         host = np.ascontiguousarray(value).reshape(np.shape(value))
         made = cls.empty(device or current(), host.shape, host.dtype, purpose)
         if host.size:
-            made.device.driver.upload(made.address, host)
+            with made.device.lock:  # here and below: nothing of ours may get into what another thread records
+                made.device.driver.upload(made.address, host)
         return made
 
     @property
@@ -73,7 +74,8 @@ class DeviceArray:
         """Another array with the same values."""
         other = DeviceArray.empty(self.device, self.shape, self.dtype, "a copy")
         if self.size:
-            self.device.driver.copy(other.address, self.address, self.nbytes)
+            with self.device.lock:
+                self.device.driver.copy(other.address, self.address, self.nbytes)
         return other
 
     def __deepcopy__(self, memo: dict) -> DeviceArray:
@@ -93,7 +95,7 @@ class DeviceArray:
     # ------------------------------------------------------------------ other libraries
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        self.device.driver.synchronize()  # not every library looks at a stream that is named here
+        self.wait()  # not every library looks at a stream that is named here
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -103,6 +105,11 @@ class DeviceArray:
             "stream": None,
         }
 
+    def wait(self) -> None:
+        """Until everything that was queued is done."""
+        with self.device.lock:
+            self.device.driver.synchronize()
+
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 0)
 
@@ -110,7 +117,7 @@ class DeviceArray:
         from termgraph.backends.cuda.dlpack import capsule
 
         if stream is None or stream != self.device.driver.stream:
-            self.device.driver.synchronize()  # another stream may read as soon as this returns
+            self.wait()  # another stream may read as soon as this returns
         return capsule(self)
 
 
@@ -118,10 +125,12 @@ def to_host(values: Sequence[Any]) -> list[Any]:
     """The values, copied to the host if they are on the device, with one wait for all."""
     out: list[Any] = [np.empty(v.shape, v.dtype) if isinstance(v, DeviceArray) else v for v in values]
     moving = [(v, host) for v, host in zip(values, out) if isinstance(v, DeviceArray) and host.size]
-    for v, host in moving:
-        v.device.driver.download(host, v.address)
     if moving:
-        moving[0][0].device.driver.synchronize()
+        device = moving[0][0].device
+        with device.lock:
+            for v, host in moving:
+                device.driver.download(host, v.address)
+            device.driver.synchronize()
     return out
 
 
@@ -137,7 +146,8 @@ def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
     strides = interface.get("strides")
     stream = interface.get("stream", DEFAULT_STREAM)  # None: whoever made it has waited
     if stream is not None:
-        device.driver.wait_for(stream)
+        with device.lock:
+            device.driver.wait_for(stream)
     if strides is not None and tuple(strides) != _packed(shape, dtype.itemsize) and 0 not in shape:
         raise ValueError(
             f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "

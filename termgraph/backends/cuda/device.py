@@ -39,22 +39,34 @@ class Device:
         """Room on the device; a full device is reported with what fills it. `purpose` is words, or words and a type."""
         from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 
-        try:
-            address = self.driver.allocate(max(size, 1))
-        except OutOfDeviceMemory:
-            raise OutOfDeviceMemory(self._full(size, purpose)) from None
-        self.allocations += 1
-        self.live[address] = (size, purpose)
-        return address
+        with self.lock:
+            if not self.recording:
+                self._free_late()
+            try:
+                address = self.driver.allocate(max(size, 1))
+            except OutOfDeviceMemory:
+                raise OutOfDeviceMemory(self._full(size, purpose)) from None
+            self.allocations += 1
+            self.live[address] = (size, purpose)
+            return address
 
     def free(self, address: int) -> None:
-        """Give room back; what is given back while work is recorded must not become part of the recording."""
+        """Give room back; what is given back while work is recorded must not become part of the recording.
+
+        Arrays come here when Python lets go of them, in any thread at any point: so it never waits for the lock.
+        """
         if self.live.pop(address, None) is None:
             return
-        if self.recording:
-            self.late.append(address)
-        else:
-            self.driver.free(address)
+        self.late.append(address)
+        if not self.recording and self.lock.acquire(blocking=False):
+            try:
+                self._free_late()
+            finally:
+                self.lock.release()
+
+    def _free_late(self) -> None:
+        while self.late:
+            self.driver.free(self.late.pop())
 
     def record(self, work: Callable[[], None]) -> Any:
         """Record work as a graph; None where the driver has no graphs. Call it with the lock held."""
@@ -67,8 +79,7 @@ class Device:
         finally:
             self.recording = False
             graph = self.driver.captured()
-            while self.late:
-                self.driver.free(self.late.pop())
+            self._free_late()
         return graph
 
     def _full(self, size: int, purpose: Any) -> str:

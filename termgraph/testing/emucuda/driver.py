@@ -6,6 +6,7 @@ Work is queued and runs when somebody waits, so a missing wait shows as stale da
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class EmulatedDriver:
         self.sizes: dict[int, int] = {}
         self.lost: str | None = None
         self.launches = 0
+        self.lock = threading.RLock()  # one thread runs the queue at a time, or a free could overtake a copy
 
     def memory(self) -> tuple[int, int]:
         return self.limit - self.held, self.limit
@@ -93,9 +95,10 @@ class EmulatedDriver:
     def synchronize(self) -> None:
         if self.lost:
             raise DeviceLost(f"the device cannot be used after a kernel failed: {self.lost}")
-        queue, self.queue = self.queue, []
-        for step in queue:
-            step()
+        with self.lock:
+            queue, self.queue = self.queue, []
+            for step in queue:
+                step()
 
     def wait_for(self, stream: int) -> None:
         self.synchronize()

@@ -8,6 +8,7 @@
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM_DISABLED
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ struct CUgraphExec_st { List work; };
 struct CUevent_st { int recorded; };
 
 static List queue;
+static pthread_mutex_t one = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* thread at a time, as in the real driver */
 static CUresult broken; /* once a kernel has failed, everything fails */
 static int lazy = 1;
 static __thread CUcontext current; /* each thread has its own */
@@ -108,12 +110,14 @@ static void run(const Work *w)
 
 static CUresult flush(void)
 {
+    pthread_mutex_lock(&one);
     for (int i = 0; i < queue.count; i++) {
         Work *w = &queue.item[i];
         run(w);
         if (w->owns) free(w->kind == KERNEL ? (void *)w->arguments : (void *)w->from);
     }
     queue.count = 0;
+    pthread_mutex_unlock(&one);
     return broken;
 }
 
@@ -125,12 +129,12 @@ static struct CUstream_st *stream_of(CUstream s)
 static CUresult add(CUstream s, Work w)
 {
     struct CUstream_st *stream = stream_of(s);
-    if (stream->capturing) {
-        append(&stream->recorded, w);
-        return CUDA_SUCCESS;
-    }
-    append(&queue, w);
-    return lazy ? broken : flush();
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&one);
+    append(stream->capturing ? &stream->recorded : &queue, w);
+    if (!stream->capturing) result = lazy ? broken : flush();
+    pthread_mutex_unlock(&one);
+    return result;
 }
 
 /* ------------------------------------------------------------------ device and context */
