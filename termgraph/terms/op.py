@@ -183,6 +183,11 @@ class Op:
     def infer(self, *types: Type) -> Type:
         """The type of the result for arguments of these types; TypeError or ShapeError if they do not fit."""
         if self._infer is None:
+            if not self.user_made and type(self).make_node is Op.make_node:
+                raise TypeError(
+                    f"{type(self).__name__} does not say what it computes: define perform(self, node, inputs, "
+                    "output_storage), with make_node or itypes and otypes for the types"
+                )
             return userop.infer_by_node(self, types)
         return self._infer(*types, **self.params)
 

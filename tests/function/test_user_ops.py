@@ -189,3 +189,12 @@ def test_f53_shared_of_a_users_type():
     total = shared_of_type(double, 2.0, "total")
     f = tg.function([], total, updates=[(total, Times()(total, 3.0))])
     assert f() == 2.0 and total.get_value() == 6.0
+
+
+def test_an_op_without_perform_says_so_when_it_is_applied():
+    class Nothing(tg.Op):
+        itypes = [T.dvector]
+        otypes = [T.dvector]
+
+    with pytest.raises(TypeError, match="Nothing does not say what it computes: define perform"):
+        Nothing()(v)
