@@ -7,6 +7,7 @@ computed once, and the two loops become one. May import this package only.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 def computed_where_needed(planner: Planner, statements: Sequence[Any], top: Scope) -> list[Any]:
     """The statements, with loads of stored values replaced by the values where that joins two loops."""
     out = list(statements)
+    times_written = Counter(b for x in statements for b in _written(x))  # a scatter writes to what a first store filled
     for k in range(len(out)):
-        near = [w for w in out if _one_for_each(w) and _reads_in_step(planner, out[k], w)]
+        near = [w for w in out if _one_for_each(w) and times_written[w.buf] == 1 and _reads_in_step(planner, out[k], w)]
         for together in ([near] if near else []) + ([[w] for w in near] if len(near) > 1 else []):
             x = out[k]
             for w in together:
@@ -44,6 +46,11 @@ def _one_for_each(x: Any) -> bool:
     """A value for each step of one loop, in storage of its own."""
     plain = isinstance(x, Store) and x.mode == "set" and not x.ordered
     return plain and len(x.vars) == 1 and x.buf.kind == "temp" and not index_values(x.offset)
+
+
+def _written(x: Any) -> Sequence[Buf]:
+    """The storage that a statement writes to."""
+    return getattr(x, "bufs", None) or [b for b in (getattr(x, "buf", None),) if b is not None]
 
 
 def _reads_in_step(planner: Planner, x: Any, w: Store) -> bool:

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph.backends.c.generate import generate
 from termgraph.lower.kernel import FOLD, LOAD
 from termgraph.lower.loops import lower
@@ -244,3 +246,14 @@ def test_partial_results_are_few_where_each_element_costs_a_call():
         heavy = total(ew.exp(m), 1)
         assert {n.lanes for n in walk(lower([total(m, 1)]).nodes) if isinstance(n, Reduce)} == {plain}
         assert {n.lanes for n in walk(lower([heavy]).nodes) if isinstance(n, Reduce)} == {called}
+
+
+@pytest.mark.parametrize("op", ["set_subtensor", "inc_subtensor"])
+def test_what_is_read_after_a_scatter_is_not_what_was_there_before(op):
+    x, i = T.dvector("x"), T.lvector("i")
+    new = getattr(T, op)(x[i], x * 0.5)
+    outs = [T.exp(new), new.sum() * 0.125]
+    values = np.array([1.0, -2.0, 3.0, 4.0]), np.array([3, 0, 2, 1])
+    native, python = (tg.function([x, i], outs, mode=tg.Mode(linker=k)) for k in ("auto", "py"))
+    for got, want in zip(native(*values), python(*values)):
+        np.testing.assert_allclose(got, want, rtol=1e-14)

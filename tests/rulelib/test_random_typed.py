@@ -165,7 +165,8 @@ def check_accuracy(chosen, points):
         if was[place] == now[place] or mp.isnan(truth[place]) or np.isnan(was[place]):
             continue
         before, after = (accuracy.error(v[place], truth[place], "float64", 1e-300) for v in (was, now))
-        assert after <= max(8.0, 2 * before), f"{t!r} -> {new!r} by {fired} at {points}: {before} -> {after} ulps"
+        # Where a result is ill-conditioned, half an ulp somewhere inside decides on thousands at the end, either way.
+        assert after <= max(8.0, 4 * before), f"{t!r} -> {new!r} by {fired} at {points}: {before} -> {after} ulps"
 
 
 POINTS = st.lists(
