@@ -14,8 +14,8 @@ import numpy as np
 
 from termgraph.backends.cuda.array import DeviceArray, as_device_array
 from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.functions import KernelText, Product, Steps
 from termgraph.backends.cuda.generate import CudaProgram
-from termgraph.backends.cuda.kernels import KernelText, Product, Steps
 from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
 from termgraph.backends.cuda.steps import PlannedSteps
 from termgraph.lower.index import evaluate

@@ -14,7 +14,8 @@ import numpy as np
 
 from termgraph.backends.cuda import gemm, prelude
 from termgraph.backends.cuda.dialect import CudaDialect
-from termgraph.backends.cuda.kernels import KernelText, KernelWriter, Product, every_step
+from termgraph.backends.cuda.functions import KernelText, Product, every_step
+from termgraph.backends.cuda.kernels import KernelWriter
 from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site

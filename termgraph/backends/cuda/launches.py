@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from termgraph.backends.cuda import gemm
-from termgraph.backends.cuda.kernels import BLOCK, HELD, PARTS, KernelText, Product
+from termgraph.backends.cuda.functions import BLOCK, HELD, PARTS, KernelText, Product
 from termgraph.lower.index import evaluate
 
 FEW_ROWS = 256

@@ -1,0 +1,86 @@
+"""What kind of loop nest a tree has, and the loops that blocks and teams share out. May import lower."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.backends.cstyle import index_references, references
+from termgraph.backends.cuda.dialect import can_add_atomically
+from termgraph.lower.index import Poly
+from termgraph.lower.kernel import ITEST, IVAL, scalars
+from termgraph.lower.memory import loads
+from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Write, walk
+from termgraph.terms.op import CONST
+
+
+def grid_loop(i: str, end: str, begin: str = "0") -> str:
+    """A loop that the threads of all blocks share out."""
+    first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
+    first = first if begin == "0" else f"{begin} + {first}"
+    return f"for (tg_int {i} = {first}; {i} < {end}; {i} += gridDim.x * (tg_int)blockDim.x)"
+
+
+def team_loop(i: str, end: str) -> str:
+    """A loop that the teams of all blocks share out."""
+    first = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team"
+    return f"for (tg_int {i} = {first}; {i} < {end}; {i} += gridDim.x * (tg_int)blockDim.x / team)"
+
+
+def has_serial(body: Sequence[Node]) -> bool:
+    """Whether iterations inside have to run in order: one thread then does it all."""
+    return any(isinstance(n, Loop) and n.serial for n in walk(list(body)))
+
+
+def of_lengths(t: Any) -> bool:
+    """Whether a scalar is computed from lengths alone."""
+    found = scalars([t])
+    simple = all(x.op is CONST or x.op.kind == "elementwise" or x.op.family in (IVAL, ITEST) for x in found)
+    return simple and len(found) <= 16
+
+
+def used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
+    """Values that are used in another kernel than the one that computes them."""
+    apart = (Kernel, Call, Repeat)
+    part, where, used = 0, {}, []
+    for n in nodes:
+        part += isinstance(n, apart)
+        inner = list(walk([n]))
+        for m in inner:
+            if isinstance(m, Call):
+                used += [(part, m.options[k]) for k in ("alpha",) if k in m.options]
+            used += [(part, t) for t in (*references(m), *index_references(m))]
+        if not isinstance(n, apart) and getattr(n, "term", None) is not None:
+            where[n.term] = part  # type: ignore[attr-defined]
+        part += isinstance(n, apart)
+    return {t for k, t in used if t in where and where[t] != k}
+
+
+def nest_of(loop: Any) -> tuple[list[Any], Any]:
+    """Loops that stand alone in each other, as one iteration space; the innermost may be a loop over columns."""
+    nest = [loop]
+    while isinstance(nest[-1], Loop):
+        inner = [n for n in nest[-1].body if not isinstance(n, Let)]
+        lone = inner[0] if len(inner) == 1 and isinstance(inner[0], (Loop, Columns)) else None
+        if lone is None or getattr(lone, "serial", False) or lone.var.extent.fv:
+            break
+        nest.append(lone)
+    return (nest[:-1], nest[-1]) if isinstance(nest[-1], Columns) else (nest, nest[-1])
+
+
+def is_straight(body: Sequence[Node]) -> bool:
+    """Whether one thread does it without loops."""
+    return not any(isinstance(n, (Loop, Reduce, Columns, Row)) for n in walk(list(body)))
+
+
+def shared_out(body: Sequence[Node]) -> list[Poly]:
+    """The lengths that a team shares out."""
+    return list(dict.fromkeys(n.var.extent for n in body if isinstance(n, (Loop, Reduce, Columns))))
+
+
+def adds_only(n: Kernel) -> bool:
+    """Whether all it does to memory is adding numbers that the device can add atomically."""
+    writes = [w for w in walk([n]) if isinstance(w, Write)]
+    bufs = {w.buf for w in writes}
+    adds = all(w.mode == "add" and can_add_atomically(w.buf.dtype) for w in writes)
+    return adds and not any(b in bufs for b, _ in loads(n))
