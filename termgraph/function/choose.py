@@ -5,6 +5,7 @@ May import config and the C backend.
 
 from __future__ import annotations
 
+import os
 import warnings
 
 from termgraph.config import config
@@ -37,11 +38,16 @@ def wants_gpu(linker: str) -> bool:
     return True
 
 
+def _was_named() -> bool:
+    """Whether the user names a compiler: then the search for it has warned already that it cannot be used."""
+    return config.cc != "none" and bool(config.cc or os.environ.get("CC"))
+
+
 _warned: list[str] = []
 
 
 def _warn_once(why: str) -> None:
-    if not _warned and config.linker == "auto":
+    if not _warned and config.linker == "auto" and not _was_named():
         _warned.append(why)
         warnings.warn(
             f"no C compiler: functions run on the Python virtual machine, with the same results ({why}); "

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from termgraph.function.compiled import Function, MachineFunction
+from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import substitute, subterms
@@ -29,10 +30,15 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
 
         return CudaFunction(maker, storage, defaults, name)
     if maker.work.in_c and not maker.watched() and not _times_steps(maker):
+        from termgraph.backends.c.refusals import CompileError
+
         try:
             return native_function(maker, storage, defaults, name)
         except NotNative as why:
             maker.work.not_native = str(why)
+        except CompileError as error:
+            react(error, maker.mode.linker)
+            maker.work.in_c = False
     return MachineFunction(maker, storage, defaults, name)
 
 
@@ -116,7 +122,6 @@ def _check_updates(maker: Any, updated: Sequence[int]) -> None:
 
 def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any]:
     """The C program and its library; made once for all copies with the same layout."""
-    from termgraph.backends.c.builder import build_library
     from termgraph.function.warm import keep
 
     work, form = maker.work, form_of(maker)
@@ -124,14 +129,41 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[An
         form = (*form, "timed")
     if form not in work.native:
         code = work.ready.get(form) or _generated(maker, layout)
-        options = {"needs_blas": code.needs_blas, "flags": code.flags, "libraries": code.libraries}
-        library = build_library(code.source, maker.name or "function", **options, note=work.not_kept)
+        library = _built(maker, layout, code)
         if form not in work.ready and not maker.timed:
             keep(maker, form, code)
         work.native[form] = (code, library)
     code, library = work.native[form]
     signature = replace(code.signature, inputs=_ports(maker, layout, defaults))
     return replace(code, signature=signature), library
+
+
+def _built(maker: Any, layout: Layout, code: Any) -> Any:
+    """The library of a program; a CompileError names the user's line."""
+    from termgraph.backends.c.program import built
+    from termgraph.backends.c.refusals import CompileError
+
+    try:
+        return built(code, maker.name or "function", maker.work.not_kept)
+    except CompileError as error:
+        terms = error.terms or _again(maker, layout, code).terms_at(error.line)
+        raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, terms)) from None
+
+
+def _again(maker: Any, layout: Layout, code: Any) -> Any:
+    """The program with its terms; one that came from the cache, which does not hold them, is made once more."""
+    if code.lowered is None:
+        again = _generated(maker, layout)
+        if again.source == code.source:
+            return again
+    return code
+
+
+def _in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
+    """Terms of a program as terms of the rewritten graph, whose arguments have other numbers."""
+    args = maker.work.args
+    back = {Arg(k, args[i].type): args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
+    return substitute(list(terms), back)
 
 
 def _generated(maker: Any, layout: Layout) -> Any:
@@ -189,18 +221,13 @@ def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
     """Raise what a failed program reports, in the user's words."""
     from termgraph.backends.c.program import failure
 
-    if code.lowered is None:  # it came from the cache, which does not hold what failures mean
-        again = _generated(maker, layout)
-        if again.source == code.source:
-            code = again
-    error = failure(code, *status)
+    error = failure(_again(maker, layout, code), *status)
     term = getattr(error, "term", None)
     if term is None:
         raise error
     work = maker.work
-    back = {Arg(k, work.args[i].type): work.args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
     if not hasattr(error, "loops"):
-        error.term = substitute([term], back)[0]  # type: ignore[attr-defined]
+        (error.term,) = _in_graph(maker, layout, [term])  # type: ignore[attr-defined]
     operands = [(a, a.type) for a in error.term.args]  # type: ignore[attr-defined]
     raise explain(error, _Place(error.term), operands, work.lookup, work.program) from None  # type: ignore[attr-defined]
 

@@ -14,6 +14,7 @@ from termgraph.config import config
 from termgraph.function.capture import Captured
 from termgraph.function.choose import wants_c, wants_gpu
 from termgraph.function.mode import Mode
+from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.trace import placed
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
@@ -51,9 +52,15 @@ class Compilation:
         if not self.in_c:
             return self.program
         if self._segmented is None:
+            from termgraph.backends.c.refusals import CompileError
             from termgraph.backends.c.segments import link as link_segments
 
-            self._segmented = link_segments(self.args, self.linked_roots, quick=self.mode.quick)
+            try:
+                self._segmented = link_segments(self.args, self.linked_roots, quick=self.mode.quick)
+            except CompileError as error:
+                react(in_users_words(error, self.lookup), self.mode.linker)
+                self.in_c = False
+                return self.program
             self._refuse_slow_parts(self._segmented)
         return self._segmented
 

@@ -204,7 +204,7 @@ def _run_all(
     compiler: Compiler, commands: Sequence[list[str]], directory: str, texts: Sequence[str], name: str
 ) -> None:
     """Run the commands side by side; the first failure is raised when all have ended."""
-    running = [start_compiler(compiler, command, directory) for command in commands]
+    running = [start_compiler(compiler, c, directory, text, name) for c, text in zip(commands, texts)]
     failure: Exception | None = None
     for process, command, text in zip(running, commands, texts):
         try:

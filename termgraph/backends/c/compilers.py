@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from termgraph.backends.c.cache import Cache, default_cache, digest
+from termgraph.backends.c.refusals import CompileError
 from termgraph.config import config
 
 # -O1 with the vectoriser runs as fast as -O3 and compiles in two thirds of the time.
@@ -36,56 +36,10 @@ COMMON_FLAGS = (
 )
 _NATIVE = "-march=native"
 _PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
-_ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 
 
 class CompilerWarning(UserWarning):
     """A compiler was asked for and cannot be used."""
-
-
-class CompileError(Exception):
-    """The C compiler refused a source text. The message is its first error with the line it points at.
-
-    `.first` is that error alone, `.file` and `.line` its place (after `#line`), `.stderr` everything the compiler said,
-    `.source` the text it was given and `.command` how it was called.
-    """
-
-    def __init__(self, command: Sequence[str], stderr: str, source: str, name: str = ""):
-        self.command, self.stderr, self.source, self.name = list(command), stderr, source, name
-        found = _ERROR.search(stderr)
-        self.file = found["file"] if found else None
-        self.line = int(found["line"]) if found else None
-        self.first = found["text"] if found else _linker_error(stderr)
-        super().__init__(self._message())
-
-    def _message(self) -> str:
-        what = f"the C compiler refused the code of {self.name}" if self.name else "the C compiler refused the code"
-        place = f"{self.file}:{self.line}: " if self.file else ""
-        shown = self._source_line()
-        return (
-            f"{what}: {place}{self.first}"
-            + (f"\n    {shown}" if shown else "")
-            + f"\n  command: {shlex.join(self.command)}"
-        )
-
-    def _source_line(self) -> str:
-        if self.file is None or self.line is None:
-            return ""
-        if os.path.basename(self.file).startswith("source"):
-            lines = self.source.splitlines()
-        else:  # a file of the user, cited through #line
-            try:
-                with open(self.file, encoding="utf-8", errors="replace") as text:
-                    lines = text.read().splitlines()
-            except OSError:  # the cited file is not on this machine: its name and line must do
-                return ""
-        return lines[self.line - 1].strip() if 0 < self.line <= len(lines) else ""
-
-
-def _linker_error(output: str) -> str:
-    """The line that matters among those of a linker, or the first one."""
-    lines = output.strip().splitlines() or ["it said nothing"]
-    return next((line.strip() for line in lines if "undefined" in line or "cannot find" in line), lines[0])
 
 
 @dataclass(frozen=True)
@@ -169,7 +123,10 @@ def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
         import warnings
 
         warnings.warn(
-            f"{origin} names a compiler that cannot be used: {'; '.join(tried)}", CompilerWarning, stacklevel=4
+            f"{origin} names a compiler that cannot be used: {'; '.join(tried)}. Functions run on the Python virtual "
+            "machine, with the same results; name another one, or unset it",
+            CompilerWarning,
+            stacklevel=4,
         )
     return compiler, tried
 
@@ -238,29 +195,35 @@ def _probe(compiler: Compiler) -> None:
     with tempfile.TemporaryDirectory(prefix="termgraph-") as directory:
         with open(os.path.join(directory, "source.c"), "w") as out:
             out.write(_PROBE)
-        run_compiler(compiler, compiler.link_command(["source.c"], "probe.so"), directory, _PROBE, "the test program")
+        command = compiler.link_command(["source.c"], "probe.so")
+        run_compiler(compiler, command, directory, _PROBE, "the test program", keep=False)
 
 
-def run_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str) -> None:
+def run_compiler(
+    compiler: Compiler, command: list[str], directory: str, source: str, name: str, keep: bool = True
+) -> None:
     """Run one compiler command in a directory; raise CompileError if it fails."""
-    wait_for_compiler(start_compiler(compiler, command, directory), command, source, name)
+    wait_for_compiler(start_compiler(compiler, command, directory, source, name), command, source, name, keep)
 
 
-def start_compiler(compiler: Compiler, command: list[str], directory: str):
-    """Start one compiler command; give the process to `wait_for_compiler`."""
+def start_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str):
+    """Start one compiler command; give the process to `wait_for_compiler`. CompileError if it does not start."""
     import subprocess
 
-    return subprocess.Popen(
-        command,
-        cwd=directory,
-        env=compiler.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            env=compiler.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except OSError as error:  # it was there when it was looked for
+        raise CompileError(command, str(error), source, name, status=127) from None
 
 
-def wait_for_compiler(process, command: list[str], source: str, name: str) -> None:
+def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
     """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
     import errno
 
@@ -273,8 +236,17 @@ def wait_for_compiler(process, command: list[str], source: str, name: str) -> No
     if process.returncode == 0:
         return
     if "No space left on device" in output:
-        raise OSError(errno.ENOSPC, "no space left for the compiler's output")
-    raise CompileError(command, output or f"it ended with status {process.returncode}", source, name)
+        raise OSError(errno.ENOSPC, f"no space left for the compiler's output{_where_it_writes()}")
+    raise CompileError(command, output, source, name, process.returncode, keep)
+
+
+def _where_it_writes() -> str:
+    import tempfile
+
+    places = dict.fromkeys((str(config.cache.dir), tempfile.gettempdir()))
+    return (
+        f" in {' or '.join(places)}: make room there, or set the flag cache.dir and $TMPDIR to folders that have some"
+    )
 
 
 # -- identity ----------------------------------------------------------------------------------

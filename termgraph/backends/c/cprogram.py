@@ -7,6 +7,7 @@ May import terms and `signature`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ class CProgram:
     leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
 
     timed_parts: list[Any] = field(default_factory=list)  # what a timed program notes the time of
+    kernels: dict[str, Any] = field(default_factory=dict)  # functions of the text -> the loops they were written from
 
     def original(self, t: Any) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
@@ -49,9 +51,30 @@ class CProgram:
         found = self.lowered.origin.get(t, t)
         return substitute([found], self.leaves)[0] if self.leaves else found
 
+    def terms_at(self, line: int | None) -> list[Any]:
+        """The terms of the graph that the function around a line of the text computes; else all results."""
+        from termgraph.backends.c.timing import written_by
+
+        if self.lowered is None:
+            return []
+        node = self.kernels.get(_function_around(self.source, line))
+        bufs = sorted(written_by(node), key=lambda b: b.name) if node is not None else []
+        stored, outputs = self.lowered.statements.stored, self.lowered.outputs
+        found = [outputs[int(b.name[3:])] if b.kind == "output" else stored.get(b) for b in bufs]
+        return [self.original(t) for t in found if t is not None] or [self.original(t) for t in outputs]
+
+
+_HEAD = re.compile(r"^(?:static|TG_EXPORT)\b.*?\b(\w+?)(?:_\d+)?\((?=void \*context|tg_context)", re.MULTILINE)
+
+
+def _function_around(source: str, line: int | None) -> str:
+    """The name of the kernel that a line of the text stands in."""
+    before = source.splitlines()[: line or 0]
+    return next((m[1] for m in map(_HEAD.match, reversed(before)) if m), "")
+
 
 IN_JSON = ("needs_blas", "flags", "libraries")  # as they are; the others have a form of their own
-MADE_AGAIN = ("sites", "lowered", "leaves", "timed_parts")
+MADE_AGAIN = ("sites", "lowered", "leaves", "timed_parts", "kernels")
 
 
 def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:

@@ -159,7 +159,7 @@ class _Generator:
         tiled = any(isinstance(n, Tiles) for n in walk(self.nodes))
         flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else ()))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
-        program.timed_parts = kernels.timed_parts
+        program.timed_parts, program.kernels = kernels.timed_parts, kernels.kernels
         return program
 
     def plan_text(self) -> str:

@@ -58,6 +58,7 @@ class KernelWriter:
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
         self.timed_parts: list[TimedPart] = []
+        self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
 
     # ------------------------------------------------------------------ the calling side
     def top(self, nodes: Sequence[Node], timed: bool = False) -> Printer:
@@ -115,6 +116,7 @@ class KernelWriter:
         extent, cost = p.poly(var.extent), p.poly(per_iteration(n.node))
         name = f"kernel{self.count}"
         self.count += 1
+        self.kernels[name] = n
         self.kernel(n, name, p.outside)
         if isinstance(n.node, Reduce):
             self.call_reduction(n.node, name, extent, cost, p)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from termgraph.backends.c.builder import build_library
+from termgraph.backends.c.builder import Library, build_library
 from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.glue import bind
+from termgraph.backends.c.refusals import CompileError
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
 from termgraph.terms.ops.loop import places_of
@@ -52,15 +53,23 @@ def _no_room(program: CProgram, size: int, output: int, space: int) -> Exception
     return error
 
 
+def built(program: CProgram, name: str, note: str | None = None) -> Library:
+    """The library of a program. A CompileError gets the `.terms` that the text it complains of computes."""
+    options = {"needs_blas": program.needs_blas, "flags": program.flags, "libraries": program.libraries}
+    try:
+        return build_library(program.source, name, note=note, **options)  # type: ignore[arg-type]
+    except CompileError as error:
+        error.terms = program.terms_at(error.line)
+        raise
+
+
 def compile_program(program: CProgram, name: str = "f", fail: Callable[..., Any] | None = None, **binding: Any) -> Any:
     """Build (or take from the cache) and load a program; the result is called with arrays.
 
     `fail(code, op, v0, v1, v2, v3)` raises the exception for a failure; the default is `failure`. `binding` goes to
     `glue.bind`.
     """
-    library = build_library(
-        program.source, name, needs_blas=program.needs_blas, flags=program.flags, libraries=program.libraries
-    )
+    library = built(program, name)
 
     def report(code: int, op: int, *numbers: int) -> None:
         error = failure(program, code, op, *numbers)

@@ -43,7 +43,7 @@ class TimedPart(NamedTuple):
     @classmethod
     def of(cls, n: Node) -> TimedPart:
         """The part that a node at the top of a program makes."""
-        written = ", ".join(sorted(b.name for b in _written(n))) or "numbers"
+        written = ", ".join(sorted(b.name for b in written_by(n))) or "numbers"
         if isinstance(n, Call):
             return cls(n.name, f"{n.name} -> {written}")
         kind = "loop" if isinstance(n, Compound) else "kernel"
@@ -61,7 +61,8 @@ def _ops(n: Node) -> list[str]:
     return list(found)
 
 
-def _written(n: Node) -> set[Buf]:
+def written_by(n: Node) -> set[Buf]:
+    """The arrays that others may read of what a node writes."""
     bufs = {m.buf for m in walk([n]) if isinstance(m, (Write, Call))}
     return {b for b in bufs if b.kind not in ("tile", "row")}
 
@@ -69,6 +70,6 @@ def _written(n: Node) -> set[Buf]:
 def bytes_written(n: Node) -> Poly:
     """The size of what a node writes for others to read."""
     total = poly(0)
-    for b in sorted(_written(n), key=lambda b: b.name):
+    for b in sorted(written_by(n), key=lambda b: b.name):
         total = total + product(b.shape) * np.dtype(b.dtype).itemsize
     return total
