@@ -24,7 +24,16 @@ from termgraph.terms import facts
 # Flags that change neither which code is made of a graph in a given mode nor how a finished program is called.
 _NO_MATTER = {
     *("allow_gc", "cache.dir", "cache.size_limit", "cache.programs", "cc", "cflags", "compute_test_value", "debug"),
-    *("dprint.limit", "linker", "mode", "on_unused_input", "optimizer", "optimizer_excluding", "optimizer_including"),
+    *(
+        "dprint.limit",
+        "linker",
+        "mode",
+        "on_compile_error",
+        "on_unused_input",
+        "optimizer",
+        "optimizer_excluding",
+        "optimizer_including",
+    ),
     *("print.style", "profile", "reoptimize_unpickled_function", "threads", "traceback.limit"),
 }
 _FLAGS = {flag.name: flag.default for flag in FLAGS if flag.name not in _NO_MATTER}
