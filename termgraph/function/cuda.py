@@ -20,7 +20,7 @@ from termgraph.vm.program import Program
 
 def can_live_there(type_: Any) -> bool:
     """Whether values of a type can be on the GPU."""
-    return isinstance(type_, TensorType) and type_.np_dtype.kind != "c"
+    return isinstance(type_, TensorType)
 
 
 def device_program(maker: Any) -> Program:

@@ -85,11 +85,11 @@ def _as_sum(a: Any, b: Any, dtype: str) -> Any:
     return mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=dtype), (product,))
 
 
-def _dot(t: Any, args: tuple) -> Any:
-    """BLAS does products with a matrix in them, of floating numbers, both of the same dtype."""
+def _dot(t: Any, args: tuple, products: Sequence[str]) -> Any:
+    """The library does products with a matrix in them, of floating numbers, both of the same dtype."""
     a, b = args
     dtype = t.type.dtype
-    if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in BLAS_DTYPES:
+    if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in products:
         return _as_sum(a, b, dtype)
     return mk(t.op, (_fit(a, dtype), _fit(b, dtype)))
 
@@ -141,9 +141,9 @@ def _scalar_of(t: Any) -> Any:
     return t if t.type.ndim == 0 else None
 
 
-def _expanded_loop(op: Any, origin: dict[Any, Any]) -> Any:
+def _expanded_loop(op: Any, origin: dict[Any, Any], products: Sequence[str]) -> Any:
     """The op with its body expanded; called bodies are put in place."""
-    body, inner = expand(inline_calls(list(op.params["body"])))
+    body, inner = expand(inline_calls(list(op.params["body"])), products)
     new = op.bind(body=tuple(body))
     inherit_places(new, op, {})
     origin.update(inner)
@@ -157,10 +157,10 @@ EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {
 }
 
 
-def expand(roots: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
+def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple[list[Any], dict[Any, Any]]:
     """The graph with composite ops replaced, and which term of the old graph each new one comes from.
 
-    Complex operands stay as they are.
+    `products` are the dtypes of which there are products of matrices. Complex operands stay as they are.
     """
     origin: dict[Any, Any] = {}
 
@@ -177,10 +177,10 @@ def expand(roots: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
 
     def replaced(t: Any, args: tuple) -> Any:
         if t.args and t.op.family is loop:
-            return mk(_expanded_loop(t.op, origin), args)
+            return mk(_expanded_loop(t.op, origin, products), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
         if t.args and t.op.family.name == "dot":
-            return _dot(t, args)
+            return _dot(t, args, products)
         if rule is not None and args[0].type.np_dtype.kind != "c":
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.lower import at_rules, bodies, cut_rules, repeat  # noqa: F401  they declare their rules
-from termgraph.lower.expand import expand
+from termgraph.lower.expand import BLAS_DTYPES, expand
 from termgraph.lower.lengths import Lengths
 from termgraph.lower.plan import Planner
 from termgraph.lower.policy import Statements, Storage
@@ -39,13 +39,15 @@ def lower(
     reciprocal: bool = True,
     use_values: bool = True,
     untrimmed: bool = False,
+    products: Sequence[str] = BLAS_DTYPES,
 ) -> Lowered:
     """The loops that compute the output terms from their `Arg` leaves.
 
     `strided` arguments are read by symbolic strides, the others are C-contiguous. `reciprocal` admits dividing once per
     row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
     as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean nothing.
+    `products` are the dtypes of which the backend multiplies matrices.
     """
-    outputs, origin = expand(outputs)
+    outputs, origin = expand(outputs, products)
     statements = Storage(outputs, Lengths(outputs, use_values, untrimmed), strided, reciprocal).run()
     return Lowered(Planner(statements.scalars).plan(statements.stores), statements, outputs, origin)

@@ -13,6 +13,16 @@ import numpy as np
 
 WORKSPACE = 32 << 20  # a workspace of its own: without one cuBLAS cannot be recorded into graphs
 LIMIT = 2**31
+DEFAULT_ALGORITHM = -1
+SINGLE, DOUBLE = 68, 70  # cublasComputeType_t: in which precision products are added up
+# dtype -> (cudaDataType_t, compute type, the type of factors, numbers per factor)
+TYPES: dict[str, tuple[int, int, Any, int]] = {
+    "float16": (2, SINGLE, ctypes.c_float, 1),
+    "float32": (0, SINGLE, ctypes.c_float, 1),
+    "float64": (1, DOUBLE, ctypes.c_double, 1),
+    "complex64": (4, SINGLE, ctypes.c_float, 2),
+    "complex128": (5, DOUBLE, ctypes.c_double, 2),
+}
 
 
 class Cublas:
@@ -51,15 +61,17 @@ class Cublas:
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
         if left is None or right is None:
             return False
-        single = p["dtype"] == "float32"
-        number, item = (ctypes.c_float, 4) if single else (ctypes.c_double, 8)
-        alpha = number(1.0 if p["alpha"] is None else float(np.asarray(p["alpha"].value)))
-        beta = number(p["beta"])
+        kind, compute, number, parts = TYPES[p["dtype"]]
+        factors = (number * (2 * parts))()  # alpha, then beta; complex ones with their imaginary parts
+        factors[0] = 1.0 if p["alpha"] is None else float(np.asarray(p["alpha"].value))
+        factors[parts] = p["beta"]
+        alpha = ctypes.addressof(factors)
+        beta = alpha + parts * ctypes.sizeof(number)
+        item = np.dtype(p["dtype"]).itemsize
         a, b, c = (at[buf] + offset * item for buf, offset in (p["a"][:2], p["b"][:2], p["c"][:2]))
-        call = self.cublas.sgemm_strided_batched if single else self.cublas.dgemm_strided_batched
-        call(
-            self.handle, right[0], left[0], n, m, k, ctypes.addressof(alpha), b, right[1], p["b"][3], a, left[1],
-            p["a"][3], ctypes.addressof(beta), c, n, p["c"][2], depth,
+        self.cublas.gemm_strided_batched_ex(
+            self.handle, right[0], left[0], n, m, k, alpha, b, kind, right[1], p["b"][3], a, kind, left[1], p["a"][3],
+            beta, c, kind, n, p["c"][2], depth, compute, DEFAULT_ALGORITHM,
         )  # fmt: skip
         self.calls += 1
         return True

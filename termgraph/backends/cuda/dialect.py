@@ -1,6 +1,6 @@
 """The CUDA dialect: the C dialect's table, and what CUDA C++ spells differently.
 
-Complex numbers have no text: operations on them run on the CPU. May import terms and the C dialect.
+May import terms, the C dialect and `complexes`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c import dialect as c
-from termgraph.backends.c.dialect import NotInC
+from termgraph.backends.cuda import complexes
+from termgraph.backends.cuda.complexes import is_complex
 from termgraph.lower.kernel import Buf
 
-STORED = {**c.CTYPE, "bool": "bool", "float16": "uint16_t"}
+COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
+STORED = {**COMPUTED, "float16": "uint16_t"}
 ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
 ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
 FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
@@ -23,10 +25,10 @@ FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "
 
 def expression(t: Any, args: Sequence[str]) -> str:
     """An element-wise op applied to argument texts."""
-    if any(np.dtype(d).kind == "c" for d in (t.type.dtype, *(a.type.dtype for a in t.args))):
-        raise NotInC(f"{t.op.family.name} of complex numbers")
     if t.op.family.cuda is not None:
         return _given(t, args)
+    if any(map(is_complex, (t.type.dtype, *(a.type.dtype for a in t.args)))):
+        return complexes.expression(t, args)
     rule = OWN.get(t.op.family.name)
     if rule is None:
         return c.expression(t, args)
@@ -61,9 +63,9 @@ OWN: dict[str, c.Rule] = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale
 
 def literal(value: Any, dtype: str) -> str:
     """A number as CUDA text."""
+    if is_complex(dtype):
+        return complexes.literal(value, dtype, literal)
     x = np.asarray(value).item()
-    if np.dtype(dtype).kind == "c":
-        raise NotInC("complex numbers")
     if np.dtype(dtype).kind != "f" or math.isfinite(x):
         return c.literal(value, dtype)
     name = "NAN" if math.isnan(x) else "INF"
@@ -81,9 +83,7 @@ class CudaDialect(c.CDialect):
 
     def ctype(self, dtype: str) -> str:
         """The type in which elements are computed."""
-        if np.dtype(dtype).kind == "c":
-            raise NotInC("complex numbers")
-        return "bool" if dtype == "bool" else c.CTYPE[dtype]
+        return COMPUTED[dtype]
 
     def stored_type(self, dtype: str) -> str:
         """The type of elements in memory."""
@@ -110,7 +110,15 @@ class CudaDialect(c.CDialect):
         """The value of a fold over nothing."""
         if kind in ("max", "min") and np.dtype(dtype).kind == "f":
             return literal(-math.inf if kind == "max" else math.inf, dtype)
+        if is_complex(dtype) and kind in ("sum", "prod"):
+            return literal(int(kind == "prod"), dtype)
         return super().fold_init(kind, dtype)
+
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
+        """The statement that folds a value in."""
+        if is_complex(dtype) and kind == "prod":
+            return f"{acc} *= {value};"
+        return super().fold_step(kind, dtype, acc, value)
 
     def fold_op(self, kind: str, dtype: str) -> str:
         """The function object that folds two partial results."""

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 CUDA = 2
-CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 NAME = b"dltensor"
 
 

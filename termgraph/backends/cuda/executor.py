@@ -15,6 +15,7 @@ import numpy as np
 from termgraph.backends.cuda.array import DeviceArray, as_device_array
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.functions import KernelText, Product, Steps
+from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
 from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
 from termgraph.backends.cuda.steps import PlannedSteps
@@ -271,7 +272,7 @@ def product_arguments(launch: Launch, at: dict[Any, int], wide: bool) -> list[An
     p = launch.product
     assert p is not None
     integer = ctypes.c_int64 if wide else ctypes.c_int32
-    number = ctypes.c_double if p["dtype"] == "float64" else ctypes.c_float
+    number = ctypes.c_double if NUMBERS[p["dtype"]].scale == "double" else ctypes.c_float
     item = np.dtype(p["dtype"]).itemsize
     (a, a_at, a_steps, a_jump), (b, b_at, b_steps, b_jump), (c, c_at, c_jump) = p["a"], p["b"], p["c"]
     address = lambda buf, offset: ctypes.c_void_p(at[buf] + offset * item)  # noqa: E731

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.backends.cuda.functions import PARTS, FunctionWriter
+from termgraph.backends.cuda.functions import PARTS, SLOT, FunctionWriter
 from termgraph.backends.cuda.nests import has_serial, is_straight, shared_out, team_loop
 from termgraph.backends.cuda.printer import CudaPrinter
 from termgraph.lower.kernel import ARG_FOLDS, HEAVY, own_cost
@@ -30,7 +30,7 @@ class FoldWriter(FunctionWriter):
                 p.add(f"{self.part(f, names[k], 'blockIdx.x')} = {acc};")
                 if f.op.params["kind"] in ARG_FOLDS:
                     p.add(f"{self.part(f, names[len(accs) + k], 'blockIdx.x', best=True)} = {acc}_best;")
-        self.partials.append(2 * len(accs) * PARTS * 8)
+        self.partials.append(2 * len(accs) * PARTS * SLOT)
         launch: dict[str, Any] = {"count": loop.var.extent, "extra": ("partials", number), "names": names}
         if not straight:
             launch |= {"inner": shared_out(loop.body), "team": int(has_serial(loop.body))}

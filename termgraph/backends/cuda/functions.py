@@ -111,7 +111,7 @@ class FunctionWriter:
             if kind == "whole":
                 params.append(("parts", None))
                 text.append("int parts")
-            head += [f"char *{n} = tg_partials + {8 * PARTS * k};" for k, n in enumerate(names)]
+            head += [f"char *{n} = tg_partials + {SLOT * PARTS * k};" for k, n in enumerate(names)]
         room = [f"__shared__ __align__(16) char tg_room[{p.room}];"] if p.uses_room else []
         bound = launch.pop("most", p.cached.threads() if p.cached else BLOCK)
         lines = [

@@ -80,7 +80,7 @@ class CudaProgram:
 
 def generate(args: Sequence[Any], outputs: Sequence[Any]) -> CudaProgram:
     """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had."""
-    lowered = lower(list(outputs), use_values=False)
+    lowered = lower(list(outputs), use_values=False, products=tuple(gemm.NUMBERS))
     st = lowered.statements
     writer = KernelWriter(CudaDialect())
     steps = writer.write(lowered.nodes)

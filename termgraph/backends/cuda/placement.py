@@ -16,7 +16,7 @@ from termgraph.backends.cuda.array import as_device_array, to_host
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.executor import Executable
-from termgraph.backends.cuda.gemm import LETTER
+from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram, generate
 from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
@@ -35,6 +35,7 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.program import Instruction, Program
 
 PRODUCTS = ("dot", "matmul", "gemm")
+ORDERED = ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp")
 
 
 # ---------------------------------------------------------------------- what CUDA can express
@@ -52,15 +53,19 @@ def why_on_cpu(t: Any) -> str | None:
     odd = next((x for x in types if not isinstance(x, TensorType)), None)
     if odd is not None:
         return f"{odd} is no array"
-    if any(x.np_dtype.kind == "c" for x in types):
-        return "kernels have no complex numbers"
     name = t.op.family.name
+    if name in ORDERED and types[-1].np_dtype.kind == "c":
+        return "complex numbers have no order in kernels"
     if t.op.kind == "elementwise":
         constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])
         ok = _elementwise(t.op, tuple([a.type.dtype for a in t.args]), constant)
         return None if ok else f"CUDA has no {name} of {t.args[0].type.dtype}"
-    if name in PRODUCTS and t.type.dtype not in LETTER:
-        return f"there is no product of {t.type.dtype} matrices"
+    if (
+        name in PRODUCTS
+        and not {x.dtype for x in types} <= set(NUMBERS)
+        and (name == "matmul" or t.type.dtype in NUMBERS)
+    ):
+        return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
     return None if name in AT or name in CUTS or name in EXPANSIONS else f"there is no kernel for {name}"
 
 
@@ -195,7 +200,7 @@ def _generated(segment: Segment) -> CudaProgram:
     try:
         code = generate(args, roots)
     except NotLowerable as error:
-        origin = expand(roots)[1]
+        origin = expand(roots, tuple(NUMBERS))[1]
         (term,) = substitute([origin.get(error.term, error.term)], dict(zip(args, segment.leaves)))
         raise _Refused(term, error.why) from error
     code.leaves = dict(zip(args, segment.leaves))
@@ -226,7 +231,7 @@ class _Transfers:
         outputs = []
         for k, s in enumerate(self.plain.outputs):
             type_ = self.term_of[s].type
-            stays = k >= self.to_host and isinstance(type_, TensorType) and type_.np_dtype.kind != "c"
+            stays = k >= self.to_host and isinstance(type_, TensorType)
             outputs.append(self.wanted(s, stays))
         return Program(self.plain.inputs, self.plain.constants, self.order, outputs, self.term_of)
 

@@ -1,7 +1,8 @@
 """What stands in front of generated kernels: types, reductions of a team of threads, and the C helpers that are used.
 
 Self-contained: no header of the toolkit is included, so that a kernel compiles in a few hundredths of a second. The
-same text compiles with NVRTC, nvcc and, in `termgraph.testing.emucuda`, with g++. May import the C backend's prelude.
+same text compiles with NVRTC, nvcc and, in `termgraph.testing.emucuda`, with g++. May import the C backend's prelude
+and `complexes`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c import prelude as c
+from termgraph.backends.cuda import complexes
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INLINE = "__device__ __forceinline__ "
@@ -180,6 +182,8 @@ def _words(source: str) -> list[str]:
 def _text(name: str) -> str | None:
     if name in TEXTS:
         return TEXTS[name]
+    if name in complexes.PRELUDE:
+        return complexes.PRELUDE[name]
     text = c._FIXED.get(name) or c._helper(name)
     if text is None or "_Complex" in text:
         return None

@@ -204,11 +204,11 @@ class ColumnPrinter(CudaPrinter):
     At the edge threads without a column of their own compute the last one, and write nothing.
     """
 
-    room = 32 * 33 * 8
     barrier = "__syncthreads();"
 
     def join(self, f: Any, acc: str) -> None:
         self.uses_room = True
+        self.room = max(self.room, 32 * 33 * max(8, f.type.np_dtype.itemsize))
         op = self.d.fold_op(f.op.params["kind"], f.type.dtype)
         self.add(f"{acc} = tg_column_fold({acc}, {op}, tg_room);")
 

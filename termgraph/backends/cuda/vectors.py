@@ -103,7 +103,7 @@ def vectors_of(vars_: Sequence[Var], body: Sequence[Node]) -> Vectors | None:
         inner,
     )
     whole = product(v.extent for v in vars_).const
-    if not out.stores or len(set(out.stores)) < len(out.stores) or width > 8 or (whole is not None and whole < width):
+    if not out.stores or len(set(out.stores)) < len(out.stores) or (whole is not None and whole < width):
         return None
     return out if inner is None or inner.const is None or inner.const % width == 0 else None
 

@@ -5,27 +5,46 @@
 #include <stdlib.h>
 
 #define API __attribute__((visibility("default")))
-enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13 };
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
 
 extern int emucuda_call(void *stream, void (*call)(const void *), const void *data, size_t size);
 
 typedef struct { void *stream, *workspace; } Handle;
+enum { R_32F, R_64F, R_16F, C_32F = 4, C_64F, R_16BF = 14 }; /* cudaDataType_t */
 typedef struct {
-    int ta, tb, m, n, k, lda, ldb, ldc, batch, is_double;
+    int ta, tb, m, n, k, lda, ldb, ldc, batch, type;
     long long jump_a, jump_b, jump_c;
-    double alpha, beta;
+    double _Complex alpha, beta;
     const char *a, *b;
     char *c;
 } Product;
 
-static double get(const Product *p, const char *x, long long i)
+static double _Complex get(int type, const char *x, long long i)
 {
-    return p->is_double ? ((const double *)x)[i] : ((const float *)x)[i];
+    union { unsigned bits; float value; } wide;
+    switch (type) {
+    case R_32F: return ((const float *)x)[i];
+    case R_64F: return ((const double *)x)[i];
+    case R_16F: return (double)((const _Float16 *)x)[i];
+    case C_32F: return ((const float _Complex *)x)[i];
+    case C_64F: return ((const double _Complex *)x)[i];
+    }
+    wide.bits = (unsigned)((const unsigned short *)x)[i] << 16;
+    return wide.value;
 }
-static void put(const Product *p, long long i, double v)
+static void put(int type, char *x, long long i, double _Complex v)
 {
-    if (p->is_double) ((double *)p->c)[i] = v;
-    else ((float *)p->c)[i] = (float)v;
+    union { float value; unsigned bits; } wide = {(float)v};
+    switch (type) {
+    case R_32F: ((float *)x)[i] = (float)v; return;
+    case R_64F: ((double *)x)[i] = (double)v; return;
+    case R_16F: ((_Float16 *)x)[i] = (_Float16)(float)v; return;
+    case C_32F: ((float _Complex *)x)[i] = (float _Complex)v; return;
+    case C_64F: ((double _Complex *)x)[i] = v; return;
+    }
+    if (v != v) wide.bits = 0x7fc00000;
+    else wide.bits += 0x7fff + (wide.bits >> 16 & 1); /* to the nearest, ties to even */
+    ((unsigned short *)x)[i] = (unsigned short)(wide.bits >> 16);
 }
 
 static void run(const void *data)
@@ -35,13 +54,13 @@ static void run(const void *data)
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m; i++) {
                 const long long at = b * p->jump_c + i + (long long)j * p->ldc;
-                double sum = 0;
+                double _Complex sum = 0;
                 for (int q = 0; q < p->k; q++) {
                     const long long x = p->ta ? q + (long long)i * p->lda : i + (long long)q * p->lda;
                     const long long y = p->tb ? j + (long long)q * p->ldb : q + (long long)j * p->ldb;
-                    sum += get(p, p->a, b * p->jump_a + x) * get(p, p->b, b * p->jump_b + y);
+                    sum += get(p->type, p->a, b * p->jump_a + x) * get(p->type, p->b, b * p->jump_b + y);
                 }
-                put(p, at, p->alpha * sum + (p->beta != 0 ? p->beta * get(p, p->c, at) : 0));
+                put(p->type, p->c, at, p->alpha * sum + (p->beta != 0 ? p->beta * get(p->type, p->c, at) : 0));
             }
 }
 
@@ -63,13 +82,15 @@ API int cublasSetWorkspace_v2(Handle *h, void *w, size_t n) { return h->workspac
 API int cublasGetVersion_v2(Handle *h, int *v) { return *v = 130000, SUCCESS; }
 API const char *cublasGetStatusName(int s) { return s ? "CUBLAS_STATUS_OTHER" : "CUBLAS_STATUS_SUCCESS"; }
 API const char *cublasGetStatusString(int s) { return s ? "an error of the emulated cuBLAS" : "no error"; }
-#define GEMM(letter, type, wide)                                                                                     \
-    API int cublas##letter##gemmStridedBatched(Handle *h, int ta, int tb, int m, int n, int k, const type *alpha,   \
-                                               const void *a, int lda, long long sa, const void *b, int ldb,        \
-                                               long long sb, const type *beta, void *c, int ldc, long long sc,      \
-                                               int batch)                                                           \
-    {                                                                                                               \
-        return queue(h, (Product){ta, tb, m, n, k, lda, ldb, ldc, batch, wide, sa, sb, sc, *alpha, *beta, a, b, c}); \
-    }
-GEMM(S, float, 0)
-GEMM(D, double, 1)
+/* Operands of one type, added up in single or, for the types of 64 bits, double precision. */
+API int cublasGemmStridedBatchedEx(Handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
+                                   int type_a, int lda, long long sa, const void *b, int type_b, int ldb,
+                                   long long sb, const void *beta, void *c, int type_c, int ldc, long long sc,
+                                   int batch, int compute, int algorithm)
+{
+    const int wide = type_c == R_64F || type_c == C_64F;
+    const int factors = type_c == C_32F || type_c == C_64F ? type_c : wide ? R_64F : R_32F;
+    if (type_a != type_c || type_b != type_c || compute != (wide ? 70 : 68)) return NOT_SUPPORTED;
+    return queue(h, (Product){ta, tb, m, n, k, lda, ldb, ldc, batch, type_c, sa, sb, sc, get(factors, alpha, 0),
+                              get(factors, beta, 0), a, b, c});
+}

@@ -21,7 +21,7 @@ from termgraph.terms.types import TensorType
 T: Any = termgraph.tensor
 tg: Any = termgraph
 Check = tuple[str, float, float]
-TOLERANCE = {"float16": 5e-3, "float32": 2e-5, "float64": 1e-11}
+TOLERANCE = {"float16": 5e-3, "float32": 2e-5, "float64": 1e-11, "complex64": 2e-5, "complex128": 1e-11}
 
 
 def error_of(got: Any, want: Any) -> float:
@@ -34,7 +34,8 @@ def error_of(got: Any, want: Any) -> float:
     odd = ~np.isfinite(want)
     if not np.array_equal(got[odd], want[odd], equal_nan=True):
         return np.inf
-    a, b = got[~odd].astype("float64"), want[~odd].astype("float64")
+    wide = "complex128" if want.dtype.kind == "c" else "float64"
+    a, b = got[~odd].astype(wide), want[~odd].astype(wide)
     scale = np.maximum(np.abs(b), np.abs(b).mean() if b.size else 1.0)
     return float((np.abs(a - b) / np.where(scale == 0, 1, scale)).max(initial=0.0))
 
@@ -54,7 +55,10 @@ def worst(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) 
 
 
 # ---------------------------------------------------------------------- every element-wise op
-def elementwise_checks(dtypes: Sequence[str] = ("float32", "float64", "float16", "int32", "int64")) -> Iterator[Check]:
+DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
+
+
+def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
     """All ops that have a kernel for a dtype, one program per dtype."""
     from termgraph.backends.cuda.device import current
     from termgraph.backends.cuda.executor import Executable
@@ -89,6 +93,8 @@ def _values(dtype: str) -> list[np.ndarray]:
         y = rng.uniform(-2, 2, 300).astype(dtype)
         y[:4] = [0, -0.0, np.inf, np.nan]
         return [x, y, rng.uniform(0.1, 3, 300).astype(dtype)]
+    if np.dtype(dtype).kind == "c":
+        return [(rng.uniform(-2, 2, 300) + 1j * rng.uniform(-2, 2, 300)).astype(dtype) for _ in range(3)]
     return [
         rng.integers(1, 20, 300).astype(dtype),
         rng.integers(-9, 9, 300).astype(dtype),
@@ -137,11 +143,23 @@ def program_checks() -> Iterator[Check]:
             x.T.reshape((-1,)),
         ]
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5
+    yield from _of_other_dtypes(rng)
     yield "a call from another thread", _in_a_thread(), 1e-6
     stream = T.random.RandomStream(seed=3)
     draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
     there, here = (tg.function([], draws, mode=tg.Mode(linker=k), no_default_updates=True) for k in ("cuda", "py"))
     yield "random numbers", max(map(error_of, there(), here())), 1e-11
+
+
+def _of_other_dtypes(rng: np.random.Generator) -> Iterator[Check]:
+    """Sums and products in half precision, and of complex numbers."""
+    for dtype in ("float16", "complex64", "complex128"):
+        x, y, z = T.matrix("x", dtype=dtype), T.matrix("y", dtype=dtype), T.tensor3("z", dtype=dtype)
+        values = [rng.standard_normal(s) for s in ((70, 90), (90, 30), (3, 20, 20))]
+        if dtype != "float16":
+            values = [v + 1j * rng.standard_normal(v.shape) for v in values]
+        outs = [T.dot(x, y), T.dot(y.T, x.T), T.dot(x, y[:, 0]), T.matmul(z, z), x.sum(), x.sum(0), x.sum(1)]
+        yield f"sums and products {dtype}", worst([x, y, z], outs, [v.astype(dtype) for v in values]), TOLERANCE[dtype]
 
 
 def _in_a_thread() -> float:
@@ -158,49 +176,49 @@ def _in_a_thread() -> float:
 # ---------------------------------------------------------------------- models
 def model_checks(steps: int = 4) -> Iterator[Check]:
     """Training steps: costs and parameters after some steps."""
-    for make in (logistic, mlp, lstm):
-        (w0, f0, v0), (w1, f1, _) = (make(linker) for linker in ("py", "cuda"))
+    for make, dtype, limit in MODELS:
+        (w0, f0, v0), (w1, f1, _) = (make(linker, dtype) for linker in ("py", "cuda"))
         error = 0.0
         for _ in range(steps):
             error = max(error, *map(error_of, f1(*v0), f0(*v0)))
         error = max([error, *[error_of(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]])
-        yield f"{make.__name__}, {steps} training steps", error, 1e-3
+        yield f"{make.__name__} in {dtype}, {steps} training steps", error, limit
 
 
 def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> tuple:
-    updates = [(p, p - np.float32(0.1) * g) for p, g in zip(params, tg.grad(cost, params))]
+    updates = [(p, p - np.asarray(0.1, p.dtype) * g) for p, g in zip(params, tg.grad(cost, params))]
     return params, tg.function(inputs, [cost, *more], updates=updates, mode=tg.Mode(linker=linker)), values
 
 
-def logistic(linker: str) -> tuple:
+def logistic(linker: str, dtype: str) -> tuple:
     """Logistic regression, 32 rows of 20."""
     rng = np.random.default_rng(0)
-    x, y = T.fmatrix("x"), T.fvector("y")
-    w, b = tg.shared(rng.standard_normal(20).astype("float32")), tg.shared(np.float32(0.0))
+    x, y = T.matrix("x", dtype=dtype), T.vector("y", dtype=dtype)
+    w, b = tg.shared(rng.standard_normal(20).astype(dtype)), tg.shared(np.asarray(0.0, dtype))
     p = T.nnet.sigmoid(T.dot(x, w) + b)
     cost = T.mean(T.nnet.binary_crossentropy(p, y))
-    values = [rng.standard_normal((32, 20)).astype("float32"), (rng.random(32) > 0.5).astype("float32")]
+    values = [rng.standard_normal((32, 20)).astype(dtype), (rng.random(32) > 0.5).astype(dtype)]
     return _training(linker, [x, y], cost, [w, b], values, [p])
 
 
-def mlp(linker: str) -> tuple:
+def mlp(linker: str, dtype: str) -> tuple:
     """Two layers and softmax cross-entropy, 16 rows: 30 -> 40 -> 10."""
     rng = np.random.default_rng(0)
-    x, y = T.fmatrix("x"), T.lvector("y")
+    x, y = T.matrix("x", dtype=dtype), T.lvector("y")
     shapes = [(30, 40), (40,), (40, 10), (10,)]
-    w = [tg.shared((rng.standard_normal(s) * 0.2).astype("float32")) for s in shapes]
+    w = [tg.shared((rng.standard_normal(s) * 0.2).astype(dtype)) for s in shapes]
     h = T.tanh(T.dot(x, w[0]) + w[1])
     p = T.nnet.softmax(T.dot(h, w[2]) + w[3])
     cost = T.mean(T.nnet.categorical_crossentropy(p, y))
-    values = [rng.standard_normal((16, 30)).astype("float32"), rng.integers(0, 10, 16)]
+    values = [rng.standard_normal((16, 30)).astype(dtype), rng.integers(0, 10, 16)]
     return _training(linker, [x, y], cost, w, values)
 
 
-def lstm(linker: str) -> tuple:
+def lstm(linker: str, dtype: str) -> tuple:
     """An LSTM over 6 steps, batch 4, 8 units, with the gradient of its last output."""
     n, rng = 8, np.random.default_rng(0)
-    x, y = T.tensor3("x", dtype="float32"), T.fmatrix("y")
-    w = tg.shared((rng.standard_normal((2 * n, 4 * n)) * 0.3).astype("float32"))
+    x, y = T.tensor3("x", dtype=dtype), T.matrix("y", dtype=dtype)
+    w = tg.shared((rng.standard_normal((2 * n, 4 * n)) * 0.3).astype(dtype))
 
     def step(x: Any, h: Any, c: Any, w: Any) -> tuple:
         z = T.dot(T.concatenate([x, h], 1), w)
@@ -208,7 +226,17 @@ def lstm(linker: str) -> tuple:
         new = T.nnet.sigmoid(f) * c + T.nnet.sigmoid(i) * T.tanh(g)
         return T.nnet.sigmoid(o) * T.tanh(new), new
 
-    zero = T.zeros((x.shape[1], n), dtype="float32")
+    zero = T.zeros((x.shape[1], n), dtype=dtype)
     (hs, _), _ = tg.scan(step, sequences=[x], outputs_info=[zero, zero], non_sequences=[w])
-    values = [rng.standard_normal((6, 4, n)).astype("float32"), rng.standard_normal((4, n)).astype("float32")]
+    values = [rng.standard_normal((6, 4, n)).astype(dtype), rng.standard_normal((4, n)).astype(dtype)]
     return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, [hs])
+
+
+# With what error: both sides round every operation to the dtype, and add in another order.
+MODELS = [
+    (logistic, "float32", 1e-3),
+    (mlp, "float32", 1e-3),
+    (lstm, "float32", 1e-3),
+    (mlp, "float16", 2e-2),
+    (lstm, "float16", 2e-2),
+]

@@ -30,6 +30,10 @@ def cases():
     cube = rng.random((3, 4, 5)).astype("float32")
     x3 = T.tensor3("x3", dtype="float32")
     h = T.matrix("h", dtype="float16")
+    z = T.zmatrix("z")
+    zs = rng.standard_normal((5, 40)) + 1j * rng.standard_normal((5, 40))
+    hs = rng.standard_normal((5, 33)).astype("float16")
+    flat = [T.exp(z) / (z + 1), T.sqrt(z) * 2j, abs(z), T.switch(T.real(z) > 0, z, T.conj(z)), T.log(z) - T.tanh(z)]
     sums = [x.sum(), x.sum(0), x.sum(1), x.max(), x.argmax(1), x.argmin(), x.mean(1), x.prod(0)]
     rows = [T.nnet.softmax(x), T.log(T.exp(x).sum(1)), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)]
     return {
@@ -45,6 +49,9 @@ def cases():
         "running sums": ([x], [T.cumsum(x, 0), T.cumsum(x, 1), T.cumsum(x)], [xs]),
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
-        "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [rng.standard_normal((5, 33)).astype("float16")]),
+        "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [hs]),
+        "half products": ([h], [T.dot(h, h.T), T.dot(h, h[0]), T.dot(h * 2, h.T) + 1], [hs]),
+        "complex": ([z], flat, [zs]),
+        "complex sums": ([z], [z.sum(), z.sum(0), z.sum(1), z.prod(1), T.dot(z, z.T), T.dot(z, z[0])], [zs]),
         "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
     }  # fmt: skip

@@ -26,7 +26,7 @@ BUGS = {
     ),
     "one element too many": ("i1 < n0_1; i1 += team", "i1 <= n0_1; i1 += team"),
     "one row too many": ("t < n0_0; t +=", "t <= n0_0; t +="),
-    "a tile without its edge": ("row0 + i < m && k0 + q < k ? a", "k0 + q < k ? a"),
+    "a tile without its edge": ("row0 + i < m && k0 + q < k ?", "k0 + q < k ?"),
     "always sixteen bytes": ("whole = vector ?", "whole = 1 ?"),
     "a barrier for some threads": ("a0 = tg_fold(a0,", "if (lane & 1) a0 = tg_fold(a0,"),
     "room for half of the results": ("char tg_room[512]", "char tg_room[16]"),

@@ -16,11 +16,14 @@ nvrtc = pytest.mark.skipif(not str(compiler()).startswith("nvrtc"), reason="NVRT
 CASES = cases()
 
 
+TABLES = re.compile(r"\b(sin|cos|tan)f?\(")  # for huge arguments the device's library keeps digits of pi on the stack
+
+
 def no_spills(source, name):
     for arch in ("sm_75", "sm_90"):
         found = usage_of(source, arch, name=name)
         assert found
-        bad = {k: u for k, u in found.items() if u.stack or u.spilled}
+        bad = {k: u for k, u in found.items() if u.spilled or u.stack and not TABLES.search(source)}
         assert not bad, f"{name} on {arch}: {bad}"
 
 
@@ -44,6 +47,16 @@ def test_elements_side_by_side_are_read_sixteen_bytes_at_a_time():
     inputs, outputs, _ = CASES["elementwise"]
     ptx = nvrtc_image(program(inputs, outputs[:1]).source, "sm_90", ptx=True)[0].decode()
     assert re.search(r"ld\.global(\.nc)?\.v4\.f32", ptx) and re.search(r"st\.global\.v4\.f32", ptx)
+
+
+@nvrtc
+@pytest.mark.parametrize(
+    "dtype, kind", [("float16", "v4.u32"), ("float64", "v2.f64"), ("int8", "v4.u32"), ("complex64", "v4.f32")]
+)
+def test_the_same_of_other_sizes(dtype, kind):
+    x = T.matrix("x", dtype=dtype)
+    ptx = nvrtc_image(program([x], [x * 2]).source, "sm_90", ptx=True)[0].decode()
+    assert re.search(rf"ld\.global(\.nc)?\.{kind}", ptx) and re.search(rf"st\.global\.{kind}", ptx)
 
 
 def test_a_cubin_is_made_once():

@@ -2,7 +2,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__rest
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
-    char *part1 = tg_partials + 4096;
+    char *part1 = tg_partials + 8192;
     float a0 = 0.0f;
     #pragma unroll 4
     for (tg_int i0 = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; i0 < n0_0*n0_1; i0 += gridDim.x * (tg_int)blockDim.x) {
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel1(char *__restrict__ 
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
-    char *part1 = tg_partials + 4096;
+    char *part1 = tg_partials + 8192;
     const int team = blockDim.x, lane = threadIdx.x;
     float a0 = 0.0f;
     for (int part = lane; part < parts; part += team) {
