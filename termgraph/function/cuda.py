@@ -5,8 +5,9 @@ May import the CUDA backend and this room.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,17 +24,33 @@ def can_live_there(type_: Any) -> bool:
     return isinstance(type_, TensorType)
 
 
-def device_program(maker: Any) -> Program:
+class Placed(NamedTuple):
+    """A program for the GPU; `turn` is held by one call at a time, where the last kernels run after all else."""
+
+    program: Program
+    turn: Any
+
+
+def device_program(maker: Any) -> Placed:
     """The program of a maker's graph for the GPU, made once for all copies of a function."""
     from termgraph.backends.cuda import device, placement
 
     work = maker.work
     roots = work.linked_roots if maker.keeps_updates else work.linked_roots[: len(maker.outputs)]
     resident = tuple(bool(item.shared) and can_live_there(item.variable.type) for item in maker.inputs)
-    key = (resident, len(roots), device.current())
+    n, stay = len(maker.outputs), tuple([o.target == "cuda" for o in maker.outputs])
+    stay += tuple([can_live_there(r.type) for r in roots[n:]])
+    for o, root, stays in zip(maker.outputs, roots, stay):
+        if stays and not can_live_there(root.type):
+            raise TypeError(f"{o}: values of type {root.type} cannot be on the GPU")
+    key = (resident, stay, device.current())
     if key not in work.on_device:
         name = maker.name or "function"
-        work.on_device[key] = placement.link(work.args, roots, key[2], name, resident, len(maker.outputs))
+        updated = [i for i, item in enumerate(maker.inputs) if item.update is not None and resident[i]]
+        ends = dict(zip(range(n, len(roots)), [i for i, item in enumerate(maker.inputs) if item.update is not None]))
+        updates = {k: i for k, i in ends.items() if i in updated}
+        program = placement.link(work.args, roots, key[2], name, resident, stay, updates)
+        work.on_device[key] = Placed(program, threading.RLock())
     return work.on_device[key]
 
 
@@ -43,7 +60,8 @@ class CudaFunction(MachineFunction):
     def _setup(self) -> None:
         super()._setup()
         self._deferred = []
-        self.vm = Machine(device_program(self.maker), self.vm.allow_gc, self.vm.observers, self.maker.work.lookup)
+        program, self._turn = device_program(self.maker)
+        self.vm = Machine(program, self.vm.allow_gc, self.vm.observers, self.maker.work.lookup)
         self._resident = [
             i for i, item in enumerate(self.maker.inputs) if item.shared and can_live_there(item.variable.type)
         ]
@@ -71,12 +89,42 @@ class CudaFunction(MachineFunction):
                     return array
         return super()._checked(i, position, value)
 
+    def _run(self, values: list[Any]) -> list[Any]:
+        if not self._updated:
+            return super()._run(values)
+        with self._turn:  # what the last kernels read must not be overwritten by another call
+            return super()._run(values)
+
     def _commit(self, results: list[Any], values: list[Any], claims: Any) -> None:
-        """New values stay on the device, unless a function that runs on the CPU has taken over the variable."""
-        for k, i in enumerate(self._updated, self._n_outputs):
-            if type(self.input_storage[i].storage) is not list:
-                results[k] = on_host(results[k])
-        super()._commit(results, values, claims)
+        """Write all new values, in the memory of the old ones if nobody else has it.
+
+        They stay on the device, unless a function that runs on the CPU has taken over the variable.
+        """
+        from termgraph.backends.cuda.updates import Commit
+
+        news = results[self._n_outputs : self._n_outputs + len(self._updated)]
+        commit = Commit(news, [self.input_storage[i].storage[0] for i in self._updated])
+        for i, new in zip(self._updated, news):
+            self._check_update(i, new)
+            values[i] = None  # nor do we hold the old value ourselves
+            if not self.vm.allow_gc:
+                self.vm.storage[i] = None
+        for i, new in zip(self._updated, news):
+            self._prepare_update(commit, self.input_storage[i], new, claims)
+        commit.run()
+
+    def _prepare_update(self, commit: Any, cell: Any, new: Any, claims: Any) -> None:
+        from termgraph.backends.cuda.array import DeviceArray
+        from termgraph.backends.cuda.updates import Pending
+
+        storage = cell.storage
+        if isinstance(new, Pending):
+            made = commit.pending(storage, new)
+            if made is not None:
+                commit.then(lambda: _put(storage, made))
+        elif not isinstance(new, DeviceArray) or new in claims or not commit.copied(storage, new):
+            owned = claims.own(new)
+            commit.then(lambda: _put(storage, owned))
 
     def _check_update(self, i: int, new: Any) -> None:
         type_ = self.maker.inputs[i].variable.type
@@ -98,6 +146,11 @@ class CudaFunction(MachineFunction):
         from termgraph.backends.cuda.placement import segments
 
         return [f"{t.op.name}: {why}" for t, why in segments(self.maker.work.program)[1].items()]
+
+
+def _put(storage: Any, value: Any) -> None:
+    """The new value of a variable; those that functions on the CPU have taken over hold values of the host."""
+    storage[0] = value if type(storage) is list else on_host(value)
 
 
 def _fits(declared: Sequence[int | None], shape: Sequence[int]) -> bool:

@@ -83,17 +83,24 @@ SymbolicInput = In
 
 
 class Out:
-    """An output of a function. `borrow=True` allows the result to share memory with the function's own arrays."""
+    """An output of a function. `borrow=True` allows the result to share memory with the function's own arrays.
 
-    def __init__(self, variable: Any, borrow: bool = False) -> None:
+    `target="cuda"`: the result stays on the GPU, as a `DeviceArray`, and a call returns before it is computed.
+    Functions that run on the CPU take no notice of it.
+    """
+
+    def __init__(self, variable: Any, borrow: bool = False, target: str | None = None) -> None:
         if not isinstance(variable, Variable):
             raise TypeError(
                 f"Out(variable): expected a symbolic variable, got {type(variable).__name__} {variable!r:.60}"
             )
-        self.variable, self.borrow = variable, bool(borrow)
+        if target not in (None, "cpu", "cuda"):
+            raise ValueError(f"Out({variable}, target): a result is wanted on 'cpu' or on 'cuda', got {target!r}")
+        self.variable, self.borrow, self.target = variable, bool(borrow), target
 
     def __repr__(self) -> str:
-        return f"Out({self.variable}{', borrow=True' if self.borrow else ''})"
+        more = ", borrow=True" if self.borrow else ""
+        return f"Out({self.variable}{more}{f', target={self.target!r}' if self.target else ''})"
 
 
 SymbolicOutput = Out

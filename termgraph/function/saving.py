@@ -106,7 +106,7 @@ def state_of(f: Any) -> dict[str, Any]:
         "trust_input": f.trust_input,
         "mode": maker.mode,
         "inputs": [_input_state(i) for i in maker.inputs],
-        "outputs": [(o.variable.type, o.variable.name, o.borrow) for o in maker.outputs],
+        "outputs": [(o.variable.type, o.variable.name, o.borrow, o.target) for o in maker.outputs],
         "return": (maker.return_none, maker.unpack_single, maker.output_keys, maker.keeps_updates),
         "args": [(a.index, a.type) for a in work.args],
         "graph": flat_parts(roots),
@@ -207,7 +207,7 @@ def _restored_input(state: dict[str, Any]) -> In:
 
 
 def _restored_outputs(state: dict[str, Any]) -> list[Out]:
-    return [Out(_variable(type_, name), borrow) for type_, name, borrow in state["outputs"]]
+    return [Out(_variable(type_, name), *more) for type_, name, *more in state["outputs"]]
 
 
 def _variable(type_: Any, name: str | None, frames: tuple = ()) -> Variable:

@@ -23,12 +23,16 @@ class DeviceArray:
     It offers `__cuda_array_interface__` and `__dlpack__`, so PyTorch, CuPy and JAX take it without a copy.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape")
+    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape", "stream")
 
-    def __init__(self, device: Device, address: int, shape: tuple[int, ...], dtype: Any, keeps: Any = None) -> None:
+    def __init__(
+        self, device: Device, address: int, shape: tuple[int, ...], dtype: Any, keeps: Any = None,
+        stream: int | None = None,
+    ) -> None:  # fmt: skip
         self.device, self.address = device, address
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.keeps = keeps  # what owns the memory, if it is not this array
+        self.stream = stream  # the one in which that works, if it is known
 
     def __del__(self) -> None:
         if getattr(self, "keeps", self) is None and not sys.is_finalizing():
@@ -42,10 +46,14 @@ class DeviceArray:
         return cls(device, address, shape, dtype)
 
     @classmethod
-    def of(cls, value: Any, purpose: str = "an argument", device: Device | None = None) -> DeviceArray:
-        """An array with the values of one on the host."""
+    def of(
+        cls, value: Any, purpose: str = "an argument", device: Device | None = None, spare: Spare | None = None,
+        name: Any = None,
+    ) -> DeviceArray:  # fmt: skip
+        """An array with the values of one on the host; in memory of `spare`, if that has some."""
         host = np.ascontiguousarray(value).reshape(np.shape(value))
-        made = cls.empty(device or current(), host.shape, host.dtype, purpose)
+        spare = spare or Spare(device or current())
+        made = spare.take(name, host.shape, host.dtype, purpose)
         if host.size:
             with made.device.lock:  # here and below: nothing of ours may get into what another thread records
                 made.device.driver.upload(made.address, host)
@@ -73,10 +81,14 @@ class DeviceArray:
     def copy(self) -> DeviceArray:
         """Another array with the same values."""
         other = DeviceArray.empty(self.device, self.shape, self.dtype, "a copy")
+        other.assign(self)
+        return other
+
+    def assign(self, other: DeviceArray) -> None:
+        """Take the values of another array of the same shape and dtype."""
         if self.size:
             with self.device.lock:
-                self.device.driver.copy(other.address, self.address, self.nbytes)
-        return other
+                self.device.driver.copy(self.address, other.address, self.nbytes)
 
     def __deepcopy__(self, memo: dict) -> DeviceArray:
         return self.copy()
@@ -121,6 +133,34 @@ class DeviceArray:
         return capsule(self)
 
 
+class Spare:
+    """Memory that calls take again and again, by name, as long as nobody has kept what was in it.
+
+    So addresses stay the same from call to call, and recorded work can be replayed.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.arrays: dict[Any, DeviceArray] = {}
+        device.spares.add(self)
+
+    def take(self, name: Any, shape: tuple[int, ...], dtype: Any, purpose: str) -> DeviceArray:
+        """An array with any content; without a name it is not taken again."""
+        found = self.arrays.get(name)
+        if found is not None and (found.shape, found.dtype) == (tuple(shape), np.dtype(dtype)):
+            if sys.getrefcount(found) <= 3:  # `arrays`, `found` and the argument
+                return found
+        found = None
+        made = DeviceArray.empty(self.device, shape, dtype, purpose)
+        if name is not None:
+            self.arrays[name] = made
+        return made
+
+    def free(self) -> None:
+        """Give all memory back."""
+        self.arrays.clear()
+
+
 def to_host(values: Sequence[Any]) -> list[Any]:
     """The values, copied to the host if they are on the device, with one wait for all."""
     out: list[Any] = [np.empty(v.shape, v.dtype) if isinstance(v, DeviceArray) else v for v in values]
@@ -134,13 +174,15 @@ def to_host(values: Sequence[Any]) -> list[Any]:
     return out
 
 
-def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
+def as_device_array(
+    value: Any, device: Device | None = None, spare: Spare | None = None, name: Any = None
+) -> DeviceArray:
     """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
     if isinstance(value, DeviceArray):
         return value
     interface = interface_of(value)
     if interface is None:
-        return DeviceArray.of(value, device=device)
+        return DeviceArray.of(value, "an argument", device, spare, name)
     device = device or current()
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
@@ -153,7 +195,8 @@ def as_device_array(value: Any, device: Device | None = None) -> DeviceArray:
             f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "
             "make it contiguous first (x.contiguous() in PyTorch, cupy.ascontiguousarray(x) in CuPy)"
         )
-    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, keeps=interface.get("owner", value))
+    owner = interface.get("owner", value)
+    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, owner, stream)
 
 
 def interface_of(value: Any) -> dict[str, Any] | None:
@@ -174,4 +217,4 @@ def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
     return tuple(out)
 
 
-__all__ = ["DeviceArray", "as_device_array", "interface_of", "to_host"]
+__all__ = ["DeviceArray", "Spare", "as_device_array", "interface_of", "to_host"]

@@ -6,7 +6,8 @@ May import config and this package.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from termgraph.backends.cuda.driver.base import Driver, NoDevice
@@ -24,6 +25,9 @@ class Device:
         self.lock = threading.RLock()
         self.live: dict[int, tuple[int, Any]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
+        self.spares: weakref.WeakSet = (
+            weakref.WeakSet()
+        )  # memory kept for the next calls, given up when there is no other
         self.recording, self.late = False, []  # type: tuple[bool, list[int]]
         self._blas: Any = _UNKNOWN
 
@@ -43,12 +47,26 @@ class Device:
             if not self.recording:
                 self._free_late()
             try:
-                address = self.driver.allocate(max(size, 1))
+                address = self._room(max(size, 1))
             except OutOfDeviceMemory:
                 raise OutOfDeviceMemory(self._full(size, purpose)) from None
             self.allocations += 1
             self.live[address] = (size, purpose)
             return address
+
+    def _room(self, size: int) -> int:
+        from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
+
+        try:
+            return self.driver.allocate(size)
+        except OutOfDeviceMemory:
+            if self.recording:
+                raise
+            for spare in list(self.spares):
+                spare.free()
+            self._free_late()
+            self.driver.synchronize()  # what is still in use is free when the work is done
+            return self.driver.allocate(size)
 
     def free(self, address: int) -> None:
         """Give room back; what is given back while work is recorded must not become part of the recording.
@@ -67,6 +85,14 @@ class Device:
     def _free_late(self) -> None:
         while self.late:
             self.driver.free(self.late.pop())
+
+    def release(self, streams: Sequence[int | None]) -> None:
+        """Other libraries may change their arrays now: in streams that are known it waits for us."""
+        if None in streams:
+            self.driver.synchronize()
+            return
+        for stream in dict.fromkeys(streams):
+            self.driver.followed_by(stream)  # type: ignore[arg-type]
 
     def record(self, work: Callable[[], None]) -> Any:
         """Record work as a graph; None where the driver has no graphs. Call it with the lock held."""

@@ -7,24 +7,40 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.functions import KernelText, Product, Steps
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
 from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
 from termgraph.backends.cuda.steps import PlannedSteps
+from termgraph.backends.cuda.updates import Pending, Unfinished
 from termgraph.lower.index import evaluate
 from termgraph.lower.kernel import Buf
 
 WIDE = 2**30  # more elements than this are counted with 64 bits
 PLANS, GRAPHS = 64, 8  # kept per program, and per plan
 STATUS = 32
+
+
+class Places(NamedTuple):
+    """The addresses of a call: of its arguments, and of its results."""
+
+    arrays: tuple[int, ...]
+    outputs: dict[Buf, int]
+
+
+class Part:
+    """Launches that are queued together, and their recordings by the addresses of all arrays."""
+
+    def __init__(self, launches: list[Any]) -> None:
+        self.launches = launches
+        self.graphs: OrderedDict[tuple, Any] = OrderedDict()
 
 
 class Plan:
@@ -37,8 +53,7 @@ class Plan:
         self.shapes: list[tuple[int, ...]] = []
         self.places: dict[Any, int] = {}  # offsets in the arena
         self.size = 0
-        self.launches: list[Any] = []
-        self.graphs: OrderedDict[tuple, Any] = OrderedDict()
+        self.first = self.last = Part([])  # the last part writes new values of shared variables
         if self.failed:
             return
         self.shapes = [tuple(evaluate(n, env) for n in b.shape) for b in program.outputs]
@@ -50,7 +65,9 @@ class Plan:
         self.places["scalars"] = self.take(program.scalars)
         self.places["status"] = self.take(STATUS)
         self.parts, self.scratches = 1, 0
-        self.launches = self.plan(program.steps, processors)
+        last = [step for step in program.steps if getattr(step, "final", False)]
+        self.first = Part(self.plan([step for step in program.steps if step not in last], processors))
+        self.last = Part(self.plan(last, processors))
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
         largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
         self.wide = largest > WIDE
@@ -95,24 +112,37 @@ class Executable:
         self.kernels: dict[tuple[bool, str], Any] = {}
         self.constants: dict[Buf, DeviceArray] = {}
         self.arena: DeviceArray | None = None
+        self.spare = Spare(device)
         self.replays = 0
 
     # ------------------------------------------------------------------ calling
-    def __call__(self, *values: Any) -> list[DeviceArray]:
-        """Queue the program; failures that the device finds are raised before this returns."""
+    def __call__(self, *values: Any) -> list[Any]:
+        """Queue the program; failures that the device finds are raised before this returns.
+
+        New values of shared variables that it writes last are given as `Pending`.
+        """
         with self.device.lock:
-            arrays = [as_device_array(v, self.device) for v in values]
+            arrays = [as_device_array(v, self.device, self.spare, ("argument", i)) for i, v in enumerate(values)]
             plan = self.plan_for(tuple(a.shape for a in arrays))
             if plan.failed:
                 raise self.failure(*plan.failed)
             outputs = self.outputs(plan)
-            if plan.launches:
-                self.run(plan, arrays, outputs)
-            if self.program.can_fail and plan.launches:
+            places = Places(tuple([a.address for a in arrays]), {b: a.address for b, a in outputs.items()})
+            if plan.first.launches:
+                self.run(plan, plan.first, places)
+            if self.program.can_fail and plan.first.launches:
                 self.check_status(plan)
-            elif any(a.keeps is not None for a in arrays):  # its owner may change it as soon as this returns
-                self.device.driver.synchronize()
-            return outputs
+            else:
+                self.device.release([a.stream for a in arrays if a.keeps is not None])
+            if not self.program.in_place:
+                return [outputs[b] for b in self.program.outputs]
+            replaced = {i for i, _ in self.program.in_place.values()}
+            kept = [a for i, a in enumerate(arrays) if i not in replaced or a is not values[i]]
+            call = Unfinished(self, plan, places, kept)
+            return [
+                Pending(call, k, plan.shapes[k], np.dtype(b.dtype)) if k in self.program.in_place else outputs[b]
+                for k, b in enumerate(self.program.outputs)
+            ]
 
     def plan_for(self, shapes: tuple) -> Plan:
         """The plan for these shapes, made once."""
@@ -124,23 +154,23 @@ class Executable:
         self.plans.move_to_end(shapes)
         return plan
 
-    def outputs(self, plan: Plan) -> list[DeviceArray]:
+    def outputs(self, plan: Plan) -> dict[Buf, DeviceArray]:
         """Room for the results; equal results are one array."""
         made: dict[Buf, DeviceArray] = {}
-        for b, shape in zip(self.program.outputs, plan.shapes):
-            if b not in made:
-                made[b] = DeviceArray.empty(self.device, shape, b.dtype, f"a result of {self.name}")
-        return [made[b] for b in self.program.outputs]
+        for k, (b, shape) in enumerate(zip(self.program.outputs, plan.shapes)):
+            if b not in made and k not in self.program.in_place:
+                made[b] = self.spare.take(b, shape, b.dtype, f"a result of {self.name}")
+        return made
 
-    def addresses(self, plan: Plan, arrays: list[DeviceArray], outputs: list[DeviceArray]) -> dict[Any, int]:
+    def addresses(self, plan: Plan, places: Places) -> dict[Any, int]:
         """Where everything is."""
         if self.arena is None or self.arena.nbytes < plan.size:
             self.forget_graphs()
             self.arena = None
             self.arena = DeviceArray.empty(self.device, (plan.size,), "uint8", f"intermediate results of {self.name}")
         at = {key: self.arena.address + offset for key, offset in plan.places.items()}
-        at.update({b: arrays[k].address for k, b in self.program.inputs.items()})
-        at.update({b: a.address for b, a in zip(self.program.outputs, outputs)})
+        at.update({b: places.arrays[k] for k, b in self.program.inputs.items()})
+        at.update(places.outputs)
         for b, value in self.program.constants.items():
             if b not in self.constants:
                 self.constants[b] = DeviceArray.of(value, f"a constant of {self.name}", self.device)
@@ -148,39 +178,53 @@ class Executable:
         return at
 
     # ------------------------------------------------------------------ running
-    def run(self, plan: Plan, arrays: list[DeviceArray], outputs: list[DeviceArray]) -> None:
-        """Queue all launches; the second time with the same arrays they are recorded, from then on replayed."""
-        key = tuple([a.address for a in (*arrays, *outputs)])
-        graph = plan.graphs.get(key)
+    def run(self, plan: Plan, part: Part, places: Places) -> None:
+        """Queue launches; the second time with the same arrays they are recorded, from then on replayed."""
+        key = (*places.arrays, *places.outputs.values())
+        graph = part.graphs.get(key)
         if graph is not None:
             self.device.driver.replay(graph)
             self.replays += 1
             return
-        seen = key in plan.graphs
-        at = self.addresses(plan, arrays, outputs)  # if that takes a new arena, nothing recorded is left
+        seen = key in part.graphs
+        at = self.addresses(plan, places)  # if that takes a new arena, nothing recorded is left
         self.prepare(plan)
-        recorded = self.record(plan, at) if seen else None
+        recorded = self.record(plan, part, at) if seen else None
         if recorded is None:
-            self.queue(plan, at)
-        plan.graphs[key] = recorded
-        plan.graphs.move_to_end(key)
-        while len(plan.graphs) > GRAPHS:
-            plan.graphs.popitem(last=False)
+            self.queue(plan, part, at)
+        part.graphs[key] = recorded
+        part.graphs.move_to_end(key)
+        while len(part.graphs) > GRAPHS:
+            part.graphs.popitem(last=False)
 
-    def record(self, plan: Plan, at: dict[Any, int]) -> Any:
+    def record(self, plan: Plan, part: Part, at: Mapping[Any, int]) -> Any:
         """The launches as a graph, which is then run; None where the driver has no graphs."""
-        graph = self.device.record(lambda: self.queue(plan, at))
+        graph = self.device.record(lambda: self.queue(plan, part, at))
         if graph is not None:
             self.device.driver.replay(graph)
         return graph
 
-    def queue(self, plan: Plan, at: dict[Any, int]) -> None:
-        """All launches, one by one."""
-        if self.program.can_fail:
-            self.device.driver.clear(at["status"], STATUS)
-        self.queue_steps(plan, plan.launches, at)
+    def finish(self, plan: Plan, places: Places, targets: Mapping[int, int]) -> None:
+        """Queue the last part of a call; `targets` are the addresses of the new values, by their numbers."""
+        outputs = self.program.outputs
+        with self.device.lock:
+            for k, (i, mode) in self.program.in_place.items():
+                old = places.arrays[i]
+                if mode == "accumulate" and targets[k] != old:  # what is added to has to be there
+                    size = int(np.prod(plan.shapes[k], dtype=np.int64)) * np.dtype(outputs[k].dtype).itemsize
+                    if size:
+                        self.device.driver.copy(targets[k], old, size)
+            if plan.last.launches:
+                ends = {outputs[k]: address for k, address in sorted(targets.items())}
+                self.run(plan, plan.last, Places(places.arrays, {**places.outputs, **ends}))
 
-    def queue_steps(self, plan: Plan, launches: Sequence[Any], at: dict[Any, int]) -> None:
+    def queue(self, plan: Plan, part: Part, at: Mapping[Any, int]) -> None:
+        """All launches, one by one."""
+        if self.program.can_fail and part is plan.first:
+            self.device.driver.clear(at["status"], STATUS)
+        self.queue_steps(plan, part.launches, at)
+
+    def queue_steps(self, plan: Plan, launches: Sequence[Any], at: Mapping[Any, int]) -> None:
         """Some launches; loops over steps, one step after the other."""
         for launch in launches:
             if isinstance(launch, PlannedSteps):
@@ -188,7 +232,7 @@ class Executable:
             else:
                 self.launch(plan, launch, at)
 
-    def launch(self, plan: Plan, launch: Launch, at: dict[Any, int]) -> None:
+    def launch(self, plan: Plan, launch: Launch, at: Mapping[Any, int]) -> None:
         """One kernel."""
         if launch.product is not None:
             blas = self.device.blas()
@@ -214,7 +258,7 @@ class Executable:
             self.kernels[wide, name] = self.device.driver.kernel(self.modules[wide], name)
         return self.kernels[wide, name]
 
-    def arguments(self, launch: Launch, at: dict[Any, int], plan: Plan) -> list[Any]:
+    def arguments(self, launch: Launch, at: Mapping[Any, int], plan: Plan) -> list[Any]:
         """The values of a kernel's parameters, in order."""
         integer = ctypes.c_int64 if plan.wide else ctypes.c_int32
         scratch = at.get(("scratch", launch.scratch), 0)
@@ -259,15 +303,17 @@ class Executable:
     def forget_graphs(self) -> None:
         """Recorded graphs hold addresses of the arena."""
         for plan in self.plans.values():
-            plan.graphs.clear()
+            plan.first.graphs.clear()
+            plan.last.graphs.clear()
 
     def free(self) -> None:
-        """Give the arena back."""
+        """Give all memory back that is kept for the next call."""
         self.forget_graphs()
         self.arena = None
+        self.spare.free()
 
 
-def product_arguments(launch: Launch, at: dict[Any, int], wide: bool) -> list[Any]:
+def product_arguments(launch: Launch, at: Mapping[Any, int], wide: bool) -> list[Any]:
     """The parameters of the kernels in `gemm`."""
     p = launch.product
     assert p is not None

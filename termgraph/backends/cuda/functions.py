@@ -5,7 +5,7 @@ May import lower and this package.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.printer import CudaPrinter
 from termgraph.backends.cuda.vectors import Vectors
 from termgraph.lower.index import ONE, Poly
-from termgraph.lower.kernel import operands_first
+from termgraph.lower.kernel import Buf, operands_first
 from termgraph.lower.tree import Call, Node, Repeat
 from termgraph.terms.op import CONST
 
@@ -44,6 +44,7 @@ class KernelText:
     most: int = BLOCK
     vectors: Vectors | None = None
     held: KernelText | None = None
+    final: bool = False  # writes new values of shared variables, when all else has been done
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Product:
 
     call: Call
     alpha: Any = None
+    final: bool = False
 
 
 @dataclass
@@ -70,8 +72,8 @@ def every_step(steps: Sequence[Any]) -> list[Any]:
 class FunctionWriter:
     """Collects the kernels of a program, and which scalars they leave for each other."""
 
-    def __init__(self, dialect: CudaDialect) -> None:
-        self.d = dialect
+    def __init__(self, dialect: CudaDialect, aliased: Collection[Buf] = ()) -> None:
+        self.d, self.aliased = dialect, aliased  # buffers that may be in the place of others
         self.steps: list[Any] = []
         self.count = 0
         self.slots: dict[Any, int] = {}  # scalars that are kept between kernels
@@ -149,9 +151,9 @@ class FunctionWriter:
         for b in sorted(p.bufs, key=lambda b: b.name):
             if b.kind in ("tile", "row"):
                 continue
-            const = "" if b in p.written else "const "
+            const, alone = "" if b in p.written else "const ", "" if b in self.aliased else "__restrict__ "
             params.append(("buf", b))
-            text.append(f"{const}{self.d.stored_type(b.dtype)} *__restrict__ {b.name}")
+            text.append(f"{const}{self.d.stored_type(b.dtype)} *{alone}{b.name}")
         for r in p.rows:
             c = self.d.ctype(r.buf.dtype)
             params.append(("row", r))

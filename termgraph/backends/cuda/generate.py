@@ -20,7 +20,8 @@ from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
-from termgraph.lower.memory import share_room
+from termgraph.lower.memory import share_room, update_modes, writes
+from termgraph.lower.tree import Call, Kernel, Node
 from termgraph.terms.traverse import substitute
 
 
@@ -37,6 +38,7 @@ class CudaProgram:
     partials: list[int]
     scalars: int  # bytes
     lowered: Lowered
+    in_place: dict[int, tuple[int, str]] = field(default_factory=dict)  # output -> (argument it may replace, how)
     leaves: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -78,17 +80,23 @@ class CudaProgram:
         return functools.reduce(maximum, sizes)
 
 
-def generate(args: Sequence[Any], outputs: Sequence[Any]) -> CudaProgram:
-    """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had."""
+def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, int] | None = None) -> CudaProgram:
+    """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had.
+
+    `updates` says which output is the new value of which argument, for those that nothing else needs: where that is
+    safe, the last kernels write them, and the old value may be what they write to.
+    """
     lowered = lower(list(outputs), use_values=False, products=tuple(gemm.NUMBERS))
     st = lowered.statements
-    writer = KernelWriter(CudaDialect())
-    steps = writer.write(lowered.nodes)
+    targets = {int(b.name[3:]): b for b in st.outputs}
+    pairs = _replaceable(lowered, targets, updates or {})
+    nodes, modes = _written_last(lowered.nodes, [(old, new) for _, _, old, new in pairs])
+    writer = KernelWriter(CudaDialect(), {b for *_, old, new in pairs if new in modes for b in (old, new)})
+    steps = writer.write(nodes)
     every = every_step(steps)
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)])
     body = "\n\n".join(bodies)
-    targets = {int(b.name[3:]): b for b in st.outputs}
     first: dict[Any, int] = {}
     for k, t in enumerate(lowered.outputs):
         first.setdefault(t, k)
@@ -98,11 +106,43 @@ def generate(args: Sequence[Any], outputs: Sequence[Any]) -> CudaProgram:
         {t.index: b for t, b in st.inputs.items()},
         {b: np.ascontiguousarray(t.value) for t, b in st.consts.items()},
         [targets[first[t]] for t in lowered.outputs],
-        share_room(lowered.nodes, st.temps),
+        share_room(nodes, st.temps),
         writer.partials,
         16 * len(writer.slots),
         lowered,
+        {k: (i, modes[new]) for k, i, _, new in pairs if new in modes},
     )
+
+
+def _replaceable(
+    lowered: Lowered, targets: Mapping[int, Buf], updates: Mapping[int, int]
+) -> list[tuple[int, int, Buf, Buf]]:
+    """(output, argument, their buffers) of new values that might be written over old ones."""
+    read = {t.index: b for t, b in lowered.statements.inputs.items()}
+    found = []
+    for k, i in updates.items():
+        old, new = read.get(i), targets.get(k)
+        if old is None or new is None or lowered.outputs.count(lowered.outputs[k]) > 1:
+            continue
+        if (old.dtype, old.shape, old.strides) == (new.dtype, new.shape, new.strides):
+            found.append((k, i, old, new))
+    return found
+
+
+def _written_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
+    """The tree with statements that only write new values of variables at its end, and how they write them.
+
+    A statement with a result for the caller cannot wait: that is needed before the values are written.
+    """
+    while True:
+        order, modes = update_modes(list(nodes), pairs)
+        mixed = [set(writes(n)) for n in order if modes.keys() & set(writes(n)) and set(writes(n)) - modes.keys()]
+        if not mixed:
+            return order, modes
+        for n in nodes:
+            if isinstance(n, (Kernel, Call)):
+                n.final = False
+        pairs = [(old, new) for old, new in pairs if not any(new in bufs for bufs in mixed)]
 
 
 def _texts(s: KernelText) -> list[str]:

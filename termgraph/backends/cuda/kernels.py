@@ -43,7 +43,10 @@ class KernelWriter(FoldWriter):
                 self.scalars(scalars)
                 scalars = []
                 write: Any = {Kernel: self.kernel, Call: self.product, Repeat: self.repeat}[type(n)]
+                before = len(self.steps)
                 write(n)
+                for step in self.steps[before:] if getattr(n, "final", False) else ():
+                    step.final = True
             elif isinstance(n, Let) and n.term not in factors and of_lengths(n.term):
                 self.outside[n.term] = f"g{len(self.outside)}"  # each kernel works it out for itself
             else:

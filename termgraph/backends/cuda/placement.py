@@ -7,12 +7,12 @@ the C backend's way of dividing programs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from termgraph.backends.c.dialect import NotInC
 from termgraph.backends.c.segments import Segment, _Divider, _ordered
-from termgraph.backends.cuda.array import as_device_array, to_host
+from termgraph.backends.cuda.array import Spare, as_device_array, to_host
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.executor import Executable
@@ -139,15 +139,16 @@ class TransferOp:
 
 
 def link(
-    args: Sequence[Any], roots: Sequence[Any], device: Device, name: str, resident: Sequence[bool], to_host: int
-) -> Program:
+    args: Sequence[Any], roots: Sequence[Any], device: Device, name: str, resident: Sequence[bool],
+    stay: Sequence[bool], updates: Mapping[int, int],
+) -> Program:  # fmt: skip
     """The program that computes the roots, on the GPU wherever it can.
 
-    `resident` says of each argument whether it is on the device already. The first `to_host` roots are wanted on the
-    host; the others stay on the device, if arrays can be there.
+    `resident` says of each argument whether it is on the device already, `stay` of each root whether it is wanted
+    there. `updates` says which root is the new value of which argument.
     """
     plain = Program.from_terms(args, roots)
-    found, _ = segments(plain)
+    found, _ = segments(plain, updates)
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
@@ -159,21 +160,25 @@ def link(
         op = KernelsOp(title, code)
         merged[members[-1]] = Instruction(op, inputs, outputs, segment.roots, several, run if several else _one(run))
         gone.update(members)
-    return _Transfers(_ordered(plain, merged, gone), device, resident, to_host).program()
+    return _Transfers(_ordered(plain, merged, gone), device, resident, stay).program()
 
 
 def _one(run: Callable) -> Callable:
     return lambda *values: run(*values)[0]
 
 
-def segments(program: Program) -> tuple[list[tuple[list[int], Segment, CudaProgram]], dict[Any, str]]:
+def segments(
+    program: Program, updates: Mapping[int, int] | None = None
+) -> tuple[list[tuple[list[int], Segment, CudaProgram]], dict[Any, str]]:
     """The runs of instructions for the GPU, and why each of the other terms is computed on the CPU."""
     refused: dict[Any, str] = {}
     while True:
         found = []
         try:
-            for members, segment in _Divider(program, set(refused), lambda t: why_on_cpu(t) is None).segments():
-                found.append((members, segment, _generated(segment)))
+            runs = _Divider(program, set(refused), lambda t: why_on_cpu(t) is None).segments()
+            last = _written_last(program, [segment for _, segment in runs], updates or {})
+            for members, segment in runs:
+                found.append((members, segment, _generated(segment, last)))
         except _Refused as error:
             if error.term in refused or not any(error.term in ins.terms for ins in program.instructions):
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
@@ -193,12 +198,23 @@ class _Refused(Exception):
         self.term = term
 
 
-def _generated(segment: Segment) -> CudaProgram:
+def _written_last(program: Program, runs: list[Segment], updates: Mapping[int, int]) -> dict[Any, Any]:
+    """New values that only the variable itself needs -> its old value, if no other such run reads it."""
+    read = [s for ins in program.instructions for s in ins.inputs] + list(program.outputs)
+    terms = program.term_of
+    ends = {program.outputs[k]: program.inputs[i] for k, i in updates.items()}
+    found = {terms[new]: terms[old] for new, old in ends.items() if read.count(new) == 1}
+    writing = [run for run in runs if any(t in found for t in run.roots)]
+    return {new: old for new, old in found.items() if sum(old in run.leaves for run in writing) == 1}
+
+
+def _generated(segment: Segment, last: Mapping[Any, Any]) -> CudaProgram:
     """The program of a run; _Refused names the term of the graph that it cannot hold."""
     args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
     roots = substitute(segment.roots, dict(zip(segment.leaves, args)))
     try:
-        code = generate(args, roots)
+        ends = {k: last[t] for k, t in enumerate(segment.roots) if t in last}
+        code = generate(args, roots, {k: segment.leaves.index(t) for k, t in ends.items() if t in segment.leaves})
     except NotLowerable as error:
         origin = expand(roots, tuple(NUMBERS))[1]
         (term,) = substitute([origin.get(error.term, error.term)], dict(zip(args, segment.leaves)))
@@ -210,14 +226,19 @@ def _generated(segment: Segment) -> CudaProgram:
 class _Transfers:
     """Puts copies where a value crosses between the memories, and nowhere else."""
 
-    def __init__(self, program: Program, device: Device, resident: Sequence[bool], count: int) -> None:
-        self.plain, self.to_host = program, count
+    def __init__(self, program: Program, device: Device, resident: Sequence[bool], stay: Sequence[bool]) -> None:
+        self.plain, self.stay = program, stay
         self.term_of = list(program.term_of)
         self.order: list[Instruction] = []
         self.on_device = {s for s, here in zip(program.inputs, resident) if here}
         self.other: dict[int, int] = {}  # a slot -> the slot of its copy in the other memory
-        self.up = TransferOp("gpu_from_host", functools.partial(as_device_array, device=device))
+        self.device = device
         self.down = TransferOp("host_from_gpu", lambda value: to_host([value])[0])
+
+    def up(self) -> TransferOp:
+        """A copy to the device, to the same place in every call."""
+        put = functools.partial(as_device_array, device=self.device, spare=Spare(self.device), name="copy")
+        return TransferOp("gpu_from_host", put)
 
     def program(self) -> Program:
         """The program with its copies."""
@@ -227,12 +248,9 @@ class _Transfers:
             self.order.append(Instruction(ins.op, inputs, ins.outputs, ins.terms, ins.several, ins.run))
             if there:
                 self.on_device.update(ins.outputs)
-        self.all_down([s for s in self.plain.outputs[: self.to_host] if s in self.on_device and s not in self.other])
-        outputs = []
-        for k, s in enumerate(self.plain.outputs):
-            type_ = self.term_of[s].type
-            stays = k >= self.to_host and isinstance(type_, TensorType)
-            outputs.append(self.wanted(s, stays))
+        ends = list(zip(self.plain.outputs, self.stay))
+        self.all_down([s for s, stays in ends if not stays and s in self.on_device and s not in self.other])
+        outputs = [self.wanted(s, stays) for s, stays in ends]
         return Program(self.plain.inputs, self.plain.constants, self.order, outputs, self.term_of)
 
     def all_down(self, slots: list[int]) -> None:
@@ -254,7 +272,7 @@ class _Transfers:
         if slot not in self.other:
             self.other[slot] = len(self.term_of)
             self.term_of.append(self.term_of[slot])
-            op = self.up if there else self.down
+            op = self.up() if there else self.down
             self.order.append(Instruction(op, [slot], [self.other[slot]], [self.term_of[slot]], False, op.meaning))
         return self.other[slot]
 

@@ -34,7 +34,7 @@ class PlannedSteps:
         """Bytes of a buffer."""
         return evaluate(product(b.shape), env) * _item(b)
 
-    def run(self, program: Any, plan: Any, around: dict[Any, int]) -> None:
+    def run(self, program: Any, plan: Any, around: Mapping[Any, int]) -> None:
         """Queue all steps."""
         at = dict(around)
         copy = program.device.driver.copy

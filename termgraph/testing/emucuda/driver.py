@@ -34,7 +34,8 @@ class EmulatedDriver:
         self.recording: list[Callable[[], None]] | None = None
         self.sizes: dict[int, int] = {}
         self.lost: str | None = None
-        self.launches = 0
+        self.launches = self.replays = 0
+        self.followers: list[int] = []  # streams of others that wait for this one
         self.lock = threading.RLock()  # one thread runs the queue at a time, or a free could overtake a copy
 
     def memory(self) -> tuple[int, int]:
@@ -103,6 +104,9 @@ class EmulatedDriver:
     def wait_for(self, stream: int) -> None:
         self.synchronize()
 
+    def followed_by(self, stream: int) -> None:
+        self.followers.append(stream)
+
     def capture(self) -> None:
         if self.recording is not None:
             raise CudaError("already recording")
@@ -113,6 +117,7 @@ class EmulatedDriver:
         return graph
 
     def replay(self, graph: list[Callable[[], None]]) -> None:
+        self.replays += 1
         self.queue += graph
 
 

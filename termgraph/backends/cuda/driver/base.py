@@ -87,6 +87,10 @@ class Driver(Protocol):
         """Wait for the work of another stream, of another library."""
         ...
 
+    def followed_by(self, stream: int) -> None:
+        """What is queued in the stream of another library from now on waits for the work queued here so far."""
+        ...
+
     def capture(self) -> None:
         """Record the following work instead of doing it."""
         ...

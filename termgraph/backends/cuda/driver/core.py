@@ -27,6 +27,7 @@ NO_PACKAGE = "the GPU is reached through the package cuda-core, which is not ins
 FATAL = {"ILLEGAL_ADDRESS", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "MISALIGNED_ADDRESS", "ILLEGAL_INSTRUCTION",
          "HARDWARE_STACK_ERROR", "INVALID_PC", "INVALID_ADDRESS_SPACE", "ECC_UNCORRECTABLE", "ASSERT",
          "CONTEXT_IS_DESTROYED", "DEVICE_UNAVAILABLE", "TENSOR_MEMORY_LEAK"}  # fmt: skip
+EVENT_WITHOUT_TIME = 2  # CU_EVENT_DISABLE_TIMING
 WRONG_ARCH = {"NO_BINARY_FOR_GPU", "INVALID_IMAGE", "UNSUPPORTED_PTX_VERSION", "INVALID_PTX"}
 
 
@@ -61,6 +62,7 @@ class CoreDriver:
         attribute = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
         self.multiprocessors = int(self.ask(cu.cuDeviceGetAttribute, attribute, number))
         self._keep_memory(number)
+        self._event: Any = None
 
     def _keep_memory(self, number: int) -> None:
         """Memory that is given back stays with this process; some may be taken at the start (`gpu.pool_reserve`)."""
@@ -143,6 +145,12 @@ class CoreDriver:
 
     def wait_for(self, stream: int) -> None:
         self.ask(self.cu.cuStreamSynchronize, stream)
+
+    def followed_by(self, stream: int) -> None:
+        if self._event is None:
+            self._event = self.ask(self.cu.cuEventCreate, EVENT_WITHOUT_TIME)
+        self.ask(self.cu.cuEventRecord, self._event, self.stream)
+        self.ask(self.cu.cuStreamWaitEvent, stream, self._event, 0)
 
     # ------------------------------------------------------------------ graphs
     def capture(self) -> None:

@@ -142,6 +142,9 @@ class PyCudaDriver:
     def wait_for(self, stream: int) -> None:
         self.context.synchronize()  # pycuda cannot name a foreign stream: wait for all
 
+    def followed_by(self, stream: int) -> None:
+        self.synchronize()
+
     def capture(self) -> None:
         raise CudaError("pycuda has no graphs")
 
