@@ -87,7 +87,7 @@ _LATER = {
     "termgraph.printing": "debugprint dprint pp",
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
-_ROOMS = ("backends", "db", "debug", "gof", "graph", "loops", "lower", "printing", "rules", "viz", "vm")
+_ROOMS = ("backends", "db", "debug", "gof", "graph", "loops", "lower", "printing", "rules", "sympy", "viz", "vm")
 
 
 def __getattr__(name: str) -> _Any:

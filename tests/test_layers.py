@@ -29,6 +29,7 @@ ORDER = [
     "function",  # the pipeline
     "debug",
     "viz",
+    "sympy",  # exchange with SymPy
     "printing",  # the public names of viz
     "graph",  # graph classes under PyTensor's module name
     "gof",  # and under Theano's

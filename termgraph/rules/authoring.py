@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,16 +76,21 @@ def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Cal
         found = function(*patterns)
         if not inspect.isgenerator(found):
             raise RuleError(f"rule set {topic!r} at {table.where} must yield its rules: `yield rule(...)`")
-        for i, made in enumerate(_items(found, table)):
-            try:
-                r = finish(made, topic, tags, kinds, (topic, i))
-                _register(r, overwrite)
-                table.rules.append(r)
-            except RuleError as err:
-                _refuse(table, err)
-        return table
+        return fill(table, _items(found, table), kinds, overwrite)
 
     return define
+
+
+def fill(table: RuleTable, items: Iterable[Any], kinds: dict[Var, Kind], overwrite: bool = False) -> RuleTable:
+    """Complete, check and register the rules of a table; `kinds` are those of its metavariables."""
+    for i, made in enumerate(items):
+        try:
+            r = finish(made, table.topic, table.tags, kinds, (table.topic, i))
+            _register(r, overwrite)
+            table.rules.append(r)
+        except RuleError as err:
+            _refuse(table, err)
+    return table
 
 
 def _metavariables(function: Callable, topic: str) -> list[Pattern]:

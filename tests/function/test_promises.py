@@ -46,7 +46,7 @@ PROMISES = {
     82: "NanGuardMode",
     83: "PdbBreakpoint",
     84: "lines of the user's program through rewriting",
-    96: "jit",
+    96: "jit, rules from and to SymPy",
 }
 
 
