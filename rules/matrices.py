@@ -1,5 +1,5 @@
 """Equations instead of inverses, and what is known of matrices with structure: diagonal, triangular, orthogonal, positive
-definite, products of Kronecker. Also how structure passes through the operators."""
+definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
 
 from termgraph.rulelib._goals_products import Unit, side, square
 from termgraph.rules import (
@@ -44,63 +44,6 @@ from termgraph.terms.ops.shaping import diagonal as diagonal_
 T = (1, 0)
 
 
-# ---------------------------------------------------------------------- how structure passes through operators
-def _transposed(other):
-    """Whether a transpose has a property: if the matrix has the mirrored one. Other orders say nothing."""
-    return lambda t, ask: ask(other, t.args[0]) if t.op.params["order"] == T else None
-
-
-def _gram(t, ask):
-    """x @ x.T is symmetric."""
-    x, y = t.args
-    mirrored = any(
-        a.op.family is dimshuffle and a.op.params["order"] == T and a.args[0] is b for a, b in ((x, y), (y, x))
-    )
-    return True if mirrored and x.type.ndim == 2 else None
-
-
-def _no_offset(t, ask):
-    return True if t.op.params["offset"] == 0 else None
-
-
-def _main_diagonal(t, ask):
-    n, m, k = t.args
-    return True if n is m and getattr(k, "scalar", None) == 0 else None
-
-
-def _when(**params):
-    return lambda t, ask: True if all(t.op.params[k] == v for k, v in params.items()) else None
-
-
-def _result_of(op, number):
-    return lambda t, ask: True if t.op.params["i"] == number and t.args[0].op.family is op else None
-
-
-def _of(fact):
-    return lambda t, ask: True if ask(fact, t.args[0]) is True else None
-
-
-diagonal.propagate(alloc_diag, _no_offset)
-diagonal.propagate(eye, _main_diagonal)
-symmetric.propagate(dot, _gram)
-symmetric.propagate(dimshuffle, _transposed(symmetric))
-symmetric.propagate(inv, _of(symmetric))
-symmetric.propagate(expm, _of(symmetric))
-positive_definite.propagate(inv, _of(positive_definite))
-positive_definite.propagate(expm, _of(symmetric))
-positive_definite.propagate(dimshuffle, _transposed(positive_definite))
-lower_triangular.propagate(cholesky, _when(lower=True))
-upper_triangular.propagate(cholesky, _when(lower=False))
-lower_triangular.propagate(dimshuffle, _transposed(upper_triangular))
-upper_triangular.propagate(dimshuffle, _transposed(lower_triangular))
-lower_triangular.propagate(inv, _of(lower_triangular))
-upper_triangular.propagate(inv, _of(upper_triangular))
-upper_triangular.propagate(nth, _result_of(qr, 1))
-orthogonal.propagate(dimshuffle, _transposed(orthogonal))
-orthogonal.propagate(inv, _of(orthogonal))
-
-
-# ---------------------------------------------------------------------- rules
 @ruleset("specialize")
 def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b: Float, e: Unit, n, d: param):
     yield rule("left_inverse",    dot(inv(x), x),                                               eye(n, n, 0, dtype=d), side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])

@@ -25,7 +25,11 @@ from termgraph.rules import (
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
 
-Signed = Guard("Signed", lambda t: t.type.dtype is not None and t.type.np_dtype.kind in "ifc")
+Signed = Guard(
+    "Signed",
+    lambda t: t.type.dtype is not None and t.type.np_dtype.kind in "ifc",
+    "({x}.type.dtype is not None and {x}.type.np_dtype.kind in 'ifc')",
+)
 ZERO = ["signed_zero"]
 
 

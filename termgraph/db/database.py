@@ -7,10 +7,9 @@ May import rules and the other modules of this room.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kanren import eq, lall
 from unification import Var
 
 from termgraph.db import loading
@@ -18,7 +17,9 @@ from termgraph.db.query import EVERYTHING, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import Rule, all_tags
+from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith
+from termgraph.rules.stored import StoredRuleSet
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
@@ -82,28 +83,66 @@ def query(
     """
     global _cached_at
     asked = Query.parse(*spec, include=include, exclude=exclude, require=require, assume=assume)
-    _ensure_library()
-    if _cached_at != authoring.generation():
+    if _cached_at != loading.changes():
         _cache.clear()
-        _cached_at = authoring.generation()
+        _cached_at = loading.changes()
     found = _cache.get(asked)
     if found is None:
-        found = _cache[asked] = _select(asked)
+        found = _stored(asked)
+        found = _select(asked) if found is None else found
+        found.passes = Passes(asked)
+        if _cached_at == loading.changes():  # the library's own files may have read others
+            _cache[asked] = found
     return found
 
 
 def _select(asked: Query) -> RuleSet:
     chosen = [r for r in all_rules() if asked.selects(names_of(r)) and asked.admits(r.assumes)]
-    assume = asked.assume
-    if EVERYTHING in assume:
-        from termgraph.rules.facts import FACTS
+    return RuleSet(chosen, _trusted(asked), asked.text)
 
-        assume = assume | FACTS.keys()
-    found = RuleSet(chosen, assume, asked.text)
-    found.passes = tuple(
-        sorted((p for p in PASSES.values() if asked.selects({*p.tags, p.name})), key=lambda p: (p.order, p.name))
-    )
-    return found
+
+def _stored(asked: Query) -> RuleSet | None:
+    """The rule set of a usual query from its image, which is made if there is none; None for other queries."""
+    from termgraph.db import images
+
+    if not images.usable(asked):
+        return None
+    with _loading:
+        image = images.image_of(asked, lambda: _select(asked))
+    if image is None:
+        return None
+    return StoredRuleSet(image, lambda: _library_rules(image), _trusted(asked), asked.text)
+
+
+def _library_rules(image: Image) -> list[Rule]:
+    _ensure_library()
+    return [loading.LIBRARY[name] for name, _, _ in image.rules]
+
+
+def _trusted(asked: Query) -> frozenset[str]:
+    if EVERYTHING not in asked.assume:
+        return asked.assume
+    from termgraph.rules.facts import FACTS
+
+    return asked.assume | FACTS.keys()
+
+
+class Passes(Sequence):
+    """The graph passes that a query selects, looked up when somebody asks: most graphs need none."""
+
+    def __init__(self, asked: Query) -> None:
+        self._asked = asked
+
+    def __iter__(self) -> Iterator[GraphPass]:
+        loading.load_companions()
+        chosen = [p for p in PASSES.values() if self._asked.selects({*p.tags, p.name})]
+        return iter(sorted(chosen, key=lambda p: (p.order, p.name)))
+
+    def __getitem__(self, i: Any) -> Any:
+        return list(self)[i]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def names_of(rule: Rule) -> set[str]:
@@ -132,7 +171,6 @@ def register_pass(
     if name in PASSES and not overwrite:
         raise RuleError(f"a graph pass named {name!r} exists; choose another name or pass overwrite=True")
     made = PASSES[name] = GraphPass(name, run, all_tags(tags), order, (run.__doc__ or "").strip())
-    _cache.clear()
     return made
 
 
@@ -165,6 +203,7 @@ def makes(*asked: Any) -> Any:
     if len(asked) == 1:
         return rules(makes=asked[0])
     name, op = asked
+    from kanren import eq, lall
 
     def makes_goal(state: Any) -> Iterator[Any]:
         for r in all_rules():
@@ -197,6 +236,8 @@ def _families(pattern: Any) -> list[Op]:
 
 def rewrites(rule: Any, before: Any, after: Any) -> Any:
     """A kanren goal: the named rule takes `before` to `after` at the root. Any of the three may be a logic variable."""
+
+    from kanren import eq, lall
 
     def rewrites_goal(state: Any) -> Iterator[Any]:
         for r in all_rules():

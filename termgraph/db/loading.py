@@ -20,24 +20,31 @@ from typing import Any
 
 from termgraph import _rulelib
 from termgraph.rules import authoring
+from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
 
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
+LIBRARY: dict[str, Rule] = {}  # the rules that came with termgraph
 library_size = 0  # changes to the table of rules that loading the library made
+
+
+def changes() -> int:
+    """How often the table of rules was changed by others than the library."""
+    return authoring.generation() - library_size
 
 
 def load_library() -> None:
     """Load the rule library, the files named in TERMGRAPH_RULES and installed plug-ins."""
     global library_size
-    before = authoring.generation()
+    before, known = authoring.generation(), set(authoring.DEFINED)
     _rulelib.package()
     for path in _rulelib.files():
         name = _rulelib.module_name(path)
         _guarded(str(path), functools.partial(importlib.import_module, name))
-    for name in _rulelib.COMPANIONS:
-        importlib.import_module(name)
+    load_companions()
     library_size = authoring.generation() - before
+    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if name not in known})
     for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
         path = Path(entry).expanduser()
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
@@ -49,6 +56,12 @@ def load_library() -> None:
 
     for point in sorted(entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         _guarded(f"entry point {point.name} = {point.value}", point.load)
+
+
+def load_companions() -> None:
+    """Import what adds graph passes to the database."""
+    for name in _rulelib.COMPANIONS:
+        importlib.import_module(name)
 
 
 class _AsItIsNow(SourceFileLoader):

@@ -240,8 +240,9 @@ def loops(work: Compilation) -> None:
     """Simplify loops as a whole, by the rules and the graph passes with the tag `scan`; then what that brought out."""
     for _ in range(2):
         SCAN_RULES.run(work)
-        rules = rules_of(work.mode, "scan") if work.mode.rewrites else None
-        if rules is None or not rules.passes or not any(t.op.family is loop for t in subterms(work.roots)):
+        looping = work.mode.rewrites and any(t.op.family is loop for t in subterms(work.roots))
+        rules = rules_of(work.mode, "scan") if looping else None
+        if rules is None or not rules.passes:
             return
         from termgraph.loops.passes import run_passes
 

@@ -6,18 +6,14 @@ asking loads neither the rule library nor the generator of code. May import conf
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections.abc import Iterator
-from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from termgraph import _rulelib
 from termgraph._flags import FLAGS
+from termgraph._installed import files_digest, versions
 from termgraph.config import config
 from termgraph.terms import facts
 
@@ -38,7 +34,6 @@ _NO_MATTER = {
 }
 _FLAGS = {flag.name: flag.default for flag in FLAGS if flag.name not in _NO_MATTER}
 _values = attrgetter(*_FLAGS)
-_FACTS = facts.added()  # those of the op table: this module is imported before a user can add any
 
 
 def flags_text() -> str:
@@ -47,35 +42,11 @@ def flags_text() -> str:
     return " ".join([f"{name}={value!r}" for name, value in changed])
 
 
-@functools.cache
-def files_digest() -> str:
-    """A digest of all files that termgraph consists of, by size and time of change: no file is read."""
-    places = {os.path.dirname(os.path.abspath(_rulelib.__file__)), str(_rulelib.folder())}
-    found = sorted(line for place in places for line in _listed(place, ""))
-    return blake2b("\n".join(found).encode(), digest_size=20).hexdigest()
-
-
-def _listed(folder: str, inside: str) -> Iterator[str]:
-    for item in os.scandir(folder):
-        if item.is_dir():
-            if item.name != "__pycache__":
-                yield from _listed(item.path, f"{inside}{item.name}/")
-        elif item.name.endswith((".py", ".c", ".h")):
-            status = item.stat()
-            yield f"{inside}{item.name} {status.st_size} {status.st_mtime_ns}"
-
-
-@functools.cache
-def versions() -> str:
-    """Python and NumPy: constants are folded by NumPy's functions."""
-    return f"Python {sys.version.split()[0]}, NumPy {np.__version__}"
-
-
 def changed_rules() -> str | None:
     """What makes the rules in use others than those that termgraph ships with, or None."""
     if os.environ.get("TERMGRAPH_RULES"):
         return "TERMGRAPH_RULES names further rules"
-    if facts.added() != _FACTS:
+    if facts.changed():
         return "facts about ops were added in this process"
     offered = _rulelib.plugins()
     return _defined_here() or (f"{offered[0]} may add rules" if offered else None)

@@ -55,25 +55,39 @@ class RuleSet:
     """A frozen set of rules. Iterate it, look rules up by name, rewrite with it, ask it relationally."""
 
     def __init__(self, rules: Iterable[Rule], assume: Iterable[str] = (), name: str = "") -> None:
-        self.rules: tuple[Rule, ...] = tuple(sorted(rules, key=lambda r: r.order))
+        self._rules: tuple[Rule, ...] = tuple(sorted(rules, key=lambda r: r.order))
+        single = any(g.single for r in self._rules for g in r.guards.values())
+        asking = any(getattr(g.goal, "counts_clients", False) for r in self._rules for g in r.goals)
+        self.counts_clients = single or asking
+        self.merges_twins = any("canonicalize" in r.tags for r in self._rules)  # see Verdicts
+        self._begin(assume, name)
+
+    def _begin(self, assume: Iterable[str], name: str) -> None:
         self.assume, self.name = frozenset(assume), name
         self.context = Context()
         self.counts: Counter[str] = Counter()  # how often each rule fired, over all rewritings
         self.seconds: Counter[str] = Counter()
         self.compile_seconds = 0.0
-        single = any(g.single for r in self.rules for g in r.guards.values())
-        asking = any(getattr(g.goal, "counts_clients", False) for r in self.rules for g in r.goals)
-        self.counts_clients = single or asking
         self.matchers: dict[Any, Any] = {}
-        self.merges_twins = any("canonicalize" in r.tags for r in self.rules)  # see Verdicts
+        self._sources: dict[Any, str] = {}
         self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
         self._judges: list[Verdicts] = []  # all that ask this set
-        self.passes: tuple = ()  # graph passes selected by the same query
+        self.passes: Sequence[Any] = ()  # graph passes selected by the same query
         self.stamp: Any = None
         self._version = -1
         self._without: dict[frozenset, RuleSet] = {}
 
     # ------------------------------------------------------------------ looking
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules; a rule's number is its place here."""
+        return self._rules
+
+    @property
+    def named(self) -> Sequence[Any]:
+        """What has the name and the place in a file of each rule, by number."""
+        return self._rules
+
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
@@ -94,7 +108,7 @@ class RuleSet:
         raise KeyError(f"no rule {name!r} in this set of {len(self.rules)}{hint}")
 
     def __repr__(self) -> str:
-        return f"<rule set {self.name or 'unnamed'}: {len(self.rules)} rules>"
+        return f"<rule set {self.name or 'unnamed'}: {len(self)} rules>"
 
     def __str__(self) -> str:
         return self.table()
@@ -128,7 +142,7 @@ class RuleSet:
         self._verdicts.clear()
         self._by_family: dict[Any, list[Form]] = {}
         self._generic: list[Form] = []
-        self._sources: dict[Any, str] = {}
+        self._sources.clear()
         self._sleepers = Sleepers(self.rules)
         self.compile_seconds += time.perf_counter() - started
 
@@ -172,12 +186,12 @@ class RuleSet:
             self.meet((family,))
         found = self.matchers.get(family)
         if found is None:
-            rows = self._rows(family)
+            rows = self.rows(family)
             found = self.matchers[family] = self._compile(family, rows) if rows else False
         self.matchers[op] = found
         return found
 
-    def _rows(self, family: Any) -> list[Form]:
+    def rows(self, family: Any) -> list[Form]:
         """What is awake of the rules for one family, in their order."""
         rows = list(self._by_family.get(family, ()))
         for instance, number in self._generic:
@@ -220,7 +234,7 @@ class RuleSet:
         self.find_matcher(op)
         text = self._sources.get(op.family, f"# no rule applies to {op.name}\n")
         return (
-            text + matcher_of_many(op.family, self._rows(op.family), self.assume, self.context)[1]
+            text + matcher_of_many(op.family, self.rows(op.family), self.assume, self.context)[1]
             if is_nary(op)
             else text
         )

@@ -53,7 +53,7 @@ class Source:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.env: dict[str, Any] = dict(COMMON)
+        self.refs: dict[str, Any] = {}
         self._names: dict[int, str] = {}
         self._fresh = 0
 
@@ -67,7 +67,7 @@ class Source:
         if name is None:
             text = "".join(c if c.isalnum() else "_" for c in hint)
             name = self._names[id(obj)] = f"{text}_{len(self._names)}"
-            self.env[name] = obj
+            self.refs[name] = obj
         return name
 
     def fresh(self, prefix: str) -> str:

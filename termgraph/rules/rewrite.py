@@ -71,7 +71,7 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Me
     if later is None:
         memo = None
     elif memo is not None and memo.unchanged(rs, list(roots)):
-        return list(roots), Trace(roots, rs.rules)
+        return list(roots), Trace(roots, rs.named)
     with COMPILE_LOCK, paused_gc():
         run = _Run(roots, rs, budget, memo, later or ())
         try:
@@ -102,7 +102,7 @@ class _Run:
         self.verdicts = rs.verdicts(later)
         self.stack: list[Any] = self.roots[::-1]
         self.firsts = {} if memo is None else memo.firsts
-        self.trace = Trace(self.roots, rs.rules)
+        self.trace = Trace(self.roots, rs.named)
         USES.start(self.roots, (self.stamp, self.settled))
 
     def go(self) -> tuple[list[Any], Trace]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from kanren import run
 from unification import Var
 
 from termgraph.rules.definition import Rule, flat_pattern, is_nary
@@ -89,6 +88,8 @@ def _families(rule: Rule, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
 def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple]:
     if not staged:
         return [()]
+    from kanren import run
+
     goals = [g.goal(*g.args) for g in staged]
     return sorted(set(run(0, tuple(variables), *goals)), key=stable_text)
 

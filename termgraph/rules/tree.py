@@ -13,7 +13,7 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules.definition import is_nary
-from termgraph.rules.emit import Bindings, Items, Source, Writer, start_bindings
+from termgraph.rules.emit import COMMON, Bindings, Items, Source, Writer, start_bindings
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.screen import write_screen
@@ -57,39 +57,50 @@ class Row:
 
 def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> tuple[Callable, str]:
     """The compiled matcher of one op family, and its source, which also defines `screen` (see there)."""
-    source = Source()
-    tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
-    tree.write()
-    tree.screen()
-    text = _compiled(family, len(rows), source)
-    found = source.env["match"]
-    found.screen = source.env.get("screen")
+    env, text = _compiled(family, len(rows), write_matcher(family, rows, assume, context))
+    found = env["match"]
+    found.screen = env.get("screen")
     if is_nary(family):
 
         def many(t: Term) -> Any:
             """Three operands and more are rare: what matches them is compiled for the first term that has them."""
-            source.env["many"] = made = matcher_of_many(family, rows, assume, context)[0]
+            env["many"] = made = matcher_of_many(family, rows, assume, context)[0]
             return made(t)
 
-        source.env["many"] = many
+        env["many"] = many
     return found, text
 
 
 def matcher_of_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Any:
     """The part of the matcher of an n-ary op for more than two operands, and its source."""
+    env, text = _compiled(family, len(rows), write_many(family, rows, assume, context))
+    return env["many"], text
+
+
+def write_matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Source:
+    """The source of the matcher of one op family, which defines `match` and, for one or two operands, `screen`."""
+    source = Source()
+    tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
+    tree.write()
+    tree.screen()
+    return source
+
+
+def write_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Source:
+    """The source of `many`, the part of the matcher of an n-ary op for more than two operands."""
     source = Source()
     Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows]).write_many()
-    text = _compiled(family, len(rows), source)
-    return source.env["many"], text
+    return source
 
 
-def _compiled(family: Op, forms: int, source: Source) -> str:
-    """Run the definitions of a source, which is kept for tracebacks."""
+def _compiled(family: Op, forms: int, source: Source) -> tuple[dict[str, Any], str]:
+    """What a source defines, and its text, which is kept for tracebacks."""
     text = source.text()
     filename = f"<rules of {family.name}, {forms} forms, {id(source):x}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), source.env)
-    return text
+    env = {**COMMON, **source.refs}
+    exec(compile(text, filename, "exec"), env)
+    return env, text
 
 
 class Tree:

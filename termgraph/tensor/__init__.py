@@ -8,6 +8,7 @@ May import terms and config.
 from importlib import import_module as _import_module
 
 from termgraph.tensor.variable import TensorVariable
+from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on
 from termgraph.terms.types import TensorType as TensorType
 
@@ -47,3 +48,4 @@ for _name in _MODULES:
 for _name in _NAMESPACES:
     globals()[_name] = _import_module(f"termgraph.tensor.{_name}")
 nlinalg = slinalg = globals()["linalg"]  # Theano's names
+_facts.users_begin()

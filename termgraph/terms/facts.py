@@ -16,6 +16,7 @@ from termgraph.terms.term import Lit
 
 _version = 0
 _own = 0  # facts that came with the definition of an op
+_shipped = 0  # the others that came with termgraph
 FACTS: dict[str, OpRelation] = {}
 
 
@@ -67,6 +68,10 @@ class OpRelation:
         """All facts, in an order that does not depend on the process."""
         return sorted(self._rows, key=stable_text)
 
+    def known(self) -> frozenset[tuple]:
+        """All facts, in no order."""
+        return frozenset(self._rows)
+
     def solve(self, *args: Any) -> list[tuple]:
         """All answers of the relation for arguments that may be kanren variables, in a fixed order."""
         from kanren import run
@@ -98,9 +103,15 @@ def version() -> int:
     return _version
 
 
-def added() -> int:
-    """Moves with every fact that did not come with the definition of its op."""
-    return _version - _own
+def users_begin() -> None:
+    """Called once when the language is complete: all facts from here on are the user's, or come with an op."""
+    global _shipped
+    _shipped = _version - _own
+
+
+def changed() -> bool:
+    """Whether facts were added or taken back that neither came with termgraph nor with the definition of an op."""
+    return _version - _own != _shipped
 
 
 commutative = OpRelation("commutative", ("op",), "f(x, y) = f(y, x), exactly.")
@@ -136,7 +147,7 @@ def declare_from_table(op: Op) -> None:
 
 
 __all__ = [
-    "FACTS", "OpRelation", "absorbing", "added", "associative", "commutative", "complement", "declare_from_table",
+    "FACTS", "OpRelation", "absorbing", "associative", "changed", "commutative", "complement", "declare_from_table",
     "distributes", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity", "monotone",
-    "odd", "projection", "reduction", "right_identity", "swapped", "var", "version",
+    "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var", "version",
 ]  # fmt: skip

@@ -248,10 +248,10 @@ class Cache:
         return sum(files.rename_away(root, path) for root in self._roots() for path in list(files.entry_paths(root)))
 
     def purge(self) -> None:
-        """Remove everything below the directory: entries, other versions' layouts and unfinished work."""
+        """Remove everything below the directory: entries, other versions' layouts, images of rules, unfinished work."""
         for root in self._roots():
             for name in files.names(root):
-                if name == "tmp" or (name[:1] == "v" and name[1:].isdigit()):
+                if name in ("tmp", "rules") or (name[:1] == "v" and name[1:].isdigit()):
                     files.remove_tree(os.path.join(root, name))
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(root, "swept"))

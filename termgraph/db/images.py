@@ -1,0 +1,156 @@
+"""Where the images of rule sets are kept, and which sets have one: those of the predefined modes and `tg.rewrite`.
+
+Beside the rule files, in `__pycache__`, if Python would keep bytecode there; else in termgraph's cache folder. Sets
+that a user's rules or facts take part in have none. May touch these two folders. May import rules and this room.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from termgraph import _installed, _rulelib
+from termgraph.config import config
+from termgraph.db import loading
+from termgraph.db.query import EVERYTHING, TRUSTED, Query
+from termgraph.rules.image import Damaged, Image, make_image, read_image, write_image
+from termgraph.rules.naming import Nameless
+from termgraph.terms import facts
+from termgraph.terms.errors import RuleWarning
+from termgraph.terms.op import OPS
+
+_SETS = (frozenset(("fast_run",)), frozenset(("fast_compile",)), frozenset(("fast_run", "unsafe")))
+_STAGES = ("canonicalize", "stabilize", "specialize", "scan")
+_TRUST = {TRUSTED: "", frozenset(): "-strict", TRUSTED | {EVERYTHING}: ""}
+_reported: set[str] = set()
+
+
+def usable(asked: Query) -> bool:
+    """Whether a query has an image, and everything is as it was when termgraph was installed."""
+    usual = asked.include in _SETS and not asked.exclude and len(asked.require) == 1 and asked.require <= {*_STAGES}
+    return usual and asked.assume in _TRUST and not _changed()
+
+
+def _changed() -> bool:
+    added = os.environ.get("TERMGRAPH_RULES") or _rulelib.plugins()
+    return bool(added) or loading.changes() != 0 or facts.changed()
+
+
+def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
+    """The image of a usual query, made of the rule set that `select` gives if there is none yet.
+
+    None if it fits nowhere: making one would then be in vain, since it takes longer than this process gains.
+    """
+    name, key = _file_name(asked), _key()
+    for folder in _folders():
+        image = _read(os.path.join(folder, name), key)
+        if image is not None:
+            _read_knowledge()
+            return image if image.fits_facts() else None
+    place = next((f for f in _folders() if _writable(f)), None)
+    if place is None:
+        return None
+    _import_all_ops()
+    try:
+        image = make_image(select(), OPS.values())
+        write_image(os.path.join(place, name), key, image)
+    except (Nameless, OSError) as error:
+        _report(place, f"the image of rules {name} cannot be kept in {place}: {error}")
+        return None
+    return image if image.fits_facts() else None
+
+
+def _file_name(asked: Query) -> str:
+    """Each version of Python has its own, as for bytecode."""
+    words = "-".join([*sorted(asked.include), *asked.require]) + _TRUST[asked.assume]
+    return f"{words}.{sys.implementation.cache_tag}.rules"
+
+
+def _key() -> bytes:
+    """What images are made from: the files of termgraph and its rules, Python and NumPy."""
+    magic = importlib.util.MAGIC_NUMBER.hex()
+    text = f"{_installed.files_digest('terms', 'tensor', 'rules', 'db')} {_installed.versions()} {magic}"
+    return blake2b(text.encode(), digest_size=20).digest()
+
+
+# ---------------------------------------------------------------------- where
+def _folders() -> Iterator[str]:
+    """Where an image may be, the best place first."""
+    here = _rulelib.folder()
+    try:
+        yield os.path.dirname(importlib.util.cache_from_source(str(here / "__init__.py")))
+    except NotImplementedError:  # a Python without bytecode files
+        pass
+    installation = blake2b(str(here).encode(), digest_size=6).hexdigest()
+    yield os.path.join(str(config.cache.dir), "rules", installation)
+
+
+def _is_beside_rules(folder: str) -> bool:
+    return not folder.startswith(os.path.join(str(config.cache.dir), ""))
+
+
+def _writable(folder: str) -> bool:
+    """Whether an image can be put there; the folder is made, for its owner alone."""
+    if _is_beside_rules(folder) and sys.dont_write_bytecode:
+        return False
+    try:
+        os.makedirs(folder, mode=0o777 if _is_beside_rules(folder) else 0o700, exist_ok=True)
+    except OSError:  # a read-only installation, or a disk that is full
+        return False
+    return os.access(folder, os.W_OK) and _trusted(folder)
+
+
+def _trusted(path: str) -> bool:
+    """Whether only its owner, who is this user or the system's, can have put it there."""
+    if _is_beside_rules(path) or not hasattr(os, "geteuid"):
+        return True  # whoever can write beside the rules can write the rules
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
+        _report(path, f"{path} belongs to another user or can be written by others: what it holds is not used")
+        return False
+    return True
+
+
+def _read(path: str, key: bytes) -> Image | None:
+    if not os.path.exists(path) or not (_trusted(os.path.dirname(path)) and _trusted(path)):
+        return None
+    try:
+        return read_image(path, key)
+    except Damaged as fault:
+        _report(path, f"the image of rules {path} is damaged ({fault}); it is made again")
+        return None
+
+
+def _report(about: str, message: str) -> None:
+    if about not in _reported:
+        _reported.add(about)
+        warnings.warn(RuleWarning(message), stacklevel=6)
+
+
+# ---------------------------------------------------------------------- what rules know beside themselves
+def _read_knowledge() -> None:
+    """Read the files that say what facts follow from others: rules that come from an image use them too."""
+    _rulelib.package()
+    for path in _rulelib.files():
+        if path.name.startswith("_facts_"):
+            import_module(_rulelib.module_name(path))
+
+
+def _import_all_ops() -> None:
+    """Some ops are defined when a part of termgraph is first used: an image knows them all."""
+    package = import_module("termgraph.terms.ops")
+    for module in iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+
+
+__all__ = ["image_of", "usable"]

@@ -1,0 +1,169 @@
+"""The image of a rule set: its compiled matchers in a file, so that a process neither reads rules nor compiles them.
+
+An image is to a rule set what a .pyc file is to a module: it holds code, is as trustworthy as its folder, names what it
+was made from, and is made again when that has changed. Nothing of it is looked at before that and its checksum fit.
+May touch: the folder it is told of. May import `tree`, `naming` and below.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, NamedTuple
+
+from termgraph import _rulelib
+from termgraph.rules.definition import is_nary
+from termgraph.rules.emit import COMMON, Source
+from termgraph.rules.naming import found, named
+from termgraph.rules.tree import write_many, write_matcher
+from termgraph.terms import facts
+from termgraph.terms.op import OPS, Op
+
+_ANY = b"termgraph rules "
+MAGIC = _ANY + b"1\n"
+_KEY = 20  # bytes of the key: what the image was made from
+_START = len(MAGIC) + _KEY + 4
+
+Piece = tuple[bytes, bytes]  # marshalled code, and the names of what it refers to
+
+
+class Damaged(Exception):
+    """A file that says it is the wanted image and is not whole."""
+
+
+class Named(NamedTuple):
+    """What a trace needs to know of a rule."""
+
+    name: str
+    where: str
+
+
+@dataclass
+class Image:
+    """The matchers of one rule set by operator, and what the driver asks of its rules."""
+
+    rules: list[tuple[str, str, int]]  # name, file and line, by number
+    counts_clients: bool
+    merges_twins: bool
+    declared: list[str]  # the operators that facts speak of
+    pieces: dict[str, tuple[Piece, Piece | None] | None]  # by operator; None: no rule has this head
+
+    def knows(self, family: Any) -> bool:
+        """Whether it was made with this operator in view."""
+        return family.name in self.pieces and OPS.get(family.name) is family
+
+    def fits_facts(self) -> bool:
+        """Whether operators have no facts that were not there when it was made."""
+        return not facts.changed() and declared() <= set(self.declared)
+
+    def matcher(self, family: Op, context: Any) -> Any:
+        """The matcher of an operator that it knows; False if no rule has this head."""
+        pieces = self.pieces[family.name]
+        if pieces is None:
+            return False
+        env = _run(pieces[0], context)
+        match = env["match"]
+        match.screen = env.get("screen")
+        more = pieces[1]
+        if more is not None:
+
+            def many(t: Any) -> Any:
+                env["many"] = _run(more, context)["many"]
+                return env["many"](t)
+
+            env["many"] = many
+        return match
+
+
+def _run(piece: Piece, context: Any) -> dict[str, Any]:
+    code, names = piece
+    env = {**COMMON, **found(names, context)}
+    exec(marshal.loads(code), env)
+    return env
+
+
+def declared() -> set[str]:
+    """The operators that have facts."""
+    return {cell.name for r in facts.FACTS.values() for row in r.known() for cell in row if hasattr(cell, "name")}
+
+
+# ---------------------------------------------------------------------- making one
+def make_image(rs: Any, families: Iterable[Any]) -> Image:
+    """The image of a rule set for these operators: all rules are awake in it. Nameless if something has no name."""
+    rs.prepare()
+    families = list(dict.fromkeys(families))
+    rs.meet(families)
+    known: dict[str, CodeType] = {}  # most operators meet the general rules only, and so have the same code
+    pieces = {f.name: _pieces(rs, f, known) for f in families}
+    folder = str(_rulelib.folder())
+    places = [(r.name, *_place(r.where, folder)) for r in rs.rules]
+    return Image(places, rs.counts_clients, rs.merges_twins, sorted(declared()), pieces)
+
+
+def _pieces(rs: Any, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
+    rows = rs.rows(family)
+    if not rows:
+        return None
+    given = (family, rows, rs.assume, rs.context)
+    main = _piece(write_matcher(*given), rs.context, known)
+    return main, _piece(write_many(*given), rs.context, known) if is_nary(family) else None
+
+
+def _piece(source: Source, context: Any, known: dict[str, CodeType]) -> Piece:
+    text = source.text()
+    code = known.get(text)
+    if code is None:
+        code = known[text] = compile(text, "<rules>", "exec")
+    return marshal.dumps(code), named(source.refs, context)
+
+
+def _place(where: str, folder: str) -> tuple[str, int]:
+    file, _, line = where.rpartition(":")
+    return os.path.relpath(file, folder), int(line)
+
+
+# ---------------------------------------------------------------------- files
+def write_image(path: str, key: bytes, image: Image) -> None:
+    """Write an image in one step: other processes see the old file or the new one. OSError if it cannot be written."""
+    content = marshal.dumps((image.rules, image.counts_clients, image.merges_twins, image.declared, image.pieces))
+    data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
+    unfinished = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        with open(unfinished, "xb") as out:
+            out.write(data)
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+        raise
+
+
+def read_image(path: str, key: bytes) -> Image | None:
+    """The image in a file; None if there is none or it was made from something else. Damaged if it is not whole."""
+    try:
+        with open(path, "rb") as source:
+            data = source.read()
+    except OSError:  # none there, or none for us
+        return None
+    if not data.startswith(_ANY):
+        raise Damaged("it does not begin as an image does")
+    if not data.startswith(MAGIC + key):
+        return None
+    if zlib.crc32(data[_START:]).to_bytes(4, "little") != data[_START - 4 : _START]:
+        raise Damaged("its checksum does not fit")
+    return Image(*marshal.loads(data[_START:]))
+
+
+def named_rules(image: Image) -> Sequence[Named]:
+    """The names and places of the rules of an image."""
+    folder = str(_rulelib.folder())
+    return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]
+
+
+__all__ = ["Damaged", "Image", "Named", "declared", "make_image", "named_rules", "read_image", "write_image"]

@@ -1,0 +1,112 @@
+"""StoredRuleSet: a rule set whose matchers come from an image. Its rules are read when somebody asks for them.
+
+May import `compiled`, `image` and below.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from termgraph.rules.compiled import RuleSet
+from termgraph.rules.definition import Rule
+from termgraph.rules.image import Image, Named, named_rules
+from termgraph.rules.pattern import Captured
+from termgraph.rules.stage import for_family
+from termgraph.terms import facts
+from termgraph.terms.op import Op
+
+
+class StoredRuleSet(RuleSet):
+    """As the rule set that its image was made from. `read` gives the rules, in their order.
+
+    All rules are awake from the start. When operators get facts that the image does not know, its matchers are made
+    anew from the rules, as in any other set.
+    """
+
+    def __init__(self, image: Image, read: Callable[[], Sequence[Rule]], assume: Iterable[str], name: str) -> None:
+        self.image, self._read = image, read
+        self.counts_clients, self.merges_twins = image.counts_clients, image.merges_twins
+        self.from_image = True
+        self._begin(assume, name)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules; a rule's number is its place here."""
+        return tuple(self._read())
+
+    @cached_property
+    def named(self) -> Sequence[Named]:
+        """What has the name and the place in a file of each rule, by number."""
+        return named_rules(self.image)
+
+    def __len__(self) -> int:
+        return len(self.image.rules)
+
+    def prepare(self) -> None:
+        """Take notice of new facts about operators."""
+        if self._version == facts.version():
+            return
+        self.from_image = self.image.fits_facts()
+        if not self.from_image:
+            super().prepare()
+            return
+        self._version, self.stamp = facts.version(), object()
+        self.matchers.clear()
+        self._verdicts.clear()
+
+    def meet(self, new: Iterable[Any]) -> None:
+        """Nothing sleeps in an image."""
+        if not self.from_image:
+            super().meet(new)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there are rules that may have to be woken."""
+        self.prepare()
+        return not self.from_image and super().is_new
+
+    def find_matcher(self, op: Any) -> Any:
+        """The matcher of a bound op; False if no rule has this head."""
+        if not self.from_image:
+            return super().find_matcher(op)
+        family = op.family
+        found = self.matchers.get(family)
+        if found is None:
+            found = self.matchers[family] = self._from_image(family) if self.image.knows(family) else self._made(family)
+        self.matchers[op] = found
+        return found
+
+    def _from_image(self, family: Op) -> Any:
+        started = time.perf_counter()
+        found = self.image.matcher(family, self.context)
+        self.compile_seconds += time.perf_counter() - started
+        return found
+
+    def _made(self, family: Any) -> Any:
+        rows = self._general(family)
+        return self._compile(family, rows) if rows else False
+
+    def _general(self, family: Any) -> list:
+        """The forms of rules that match any operator, for one that the image does not know, such as a user's."""
+        forms = [
+            (settled, number)
+            for number, rule in enumerate(self.rules)
+            if not isinstance(rule.lhs.op, (Op, Captured))
+            for i in rule.instances()
+            if not isinstance(i.lhs.op, (Op, Captured)) and (settled := for_family(i, family)) is not None
+        ]
+        return sorted(forms, key=lambda row: (row[1], row[0].place))
+
+    def source(self, op: Op) -> str:
+        """The Python source of the matcher for an op, for reading."""
+        return self._plain.source(op)
+
+    @cached_property
+    def _plain(self) -> RuleSet:
+        return RuleSet(self.rules, self.assume, self.name)
+
+
+__all__ = ["StoredRuleSet"]

@@ -1,0 +1,222 @@
+"""Images of rule sets: matchers that another process finds ready; made again when anything they come from changes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph import _rulelib
+from termgraph.db import database, images, loading
+from termgraph.db.query import Query
+from termgraph.rules.compiled import RuleSet
+from termgraph.rules.image import Damaged, make_image, read_image, write_image
+from termgraph.rules.stored import StoredRuleSet
+from termgraph.terms.op import OPS
+
+HERE = Path(tg.__file__).parent.parent
+KEY = b"k" * 20
+ADDED = """
+from termgraph.terms.ops.elementwise import sinh, tan
+
+@ruleset("stabilize")
+def added(x):
+    yield rule("seen", tan(x), sinh(x))
+"""
+
+REPORT = """
+import sys, warnings
+import termgraph as tg, termgraph.tensor as T
+from termgraph.terms.op import OPS
+warnings.simplefilter("always")
+x, y = T.dvector("x"), T.dmatrix("y")
+before = [T.log(T.exp(x)) + 0 * x, T.switch(x > 0, x * 1, x) / 2, T.sum(T.exp(x - T.max(x))), T.tan(T.tan(x))]
+{more}
+after = tg.rewrite(before)
+print(*[tg.pp(v) for v in after], sep="; ")
+library = [m for m in sys.modules if m.startswith("termgraph.rulelib.") and not m.startswith("termgraph.rulelib._")]
+print("rule files", len(library))
+"""
+
+
+def run(place, more="", home=HERE, **environment):
+    """What a fresh process prints: the rewritten expressions, how many rule files it read; and its warnings."""
+    variables = {
+        **{k: v for k, v in os.environ.items() if not k.startswith(("TERMGRAPH", "PYTHON"))},
+        "PYTHONPATH": str(home),
+        "PYTHONPYCACHEPREFIX": str(place / "bytecode"),
+        "TERMGRAPH_FLAGS": f"cache.dir={place / 'cache'}",
+        **environment,
+    }
+    script = REPORT.format(more=more)
+    done = subprocess.run([sys.executable, "-c", script], env=variables, cwd=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    shown, files = done.stdout.strip().splitlines()
+    return shown, int(files.split()[-1]), done.stderr
+
+
+def kept(place):
+    """The images below a folder."""
+    return sorted(place.rglob("*.rules"))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder in which a first process has kept its images, and what that process printed."""
+    place = tmp_path_factory.mktemp("filled")
+    return place, run(place)
+
+
+@pytest.fixture
+def place(filled, tmp_path):
+    """A copy of that folder."""
+    shutil.copytree(filled[0], tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_a_second_process_reads_no_rules_and_compiles_no_matcher(filled):
+    folder, (shown, files, warned) = filled
+    assert files > 30 and not warned
+    assert {p.name.split(".")[0] for p in kept(folder / "bytecode")} == {
+        "fast_run-canonicalize", "fast_run-stabilize", "fast_run-specialize"
+    }  # fmt: skip
+    forbid = (
+        "from termgraph.rules import tree\n"
+        "def compiled(*given): raise AssertionError('a matcher was generated')\n"
+        "tree._compiled = tree.write_matcher = tree.write_many = compiled"
+    )
+    assert run(folder, forbid) == (shown, 0, "")
+
+
+def test_images_are_kept_in_the_cache_where_python_keeps_no_bytecode(filled, tmp_path):
+    first = run(tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    assert first == filled[1] and not kept(tmp_path / "bytecode")
+    (folder,) = {p.parent for p in kept(tmp_path / "cache")}
+    assert folder.stat().st_mode & 0o077 == 0
+    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (first[0], 0, "")
+
+    kept(tmp_path)[0].chmod(0o666)  # anybody may have written to it
+    shown, files, warned = run(tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    assert shown == first[0] and files and "can be written by others" in warned
+    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
+
+
+def test_nothing_is_kept_where_nothing_can_be_written(filled, tmp_path):
+    (tmp_path / "cache").write_text("a file, not a folder")
+    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == filled[1]
+    assert not kept(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"something else", None])
+def test_a_damaged_image_is_reported_and_made_again(filled, place, damage):
+    image = next(p for p in kept(place) if "canonicalize" in p.name)
+    whole = image.read_bytes()
+    image.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if damage is None else damage)
+    shown, files, warned = run(place)
+    assert (shown, bool(files)) == (filled[1][0], True) and warned.count("is damaged") == 1
+    assert run(place) == (shown, 0, "")
+
+
+def test_a_rule_file_that_changes_is_used_as_it_is_now(tmp_path):
+    home = tmp_path / "home"
+    for name in ("termgraph", "rules"):
+        shutil.copytree(HERE / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
+    before = run(tmp_path, home=home)
+    assert run(tmp_path, home=home) == (before[0], 0, "")
+    file = home / "rules" / "algebra.py"
+    file.write_text(file.read_text() + ADDED)
+    shown, files, _ = run(tmp_path, home=home)
+    assert files and "sinh" in shown and "sinh" not in before[0]
+    assert run(tmp_path, home=home) == (shown, 0, "")
+
+
+def test_rules_and_facts_of_the_user_are_used_and_kept_in_no_image(filled, place, tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text("from termgraph.rules import rule, ruleset\n" + ADDED)
+    images_before = {p: p.read_bytes() for p in kept(place)}
+    shown, files, _ = run(place, TERMGRAPH_RULES=str(mine))
+    assert files and "sinh" in shown
+    in_process = f"from termgraph import db; db.load({str(mine)!r})"
+    assert run(place, in_process)[0] == shown
+    late = f"tg.rewrite(before); {in_process}"  # the sets are there already
+    assert run(place, late)[0] == shown
+
+    fact = "from termgraph.rules import fact, projection; tg.rewrite(before); fact(projection, OPS['tan'])"
+    with_fact, files, _ = run(place, fact)
+    assert files and "tan(tan(x))" in filled[1][0] and "tan(tan(x))" not in with_fact
+    assert {p: p.read_bytes() for p in kept(place)} == images_before
+
+
+def test_an_op_of_the_user_meets_the_general_rules(place):
+    own = (
+        "class Twice(tg.Op):\n"
+        "    itypes = otypes = [x.type]\n"
+        "    def perform(self, node, inputs, out): out[0][0] = inputs[0] * 2\n"
+        "before.append(Twice()(x + 0))"
+    )
+    shown, _, warned = run(place, own)
+    assert shown.endswith("Twice(x)") and not warned
+
+
+def expressions():
+    x, y, n = T.dvector("x"), T.dvector("y"), T.lvector("n")
+    return [
+        x * 2 + y * 3 - x * 2 + T.exp(T.log(x) + 1) * 1 + (x + y + x) / 2,
+        T.log(T.sum(T.exp(x))) + T.log1p(T.exp(-y)) - T.log(1 - T.sigmoid(x)),
+        T.switch(x > y, T.maximum(x, 0), -abs(-x)) ** 2 + T.sqrt(x) ** 2,
+        (n + 0) * 1 // 1 + n % 1 - -n, T.dot(T.outer(x, y), y) + x.dimshuffle("x", 0).sum(0), x[::-1][::-1][1:][2:],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", ["canonicalize", "stabilize", "specialize", "scan"])
+@pytest.mark.parametrize("which", ["+fast_run", "+fast_compile"])
+def test_an_image_does_what_its_rules_do(which, stage, tmp_path):
+    every = database._select(Query.parse(which, f"&{stage}"))
+    plain = RuleSet([r for r in every if r.name in loading.LIBRARY], every.assume, every.name)  # none of other tests
+    write_image(str(tmp_path / "image"), KEY, make_image(plain, OPS.values()))
+    image = read_image(str(tmp_path / "image"), KEY)
+    stored = StoredRuleSet(image, lambda: list(plain.rules), plain.assume, plain.name)
+    assert [(r.name, r.where) for r in stored.named] == [(r.name, r.where) for r in plain.rules]
+    for e in expressions():
+        (a, by_rules), (b, by_image) = plain.rewrite_traced(e), stored.rewrite_traced(e)
+        assert a.term is b.term and by_rules.counts == by_image.counts
+        assert [(r.rule, r.where) for r in by_rules] == [(r.rule, r.where) for r in by_image]
+    assert stored.source(OPS["add"]) == plain.source(OPS["add"])
+
+
+def test_an_image_of_other_files_or_of_another_python_is_none(tmp_path, monkeypatch):
+    path = str(tmp_path / "image")
+    write_image(path, KEY, make_image(database._select(Query.parse("+fast_run", "&scan")), OPS.values()))
+    assert read_image(path, KEY) is not None and read_image(path, b"l" * 20) is None
+    assert read_image(str(tmp_path / "none"), KEY) is None
+    with open(path, "r+b") as file:
+        file.truncate(60)
+    with pytest.raises(Damaged, match="checksum"):
+        read_image(path, KEY)
+
+    here, key = images._file_name(Query.parse("+fast_run", "&scan")), images._key()
+    monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
+    monkeypatch.setattr("importlib.util.MAGIC_NUMBER", b"1234")
+    assert images._file_name(Query.parse("+fast_run", "&scan")) != here and images._key() != key
+
+
+def test_which_queries_have_an_image(monkeypatch):
+    monkeypatch.setattr(images, "_changed", lambda: False)
+
+    def usable(*words, **more):
+        return images.usable(Query.parse(*words, **more))
+
+    assert usable("+fast_run", "&canonicalize") and usable("+fast_compile &stabilize", assume=())
+    assert usable("+fast_run +unsafe", "&specialize")
+    assert not usable("+fast_run") and not usable("+fast_run", "-inplace", "&canonicalize")
+    assert not usable("+fast_run", "&canonicalize", assume=("finite",))
+
+
+def test_knowledge_beside_the_rules_is_in_files_of_its_own():
+    for path in _rulelib.files():
+        if not path.name.startswith("_facts_"):
+            assert ".propagate(" not in path.read_text(), f"{path.name}: an image would not bring this along"
