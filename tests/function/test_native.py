@@ -157,6 +157,7 @@ def test_without_a_compiler_everything_runs_on_the_machine_with_one_warning(x, m
     monkeypatch.setattr(compilers, "find_compiler", lambda: None)
     monkeypatch.setattr(compilers, "why_no_compiler", lambda: "none was found")
     monkeypatch.setattr(choose, "_warned", [])
+    monkeypatch.delenv("CC", raising=False)
     with pytest.warns(UserWarning, match="no C compiler"):
         f = tg.function([x], x + 1)
     assert isinstance(f, MachineFunction) and f([1.0]).tolist() == [2.0]

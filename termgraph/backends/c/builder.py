@@ -21,6 +21,7 @@ from termgraph.backends.c.compilers import (
     cpu_identity,
     find_compiler,
     libc_identity,
+    libmvec,
     start_compiler,
     wait_for_compiler,
     why_no_compiler,
@@ -64,7 +65,7 @@ def package_text(name: str) -> str:
 
 def program_header(needs_blas: bool = False) -> str:
     """What stands in front of every generated source: the ABI, the services and, if needed, the BLAS table."""
-    text = package_text("abi.h") + package_text("bind.h")
+    text = package_text("abi.h") + package_text("bind.h") + package_text("veclib.h")
     return text + (blas_module.header(blas_module.load().wide) if needs_blas else "")
 
 
@@ -110,6 +111,7 @@ def build_plain(
     if compiler is None:
         raise NoCompilerError(f"there is no C compiler:\n{why_no_compiler()}")
     every_flag = (*filter(compiler.suits, flags), *shlex.split(str(config.cflags)))
+    libraries = [name for name in libraries if name != "-lmvec" or libmvec()]  # there is none but with glibc
     why = library_parts(compiler, texts, header, every_flag, libraries, parts, defined)
     key = key_of(why)
     if key in _loaded:

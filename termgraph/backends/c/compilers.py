@@ -35,6 +35,7 @@ COMMON_FLAGS = (
     "-w",
 )
 _NATIVE = "-march=native"
+_VECLIB = ("-fveclib=libmvec", "-DTG_VECLIB")  # clang ignores the attribute that makes gcc call vector mathematics
 _PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
 
 
@@ -178,7 +179,7 @@ def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
 def _first_working(command: tuple[str, ...], kind: str, identity: str, version: str) -> Compiler:
     """Try the flags with and without tuning for this processor; the last refusal is raised."""
     failure: CompileError | None = None
-    for flags in ((*COMMON_FLAGS, _NATIVE), COMMON_FLAGS):
+    for flags in (*[(*COMMON_FLAGS, *more) for more in _choices(kind)], COMMON_FLAGS):
         compiler = Compiler(command, kind, flags, identity, version)
         try:
             _probe(compiler)
@@ -187,6 +188,12 @@ def _first_working(command: tuple[str, ...], kind: str, identity: str, version: 
             failure = error
     assert failure is not None
     raise failure
+
+
+def _choices(kind: str) -> list[tuple[str, ...]]:
+    """Flags to try, best first. Clang knows which functions there are by itself: it may call any of glibc 2.35's."""
+    complete = {*_LIBMVEC_ONE, *_LIBMVEC_TWO} <= libmvec()
+    return [(_NATIVE, *_VECLIB), (_NATIVE,)] if kind in ("clang", "zig") and complete else [(_NATIVE,)]
 
 
 def _probe(compiler: Compiler) -> None:
@@ -256,9 +263,8 @@ def compiler_identity(command: Sequence[str]) -> str:
     """Path, size and time of the executable stand for its version: asking it would cost a process per start."""
     real = os.path.realpath(command[0])
     status = os.stat(real)
-    return (
-        f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{digest(' '.join(COMMON_FLAGS))[:8]}"
-    )
+    chosen = digest(" ".join([*COMMON_FLAGS, *_VECLIB, libc_identity()]))[:8]
+    return f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
 
 
 def _version(command: Sequence[str]) -> str:

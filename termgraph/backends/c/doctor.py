@@ -44,10 +44,12 @@ def compiler() -> Iterator[Row]:
         yield "compiler", "problem", _NO_COMPILER
         yield "tried", "note", compilers.why_no_compiler().replace("\n", "; ")
         return
-    yield "compiler", "ok", f"{shlex.join(found.command)}: {found.version}"
-    yield "flags", "ok", " ".join(found.flags)
+    yield "compiler", "ok", f"{found.kind}, {shlex.join(found.command)}: {found.version}"
+    native = "-march=native" in found.flags
+    slower = "" if native else "; it does not know -march=native: code uses no more than any processor of this kind has"
+    yield "flags", "ok" if native else "note", " ".join(found.flags) + slower
     yield from _probe()
-    yield _vector_functions()
+    yield _vector_functions(found)
     yield "threads", "ok", f"{thread_count()} for a compiled loop"
 
 
@@ -74,7 +76,7 @@ def _probe() -> Iterator[Row]:
     )
 
 
-def _vector_functions() -> Row:
+def _vector_functions(compiler: compilers.Compiler) -> Row:
     available = sorted(compilers.libmvec())
     missing = sorted({*compilers._LIBMVEC_ONE, *compilers._LIBMVEC_TWO} - set(available))
     if not available:
@@ -83,6 +85,9 @@ def _vector_functions() -> Row:
             "note",
             "not found: exp, log, tanh ... are computed one element at a time (glibc 2.35 has them)",
         )
+    if compiler.kind != "gcc":
+        which = "exp, log, pow, sin, cos" if compilers._VECLIB[0] in compiler.flags else "none"
+        return "libmvec", "note", f"{compiler.kind} uses few of its functions ({which} and their like); gcc uses all"
     return "libmvec", "ok", f"{len(available)} functions" + (f"; missing: {', '.join(missing)}" if missing else "")
 
 

@@ -1,14 +1,15 @@
-"""Small C functions that generated code may call, and declarations of the mathematical ones. Pure text.
+"""Small C functions that generated code may call, and declarations of the mathematical ones. Text.
 
 `needed(source)` gives exactly what a source uses. A helper is named `tg_<name>_<type>`, its text is a template over
 `{T}` (C type) and others. Mathematical functions are declared here, not by <math.h>, so that they can carry the simd
-attribute: gcc then calls glibc's vector versions without -ffast-math.
+attribute where glibc has vector versions: gcc then calls them without -ffast-math.
 """
 
 from __future__ import annotations
 
 import re
 
+from termgraph.backends.c import compilers
 from termgraph.backends.c.special import special_functions
 
 TYPES = {
@@ -178,16 +179,41 @@ _COMPLEX = {
 _HALF = {
     "tg_from_half": """static inline float tg_from_half(uint16_t h)
 {
+#ifdef __FLT16_MAX__
     _Float16 x;
     __builtin_memcpy(&x, &h, 2);
     return (float)x;
+#else /* a compiler that does not know the type: move the bits, and let a product put the exponent right */
+    uint32_t m = h & 0x7fff, bits = m << 13;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    f *= 0x1p112f;
+    __builtin_memcpy(&bits, &f, 4);
+    bits = (m >= 0x7c00 ? 0x7f800000 | m << 13 : bits) | (uint32_t)(h & 0x8000) << 16;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+#endif
 }""",
     "tg_to_half": """static inline uint16_t tg_to_half(float f)
 {
+#ifdef __FLT16_MAX__
     _Float16 x = (_Float16)f;
     uint16_t h;
     __builtin_memcpy(&h, &x, 2);
     return h;
+#else
+    uint32_t bits, small, sign;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g += 0.5f; /* rounds to what a subnormal number can hold */
+    __builtin_memcpy(&small, &g, 4);
+    if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (bits >= 0x47800000) return (uint16_t)(sign | 0x7c00);
+    if (bits < 0x38800000) return (uint16_t)(sign | (small - 0x3f000000));
+    return (uint16_t)(sign | (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13);
+#endif
 }""",
     "tg_round_half": """static inline float tg_round_half(float f) { return tg_from_half(tg_to_half(f)); }""",
 }
@@ -327,13 +353,18 @@ def _helper(name: str) -> str | None:
     return _INLINE + text
 
 
+def _simd(stem: str) -> str:
+    """Says that there is a vector version, where that is so: older C libraries have few, others none."""
+    return 'simd("notinbranch"), ' if stem in compilers.libmvec() else ""
+
+
 def _declaration(name: str) -> str | None:
     for plain, c, stem in ((name, "double", name), (name, "float", name[:-1] if name.endswith("f") else "")):
         _ = plain
         if stem in VECTOR:
-            return f'__attribute__((simd("notinbranch"), const)) {c} {name}({c});'
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});"
         if stem in VECTOR_2:
-            return f'__attribute__((simd("notinbranch"), const)) {c} {name}({c}, {c});'
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c}, {c});"
         if stem in SCALAR:
             return f"{c} {name}({c});"
         if stem in SCALAR_2:
