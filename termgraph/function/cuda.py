@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,10 @@ import numpy as np
 from termgraph.function.compiled import _LATER, MachineFunction
 from termgraph.tensor.sharedvar import label, on_host
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.transfer import Judge, gpu_from_host, host_from_gpu, judging, resident
+from termgraph.terms.term import mk1
+from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
@@ -25,33 +30,74 @@ def can_live_there(type_: Any) -> bool:
 
 
 class Placed(NamedTuple):
-    """A program for the GPU; `turn` is held by one call at a time, where the last kernels run after all else."""
+    """A program for the GPU, and why some of its operations are not there.
+
+    `turn` is held by one call at a time, where the last kernels run after all else.
+    """
 
     program: Program
+    on_cpu: dict[Any, str]
     turn: Any
 
 
 def device_program(maker: Any) -> Placed:
     """The program of a maker's graph for the GPU, made once for all copies of a function."""
-    from termgraph.backends.cuda import device, placement
+    from termgraph.backends.cuda import device
 
-    work = maker.work
-    roots = work.linked_roots if maker.keeps_updates else work.linked_roots[: len(maker.outputs)]
-    resident = tuple(bool(item.shared) and can_live_there(item.variable.type) for item in maker.inputs)
-    n, stay = len(maker.outputs), tuple([o.target == "cuda" for o in maker.outputs])
-    stay += tuple([can_live_there(r.type) for r in roots[n:]])
+    work, n = maker.work, len(maker.outputs)
+    roots = work.linked_roots if maker.keeps_updates else work.linked_roots[:n]
+    resident_ = tuple([bool(item.shared) and can_live_there(item.variable.type) for item in maker.inputs])
+    stay = tuple([o.target == "cuda" for o in maker.outputs])
     for o, root, stays in zip(maker.outputs, roots, stay):
         if stays and not can_live_there(root.type):
             raise TypeError(f"{o}: values of type {root.type} cannot be on the GPU")
-    key = (resident, stay, device.current())
+    stay += tuple([can_live_there(r.type) for r in roots[n:]])
+    key = (resident_, stay, device.current())
     if key not in work.on_device:
-        name = maker.name or "function"
-        updated = [i for i, item in enumerate(maker.inputs) if item.update is not None and resident[i]]
-        ends = dict(zip(range(n, len(roots)), [i for i, item in enumerate(maker.inputs) if item.update is not None]))
-        updates = {k: i for k, i in ends.items() if i in updated}
-        program = placement.link(work.args, roots, key[2], name, resident, stay, updates)
-        work.on_device[key] = Placed(program, threading.RLock())
+        updated = [i for i, item in enumerate(maker.inputs) if item.update is not None]
+        updates = {k: i for k, i in zip(range(n, len(roots)), updated) if resident_[i]}
+        start = perf_counter()
+        work.on_device[key] = _placed(work, roots, resident_, stay, updates, maker.name or "function")
+        maker.profile.stages["gpu"] = perf_counter() - start
     return work.on_device[key]
+
+
+def _placed(
+    work: Any, roots: Sequence[Any], there: Sequence[bool], stay: Sequence[bool], updates: dict[int, int], name: str
+) -> Placed:
+    """Place the operations by the rules with the tag `gpu`, as far as lowering can follow."""
+    from termgraph.backends.cuda import device
+    from termgraph.backends.cuda.link import Refused, link
+    from termgraph.backends.cuda.placement import why_on_cpu
+
+    refused: dict[Any, str] = {}
+    marked = {a: mk1(host_from_gpu, mk1(resident, a)) for a, here in zip(work.args, there) if here}
+    begun = [mk1(gpu_from_host, r) if stays else r for r, stays in zip(substitute(list(roots), marked), stay)]
+    while True:
+        judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_on_cpu(t))
+        with judging(judge):
+            ends, trace = placement_rules(work.mode).rewrite_terms(begun, strict=work.mode.strict)
+        try:
+            program = link(work.args, ends, judge, device.numbered, name, updates)
+            break
+        except Refused as error:
+            if error.term in refused:
+                raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not on the GPU") from error
+            refused[error.term] = str(error)
+    trace.stage = "gpu"
+    work.traces.append(trace)
+    here = [i.terms[0] for i in program.instructions if i.op.kind not in ("kernel", "transfer")]
+    return Placed(program, {t: judge.why_not(t) or NOT_ASKED for t in here}, threading.RLock())
+
+
+NOT_ASKED = "the rules with the tag gpu are left out"
+
+
+def placement_rules(mode: Any) -> Any:
+    """The rules of a mode that say what runs on the GPU."""
+    from termgraph import db
+
+    return db.query("+gpu", *[f"-{tag}" for tag in mode.exclude])
 
 
 class CudaFunction(MachineFunction):
@@ -60,7 +106,8 @@ class CudaFunction(MachineFunction):
     def _setup(self) -> None:
         super()._setup()
         self._deferred = []
-        program, self._turn = device_program(self.maker)
+        placed = device_program(self.maker)
+        program, self._turn = placed.program, placed.turn
         self.vm = Machine(program, self.vm.allow_gc, self.vm.observers, self.maker.work.lookup)
         self._resident = [
             i for i, item in enumerate(self.maker.inputs) if item.shared and can_live_there(item.variable.type)
@@ -143,9 +190,7 @@ class CudaFunction(MachineFunction):
 
     def on_cpu(self) -> list[str]:
         """The operations that stay on the CPU, each with the reason."""
-        from termgraph.backends.cuda.placement import segments
-
-        return [f"{t.op.name}: {why}" for t, why in segments(self.maker.work.program)[1].items()]
+        return [f"{t.op.name}: {why}" for t, why in device_program(self.maker).on_cpu.items()]
 
 
 def _put(storage: Any, value: Any) -> None:

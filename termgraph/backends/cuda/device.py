@@ -140,6 +140,13 @@ def current() -> Device:
         return _device
 
 
+def numbered(number: int) -> Device:
+    """One of several devices; the first is the one in use."""
+    if number == 0:
+        return current()
+    raise NoDevice(f"there is no device number {number}")
+
+
 def use(device: Device | None) -> Device | None:
     """Put another device in its place; the emulation does. Returns the previous one."""
     global _device

@@ -1,0 +1,254 @@
+"""Programs of which parts run on devices: runs of operations become kernels, copies what they say, the rest stays.
+
+The graph says where everything is (`terms.ops.transfer`). May import terms, lower, vm and this package.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termgraph.backends.cuda.array import Spare, as_device_array, to_host
+from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.gemm import NUMBERS
+from termgraph.backends.cuda.generate import CudaProgram, generate
+from termgraph.lower.expand import expand
+from termgraph.lower.lengths import NotLowerable
+from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import substitute
+from termgraph.vm.program import Instruction, Program, demand_groups
+
+Key = tuple
+
+
+class Refused(Exception):
+    """Lowering cannot make a kernel of a term that looked as if it could."""
+
+    def __init__(self, term: Any, why: str) -> None:
+        super().__init__(why)
+        self.term = term
+
+
+class KernelsOp:
+    """Stands where an instruction has its op: a run of terms compiled to kernels."""
+
+    lazy = False
+    nout = 1
+    kind = "kernel"
+    on_device = True
+    params: dict = {}
+    meaning = None  # it is run by its code only
+
+    def __init__(self, name: str, code: CudaProgram) -> None:
+        self.name, self.code, self.family = f"cuda:{name}", code, self
+
+    @property
+    def source(self) -> str:
+        """Its CUDA text."""
+        return self.code.source
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class TransferOp:
+    """A copy between the memories; one to a device leaves alone what is there already."""
+
+    lazy = False
+    nout = 1
+    kind = "transfer"
+    on_device = True
+    params: dict = {}
+
+    def __init__(self, name: str, meaning: Callable) -> None:
+        self.name, self.meaning, self.family = name, meaning, self
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass
+class Run:
+    """Operations that become one program of kernels. All are numbers of instructions and slots."""
+
+    device: int
+    members: list[int]
+    leaves: list[int]
+    roots: list[int]
+
+
+def link(
+    args: Sequence[Any], roots: Sequence[Any], judge: Judge, devices: Callable[[int], Device], name: str,
+    updates: Mapping[int, int],
+) -> Program:  # fmt: skip
+    """The program that computes the roots, of which the graph says where each term is.
+
+    `updates` says which root is the new value of which argument. `devices(number)` gives a device.
+    """
+    plain = _without_marks(Program.from_terms(args, roots))
+    runs = _runs(plain, judge)
+    ends = _written_last(plain, runs, updates)
+    order: list[Instruction] = []
+    gone: set[int] = set()
+    for k, run in enumerate(runs):
+        title = f"{name}.{k}" if len(runs) > 1 else name
+        order.append(_kernels(plain, run, judge, devices(run.device), title, ends))
+        gone.update(run.members)
+    for i, ins in enumerate(plain.instructions):
+        if i not in gone:
+            order.append(_copy(ins, devices) if ins.op.family in COPIES else ins)
+    terms = [judge.plain(t) for t in plain.term_of]
+    order = _ordered(_together(plain, order), {*plain.inputs, *plain.constants})
+    return Program(plain.inputs, plain.constants, order, plain.outputs, terms)
+
+
+def _without_marks(p: Program) -> Program:
+    """The program without instructions that say where an array is, and without copies of constants."""
+    same: dict[int, int] = {}
+    kept = []
+    for ins in p.instructions:
+        inputs = [same.get(s, s) for s in ins.inputs]
+        constant = ins.op.family is gpu_from_host and inputs[0] in p.constants
+        if ins.op.family is resident or (constant and not {*ins.outputs} & {*p.outputs}):
+            same[ins.outputs[0]] = inputs[0]
+        else:
+            kept.append(Instruction(ins.op, inputs, ins.outputs, ins.terms, ins.several, ins.run))
+    return Program(p.inputs, p.constants, kept, [same.get(s, s) for s in p.outputs], p.term_of)
+
+
+# ---------------------------------------------------------------------- runs of operations
+def _runs(p: Program, judge: Judge) -> list[Run]:
+    """Operations on one device that can run together: none waits for another by way of another place."""
+    producer = p.producers()
+    needs = demand_groups(p) if p.lazy else [frozenset()] * len(p.instructions)
+    levels: list[int] = []
+    where: list[int | None] = []
+    groups: dict[Key, list[int]] = {}
+    for i, ins in enumerate(p.instructions):
+        device = None if ins.op.family in COPIES else judge.device(ins.terms[0])
+        level = 0
+        for s in ins.inputs:
+            j = producer.get(s)
+            if j is not None:  # what may not run is not run with others
+                apart = device is not None and where[j] is not None and needs[j] != needs[i]
+                level = max(level, levels[j] + apart)
+        computed = ins.op.family is gpu_from_host and ins.inputs[0] in producer  # what needs it waits, not the rest
+        levels.append(level + (computed or ins.op.family in (host_from_gpu, gpu_from_gpu)))
+        where.append(device)
+        if device is not None:
+            groups.setdefault((level, needs[i], device), []).append(i)
+    return [_run(p, key[2], members) for key, members in groups.items()]
+
+
+def _run(p: Program, device: int, members: list[int]) -> Run:
+    inside = set(members)
+    made = {s for i in members for s in p.instructions[i].outputs}
+    wanted = {*p.outputs, *[s for i, ins in enumerate(p.instructions) if i not in inside for s in ins.inputs]}
+    read = dict.fromkeys(s for i in members for s in p.instructions[i].inputs)
+    leaves = [s for s in read if s not in made and s not in p.constants]
+    return Run(device, members, leaves, [s for i in members for s in p.instructions[i].outputs if s in wanted])
+
+
+def _written_last(p: Program, runs: list[Run], updates: Mapping[int, int]) -> dict[int, int]:
+    """Slots of new values that only the variable needs -> that of the old value, if no other such run reads it."""
+    read = [s for ins in p.instructions for s in ins.inputs] + list(p.outputs)
+    found = {p.outputs[k]: p.inputs[i] for k, i in updates.items() if read.count(p.outputs[k]) == 1}
+    writing = [run for run in runs if any(s in found for s in run.roots)]
+    return {new: old for new, old in found.items() if sum(old in run.leaves for run in writing) == 1}
+
+
+def _kernels(p: Program, run: Run, judge: Judge, device: Device, title: str, ends: Mapping[int, int]) -> Instruction:
+    """The instruction of a run; Refused names the term that it cannot hold."""
+    terms = p.term_of
+    args = [Arg(k, terms[s].type) for k, s in enumerate(run.leaves)]
+    place = {**dict(zip(run.leaves, args)), **{s: terms[s] for s in p.constants}}
+    inside = {t: place[s] for i in run.members for t, s in _operands(p, i) if s in place}
+    roots = substitute([terms[s] for s in run.roots], inside)
+    leaves = {a: judge.plain(terms[s]) for a, s in zip(args, run.leaves)}
+    updates = {k: run.leaves.index(ends[s]) for k, s in enumerate(run.roots) if ends.get(s) in run.leaves}
+    try:
+        code = generate(args, roots, updates)
+    except NotLowerable as error:
+        origin = expand(roots, tuple(NUMBERS))[1]
+        (term,) = substitute([origin.get(error.term, error.term)], leaves)
+        raise Refused(judge.plain(term), error.why) from error
+    code.leaves = leaves
+    several, run_ = len(roots) > 1, Executable(code, device, title)
+    plain = [judge.plain(terms[s]) for s in run.roots]
+    return Instruction(KernelsOp(title, code), run.leaves, run.roots, plain, several, run_ if several else _one(run_))
+
+
+def _operands(p: Program, i: int) -> list[tuple[Any, int]]:
+    """The operand terms of an instruction with their slots."""
+    ins = p.instructions[i]
+    return list(zip(ins.terms[0].args, ins.inputs))
+
+
+def _one(run: Callable) -> Callable:
+    return lambda *values: run(*values)[0]
+
+
+# ---------------------------------------------------------------------- copies
+def _copy(ins: Instruction, devices: Callable[[int], Device]) -> Instruction:
+    """The instruction of a copy."""
+    if ins.op.family is host_from_gpu:
+        op = TransferOp("host_from_gpu", lambda value: to_host([value])[0])
+    else:  # to the same place in every call
+        device = devices(ins.op.params["device"])
+        put = functools.partial(as_device_array, device=device, spare=Spare(device), name="copy")
+        op = TransferOp(ins.op.family.name, put)
+    return Instruction(op, ins.inputs, ins.outputs, ins.terms, False, op.meaning)
+
+
+def _together(p: Program, order: list[Instruction]) -> list[Instruction]:
+    """One copy for all results that only the caller wants: there is one wait."""
+    read = {s for ins in order for s in ins.inputs}
+    last = [ins for ins in order if ins.op.name == "host_from_gpu" and ins.outputs[0] not in read]
+    if len(last) < 2:
+        return order
+    op = TransferOp("host_from_gpu", lambda *values: to_host(values))
+    inputs, outputs = [i.inputs[0] for i in last], [i.outputs[0] for i in last]
+    whole = Instruction(op, inputs, outputs, [i.terms[0] for i in last], True, op.meaning)
+    return [ins for ins in order if ins not in last] + [whole]
+
+
+def _ordered(instructions: list[Instruction], have: set[int]) -> list[Instruction]:
+    """Each after what it needs; work for devices as early as can be, waiting for them as late.
+
+    So a device computes while the host is busy.
+    """
+    rank = {"kernel": 0, "transfer": 0}
+    waiting: dict[int, list[int]] = {}
+    missing = []
+    ready: list[tuple[int, int]] = []
+
+    def put(i: int) -> None:
+        op = instructions[i].op
+        heapq.heappush(ready, (2 if op.name == "host_from_gpu" else rank.get(op.kind, 1), i))
+
+    for i, ins in enumerate(instructions):
+        needed = set(ins.inputs) - have
+        missing.append(len(needed))
+        for s in needed:
+            waiting.setdefault(s, []).append(i)
+        if not needed:
+            put(i)
+    out = []
+    while ready:
+        ins = instructions[heapq.heappop(ready)[1]]
+        out.append(ins)
+        for s in ins.outputs:
+            for i in waiting.get(s, ()):
+                missing[i] -= 1
+                if not missing[i]:
+                    put(i)
+    assert len(out) == len(instructions), "runs of operations that wait for each other"
+    return out
+
+
+__all__ = ["KernelsOp", "Refused", "TransferOp", "link"]
