@@ -36,10 +36,12 @@ def leaves(kind: str) -> list[Any]:
 def graph(kind: str, n: int, redexes: float, seed: int = 0) -> list[Any]:
     """Roots of a random graph of about `n` shared nodes; a share `redexes` of the steps adds something to simplify.
 
-    Otherwise nothing does: the older operand comes first, so that no term has a twin with swapped operands.
+    Otherwise nothing does: the older operand comes first and no term is drawn twice, so that none has a twin with
+    swapped operands.
     """
     rng = random.Random(seed)
     pool = leaves(kind)
+    known = set(pool)
     integral = TYPES[kind][0] == "int64"
     one, zero = (Const(c, TYPES[kind][0]) for c in (1, 0))
     made = 0
@@ -49,6 +51,9 @@ def graph(kind: str, n: int, redexes: float, seed: int = 0) -> list[Any]:
             t, k = _redex(rng, a, b, one, zero, integral)
         else:
             t, k = _plain(rng, a, b, integral)
+        if t in known:
+            continue
+        known.add(t)
         pool.append(t)
         made += k
     used = {id(a) for t in children_first(pool) for a in t.args}

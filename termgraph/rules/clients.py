@@ -1,20 +1,25 @@
-"""How many places of the graph being rewritten use a term: counted when a rule first asks. Imports nothing."""
+"""How many places of the graph being rewritten use a term: counted when a rule first asks.
+
+Imports nothing of the package.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 
 class Uses:
-    """The uses of the terms of one run, by id. The driver starts it and passes on what terms turn into."""
+    """The uses of the terms of one run. The driver starts it and passes on what terms turn into."""
 
     __slots__ = ("counts", "finished", "roots")
 
     def __init__(self) -> None:
         self.roots: Sequence[Any] = ()
         self.finished: Any = ()  # the marks of terms that are in normal form already
-        self.counts: dict[int, int] | None = None
+        self.counts: dict[Any, int] | None = None
 
     def start(self, roots: Sequence[Any], finished: Any) -> None:
         """Forget the run before."""
@@ -29,29 +34,39 @@ class Uses:
         counts = self.counts
         if counts is None:
             counts = self.counts = self._count()
-        return counts.get(id(t), 1) <= 1
+        return counts.get(t, 1) <= 1
 
     def passes_to(self, new: Any, old: Any) -> None:
         """What used `old` uses `new` from now on."""
-        if self.counts is not None:
-            self.counts[id(new)] = self.counts.get(id(new), 0) + self.counts.get(id(old), 0)
+        counts = self.counts
+        if counts is not None:
+            counts[new] = counts.get(new, 0) + counts.get(old, 0)
 
-    def _count(self) -> dict[int, int]:
+    def size(self) -> int:
+        """How many nodes the graph has; a few more once some were replaced."""
+        return len(nodes_of(self.roots) if self.counts is None else self.counts)
+
+    def _count(self) -> dict[Any, int]:
         """Uses in the graph as it was given; what is in normal form already has passed them on."""
-        counts: dict[int, int] = {}
-        met = list(dict.fromkeys(self.roots))
-        for r in self.roots:
-            counts[id(r)] = counts.get(id(r), 0) + 1
-        for t in met:
-            for a in t.args:
-                known = counts.get(id(a))
-                counts[id(a)] = 1 if known is None else known + 1
-                if known is None:
-                    met.append(a)
+        met = nodes_of(self.roots)
+        counts = dict(Counter(chain(self.roots, *[t.args for t in met])))
         for t in met:
             if t._nf is not None and t._st in self.finished:
-                counts[id(t._nf)] = counts.get(id(t._nf), 0) + counts[id(t)]
+                counts[t._nf] = counts.get(t._nf, 0) + counts[t]
         return counts
+
+
+def nodes_of(roots: Sequence[Any]) -> list[Any]:
+    """The nodes of a graph, each once."""
+    met = list(dict.fromkeys(roots))
+    known = set(met)
+    add, note = known.add, met.append
+    for t in met:
+        for a in t.args:
+            if a not in known:
+                add(a)
+                note(a)
+    return met
 
 
 USES = Uses()  # of the run that holds the compile lock

@@ -163,7 +163,7 @@ class RuleSet:
         for op in [op for op in self.matchers if everywhere or op.family in joined]:
             del self.matchers[op]
         for judge in self._judges:
-            judge.table.clear()
+            judge.forget()
 
     @property
     def is_new(self) -> bool:

@@ -17,6 +17,7 @@ from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
+from termgraph.terms.term import forget_facts
 from termgraph.terms.types import TensorType
 
 FACTS: dict[str, TermFact] = {}
@@ -59,9 +60,10 @@ class TermFact(Goal):
         self.implied_by: list[tuple[TermFact, ...]] = []
         self.excluded_by: list[TermFact] = []
         self._memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-        self._proved: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self.asked = 1 << 2 * len(FACTS)  # bits in the notes of a term: whether a proof was tried, and found
+        self.holding = 2 * self.asked
         self._heads: frozenset | None = None  # the operators for which it may be proved
-        self._kinds = ""  # the kinds of dtype for which it may be
+        self._kinds: frozenset = frozenset()  # the kinds of dtype for which it may be
         FACTS[name] = self
 
     def __call__(self, x: Any) -> Any:
@@ -78,27 +80,27 @@ class TermFact(Goal):
         self.rules[op] = rule
         for f in FACTS.values():
             f._memo.clear()
-            f._proved.clear()
             f._heads = None
+        _forget_proofs()
 
     def known(self, term: Any) -> bool | None:
         """True, False, or None for unknown."""
-        found = self._memo.get(term, _work_out)
-        return _work_out(self, term, whole=True) if found is _work_out else found
+        found = self._memo.get(term, _MISSING)
+        return _work_out(self, term, whole=True) if found is _MISSING else found
 
     def proved(self, term: Any) -> bool:
         """Whether the fact is known to hold: cheaper than asking whether it is known not to."""
-        if not self.may_hold(term):
-            return False
-        found = self._proved.get(term, _work_out)
-        return (_work_out(self, term, whole=False) if found is _work_out else found) is True
+        noted = term._facts
+        if noted & self.asked:
+            return noted & self.holding != 0
+        return self.may_hold(term) and _work_out(self, term, whole=False) is True
 
     def may_hold(self, term: Any) -> bool:
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
         if self._heads is None:
             premises = self._premises()
             self._heads = frozenset(op for f in premises for op in f.rules) | {CONST, assume}
-            self._kinds = "".join(kind for f in premises for kind, says in f.by_kind.items() if says)
+            self._kinds = frozenset(kind for f in premises for kind, says in f.by_kind.items() if says)
         if term.op.family in self._heads:
             return True
         return term.type.__class__ is TensorType and term.type.np_dtype.kind in self._kinds
@@ -126,51 +128,70 @@ def _no_answer(f: TermFact, t: Any) -> None:
     return None
 
 
+_MISSING = object()
+_proofs_noted = False
+
+
+def _forget_proofs() -> None:
+    global _proofs_noted
+    if _proofs_noted:
+        forget_facts()
+        _proofs_noted = False
+
+
 def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
     """Evaluate operands first: by recursion as far as that goes safely, from there on with an explicit stack.
 
     A rule that misses an operand's fact too deep down is asked again once that is known. Only the `whole` truth
-    looks for what shows that the fact does not hold.
+    looks for what shows that the fact does not hold; proofs are noted in the terms.
     """
-    open_: set[tuple[str, int]] = set()
-    outer: set[tuple[str, int]] = set()  # those on the stack below its top
+    global _proofs_noted
+    _proofs_noted = _proofs_noted or not whole
+    asking: set[tuple[int, int]] = set()
     depth = 0
 
     def ask(f: TermFact, t: Any) -> bool | None:
         nonlocal depth
-        if not whole and not f.may_hold(t):
-            return None
-        memo = f._memo if whole else f._proved
-        found = memo.get(t, ask)
-        if found is not ask:
-            return found
-        place = (f.name, id(t))
-        if place in open_ or place in outer:
+        if whole:
+            found = f._memo.get(t, _MISSING)
+            if found is not _MISSING:
+                return found
+        else:
+            noted = t._facts
+            if noted & f.asked:
+                return True if noted & f.holding else None
+            if not f.may_hold(t):
+                return None
+        place = (f.asked, id(t))
+        if place in asking:
             return None  # asked in a circle: nothing follows
         if depth >= _DEEPEST:
             raise _Missing(f, t)
-        open_.add(place)
+        asking.add(place)
         depth += 1
         try:
-            found = memo[t] = _derive(f, t, ask, whole)
+            found = _derive(f, t, ask, whole)
         finally:
             depth -= 1
-            open_.discard(place)
+            asking.discard(place)
+        if whole:
+            f._memo[t] = found
+        else:
+            t._facts |= f.asked | f.holding if found else f.asked
         return found
 
     stack: list[tuple[TermFact, Any]] = [(fact, term)]
     while stack:
         f, t = stack[-1]
+        asking.discard((f.asked, id(t)))
         try:
-            ask(f, t)
+            found = ask(f, t)
         except _Missing as missing:
-            outer.add((f.name, id(t)))
+            asking.add((f.asked, id(t)))
             stack.append((missing.fact, missing.term))
             continue
         stack.pop()
-        if stack:
-            outer.discard((stack[-1][0].name, id(stack[-1][1])))
-    return ask(fact, term)
+    return found
 
 
 def _derive(f: TermFact, t: Any, ask: Ask, whole: bool = True) -> bool | None:
@@ -204,7 +225,10 @@ def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
 
 def _implied(f: TermFact, t: Any, ask: Ask, whole: bool) -> bool | None:
     for premises in f.implied_by:
-        if all(ask(p, t) is True for p in premises):
+        for p in premises:
+            if ask(p, t) is not True:
+                break
+        else:
             return True
     for other in f.excluded_by if whole else ():
         if ask(other, t) is True:

@@ -7,7 +7,6 @@ Also the small constructors that generated matchers call. May import terms.
 from __future__ import annotations
 
 import functools
-import weakref
 from collections import Counter
 from typing import Any
 
@@ -154,15 +153,12 @@ def _broadcast_like(new: Any, old: Any) -> Any:
     return mk(alloc, (new, *lengths))
 
 
-_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # term -> axis -> (older term, axis)
-
-
 def length_of(t: Any, axis: int) -> Any:
     """The length of `t` along an axis as a term that does not contain `t` itself, or None if not known how."""
     start, path = t, []
     while t.type.shape[axis] is None and t.args:
-        known = _sources.get(t)
-        step = known.get(axis) if known else None
+        known = t._notes
+        step = known.get(axis) if known is not None else None
         if step is None:
             path.append((t, axis))
             step = _where_length_comes_from(t, axis)
@@ -173,7 +169,9 @@ def length_of(t: Any, axis: int) -> Any:
             break
     for passed, along in path:  # the next question on this chain is answered at once
         if passed is not t:
-            _sources.setdefault(passed, {})[along] = (t, axis)
+            if passed._notes is None:
+                passed._notes = {}
+            passed._notes[along] = (t, axis)  # by axis: the older term and its axis that have the same length
     if axis < 0:
         return t  # a length given as an operand
     n = t.type.shape[axis]

@@ -1,7 +1,6 @@
 """What the driver remembers: which signatures match nothing, and which terms no stage of a pipeline can change.
 
-A signature is the head of a term with the operators and types of its operands. May import nothing of this room but
-types.
+May import nothing of this room.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_MOST_SIGNATURES = 50_000  # then the table starts again: it keeps operators alive
+_MOST_SIGNATURES = 50_000  # then the table starts again
 
 
 class Memo:
@@ -27,7 +26,7 @@ class Memo:
     def _restart(self) -> None:
         self._at = 0
         self.settled = object()
-        self.firsts: dict[int, Any] = {}  # commutative terms in normal form, by a sum that does not see the order
+        self.firsts: dict[tuple, Any] = {}  # commutative terms of more than two operands, by these in one order
 
     def enter(self, rs: Any) -> tuple | None:
         """The rule sets still to come, as a stage begins; None if it is not the next one of the pipeline."""
@@ -50,24 +49,34 @@ class Memo:
 class Verdicts:
     """For one rule set in the company of others: what a signature says of the terms that have it.
 
-    `table[signature]` is False if nothing can be done and True if there may be a twin at most; otherwise the matcher of
-    the set (or False), those of the others, and whether there may be a twin: a term that differs only in the order of
-    its operands. In canonicalize twins become one term, the one that is met first, as equal terms are one anyway.
+    A verdict is False if nothing can be done and True if there may be a twin at most; otherwise the matcher of the set
+    (or False), those of the others, and whether there may be a twin: a term that differs only in the order of its
+    operands. In canonicalize twins become one term, the one that is met first, as equal terms are one anyway.
+    The signature itself remembers the last verdict, and by its `key` whose it was.
     """
 
     def __init__(self, rs: Any, others: tuple) -> None:
         self.rs, self.others = rs, others
-        self.table: dict[tuple, Any] = {}
+        self.forget()
 
-    def judge(self, t: Any, signature: tuple) -> Any:
-        """The verdict on a term whose signature is not in the table."""
-        mine = self.rs.candidate(t)
-        rest = tuple([m for o in self.others if (m := o.candidate(t))])
-        twins = any(s.merges_twins for s in (self.rs, *self.others)) and _may_swap(t, self.rs.assume)
-        verdict: Any = (mine, rest, twins) if mine or rest else twins
-        if len(self.table) >= _MOST_SIGNATURES:
-            self.table.clear()
-        self.table[signature] = verdict
+    def forget(self) -> None:
+        """Other rules may match from now on."""
+        self.table: dict[Any, Any] = {}
+        self.key = object()
+
+    def judge(self, t: Any) -> Any:
+        """The verdict on the signature of a term, which another rule set looked at last."""
+        sig = t.sig
+        verdict = self.table.get(sig)
+        if verdict is None:
+            mine = self.rs.candidate(t)
+            rest = tuple([m for o in self.others if (m := o.candidate(t))])
+            twins = any(s.merges_twins for s in (self.rs, *self.others)) and _may_swap(t, self.rs.assume)
+            verdict = (mine, rest, twins) if mine or rest else twins
+            if len(self.table) >= _MOST_SIGNATURES:
+                self.table.clear()
+            self.table[sig] = verdict
+        sig.judge, sig.verdict = self.key, verdict
         return verdict
 
 

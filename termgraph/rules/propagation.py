@@ -43,12 +43,26 @@ def _not_complex(t: Any, ask: Ask) -> bool | None:
 
 def all_of(fact: TermFact) -> Rule:
     """The result has a property if every operand has this one."""
-    return lambda t, ask: True if all(ask(fact, a) is True for a in t.args) else None
+
+    def rule(t: Any, ask: Ask) -> bool | None:
+        for a in t.args:
+            if ask(fact, a) is not True:
+                return None
+        return True
+
+    return rule
 
 
 def any_of(fact: TermFact) -> Rule:
     """The result has a property if some operand has this one."""
-    return lambda t, ask: True if any(ask(fact, a) is True for a in t.args) else None
+
+    def rule(t: Any, ask: Ask) -> bool | None:
+        for a in t.args:
+            if ask(fact, a) is True:
+                return True
+        return None
+
+    return rule
 
 
 def same(fact: TermFact) -> Rule:

@@ -18,12 +18,13 @@ from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RewriteError
-from termgraph.terms.term import Term, mk, mk1, mk2
+from termgraph.terms.term import TABLE, Term, mk, mk1, mk2
 
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share
 FIRST_BUDGET = 1000
 BUDGET_PER_NODE = 30
 _ALL_TIMED = 2000
+_MANY_YOUNG = 2000
 
 
 class LoopError(RewriteError):
@@ -55,13 +56,19 @@ class _Frame:
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
-    """The cycle collector off: terms form no cycles, and walking them again and again would double the time."""
+    """The cycle collector off: terms form no cycles, and walking them again and again would double the time.
+
+    What was made meanwhile counts as old then: else the next allocation would have all of it walked.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if gc.get_count()[0] > _MANY_YOUNG and not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -114,10 +121,11 @@ class _Run:
         stamp, settled, stack, trace = self.stamp, self.settled, self.stack, self.trace
         pop, push, clock = stack.pop, stack.append, perf_counter
         waiting, pending = object(), object()
-        known, judge = self.verdicts.table.get, self.verdicts.judge
+        verdicts, judge = self.verdicts, self.verdicts.judge
+        key = verdicts.key
         moved, steps, seconds = trace.moved, trace.steps, trace.rule_seconds
         limit = self.budget or FIRST_BUDGET
-        uses, first_met = USES, self.firsts.setdefault
+        uses, interned, first_met = USES, TABLE.get, self.firsts.setdefault
         visited = matched = fired = 0
         while stack:
             t = pop()
@@ -134,12 +142,12 @@ class _Run:
                     if st is not settled and st is not stamp:
                         t._st = waiting
                         push(t)
+                        for a in args[::-1]:  # the first operand is on top: it comes first
+                            st = a._st
+                            if st is not settled and st is not stamp:
+                                push(a)
                         break
                 if t._st is waiting:
-                    for a in args[::-1]:  # the first operand is on top: it comes first
-                        st = a._st
-                        if st is not settled and st is not stamp:
-                            push(a)
                     continue
             u = t
             n = len(args)
@@ -152,8 +160,6 @@ class _Run:
                     if y is not None:
                         b = y
                     u = mk2(t.op, a, b)
-                op = u.op
-                signature: tuple = (op, a.op, a.type, b.op, b.type) if a is not b else (op, a.op, a.type, None)
                 mark = settled if a._st is settled and b._st is settled else stamp
             elif n == 1:
                 a = args[0]
@@ -161,7 +167,6 @@ class _Run:
                 if x is not None:
                     a = x
                     u = mk1(t.op, a)
-                signature = (u.op, a.op, a.type)
                 mark = settled if a._st is settled else stamp
             elif t.__class__ is not Term:
                 if t.__class__ is _Frame:
@@ -181,22 +186,25 @@ class _Run:
                     if a._st is not settled:
                         mark = stamp
                         break
-                signature = (u.op,)
             visited += 1
             if u is not t:
                 moved.append(t)
                 moved.append(u)
-                if uses.counts is not None:
-                    uses.passes_to(u, t)
+                counts = uses.counts
+                if counts is not None:
+                    counts[u] = counts.get(u, 0) + counts.get(t, 0)
                 st = u._st
                 if st is stamp or st is settled:
                     t._st, t._nf = stamp, u if u._nf is None else u._nf
                     continue
                 if st is pending:
                     self._loop(u)
-            verdict = known(signature)
-            if verdict is None:
-                verdict = judge(u, signature)
+            sig = u.sig
+            if sig.judge is key:
+                verdict = sig.verdict
+            else:
+                verdict = judge(u)
+                key = verdicts.key  # another one, if that has woken rules
             res = None
             twins = verdict is True
             if verdict and not twins:
@@ -215,9 +223,10 @@ class _Run:
             if res is None:
                 if twins:
                     if n == 2:
-                        twin = first_met(op._h + a._h + b._h, u)
+                        ref = interned((id(u.op), id(b), id(a))) if a is not b else None
+                        twin = u if ref is None else ref()
                     else:
-                        twin = first_met(sum([a._h for a in args], u.op._h), u)
+                        twin = first_met((u.op, *sorted(map(id, args))), u)
                     if twin is not u and self._replaces(twin, u):
                         t._st = stamp
                         t._nf = twin
@@ -246,10 +255,9 @@ class _Run:
 
     def _replaces(self, twin: Any, u: Any) -> bool:
         """Put the term with the same operands in another order in the place of `u`, if it is in normal form."""
-        done = twin._st is self.stamp or twin._st is self.settled
-        if not done or twin._nf is not None or twin.op is not u.op or twin.type is not u.type:
+        if twin is None or (twin._st is not self.stamp and twin._st is not self.settled):
             return False
-        if sorted(map(id, twin.args)) != sorted(map(id, u.args)):
+        if twin._nf is not None or twin.op is not u.op or twin.type is not u.type:
             return False
         self.trace.moved += [u, twin]
         u._st, u._nf = self.stamp, twin
@@ -294,7 +302,7 @@ class _Run:
     def _budget(self, limit: int) -> int:
         """Called when more rewrites happened than allowed: a graph of N nodes gets 1000 + 30 N."""
         if self.budget is None and limit == FIRST_BUDGET:
-            return FIRST_BUDGET + BUDGET_PER_NODE * _size(self.roots)
+            return FIRST_BUDGET + BUDGET_PER_NODE * USES.size()
         from collections import Counter
 
         chain = [self.rs.rules[f.rid].name for f in self._pending()][-200:]
@@ -316,18 +324,6 @@ class _Run:
         raise RuleFailure(
             f"rule {r.name} at {r.where} raised {type(err).__name__}: {err}; on {u!r:.120}", r.name
         ) from err
-
-
-def _size(roots: Sequence[Any]) -> int:
-    """How many nodes a graph has."""
-    met = list(roots)
-    known = {*map(id, met)}
-    for t in met:
-        for a in t.args:
-            if id(a) not in known:
-                known.add(id(a))
-                met.append(a)
-    return len(known)
 
 
 def _some_match(matchers: tuple, t: Any) -> bool:

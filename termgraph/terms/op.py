@@ -18,6 +18,7 @@ from unification import Var
 from termgraph.terms import userop
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import stable_hash
+from termgraph.terms.signature import Signatures
 from termgraph.terms.types import Type
 
 OPS: dict[str, Op] = {}  # the op table: every named op of the library, in definition order
@@ -89,6 +90,7 @@ class Op:
     lvars: frozenset = frozenset()  # logic variables among the parameters: only in rule patterns
     _h: int
     _tc: dict[tuple, Type]  # result type by argument types
+    sigs: Signatures
     _infer: Any = None
     _meaning: Any = None
     user_made = False  # whether the class computes by `perform`
@@ -97,6 +99,7 @@ class Op:
     def __new__(cls, *_: Any, **__: Any) -> Op:
         self = object.__new__(cls)
         self._tc = {}
+        self.sigs = Signatures()
         self._bound = None
         self.family = self
         if cls.user_made:
@@ -167,7 +170,7 @@ class Op:
                 return self.bind(**dict(zip(family.defaults, values, strict=True)))
             found = copy.copy(family)
             found.lvars = free
-            found._tc, found._bound = {}, None
+            found._tc, found.sigs, found._bound = {}, Signatures(), None
             found.family = family
             found.params = MappingProxyType(dict(zip(family.defaults, values, strict=True)))
             found._h = stable_hash("op", family.name, values)
@@ -309,6 +312,7 @@ class HeadMark:
         self.name = name
         self.family = self
         self._h = stable_hash("head", name)
+        self.sigs = Signatures()
 
     def __repr__(self) -> str:
         return self.name

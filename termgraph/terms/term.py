@@ -6,12 +6,8 @@ leaf has `op, args, type, lvars` (free logic variables), `_h` (structural hash) 
 
 from __future__ import annotations
 
-import functools
 import gc
-import itertools
-import os
 import weakref
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -19,204 +15,14 @@ from etuples.core import ExpressionTuple
 from unification import Var
 
 from termgraph.terms.errors import GraphError
-from termgraph.terms.hashing import bytes_hash, stable_hash
-from termgraph.terms.op import ARG, CONST, INPUT, Lift, Op, is_var
+from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
+from termgraph.terms.op import Lift, Op, is_var
+from termgraph.terms.signature import Signature
 from termgraph.terms.types import TensorType, TupleType, Type
 
-EMPTY: frozenset = frozenset()
-_new = object.__new__
-_LARGE = 4096  # constants above this many bytes are interned by digest
+_new: Any = object.__new__
 
 
-# ---------------------------------------------------------------------- leaves
-class Leaf:
-    """What the leaves have in common: no arguments, no free logic variables."""
-
-    __slots__ = ("__weakref__", "_h", "_nf", "_st", "args", "lvars", "op", "type")
-    op: Any
-    args: tuple
-    type: Any
-    lvars: frozenset
-    _h: int
-    _st: Any
-    _nf: Any
-    __array_ufunc__ = None
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    @property
-    def params(self) -> dict:
-        return {}
-
-
-def _fill_leaf(leaf: Any, op: Any, type_: Any, h: int) -> None:
-    leaf.op, leaf.args, leaf.type, leaf.lvars = op, (), type_, EMPTY
-    leaf._h = h
-    leaf._st = leaf._nf = None
-
-
-_PROCESS = os.urandom(8)
-_serials = itertools.count()
-_INPUTS: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-
-
-class Input(Leaf):
-    """A named placeholder. Every `Input(name, type)` is a new leaf, even if another has the same name."""
-
-    __slots__ = ("bound", "name", "shared", "uid")
-    bound: Any
-    shared: Any  # the shared variable this leaf stands for, if any
-    name: str | None
-    uid: tuple[bytes, int]
-
-    def __new__(cls, name: str | None, type: Type, uid: tuple[bytes, int] | None = None) -> Input:
-        if uid is not None and uid in _INPUTS:  # unpickled in the process that made it
-            return _INPUTS[uid]
-        leaf = _new(cls)
-        serial = next(_serials)
-        leaf.name, leaf.bound, leaf.shared = name, None, None
-        leaf.uid = uid or (_PROCESS, serial)
-        _fill_leaf(leaf, INPUT, type, stable_hash("input", name, type._h, serial))
-        return _INPUTS.setdefault(leaf.uid, leaf)
-
-    def __repr__(self) -> str:
-        return self.name or f"<{self.type}>"
-
-    def __reduce__(self) -> tuple:
-        if self.shared is not None:
-            return (_leaf_of, (self.shared,))
-        return (Input, (self.name, self.type, self.uid))
-
-
-def _leaf_of(variable: Any) -> Any:
-    """The leaf of an unpickled shared variable."""
-    return variable.term
-
-
-_ARGS: dict[tuple[int, Type], Arg] = {}
-
-
-class Arg(Leaf):
-    """The i-th parameter of a closed body or of a captured graph; equal (index, type) is the same leaf."""
-
-    __slots__ = ("index",)
-    index: int
-
-    def __new__(cls, index: int, type: Type) -> Arg:
-        leaf = _ARGS.get((index, type))
-        if leaf is None:
-            leaf = _new(cls)
-            leaf.index = index
-            _fill_leaf(leaf, ARG, type, stable_hash("arg", index, type._h))
-            leaf = _ARGS.setdefault((index, type), leaf)
-        return leaf
-
-    def __repr__(self) -> str:
-        return f"${self.index}"
-
-    def __reduce__(self) -> tuple:
-        return (Arg, (self.index, self.type))
-
-
-_CONSTS: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-
-
-@functools.cache
-def _name_of(dtype: np.dtype) -> str:
-    return dtype.name  # NumPy puts it together each time
-
-
-class Const(Leaf):
-    """A value known when the graph is built. Interned by type and bytes: -0.0, 0.0, 0 and False all differ."""
-
-    __slots__ = ("scalar", "value")
-    value: np.ndarray
-    scalar: Any
-
-    def __new__(cls, value: Any, dtype: Any = None, type: Type | None = None) -> Const:
-        if type is not None and not isinstance(type, TensorType):
-            return _opaque_const(value, type)
-        array = np.asarray(value, dtype=dtype)
-        if array.dtype.kind not in "biufc":
-            raise TypeError(f"a constant must be numeric, got dtype {array.dtype} from {value!r:.60}")
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        raw = array.tobytes()
-        key = (_name_of(array.dtype), array.shape, raw if len(raw) <= _LARGE else blake2b(raw).digest())
-        leaf = _CONSTS.get(key)
-        if leaf is None:
-            leaf = _new(cls)
-            frozen = np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)  # read-only by construction
-            leaf.value, leaf.scalar = frozen, _uniform(frozen, raw)
-            type_ = TensorType.of(_name_of(array.dtype), array.shape)
-            _fill_leaf(leaf, CONST, type_, stable_hash("const", type_._h, bytes_hash(raw)))
-            leaf = _CONSTS.setdefault(key, leaf)
-        return leaf
-
-    def __repr__(self) -> str:
-        if not isinstance(self.type, TensorType):
-            return f"const({self.value!r})"
-        if self.type.ndim != 0:
-            return f"const({np.array2string(self.value, threshold=6, edgeitems=2)})".replace("\n", "")
-        return repr(self.scalar)
-
-    def __reduce__(self) -> tuple:
-        value = np.array(self.value) if isinstance(self.type, TensorType) else self.value
-        return (Const, (value, None, self.type))
-
-
-def _opaque_const(value: Any, type_: Type) -> Const:
-    """A constant of a user's type: interned by identity, since nothing is known of its equality."""
-    leaf = _new(Const)
-    leaf.value, leaf.scalar = value, None
-    _fill_leaf(leaf, CONST, type_, stable_hash("const", type_._h, next(_serials)))
-    return leaf
-
-
-def _uniform(array: np.ndarray, raw: bytes) -> Any:
-    """The Python number all elements are (bit for bit), or None."""
-    if array.ndim == 0:
-        return array.item()
-    if array.size == 0:
-        return None
-    item = array.dtype.itemsize
-    if raw[:item] * min(array.size, 64) != raw[: item * min(array.size, 64)]:
-        return None
-    return array.flat[0].item() if raw == raw[:item] * array.size else None
-
-
-class Lit:
-    """A number in a pattern: stands for any constant that is uniformly that number, whatever its dtype."""
-
-    __slots__ = ("_h", "value")
-    _table: dict[tuple, Lit] = {}
-    value: Any
-    _h: int
-    op, args, lvars, type = CONST, (), EMPTY, None
-
-    def __new__(cls, value: Any) -> Lit:
-        key = (type(value), repr(value))
-        lit = cls._table.get(key)
-        if lit is None:
-            lit = _new(cls)
-            lit.value, lit._h = value, stable_hash("lit", value)
-            lit = cls._table.setdefault(key, lit)
-        return lit
-
-    def matches(self, const: Any) -> bool:
-        """Whether a constant is uniformly this number."""
-        return const.scalar is not None and const.scalar == self.value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-    def __reduce__(self) -> tuple:
-        return (Lit, (self.value,))
-
-
-# ---------------------------------------------------------------------- interior terms
 class _Ref(weakref.ref):
     __slots__ = ("key",)
     key: tuple
@@ -253,11 +59,11 @@ def track(obj: Any) -> None:
         function(obj)
 
 
-_TABLE: dict[tuple, _Ref] = {}
-_get = _TABLE.get
+TABLE: dict[tuple, _Ref] = {}  # every interior term there is, by the ids of its head and operands
+_get = TABLE.get
 
 
-def _drop(ref: _Ref, table: dict = _TABLE) -> None:
+def _drop(ref: _Ref, table: dict = TABLE) -> None:
     key = ref.key
     if table.get(key) is ref:  # the slot may already belong to a newer term
         del table[key]
@@ -266,14 +72,17 @@ def _drop(ref: _Ref, table: dict = _TABLE) -> None:
 class Term(ExpressionTuple):
     """An operation applied to terms: the expression tuple `(op, *args)` with a type."""
 
-    __slots__ = ("__weakref__", "_h", "_nf", "_st", "args", "lvars", "op", "type")
+    __slots__ = ("__weakref__", "_hash", "_nf", "_st", "args", "lvars", "op", "type")
     op: Any
     args: tuple
     type: Any
     lvars: frozenset
-    _h: int
+    _hash: int | None
     _st: Any
     _nf: Any
+    _facts: int
+    _notes: dict | None
+    sig: Any  # its signature; None if there are logic variables in it
 
     def __new__(cls, seq: Any = None, **kwargs: Any) -> Any:
         # kanren and cons write type(x)(seq): they get a plain expression tuple; only an op makes a typed term.
@@ -292,6 +101,11 @@ class Term(ExpressionTuple):
     def params(self) -> Any:
         """The parameters of the head."""
         return self.op.params
+
+    @property
+    def _h(self) -> int:
+        # Worked out when somebody asks: most terms are replaced before that.
+        return _structural_hash(self) if self._hash is None else self._hash
 
     @property
     def _tuple(self) -> tuple:
@@ -329,8 +143,9 @@ class Term(ExpressionTuple):
         """A term is its own value: plain expression tuples evaluate to terms."""
         return self
 
-    _evaled_obj = evaled_obj  # these two are slots in an expression tuple; here they say the same of every term
-    _parent = None
+    # An expression tuple has slots for these two and for `_tuple`. A term needs none: they hold other things here.
+    _facts, _notes, sig = ExpressionTuple._parent, ExpressionTuple._evaled_obj, ExpressionTuple.__dict__["_tuple"]
+    _evaled_obj, _parent = evaled_obj, None
 
     def __repr__(self) -> str:
         from termgraph.terms.text import one_line
@@ -361,10 +176,27 @@ def mk1(op: Any, a: Any) -> Any:
         if term is not None:
             return term
     try:
-        type_ = op._tc[(a.type,)]  # only ground terms have a type, and only ops have a table: no other check is needed
+        sig = op.sigs.table[
+            a.sig.kind
+        ]  # only ground terms have a kind, and only ops have a table: nothing else to check
     except (KeyError, AttributeError):
         return _make(op, (a,), key)
-    return _intern(op, (a,), key, type_, EMPTY, hash((op._h, a._h)))
+    t = _new(Term)  # from here on `_intern`, written out: a call would cost a tenth of it
+    t.op = op
+    t.args = (a,)
+    t.sig = sig
+    t.type = sig.type
+    t.lvars = EMPTY
+    t._st = t._nf = t._notes = t._hash = None
+    t._facts = 0
+    ref = _Ref(t, _drop)
+    ref.key = key
+    if TABLE.setdefault(key, ref) is not ref:
+        return _settled(t, ref)
+    if _collecting():
+        _untrack(t)
+        _untrack(ref)
+    return t
 
 
 def mk2(op: Any, a: Any, b: Any) -> Any:
@@ -376,10 +208,25 @@ def mk2(op: Any, a: Any, b: Any) -> Any:
         if term is not None:
             return term
     try:
-        type_ = op._tc[a.type, b.type]
+        sig = op.sigs.table[a.sig.kind, b.sig.kind if a is not b else None]
     except (KeyError, AttributeError):
         return _make(op, (a, b), key)
-    return _intern(op, (a, b), key, type_, EMPTY, hash((op._h, a._h, b._h)))
+    t = _new(Term)  # as in `mk1`
+    t.op = op
+    t.args = (a, b)
+    t.sig = sig
+    t.type = sig.type
+    t.lvars = EMPTY
+    t._st = t._nf = t._notes = t._hash = None
+    t._facts = 0
+    ref = _Ref(t, _drop)
+    ref.key = key
+    if TABLE.setdefault(key, ref) is not ref:
+        return _settled(t, ref)
+    if _collecting():
+        _untrack(t)
+        _untrack(ref)
+    return t
 
 
 _GROUND: frozenset[Any] = frozenset((Term, Input, Arg, Const))
@@ -390,15 +237,16 @@ def _make(op: Any, args: tuple, key: tuple) -> Any:
         if a.__class__ not in _GROUND or a.lvars:
             return _make_open(op, args, key)
     if op.__class__ is Var or op.lvars:
-        return _intern(op, args, key, None, frozenset((op,)) if op.__class__ is Var else op.lvars, 0)
-    return _intern(op, args, key, infer_type(op, args), EMPTY, hash((op._h, *[a._h for a in args])))
+        return _intern(op, args, key, None, frozenset((op,)) if op.__class__ is Var else op.lvars)
+    sig = op.sigs.find(infer_type(op, args), args, op.by_value)
+    return _intern(op, args, key, sig, EMPTY)
 
 
 def _make_open(op: Any, args: tuple, key: tuple) -> Any:
     """A term with logic variables or pattern numbers in it."""
     free = _free_lvars(op, args)
     if free:
-        return _intern(op, args, key, None, free, 0)
+        return _intern(op, args, key, None, free)
     return mk(op, coerce_literals(op, args))
 
 
@@ -432,26 +280,51 @@ def infer_type(op: Op, args: tuple) -> Type:
     return found
 
 
-def _intern(op: Any, args: tuple, key: tuple, type_: Any, free: frozenset, h: int) -> Any:
+def _intern(op: Any, args: tuple, key: tuple, sig: Signature | None, free: frozenset) -> Any:
     t = _new(Term)
     t.op = op
     t.args = args
-    t.type = type_
+    t.sig = sig
+    t.type = None if sig is None else sig.type
     t.lvars = free
-    t._h = h
-    t._st = t._nf = None
+    t._st = t._nf = t._notes = t._hash = None
+    t._facts = 0
     ref = _Ref(t, _drop)
     ref.key = key
-    held = _TABLE.setdefault(key, ref)
-    if held is not ref:  # another thread was first, or a dead entry waits for its callback
-        other = held()
-        if other is not None:
-            return other
-        _TABLE[key] = ref
+    if TABLE.setdefault(key, ref) is not ref:
+        return _settled(t, ref)
     if _collecting():  # while the collector rests, taking terms from it would cost as much as making them
         _untrack(t)
         _untrack(ref)
     return t
+
+
+def _settled(t: Term, ref: _Ref) -> Term:
+    """The entry of the table is taken: another thread was first, or a dead entry waits for its callback."""
+    held = TABLE.get(ref.key)
+    other = None if held is None else held()
+    if other is not None:
+        return other
+    TABLE[ref.key] = ref
+    return t
+
+
+def _structural_hash(term: Term) -> int:
+    """A hash of the structure that is the same in every process; 0 where there are logic variables."""
+    stack = [term]
+    while stack:
+        t = stack[-1]
+        if t.lvars:
+            t._hash = 0
+            stack.pop()
+            continue
+        waiting = [a for a in t.args if a.__class__ is Term and a._hash is None]
+        if waiting:
+            stack.extend(waiting)
+        else:
+            t._hash = hash((t.op._h, *[a._h for a in t.args]))
+            stack.pop()
+    return term._h
 
 
 def coerce_literals(op: Op, args: tuple) -> tuple:
@@ -512,6 +385,16 @@ def from_etuple(etuple: ExpressionTuple) -> Any:
     return done[id(etuple)]
 
 
+def forget_facts() -> None:
+    """Take the facts noted in terms and leaves back: what they follow from has changed."""
+    for ref in list(TABLE.values()):
+        term = ref()
+        if term is not None:
+            term._facts = 0
+    for leaf in all_leaves():
+        leaf._facts = 0
+
+
 def is_term(value: Any) -> bool:
     """Whether the value is a ground term or leaf (not a pattern)."""
     return value.__class__ in _GROUND
@@ -519,7 +402,7 @@ def is_term(value: Any) -> bool:
 
 def live_terms() -> int:
     """How many interior terms exist in this process; for tests and memory reports."""
-    return len(_TABLE)
+    return len(TABLE)
 
 
 __all__ = [
