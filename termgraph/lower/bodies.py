@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.lower.index import ZERO, Poly, poly
-from termgraph.lower.lengths import SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.lower.lengths import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop
@@ -97,6 +97,8 @@ def _result(s: Lengths, t: Any) -> Shape:
     (of,), i = t.args, t.op.params["i"]
     if of.op.family is ifelse:
         return chosen_shape(s, of, i)
+    if of.op.family.name in RESULTS:
+        return RESULTS[of.op.family.name](s, of, i)
     if of.op.family is not loop:
         raise NotLowerable(of, "no loops for an operation with several results")
     op, body = of.op, s.bodies[of]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.lower.index import ONE, ZERO, Poly
+from termgraph.lower.index import ONE, ZERO, Poly, product
 from termgraph.lower.kernel import own_cost
 from termgraph.lower.tree import (
     Branch,
@@ -21,6 +21,7 @@ from termgraph.lower.tree import (
     Node,
     Reduce,
     Repeat,
+    Routine,
     Sweep,
     Tiles,
     Write,
@@ -52,6 +53,8 @@ def _work(n: Node) -> Poly:
         return work(n.then) + work(n.orelse) + 2
     if isinstance(n, Repeat):
         return n.steps * (work(n.body) + 30)
+    if isinstance(n, Routine):
+        return product(n.batch) * routine_work(n)
     if isinstance(n, Choice):
         return work(n.then) + work(n.orelse) + 30
     if isinstance(n, Call):
@@ -62,6 +65,15 @@ def _work(n: Node) -> Poly:
     return ZERO
 
 
+def routine_work(n: Routine) -> Poly:
+    """Work of one item of a routine's batch, roughly."""
+    sizes = [size for name, size in n.sizes.items() if name != "p"]
+    if n.spec.text in ("loop", "qr", "trsm"):
+        square = sizes[0] * sizes[0]
+        return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
+    return product(sizes) * 30 + 100
+
+
 def per_iteration(n: Any) -> Poly:
     """Work of one iteration of a loop."""
     inside = ZERO
@@ -70,4 +82,4 @@ def per_iteration(n: Any) -> Poly:
     return inside + 1
 
 
-__all__ = ["per_iteration", "work"]
+__all__ = ["per_iteration", "routine_work", "work"]

@@ -1,4 +1,4 @@
-"""Composite ops in terms of simpler ones, so that loops can fuse them. May import terms only."""
+"""Composite ops in terms of simpler ones, so that loops can fuse them. May import terms and `routine_table`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.lower.routine_table import operand_dtypes
 from termgraph.terms.op import Op
-from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import add, cast, exp, isfinite, log, mul, neg, sub, switch, true_div
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
-from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType, TupleType
 
 
 def _infer_row_max(x: Any, *, axis: tuple) -> TensorType:
@@ -72,6 +73,11 @@ def _logsumexp(x: Any, axis: tuple) -> Any:
     shift = _shift(x, axis)
     powers = mk(exp, (mk(sub, (x, _kept(shift, axis, x.type.ndim))),))
     return _fit(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
+
+
+def _fit_results(old: Any, new: Any) -> Any:
+    """A routine that computes in another dtype, with its result in the old one; of several, each when it is read."""
+    return new if isinstance(old.type, TupleType) else _fit(new, old.type.dtype)
 
 
 def _as_sum(a: Any, b: Any, dtype: str) -> Any:
@@ -181,6 +187,11 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
         if t.args and t.op.family.name == "dot":
             return _dot(t, args, products)
+        dtypes = operand_dtypes(t) if t.args else None
+        if dtypes is not None:
+            return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))
+        if t.args and t.op.family is nth and args[0] is not t.args[0]:
+            return _fit_results(t, mk(t.op, args))
         if rule is not None and args[0].type.np_dtype.kind != "c":
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)

@@ -249,6 +249,7 @@ def _lone_symbol(p: Poly) -> Any:
 
 
 WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several results; filled by `bodies`
+RESULTS: dict[str, Callable[[Lengths, Any, int], Shape]] = {}  # of ops with several results; filled by `routines`
 INTEGER: dict[str, Callable[..., Poly]] = {
     "add": lambda *xs: sum(xs, ZERO),
     "mul": lambda *xs: product(xs),

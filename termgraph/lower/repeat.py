@@ -6,63 +6,40 @@ carry alternates between the rows of a small ring, or is updated in place. May i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from termgraph.lower.choices import choose
-from termgraph.lower.index import ONE, ZERO, Poly, Var, poly, product, values
-from termgraph.lower.kernel import LOAD, Buf
+from termgraph.lower.index import ONE, ZERO, Poly, poly, product
+from termgraph.lower.kernel import Buf
 from termgraph.lower.memory import share_room, update_modes, writes
 from termgraph.lower.plan import Planner
 from termgraph.lower.policy import Statements, Storage, cut_rule
+from termgraph.lower.routines import call_routine
 from termgraph.lower.tree import Carried, Node, Repeat, Rows
+from termgraph.lower.views import View, is_dense, view_of
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.linalg import dot
-from termgraph.terms.ops.loop import Parts
+from termgraph.terms.ops.loop import Parts, loop
 
 FEW_STEPS = 16  # too few to pay for copying a matrix
-View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
 
 
 @cut_rule("nth")
 def _result(s: Storage, t: Any, buf: Buf) -> None:
-    """All results of a loop, or of a choice, are made by one statement."""
+    """All results of a loop, a choice or a routine are made by one statement."""
     (of,) = t.args
     if of.op.family is ifelse:
         choose(s, of)
+    elif of.op.family is not loop:
+        call_routine(s, of)
     if of in s.repeated:
         return
     s.repeated.add(of)
     statement = _Builder(s, of).statement()
     if statement is not None:
         s.stores.append(statement)
-
-
-def view_of(s: Storage, a: Any) -> View | None:
-    """Where an operand lies, through whatever views it is seen; None if it has to be stored first."""
-    shape = s.lengths[a]
-    vars = [Var(k, n) for k, n in enumerate(shape)]
-    value = s.push.at(a, tuple([ZERO if n == 1 else poly(v) for n, v in zip(a.type.shape, vars)]))
-    if value.op.family is LOAD and value.type.dtype == a.type.dtype:
-        offset = value.op.params["offset"]
-        strides = tuple([offset.coefficient(v) for v in vars])
-        base = offset.without(vars)
-        whole = base + sum((c * poly(v) for c, v in zip(strides, vars)), ZERO)
-        if whole is offset and not values(offset):
-            return value.op.params["buf"], base, strides
-    return None
-
-
-def is_dense(shape: Sequence[Poly], strides: Sequence[Poly]) -> bool:
-    """Whether elements follow each other in row-major order."""
-    step = ONE
-    for n, own in zip(reversed(shape), reversed(strides)):
-        if n is not ONE and own is not step:
-            return False
-        step = step * n
-    return True
 
 
 @dataclass
@@ -247,6 +224,3 @@ class _Builder:
             if first is not None and first.buf is not self.results[i]:
                 out.append((first.buf, self.results[i], product(first.buf.shape)))
         return out
-
-
-__all__ = ["is_dense", "view_of"]

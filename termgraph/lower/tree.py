@@ -248,6 +248,39 @@ class Repeat(Compound):
         return [*self.carries, *[c for c, _ in self.kept]]
 
 
+@dataclass(eq=False)
+class Place:
+    """Where an operand of a routine lies: its distances, in elements, over batches and over what is worked on."""
+
+    buf: Buf
+    base: Poly
+    batch: tuple[Poly, ...]
+    core: tuple[Poly, ...]
+
+
+@dataclass(eq=False)
+class Routine(Compound):
+    """A compiled routine, repeated over `batch`. `sizes` are the lengths it works on, by the names in its `spec`.
+
+    `sites` are what is reported if it fails, and if an operand is not finite. Results that nobody reads are in `rooms`.
+    """
+
+    term: Any
+    spec: Any
+    batch: tuple[Poly, ...]
+    sizes: dict[str, Poly]
+    reads: list[Place]
+    results: list[Place]
+    bufs: tuple[Buf, ...]
+    sites: list[int]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf] = field(default_factory=dict)
+    rank: int = 0
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        return [(x.buf, x.base) for x in self.reads]
+
+
 def walk(nodes: list[Node]) -> Iterator[Node]:
     """All nodes, outer ones first."""
     stack = list(reversed(nodes))
@@ -300,6 +333,8 @@ def _headline(n: Node) -> str:
         return f"tiles {n.var!r} < {n.var.extent!r}: {len(n.parts)} parts, {len(n.slots)} slots"
     if isinstance(n, Call):
         return f"{n.name} -> {n.buf}"
+    if isinstance(n, Routine):
+        return f"{n.term.op.name} -> {', '.join(b.name for b in n.bufs)}"
     if isinstance(n, Choice):
         return f"choose by {n.condition!r:.100}"
     if isinstance(n, Repeat):

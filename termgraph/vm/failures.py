@@ -12,11 +12,12 @@ import numpy as np
 
 from termgraph.config import config
 from termgraph.tensor.trace import describe_site
+from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import places_of
-from termgraph.terms.term import Input
+from termgraph.terms.term import Input, mk
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import free_args, substitute
-from termgraph.terms.types import Type
+from termgraph.terms.types import TupleType, Type
 
 _SHAPE_WORDS = ("shape", "align", "broadcast", "dimension", "mismatch", "length")
 
@@ -54,7 +55,7 @@ def failure_text(error: Exception, instruction: Any, operands: Operands, lookup:
     loops: Sequence[Any] = getattr(error, "loops", ())
     if loops:
         lookup = lambda t: places_of(loops[-1]).get(t, (None, ()))  # noqa: E731
-    name, site = lookup(term)
+    name, site = _known(term, lookup)
     lines = [describe_site(site, limit=1 if config.debug < 2 else 8)] if site else []
     inside = instruction.op.kind == "kernel" and hasattr(error, "plain")
     failed, why = (term.op, error.plain) if inside else (instruction.op, error)  # type: ignore[attr-defined]
@@ -64,6 +65,15 @@ def failure_text(error: Exception, instruction: Any, operands: Operands, lookup:
     steps = zip(getattr(error, "steps", ()), reversed(loops))  # the innermost loop first
     lines += [f"  in step {step} of {op.title}" for step, op in steps]
     return "\n".join(line for line in lines if line)
+
+
+def _known(term: Any, lookup: Lookup) -> tuple:
+    """Name and place of a term; of several results, those of the first one that the user has."""
+    name, site = lookup(term)
+    if not site and isinstance(term.type, TupleType):
+        found = [lookup(mk(nth.bind(i=i), (term,)))[1] for i in range(len(term.type.types))]
+        site = next(filter(None, found), ())
+    return name, site
 
 
 def _nothing_known(term: Any) -> tuple:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.backends.c import blas as blas_module
+from termgraph.backends.c import natives
 from termgraph.backends.c.cache import default_cache, key_of
 from termgraph.backends.c.compilers import (
     CompileError,
@@ -84,12 +85,14 @@ def build_library(
     Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
     those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
     such as the hash of a header file of the user. `note` says why the next start will not be warm.
-    Errors: CompileError, NoCompilerError, BlasError.
+    Errors: CompileError, NoCompilerError, BlasError, NativesError.
     """
     texts = (sources,) if isinstance(sources, str) else tuple(sources)
     header = program_header(needs_blas)
     library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
     _bind(library, needs_blas)
+    for text in texts:
+        natives.fill(library.handle, text)
     return library
 
 

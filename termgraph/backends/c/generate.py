@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c import libcalls, prelude, timing
+from termgraph.backends.c import libcalls, natives, prelude, routines, timing
 from termgraph.backends.c.cprogram import FLAGS, CProgram
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
@@ -25,7 +25,7 @@ from termgraph.lower.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
-from termgraph.lower.tree import Call, Tiles, walk
+from termgraph.lower.tree import Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
@@ -150,11 +150,12 @@ class _Generator:
         clock = timing.TEXT.strip() if self.timed else ""
         parts = [kernels.context_text(size), packing, clock, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
-        calls = libcalls.helpers(body)
-        helpers = prelude.needed(body)
-        source = "\n\n".join(part for part in (helpers, calls, body) if part) + "\n"
+        calls = libcalls.helpers(body) + routines.helpers(body)
+        helpers = prelude.needed(f"{calls}\n{body}")
+        table = natives.header(f"{helpers}\n{body}")
+        source = "\n\n".join(part for part in (table, helpers, calls, body) if part) + "\n"
         sites = list(self.lowered.lengths.sites)
-        needs_blas = any(isinstance(n, Call) for n in walk(self.nodes))
+        needs_blas = "TG_BLAS" in calls
         constants = [np.asarray(t.value) for t in self.consts]
         tiled = any(isinstance(n, Tiles) for n in walk(self.nodes))
         flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else ()))

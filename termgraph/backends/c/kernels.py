@@ -29,6 +29,7 @@ from termgraph.lower.tree import (
     Node,
     Reduce,
     Repeat,
+    Routine,
     Tiles,
     Write,
     walk,
@@ -154,13 +155,16 @@ class KernelWriter:
         write_call(self, n, p)
 
     def compound(self, n: Compound, p: Printer) -> None:
-        """A loop over steps, or a choice."""
+        """A loop over steps, a choice or a routine."""
         from termgraph.backends.c.repeats import write_choice, write_repeat
+        from termgraph.backends.c.routines import write_routine
 
         if isinstance(n, Choice):
             write_choice(self, n, p)
         elif isinstance(n, Repeat):
             write_repeat(self, n, p)
+        elif isinstance(n, Routine):
+            write_routine(self, n, p)
 
     # ------------------------------------------------------------------ the kernel's side
     def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:
@@ -329,7 +333,7 @@ static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
 /* A failure inside a loop: note the step, that of a loop further out in the next place. */
 static inline int tg_in_step(tg_status *st, int64_t t)
 {
-    if (st->code == 3) st->v[st->v[2] ? 3 : 2] = t + 1;
+    if (st->code == 3 || st->code == 6) st->v[st->v[2] ? 3 : 2] = t + 1;
     return (int)st->code;
 }
 """

@@ -310,7 +310,8 @@ def _tree(kind: str, n: str, c: str) -> str:
     )  # fmt: skip
 
 
-_FIXED = {**_HALF, **_vectors(), "tg_philox": _philox(), **special_functions()}
+_PAIR = {"tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */"}
+_FIXED = {**_HALF, **_PAIR, **_vectors(), "tg_philox": _philox(), **special_functions()}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from termgraph.backends.c.builder import Library, build_library
 from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.glue import bind
 from termgraph.backends.c.refusals import CompileError
+from termgraph.backends.c.routines import FAILED
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
 from termgraph.terms.ops.loop import places_of
@@ -23,12 +26,13 @@ NO_ROOM = -2  # TG_NOMEM of abi.h
 
 def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     """The exception for a failure that generated code reported, naming the term and the numbers."""
-    if not 0 <= op < len(program.sites) or code not in (LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX):
+    if not 0 <= op < len(program.sites) or code not in (LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX, FAILED):
         if code == NO_ROOM:
             return _no_room(program, *numbers[:3])
         return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
     site = program.sites[op]
-    kind = IndexError if code == BAD_INDEX or "out of bounds" in site.text else ShapeError
+    kind: Any = IndexError if code == BAD_INDEX or "out of bounds" in site.text else ShapeError
+    kind = np.linalg.LinAlgError if code == FAILED else kind
     name = "" if site.leaf is None else places_of(site.term.op).get(site.leaf, (None, ()))[0] or repr(site.leaf)
     text = site.text.format(*numbers, name=name)
     if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:

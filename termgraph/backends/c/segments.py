@@ -12,6 +12,7 @@ from typing import Any
 
 from termgraph.backends.c.dialect import CDialect, NotInC
 from termgraph.backends.c.generate import CProgram, generate
+from termgraph.backends.c.natives import available
 from termgraph.backends.c.program import compile_program
 from termgraph.backends.c.standalone import mixed_loop, native_loop
 from termgraph.lower.expand import EXPANSIONS, expand
@@ -20,6 +21,7 @@ from termgraph.lower.kernel import Buf, Scalars
 from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
+from termgraph.lower.routine_table import SPECS, spec_of
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
@@ -50,9 +52,11 @@ def expressible(t: Any) -> bool:
     if t.op.family is loop:
         return _expressible_loop(t)
     if t.op.family is nth:
-        return t.args[0].op.family in (loop, ifelse)
+        return t.args[0].op.family in (loop, ifelse) or is_routine(t.args[0])
     if t.op.family is ifelse:
         return all(isinstance(a.type, TensorType) for a in t.args)
+    if t.op.family.name in SPECS:
+        return is_routine(t)
     if not isinstance(t.type, TensorType) or not all(isinstance(a.type, TensorType) for a in t.args):
         return False
     if t.op.kind == "elementwise":
@@ -62,6 +66,12 @@ def expressible(t: Any) -> bool:
     if name in ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp"):
         return t.args[0].type.np_dtype.kind != "c"
     return name in AT or name in CUTS or name in EXPANSIONS
+
+
+def is_routine(t: Any) -> bool:
+    """Whether a term is computed by a routine that can be called here."""
+    spec = spec_of(t)
+    return spec is not None and available(spec.functions)
 
 
 def _expressible_loop(t: Any) -> bool:
@@ -103,7 +113,8 @@ class _Divider:
         needs = demand_groups(program) if program.lazy else [frozenset()] * len(program.instructions)
         for i, ins in enumerate(program.instructions):
             t = ins.terms[0]
-            ours = (not ins.several or t.op.family is loop) and not ins.lazy and t not in refused and can(t)
+            several = t.op.family is loop or t.op.family.name in SPECS
+            ours = (not ins.several or several) and not ins.lazy and t not in refused and can(t)
             depth = 0
             for slot in ins.inputs:
                 j = producer.get(slot)

@@ -12,7 +12,7 @@ import numpy as np
 
 from termgraph.lower.index import Poly, poly, product
 from termgraph.lower.kernel import LOAD, Buf
-from termgraph.lower.tree import Call, Compound, Let, Node, Reduce, Sweep, Write, walk
+from termgraph.lower.tree import Call, Compound, Let, Node, Reduce, Routine, Sweep, Write, walk
 
 TEXT = """
 static inline void tg_took(tg_status *st, int part, int64_t *since, int64_t bytes)
@@ -46,6 +46,8 @@ class TimedPart(NamedTuple):
         written = ", ".join(sorted(b.name for b in written_by(n))) or "numbers"
         if isinstance(n, Call):
             return cls(n.name, f"{n.name} -> {written}")
+        if isinstance(n, Routine):
+            return cls(n.term.op.family.name, f"{n.term.op.family.name} -> {written}")
         kind = "loop" if isinstance(n, Compound) else "kernel"
         return cls(kind, f"{kind}: {' '.join(_ops(n))} -> {written}")
 
@@ -64,6 +66,7 @@ def _ops(n: Node) -> list[str]:
 def written_by(n: Node) -> set[Buf]:
     """The arrays that others may read of what a node writes."""
     bufs = {m.buf for m in walk([n]) if isinstance(m, (Write, Call))}
+    bufs |= {b for m in walk([n]) if isinstance(m, Routine) for b in m.bufs}
     return {b for b in bufs if b.kind not in ("tile", "row")}
 
 

@@ -17,6 +17,7 @@ from termgraph.lower.kernel import Buf, Scalars
 from termgraph.lower.lazy import is_lazy
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
+from termgraph.lower.routine_table import SPECS
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
@@ -57,7 +58,8 @@ def why_on_cpu(t: Any) -> str | None:
         and (name == "matmul" or t.type.dtype in NUMBERS)
     ):
         return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
-    return None if name in AT or name in CUTS or name in EXPANSIONS else f"there is no kernel for {name}"
+    known = name in AT or name in CUTS or name in EXPANSIONS
+    return None if known and name not in SPECS else f"there is no kernel for {name}"
 
 
 def _loop_on_cpu(t: Any) -> str | None:

@@ -303,12 +303,15 @@ def _plain(function: Callable) -> Callable:
     return meaning
 
 
+NOT_FINITE = "SVD did not converge: the matrix has infinite or NaN elements"
+
+
 def _of_finite(function: Callable) -> Callable:
     """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
 
     def meaning(a: Any, **params: Any) -> Any:
         if not np.isfinite(a).all():
-            raise np.linalg.LinAlgError("SVD did not converge: the matrix has infinite or NaN elements")
+            raise np.linalg.LinAlgError(NOT_FINITE)
         return _plain(function)(a, **params)
 
     return meaning

@@ -6,7 +6,6 @@ import pytest
 from termgraph.backends.c.compilers import find_compiler
 from termgraph.backends.c.segments import KernelOp, link
 from termgraph.terms.evaluate import evaluate
-from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as la
 from termgraph.terms.ops import reduce as red
@@ -38,11 +37,10 @@ def test_all_in_c_is_one_instruction():
     assert check([x, y], outs, rng.standard_normal((5, 4)), rng.standard_normal((4, 6))) == [True]
 
 
-def test_linear_algebra_between_two_segments():
+def test_what_has_no_routine_stands_between_two_segments():
     x = arg(0, 2)
     spd = ew.add(mk(la.dot, (x, x)), mk(sh.eye, (Const(4), Const(4), Const(0))))
-    inverse = mk(OPS["inv"], (spd,)) if "inv" in OPS else mk(OPS["matrix_inverse"], (spd,))
-    out = ew.exp(ew.mul(inverse, 0.01))
+    out = ew.exp(ew.mul(mk(la.expm, (ew.mul(spd, 0.01),)), 0.01))
     a = np.random.default_rng(1).standard_normal((4, 4))
     a = a @ a.T
     kinds = check([x], [out, ew.add(out, x)], a)
@@ -56,9 +54,13 @@ def test_a_length_that_is_a_value_stays_with_numpy():
     assert kinds.count(False) == 1
 
 
-def test_sorting_is_left_to_numpy():
+def test_sorting_is_part_of_a_segment():
     x = arg(0, 1)
-    sort = next(op for name, op in OPS.items() if name == "sort")
-    out = ew.mul(mk(sort.bind(axis=0) if "axis" in sort.defaults else sort, (ew.neg(x),)), 2.0)
-    assert sorting is not None
-    assert check([x], [out], np.array([3.0, 1.0, 2.0])) == [True, False, True]
+    out = ew.mul(mk(sorting.sort, (ew.neg(x),)), 2.0)
+    assert check([x], [out], np.array([3.0, 1.0, 2.0])) == [True]
+
+
+def test_distinct_values_are_left_to_numpy():
+    x = arg(0, 1)
+    out = ew.mul(mk(sorting.unique, (ew.neg(x),)), 2.0)
+    assert check([x], [out], np.array([3.0, 1.0, 3.0])) == [True, False, True]

@@ -1,0 +1,147 @@
+"""C text of the functions around routines, as templates: $T is the C type, $N its short name, $L BLAS's letter for it.
+
+Pure text.
+"""
+
+from __future__ import annotations
+
+TEXTS = {
+    "tg_call_loop": """
+#include <fenv.h>
+typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);
+
+/* Run a loop of NumPy's. Those of linear algebra raise the flag of invalid operations if there is no result. */
+static int tg_call_loop(int native, char **args, const int64_t *lengths, const int64_t *steps)
+{
+    feclearexcept(FE_INVALID);
+    ((tg_loop)tg_native[native])(args, lengths, steps, tg_native[native + 1]);
+    return fetestexcept(FE_INVALID) != 0;
+}
+""",
+    "tg_finite": """
+/* Whether all elements of some matrices are finite. */
+static int tg_finite_$N(const $T *x, int64_t count, int64_t m, int64_t n, int64_t step, int64_t row, int64_t column)
+{
+    for (int64_t b = 0; b < count; b++)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                const $T v = x[b * step + i * row + j * column];
+                if (v - v != 0) return 0;
+            }
+    return 1;
+}
+""",
+    "tg_sort": """
+/* Sort n elements of $N bits into `out`, by NumPy's function for their type. Nonzero: no memory. */
+static int tg_sort_$N(int native, const void *source, void *target, int64_t n, int64_t step, int64_t out_step)
+{
+    const $T *x = source;
+    $T *out = target, *row = out_step == 1 ? out : malloc(n * sizeof *row + 1);
+    if (!row) return 1;
+    for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
+    ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
+    if (row == out) return 0;
+    for (int64_t i = 0; i < n; i++) out[i * out_step] = row[i];
+    free(row);
+    return 0;
+}
+""",
+    "tg_argsort": """
+/* Where n elements of $N bits come from when sorted; equal ones keep their order. Nonzero: no memory. */
+static int tg_argsort_$N(int native, const void *source, int64_t *out, int64_t n, int64_t step, int64_t out_step)
+{
+    const $T *x = source;
+    $T *row = step == 1 ? ($T *)x : malloc(n * sizeof *row + 1);
+    int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
+    const int failed = !row || !order;
+    if (!failed) {
+        if (row != x) for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
+        for (int64_t i = 0; i < n; i++) order[i] = i;
+        ((int (*)(void *, int64_t *, int64_t, void *))tg_native[native])(row, order, n, NULL);
+        if (order != out) for (int64_t i = 0; i < n; i++) out[i * out_step] = order[i];
+    }
+    if (row != x) free(row);
+    if (order != out) free(order);
+    return failed;
+}
+""",
+    "tg_searchsorted_left": """
+/* How many elements come before a value; NaN is larger than all numbers. */
+static inline int64_t tg_searchsorted_left_$N(const $T *x, int64_t n, int64_t step, $T v)
+{
+    int64_t low = 0;
+    while (n > 0) {
+        const int64_t half = n >> 1;
+        const $T at = x[(low + half) * step];
+        const int before = at < v || (v != v && at == at);
+        low = before ? low + half + 1 : low;
+        n = before ? n - half - 1 : half;
+    }
+    return low;
+}
+""",
+    "tg_searchsorted_right": """
+/* How many elements come before a value or are equal to it. */
+static inline int64_t tg_searchsorted_right_$N(const $T *x, int64_t n, int64_t step, $T v)
+{
+    int64_t low = 0;
+    while (n > 0) {
+        const int64_t half = n >> 1;
+        const $T at = x[(low + half) * step];
+        const int before = !(v < at || (at != at && v == v));
+        low = before ? low + half + 1 : low;
+        n = before ? n - half - 1 : half;
+    }
+    return low;
+}
+""",
+    "tg_trsm": """
+/* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
+static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,
+                          int64_t column, const $T *b, int64_t b_row, int64_t b_column, $T *out)
+{
+    const int64_t most = 0x7fffffff;
+    const $T one = 1, *matrix = a;
+    int64_t lead = row;
+    $T *copy = NULL;
+    if (n == 0 || columns == 0) return 0;
+    if (diagonal == TG_NONUNIT)
+        for (int64_t i = 0; i < n; i++) if (a[i * (row + column)] == 0) return i + 1;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < columns; j++) out[i * columns + j] = b[i * b_row + j * b_column];
+    if (row == 1 && column >= n && trans != TG_CONJ) { /* the transposed matrix lies in rows */
+        lead = column;
+        triangle = triangle == TG_UPPER ? TG_LOWER : TG_UPPER;
+        trans = trans == TG_PLAIN ? TG_TRANS : TG_PLAIN;
+    } else if (column != 1 || row < n || row > most) {
+        copy = malloc(n * n * sizeof *copy);
+        if (!copy) return -1;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) copy[i * n + j] = a[i * row + j * column];
+        matrix = copy;
+        lead = n;
+    }
+    TG_BLAS->$Ltrsm(TG_ROWS, TG_LEFT, triangle, trans, diagonal, n, columns, $Aone, matrix, lead, out, columns);
+    free(copy);
+    return 0;
+}
+""",
+    "tg_qr": """
+/* Q and R of an m x n matrix. `a` and `tau` are room for a copy of it and for min(m, n) numbers. */
+static void tg_qr_$N(int raw, int complete, int reduced, const $T *x, int64_t row, int64_t column, int64_t m, int64_t n,
+                     $T *a, $T *tau, $T *q, int64_t width, $T *r, int64_t r_rows)
+{
+    const int64_t size = sizeof($T), least = m < n ? m : n;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) a[i * n + j] = x[i * row + j * column];
+    char *first[] = {(char *)a, (char *)tau}, *second[] = {(char *)a, (char *)tau, (char *)q};
+    const int64_t first_lengths[] = {1, m, n, least}, second_lengths[] = {1, m, n, least};
+    const int64_t first_steps[] = {0, 0, n * size, size, size};
+    const int64_t second_steps[] = {0, 0, 0, n * size, size, size, width * size, size};
+    tg_call_loop(raw, first, first_lengths, first_steps);
+    tg_call_loop(width > least ? complete : reduced, second, second_lengths, second_steps);
+    for (int64_t i = 0; i < r_rows; i++)
+        for (int64_t j = 0; j < n; j++) r[i * n + j] = i <= j ? a[i * n + j] : 0;
+}
+""",
+}

@@ -1,0 +1,176 @@
+"""Ops that a compiled routine computes as a whole: what it takes and gives, in which dtype, and how it can fail.
+
+`spec_of(t)` is None where there is no routine: the op then runs by its NumPy meaning. `functions` are names for the
+backend: `module__function__types`, with dtypes as NumPy's letters. May import terms only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.ops.linalg import NOT_FINITE, lapack_dtype
+from termgraph.terms.types import TupleType
+
+Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
+
+# What NumPy and SciPy say.
+SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
+NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
+ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A routine. `ins` and `outs` name the lengths it works on; all others are batches, over which it is repeated.
+
+    The lengths are those of the last dimensions or, with `axis`, of that one. `text` says which C text it gets, `fails`
+    what the user is told when it reports a failure, `finite` the same if operands must be finite and are not.
+    """
+
+    text: str
+    functions: tuple[str, ...]
+    ins: tuple[Core, ...]
+    outs: tuple[Core, ...]
+    axis: int | None = None
+    fails: str = ""
+    finite: str = ""
+
+
+SPECS: dict[str, Callable[[Any], Spec | None]] = {}
+
+
+def spec_of(t: Any) -> Spec | None:
+    """The routine for a term, or None."""
+    rule = SPECS.get(t.op.family.name) if t.args else None
+    return rule(t) if rule is not None else None
+
+
+def operand_dtypes(t: Any) -> tuple[str, ...] | None:
+    """The dtypes in which the operands of a routine are read; None if `t` is no such term."""
+    if spec_of(t) is None:
+        return None
+    name, types = t.op.family.name, [a.type for a in t.args]
+    if name in ("sort", "argsort"):
+        return (types[0].dtype,)
+    if name == "searchsorted":
+        return (np.result_type(*[x.np_dtype for x in types]).name,) * 2
+    if t.op.kind == "fft":
+        return (_transformed(t),)
+    dtype = lapack_dtype(name, *types)
+    return (dtype if name == "solve_triangular" else _double(dtype),) * len(types)
+
+
+def _double(dtype: str) -> str:
+    """NumPy does linear algebra in double precision, and gives back what was asked for."""
+    return {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+
+
+# ---------------------------------------------------------------------- linear algebra
+_MATRIX, _SQUARE = ("m", "n"), ("m", "m")
+
+
+def _letter(dtype: str) -> str:
+    return np.dtype(_double(dtype)).char
+
+
+def _read(t: Any) -> str:
+    return _letter(lapack_dtype(t.op.family.name, *[a.type for a in t.args]))
+
+
+def _declare(
+    name: str, function: Callable[[dict], str] | str, ins: tuple, outs: tuple, fails: str = "", finite: str = ""
+) -> None:
+    """One of NumPy's routines of linear algebra, whose result dtypes are those of the op."""
+
+    def rule(t: Any) -> Spec:
+        called = function if isinstance(function, str) else function(t.op.params)
+        types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
+        made = "".join([_letter(str(x.dtype)) for x in types])
+        return Spec("loop", (f"linalg__{called}__{_read(t)}_{made}",), ins, outs, None, fails, finite)
+
+    SPECS[name] = rule
+
+
+def _side(name: str) -> Callable[[dict], str]:
+    return lambda params: f"{name}_{'lo' if params['lower'] else 'up'}"
+
+
+_declare("inv", "inv", (_SQUARE,), (_SQUARE,), SINGULAR)
+_declare("det", "det", (_SQUARE,), ((),))
+_declare("slogdet", "slogdet", (_SQUARE,), ((), ()))
+_declare("cholesky", _side("cholesky"), (_SQUARE,), (_SQUARE,), NOT_POSITIVE)
+_declare("eigh", _side("eigh"), (_SQUARE,), (("m",), _SQUARE), NO_EIGENVALUES)
+_declare("eigvalsh", _side("eigvalsh"), (_SQUARE,), (("m",),), NO_EIGENVALUES)
+_declare("svdvals", "svd", (_MATRIX,), (("p",),), NO_SVD, NOT_FINITE)
+
+
+def _solve(t: Any) -> Spec | None:
+    if t.op.params["assume_a"] != "gen":
+        return None
+    x = _read(t)
+    return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, SINGULAR)
+
+
+def _svd(t: Any) -> Spec:
+    u, s, _ = [_letter(x.dtype) for x in t.type.types]
+    full = t.op.params["full_matrices"]
+    outs = (_SQUARE, ("p",), ("n", "n")) if full else (("m", "p"), ("p",), ("p", "n"))
+    name = f"linalg__svd_{'f' if full else 's'}__{u}_{u}{s}{u}"
+    return Spec("loop", (name,), (_MATRIX,), outs, None, NO_SVD, NOT_FINITE)
+
+
+def _qr(t: Any) -> Spec:
+    x, complete = _read(t), t.op.params["mode"] == "complete"
+    names = [f"linalg__qr_{name}__{x}{x}_{x}" for name in ("complete", "reduced")]
+    outs = (_SQUARE, _MATRIX) if complete else (("m", "p"), ("p", "n"))
+    return Spec("qr", (f"linalg__qr_r_raw__{x}_{x}", *names), (_MATRIX,), outs)
+
+
+def _solve_triangular(t: Any) -> Spec:
+    return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, ZERO_ON_DIAGONAL)
+
+
+SPECS.update(solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)
+
+
+# ---------------------------------------------------------------------- transforms
+def _transformed(t: Any) -> str:
+    """The dtype that the routine reads."""
+    real = t.op.family.name == "rfft"
+    single = t.type.dtype in ("complex64", "float32")
+    return ("float32" if single else "float64") if real else ("complex64" if single else "complex128")
+
+
+def _transform(t: Any) -> Spec | None:
+    if t.type.dtype == "float16" or t.args[0].type.dtype == "float16":
+        return None
+    name, axis = t.op.family.name, t.op.params["axis"]
+    x = np.dtype(_transformed(t)).char
+    types = f"{x}{x.lower()}_{t.type.np_dtype.char}"
+    called = ("rfft_n_even", "rfft_n_odd") if name == "rfft" else (name,)
+    return Spec("fft", tuple([f"fft__{c}__{types}" for c in called]), (("n",),), (("points",),), axis)
+
+
+SPECS.update(dict.fromkeys(("fft", "ifft", "rfft", "irfft"), _transform))
+
+
+# ---------------------------------------------------------------------- order
+def _sorting(t: Any) -> Spec:
+    name, dtype = t.op.family.name, t.args[0].type.dtype
+    return Spec(name, (f"sort__{name}__{dtype}_",), (("n",),), (("n",),), t.op.params["axis"])
+
+
+def _searchsorted(t: Any) -> Spec | None:
+    dtype = np.result_type(*[a.type.np_dtype for a in t.args])
+    if dtype.kind == "c" or dtype.name == "float16":
+        return None
+    return Spec("searchsorted", (), (("n",), ()), ((),))
+
+
+SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
+
+__all__ = ["SPECS", "Spec", "operand_dtypes", "spec_of"]
