@@ -97,6 +97,7 @@ _CHEAP = {
     "floor", "ceil", "trunc", "round", "fma", "complex", "deg2rad", "rad2deg", "heaviside",
 }  # fmt: skip
 _MEDIUM = {"true_div": 4, "reciprocal": 4, "sqrt": 5, "floor_div": 6, "mod": 6, "fmod": 10}
+_COSTLY = dict.fromkeys(("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma"), 2000)
 
 
 def own_cost(t: Any) -> int:
@@ -106,7 +107,7 @@ def own_cost(t: Any) -> int:
         return 0
     if name in _CHEAP:
         return max(1, len(t.args) - 1)
-    return _MEDIUM.get(name, 20)
+    return _MEDIUM.get(name) or _COSTLY.get(name, 20)
 
 
 # ---------------------------------------------------------------------- making them

@@ -88,7 +88,7 @@ class Push:
             return _load
         if t.op is CONST:
             return _const
-        found = AT["elementwise"] if t.op.kind == "elementwise" else AT.get(t.op.family.name)
+        found = AT.get(t.op.family.name) or (AT["elementwise"] if t.op.kind == "elementwise" else None)
         if found is None:
             raise NotLowerable(t, "no rule pushes an index through it")
         return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c import prelude
+from termgraph.backends.c import natives, prelude
 from termgraph.lower.kernel import Buf
 
 CTYPE = {
@@ -178,6 +178,14 @@ def _special_function(s: Site, a: str) -> str:
     if s.kind != "f":
         raise s.refuse()
     return f"tg_{s.op.family.name}_{s.n}({a})"
+
+
+@rule("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
+def _by_scipy(s: Site, *args: str) -> str:
+    call = f"tg_{s.op.family.name}_{s.n}({', '.join(args)})"
+    if s.kind != "f" or not natives.available(natives.names_in(prelude.needed(call))):
+        raise s.refuse()
+    return call
 
 
 @rule("clip")

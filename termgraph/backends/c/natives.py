@@ -22,6 +22,7 @@ _MODULES = {
     "linalg": "numpy.linalg._umath_linalg",
     "fft": "numpy.fft._pocketfft_umath",
     "special": "scipy.special",
+    "ufuncs": "scipy.special._ufuncs",
 }
 _QUICKSORT, _STABLE = 0, 2
 
@@ -72,7 +73,8 @@ def available(names: Iterable[str]) -> bool:
 @functools.cache
 def find(name: str) -> tuple[int, int] | None:
     """The address of a function and its data, or None."""
-    module, function, types = name.split("__")
+    module, rest = name.split("__", 1)
+    function, types = rest.rsplit("__", 1)
     if module == "sort":
         return _sorter(function, types.rstrip("_"))
     if sys.implementation.name != "cpython":

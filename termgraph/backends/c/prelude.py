@@ -310,8 +310,11 @@ def _tree(kind: str, n: str, c: str) -> str:
     )  # fmt: skip
 
 
-_PAIR = {"tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */"}
-_FIXED = {**_HALF, **_PAIR, **_vectors(), "tg_philox": _philox(), **special_functions()}
+_TYPES = {
+    "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
+    "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
+}
+_FIXED = {**_HALF, **_TYPES, **_vectors(), "tg_philox": _philox(), **special_functions()}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

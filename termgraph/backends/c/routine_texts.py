@@ -8,7 +8,6 @@ from __future__ import annotations
 TEXTS = {
     "tg_call_loop": """
 #include <fenv.h>
-typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);
 
 /* Run a loop of NumPy's. Those of linear algebra raise the flag of invalid operations if there is no result. */
 static int tg_call_loop(int native, char **args, const int64_t *lengths, const int64_t *steps)

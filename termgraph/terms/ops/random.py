@@ -91,11 +91,16 @@ def _all_least(cdf: Any, k: Any, u: Any) -> bool:
     return bool(((cdf(k) >= u) & ((k == 0) | (cdf(np.maximum(k - 1, 0)) < u))).all())
 
 
+MOST_POISSON = 9e18
+POISSON_REFUSES = "poisson: the mean must be at least 0 and below 9e18"
+BINOMIAL_REFUSES = "binomial: n must be at least 0 and p between 0 and 1"
+
+
 def _poisson(u: Any, mean: Any) -> Any:
     from scipy import special
 
-    if not ((mean >= 0) & (mean < 9e18)).all():
-        raise ValueError("poisson: the mean must be at least 0 and below 9e18")
+    if not ((mean >= 0) & (mean < MOST_POISSON)).all():
+        raise ValueError(POISSON_REFUSES)
     u, mean = np.broadcast_arrays(u, mean)
     high = np.ceil(mean + 50 * np.sqrt(mean) + 100)
     return _least(lambda k: special.pdtr(k, mean), special.pdtrik(u, mean), u, high).astype(np.int64)
@@ -105,7 +110,7 @@ def _binomial(u: Any, n: Any, p: Any) -> Any:
     from scipy import special
 
     if not ((n >= 0) & (p >= 0) & (p <= 1)).all():
-        raise ValueError("binomial: n must be at least 0 and p between 0 and 1")
+        raise ValueError(BINOMIAL_REFUSES)
     u, n, p = np.broadcast_arrays(u, np.asarray(n, dtype=np.float64), p)
     found = _least(lambda k: _binomial_cdf(k, n, p), special.bdtrik(u, n, p), u, n)
     return found.astype(np.int64)

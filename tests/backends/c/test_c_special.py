@@ -7,6 +7,8 @@ import scipy.special
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.compilers import find_compiler
+from termgraph.function.compiled import MachineFunction
+from termgraph.terms.ops import random as ops
 
 LINKER = "c"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -53,3 +55,63 @@ def test_truncated_normal_is_the_same_stream_in_c():
         drawn.append(tg.function([], draws, mode=tg.Mode(linker=linker))())
     np.testing.assert_allclose(drawn[0], drawn[1], rtol=1e-13)
     assert np.abs(drawn[1]).max() <= 2
+
+
+def draws(stream):
+    """One of each distribution that needs a quantile, with parameters small and large."""
+    shapes = np.array([0.01, 0.5, 1.0, 3.7, 200.0])
+    means = np.array([0.0, 1e-3, 0.7, 5.0, 1e3, 1e7])
+    return [
+        stream.gamma(shapes, 3.0, size=(60, 5)),
+        stream.gamma(2.0, size=(40,), dtype="float32"),
+        stream.beta(shapes, 2.0, size=(60, 5)),
+        stream.poisson(means, size=(60, 6)),
+        stream.binomial(np.array([0, 1, 20, 1000, 10**9]), 0.3, size=(60, 5)),
+        stream.binomial(10, np.array([0.0, 1.0, 0.5]), size=(20, 3)),
+        stream.negative_binomial(5, 0.3, size=(40,)),
+        stream.chisquare(3.0, size=(40,)),
+    ]
+
+
+def test_quantiles_give_the_same_stream_in_c():
+    drawn = []
+    for linker in ("py", "c"):
+        f = tg.function([], draws(T.random.RandomStream(seed=5)), mode=tg.Mode(linker=linker))
+        f()
+        drawn.append(f())
+    assert not isinstance(f, MachineFunction)
+    for want, got in zip(*drawn):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_draw_is_one_loop_with_what_is_made_of_it():
+    draw = T.random.RandomStream(seed=5).gamma(2.0, size=(100,))
+    f = tg.function([], T.sum(T.log(draw) * 2), mode=tg.Mode(linker="c"))
+    assert f.source("c").count("static void kernel") == 2  # the other one is the stream's next state
+
+
+@pytest.mark.parametrize(
+    "build", [lambda u, a: ops.poisson_quantile(u, a), lambda u, a: ops.binomial_quantile(u, 5.0, a)]
+)
+def test_quantiles_of_impossible_parameters(build):
+    u, a = T.dvector("u"), T.dvector("a")
+    messages = []
+    for linker in ("py", "c"):
+        f = tg.function([u, a], build(u, a) + 1, mode=tg.Mode(linker=linker))
+        assert f([0.5, 0.9], [1.0, 0.5]).shape == (2,) and f([], []).shape == (0,)
+        for wrong in ([1.0, -2.0], [np.nan, 1.0]):
+            with pytest.raises(ValueError) as caught:
+                f([0.5, 0.5], wrong)
+            messages.append(next(line for line in str(caught.value).splitlines() if "failed:" in line))
+    assert len(set(messages)) == 1 and not isinstance(f, MachineFunction)
+
+
+def test_polygamma():
+    n, x = T.dvector("n"), T.dvector("x")
+    f = tg.function([n, x], [T.polygamma(n, x), T.polygamma(1, T.cast(x, "float32"))], mode=tg.Mode(linker="c"))
+    order, points = np.repeat(np.arange(5.0), 60), np.tile([*np.linspace(-4.3, 30, 58), 0.0, np.nan], 5)
+    with np.errstate(all="ignore"):
+        want, rough = scipy.special.polygamma(order, points), scipy.special.polygamma(1, points.astype("float32"))
+    got, single = f(order, points)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_allclose(single, rough, rtol=1e-6)
