@@ -34,6 +34,7 @@ from termgraph.tensor.userop import as_op
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.errors import MissingInputError, UnusedInputError
 from termgraph.terms.op import Op
+from termgraph.terms.term import Term as _Term
 from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
@@ -108,6 +109,22 @@ def _debug_mode(name: str) -> _Any:
     return lambda: __getattr__(name)()
 
 
+def _notebook(kind: str) -> _Any:
+    """What notebooks show for an object; the pictures are imported when one does."""
+
+    def shown(self: _Any) -> _Any:
+        return getattr(_import_module("termgraph.viz.notebook"), kind)(self)
+
+    return shown
+
+
+def _show_in_notebooks(*classes: _Any) -> None:
+    for made in classes:
+        made._repr_html_ = _notebook("html")
+        made._repr_svg_ = _notebook("svg")
+
+
+_show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
 del _grad, grad
 _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))

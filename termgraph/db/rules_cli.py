@@ -195,7 +195,8 @@ class _Names(dict):
         return made
 
 
-def _expression(text: str, typed: list[str]) -> Any:
+def expression(text: str, typed: list[str]) -> Any:
+    """The variable that a text on the command line stands for; `typed` has words NAME=TYPE."""
     types = {}
     for pair in typed:
         name, equals, kind = pair.partition("=")
@@ -212,7 +213,7 @@ def _expression(text: str, typed: list[str]) -> Any:
 
 
 def _why(arguments: argparse.Namespace) -> int:
-    term = getattr(_expression(arguments.expression, arguments.type), "term", None)
+    term = getattr(expression(arguments.expression, arguments.type), "term", None)
     if term is None:
         raise ValueError(f"{arguments.expression!r} is a constant; no rule is needed")
     if arguments.rule:

@@ -76,7 +76,8 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     holder.append(f)
     f._describe(maker, storage, defaults, name)
     if maker.timed:
-        f.timers = maker.profile.watch_parts(code.timed_parts)
+        terms = [_in_graph(maker, layout, code.terms_of(part.bufs)) for part in code.timed_parts]
+        f.timers = maker.profile.watch_parts(code.timed_parts, terms)
     return f
 
 

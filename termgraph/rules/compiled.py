@@ -12,6 +12,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
 from typing import Any
 
 from unification import Var
@@ -27,7 +28,10 @@ from termgraph.rules.waking import Form, Sleepers
 from termgraph.terms import facts
 from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
+from termgraph.terms.text import html_table
 from termgraph.terms.traverse import subterms
+
+_SHOWN = 50  # rules in a notebook
 
 # One thread rewrites at a time: rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
 _rewriting = threading.RLock()
@@ -119,6 +123,12 @@ class RuleSet:
         widths = [min(60, max((len(row[i]) for row in rows), default=0)) for i in range(4)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, [*widths, 0], strict=True)).rstrip() for row in rows]
         return "\n".join([repr(self).strip("<>"), *lines])
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first rules as a table."""
+        rows = [(r.name, r.before, "→", r.after, ", ".join(r.conditions())) for r in self.rules[:_SHOWN]]
+        more = f"and {len(self) - _SHOWN} more" if len(self) > _SHOWN else ""
+        return f"{escape(repr(self))}{html_table(('rule', 'before', '', 'after', 'if'), rows)}{more}"
 
     def without(self, names: Iterable[str]) -> RuleSet:
         """The same set without some rules."""

@@ -17,6 +17,7 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.term import Lit, Term, is_term, mk
+from termgraph.terms.text import html_table
 
 SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
 STAGE_SETS = {
@@ -95,6 +96,11 @@ class Rule:
         """Guards and goals, printed."""
         guards = [f"{v.token}: {g!r}" for v, g in self.guards.items()]
         return guards + [repr(g) for g in self.goals]
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        row = (self.name, self.before, "→", self.after, ", ".join(self.conditions()), self.where)
+        return html_table(("rule", "before", "", "after", "if", "where"), [row])
 
     def __repr__(self) -> str:
         conditions = ", ".join(self.conditions())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 
 from termgraph.terms.term import Term
@@ -33,6 +35,21 @@ def one_line(root: Any, limit: int = 600) -> str:
             out.append(" ...")
             break
     return "".join(out)
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table for notebooks; a fraction in the first column becomes a bar."""
+    cells = "".join(f"<th style='text-align:left'>{escape(h)}</th>" for h in head)
+    lines = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    return f"<table><tr>{cells}</tr>{lines}</table>"
+
+
+def _html_cell(value: Any) -> str:
+    if isinstance(value, float):
+        inner = f"<span style='display:inline-block;height:.8em;width:{120 * value:.0f}px;background:#d9604f'></span>"
+    else:
+        inner = f"<code>{escape(str(value))}</code>"
+    return f"<td style='text-align:left'>{inner}</td>"
 
 
 def head_text(op: Any) -> str:

@@ -1,6 +1,7 @@
 """Where the nodes of a picture go: ranks from top to bottom, few crossings, no two nodes over each other.
 
-Linear in nodes and edges per sweep. Imports nothing of the package.
+Edges over several ranks lead between the boxes in between. Linear in nodes and edges per sweep. Imports nothing of the
+package.
 """
 
 from __future__ import annotations
@@ -9,19 +10,65 @@ from collections.abc import Sequence
 
 SWEEPS = 6
 GAP_X, GAP_Y = 24.0, 56.0
+THIN = 6.0  # the width that an edge takes where it passes boxes
+MOST_BENDS = 8000  # of all edges together; longer edges are drawn straight
+
+Point = tuple[float, float]
+Edges = Sequence[tuple[int, int]]
 
 
-def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+def layered(widths: Sequence[float], edges: Edges) -> list[Point]:
     """The centre of each node, given its width; edges point from what is computed first to what uses it.
 
     Nodes must be numbered so that every edge goes from a lower number to a higher one.
     """
-    above: list[list[int]] = [[] for _ in widths]
-    below: list[list[int]] = [[] for _ in widths]
+    return routed(widths, edges)[0]
+
+
+def routed(widths: Sequence[float], edges: Edges) -> tuple[list[Point], list[list[Point]]]:
+    """The centre of each node as `layered` gives it, and for each edge the places where it passes rows of boxes."""
+    ranks = _ranks(*_neighbours(len(widths), edges))
+    wide, chains, steps = list(widths), _chains(ranks, edges), []
+    for (a, b), chain in zip(edges, chains):
+        first = len(wide)
+        wide += [THIN] * len(chain)
+        ranks = [*ranks, *chain] if chain else ranks
+        stops = [a, *range(first, len(wide)), b]
+        steps += list(zip(stops, stops[1:]))
+    places = _placed(wide, steps, ranks)
+    bends, start = [], len(widths)
+    for chain in chains:
+        bends.append(places[start : start + len(chain)])
+        start += len(chain)
+    return places[: len(widths)], bends
+
+
+def _chains(ranks: Sequence[int], edges: Edges) -> list[range]:
+    """For each edge the ranks it passes; the shortest edges first as long as there are not too many."""
+    chains = [range(0)] * len(edges)
+    left = MOST_BENDS
+    for k in sorted(range(len(edges)), key=lambda k: ranks[edges[k][1]] - ranks[edges[k][0]]):
+        a, b = edges[k]
+        passed = range(ranks[a] + 1, ranks[b])
+        if len(passed) > left:
+            break
+        chains[k] = passed
+        left -= len(passed)
+    return chains
+
+
+def _neighbours(n: int, edges: Edges) -> tuple[list[list[int]], list[list[int]]]:
+    above: list[list[int]] = [[] for _ in range(n)]
+    below: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:
         above[b].append(a)
         below[a].append(b)
-    rows = _rows(_ranks(above, below))
+    return above, below
+
+
+def _placed(widths: Sequence[float], edges: Edges, ranks: Sequence[int]) -> list[Point]:
+    above, below = _neighbours(len(widths), edges)
+    rows = _rows(ranks)
     x = [0.0] * len(widths)
     for row in rows:
         _pack(row, widths, x, {n: float(k) for k, n in enumerate(row)})
@@ -30,7 +77,7 @@ def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> list[t
         for row in order:
             wanted = {n: sum(x[m] for m in near[n]) / len(near[n]) if near[n] else x[n] for n in row}
             _pack(row, widths, x, wanted)
-    return [(x[n], depth * GAP_Y) for n, depth in sorted((n, k) for k, row in enumerate(rows) for n in row)]
+    return [(x[n], rank * GAP_Y) for n, rank in enumerate(ranks)]
 
 
 def _ranks(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
@@ -73,4 +120,4 @@ def _start(block: tuple[list[int], float, float]) -> float:
     return block[2] / len(block[0])
 
 
-__all__ = ["layered"]
+__all__ = ["layered", "routed"]

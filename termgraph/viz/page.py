@@ -31,8 +31,14 @@ document.querySelectorAll('section').forEach(section => {
   });
   const here = e => { const m = svg.getScreenCTM(); return {x: (e.clientX - m.e) / m.a, y: (e.clientY - m.f) / m.d}; };
   const route = () => svg.querySelectorAll('.edge').forEach(p => {
-    const a = place[p.dataset.from], b = place[p.dataset.to], ya = a.y + 13, yb = b.y - 13;
-    p.setAttribute('d', `M${a.x},${ya} C${a.x},${ya + 28} ${b.x},${yb - 28} ${b.x},${yb}`);
+    const a = place[p.dataset.from], b = place[p.dataset.to];
+    const via = (p.dataset.via.match(/[^ ]+/g) || []).map(t => t.split(',').map(Number));
+    let x = a.x, y = a.y + 13, d = `M${x},${y}`;
+    [...via, [b.x, b.y]].forEach(([to, row], k) => {
+      d += ` C${x},${y + 28} ${to},${row - 41} ${to},${row - 13}` + (k < via.length ? ` V${row + 13}` : '');
+      x = to; y = row + 13;
+    });
+    p.setAttribute('d', d);
   });
   let held = null, from = null, moved = false;
   svg.addEventListener('pointerdown', e => {

@@ -13,46 +13,80 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from termgraph.viz.layout import GAP_Y, layered
+from termgraph.viz.layout import GAP_Y, routed
 from termgraph.viz.page import GRAPH_SCRIPT, page
 from termgraph.viz.scene import Node, Scene, scenes_of
+from termgraph.viz.structure import structure_of
 
-FILLS = {"input": "#d5e8f7", "shared": "#d8f0d2", "constant": "#eeeeee", "op": "#fff6dd", "output": "#f3dcef"}
+FILLS = {
+    "input": "#d5e8f7", "shared": "#d8f0d2", "constant": "#eeeeee", "op": "#fff6dd", "output": "#f3dcef",
+    "apply": "#b9d4f5", "variable": "#f7b9b9", "operator": "#c3e8b9", "type": "#dcc3f2",
+}  # fmt: skip
+COLD, HOT = (255, 246, 221), (226, 60, 48)
 STROKES = {"": "#888888", "view": "#2b5fd9", "destroyed": "#d92b2b"}
 HEIGHT, MARGIN, PER_CHARACTER = 26.0, 20.0, 7.2
 LEGEND = (
     "blue edge: read where it lies (a view); red edge: written over. Dashed box: has a graph inside, click to see it."
 )
+HEAT = " The redder an operation, the more of the time its kernel took (operations of one kernel have one colour)."
+STYLES = ("graph", "structure")
 
 
 def d3viz(obj: Any, outfile: str | Path = "graph.html") -> Path:
     """Write an HTML page with the graph of a variable, a list of variables or a compiled function.
 
     Drag the background to move, turn the wheel to zoom, drag a box to place it, click it for dtype, shape and the line
-    of your program it comes from, double-click to change its label. Loops and folded graphs open below. Works offline.
+    of your program it comes from, double-click to change its label. Loops and folded graphs open below. The operations
+    of a function that was compiled with `profile=True` and called have the colour of the time they took. Works offline.
     """
-    scenes = scenes_of(obj)
-    body = "\n".join(_section(k, scene) for k, scene in enumerate(scenes))
     path = Path(outfile)
-    path.write_text(page(scenes[0].title, f'<p class="note">{LEGEND}</p>\n{body}', GRAPH_SCRIPT), encoding="utf-8")
+    path.write_text(_page(scenes_of(obj)), encoding="utf-8")
     return path
 
 
-def pydotprint(obj: Any, outfile: str | Path = "graph.svg") -> Path:
+def _page(scenes: list[Scene]) -> str:
+    body = "\n".join(_section(k, scene) for k, scene in enumerate(scenes))
+    note = LEGEND + HEAT * scenes[0].timed
+    return page(scenes[0].title, f'<p class="note">{note}</p>\n{body}', GRAPH_SCRIPT)
+
+
+def pydotprint(
+    obj: Any,
+    outfile: str | Path = "graph.svg",
+    var_with_name_simple: bool = False,
+    style: str = "graph",
+    say: bool = True,
+) -> Path:
     """Write a picture of a graph; the ending of the file says which kind: .svg, .html, .dot, or what Graphviz makes.
 
-    For other endings, such as .png and .pdf, the program `dot` of Graphviz must be installed.
+    For other endings, such as .png and .pdf, the program `dot` of Graphviz must be installed. Inputs are shown with
+    their types; `var_with_name_simple=True` shows the names alone. `style="structure"` draws the parts that a graph is
+    made of: variables (red), applications (blue), ops (green) and types (purple).
     """
+    if style not in STYLES:
+        raise ValueError(f"style is 'graph' or 'structure', got {style!r}")
     path = Path(outfile)
     kind = path.suffix[1:]
+    scenes = [structure_of(obj)] if style == "structure" else scenes_of(obj)
+    if not var_with_name_simple and style == "graph":
+        _add_types(scenes)
     if kind == "html":
-        d3viz(obj, path)
+        path.write_text(_page(scenes), encoding="utf-8")
     elif kind in ("svg", "dot"):
-        path.write_text((to_svg if kind == "svg" else to_dot)(obj), encoding="utf-8")
+        path.write_text(_svg(scenes[0], 0) if kind == "svg" else _dot(scenes[0]), encoding="utf-8")
     else:
-        _by_graphviz(to_dot(obj), kind, path)
-    sys.stdout.write(f"The output file is available at {path}\n")
+        _by_graphviz(_dot(scenes[0]), kind, path)
+    if say:
+        sys.stdout.write(f"The output file is available at {path}\n")
     return path
+
+
+def _add_types(scenes: list[Scene]) -> None:
+    """Write the types of inputs beside their names."""
+    for node in [n for scene in scenes for n in scene.nodes if n.kind in ("input", "shared")]:
+        types = [value for what, value in node.facts if what == "type"]
+        if types and types[0] not in node.label:
+            node.label = f"{node.label}: {types[0]}"
 
 
 def _by_graphviz(text: str, kind: str, path: Path) -> None:
@@ -67,18 +101,38 @@ def _by_graphviz(text: str, kind: str, path: Path) -> None:
 
 def to_svg(obj: Any) -> str:
     """The graph as an SVG picture."""
-    return _svg(scenes_of(obj)[0], 0)
+    return scene_to_svg(scenes_of(obj)[0])
+
+
+def scene_to_svg(scene: Scene) -> str:
+    """One graph as an SVG picture."""
+    return _svg(scene, 0)
 
 
 def to_dot(obj: Any) -> str:
     """The graph in Graphviz' language."""
-    scene = scenes_of(obj)[0]
+    return _dot(scenes_of(obj)[0])
+
+
+def _dot(scene: Scene) -> str:
     lines = ["digraph {", '  node [shape=box, style="rounded,filled", fontname=monospace];']
     lines += [
-        f"  n{k} [label={json.dumps(n.label)}, fillcolor={json.dumps(FILLS[n.kind])}];" for k, n in _numbered(scene)
+        f"  n{k} [label={json.dumps(n.label)}, fillcolor={json.dumps(_fill(n))}{_shape(n)}];"
+        for k, n in _numbered(scene)
     ]
     lines += [f"  n{a} -> n{b} [color={json.dumps(STROKES[role])}];" for a, b, role in scene.edges]
     return "\n".join([*lines, "}", ""])
+
+
+def _shape(node: Node) -> str:
+    return ", shape=ellipse" if node.kind == "operator" else ""
+
+
+def _fill(node: Node) -> str:
+    """The colour of a box: by what it is, or by the time it took."""
+    if node.heat is None:
+        return FILLS[node.kind]
+    return "#" + "".join(f"{round(a + (b - a) * node.heat):02x}" for a, b in zip(COLD, HOT))
 
 
 def _numbered(scene: Scene) -> list[tuple[int, Node]]:
@@ -96,9 +150,10 @@ def _section(number: int, scene: Scene) -> str:
 
 def _svg(scene: Scene, number: int) -> str:
     widths = [max(40.0, PER_CHARACTER * len(n.label) + 18) for n in scene.nodes]
-    places = layered(widths, [(a, b) for a, b, _ in scene.edges])
-    left = min((x - w / 2 for (x, _), w in zip(places, widths)), default=0.0) - MARGIN
-    right = max((x + w / 2 for (x, _), w in zip(places, widths)), default=0.0) + MARGIN
+    places, bends = routed(widths, [(a, b) for a, b, _ in scene.edges])
+    passed = [x for points in bends for x, _ in points]
+    left = min([*passed, *(x - w / 2 for (x, _), w in zip(places, widths))], default=0.0) - MARGIN
+    right = max([*passed, *(x + w / 2 for (x, _), w in zip(places, widths))], default=0.0) + MARGIN
     bottom = max((y for _, y in places), default=0.0) + HEIGHT / 2 + MARGIN
     box = f"{left:.0f} {-HEIGHT / 2 - MARGIN:.0f} {right - left:.0f} {bottom + HEIGHT / 2 + MARGIN:.0f}"
     parts = [
@@ -107,7 +162,7 @@ def _svg(scene: Scene, number: int) -> str:
         f"<title>{escape(scene.title)}</title>",
         _arrows(number),
     ]
-    parts += [_edge(a, b, role, places, number) for a, b, role in scene.edges]
+    parts += [_edge(edge, places, via, number) for edge, via in zip(scene.edges, bends)]
     parts += [_box(k, node, widths[k], *places[k]) for k, node in _numbered(scene)]
     return "\n".join([*parts, "</svg>"])
 
@@ -121,15 +176,28 @@ def _arrows(number: int) -> str:
     return f"<defs>{heads}</defs>"
 
 
-def _edge(a: int, b: int, role: str, places: list[tuple[float, float]], number: int) -> str:
-    (xa, ya), (xb, yb) = places[a], places[b]
-    ya, yb = ya + HEIGHT / 2, yb - HEIGHT / 2
-    bend = GAP_Y / 2
+def _edge(
+    edge: tuple[int, int, str], places: list[tuple[float, float]], via: list[tuple[float, float]], number: int
+) -> str:
+    a, b, role = edge
+    passes = " ".join(f"{x:.1f},{y:.1f}" for x, y in via)
     return (
-        f'<path class="edge {role}" data-from="{a}" data-to="{b}" fill="none" stroke="{STROKES[role]}" '
-        f'marker-end="url(#arrow{number}{role})" '
-        f'd="M{xa:.1f},{ya:.1f} C{xa:.1f},{ya + bend:.1f} {xb:.1f},{yb - bend:.1f} {xb:.1f},{yb:.1f}"/>'
+        f'<path class="edge {role}" data-from="{a}" data-to="{b}" data-via="{passes}" fill="none" '
+        f'stroke="{STROKES[role]}" marker-end="url(#arrow{number}{role})" d="{_path(places[a], via, places[b])}"/>'
     )
+
+
+def _path(start: tuple[float, float], via: list[tuple[float, float]], end: tuple[float, float]) -> str:
+    """From the lower side of a box to the upper side of another, straight down where it passes other boxes."""
+    half, bend = HEIGHT / 2, GAP_Y / 2
+    x, y = start[0], start[1] + half
+    text = f"M{x:.1f},{y:.1f}"
+    for to_x, to_y in [*via, end]:
+        top = to_y - half
+        text += f" C{x:.1f},{y + bend:.1f} {to_x:.1f},{top - bend:.1f} {to_x:.1f},{top:.1f}"
+        x, y = to_x, to_y + half
+        text += f" V{y:.1f}" if (to_x, to_y) != end else ""
+    return text
 
 
 def _box(k: int, node: Node, width: float, x: float, y: float) -> str:
@@ -139,8 +207,8 @@ def _box(k: int, node: Node, width: float, x: float, y: float) -> str:
     return (
         f'<g class="node {node.kind}" data-node="{k}"{inner} transform="translate({x:.1f},{y:.1f})">'
         f"<title>{escape(about)}</title>"
-        f'<rect x="{-width / 2:.1f}" y="{-HEIGHT / 2:.1f}" width="{width:.1f}" height="{HEIGHT}" rx="5" '
-        f'fill="{FILLS[node.kind]}" stroke="#555555"{dashes}/>'
+        f'<rect x="{-width / 2:.1f}" y="{-HEIGHT / 2:.1f}" width="{width:.1f}" height="{HEIGHT}" '
+        f'rx="{13 if node.kind == "operator" else 5}" fill="{_fill(node)}" stroke="#555555"{dashes}/>'
         f'<text text-anchor="middle" y="4">{escape(node.label)}</text></g>'
     )
 

@@ -17,6 +17,7 @@ from termgraph.terms.ops.call import call
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg
 from termgraph.viz.loops import inner_graph
+from termgraph.viz.measured import Measured, measured
 from termgraph.viz.tree import graph_outputs
 
 MOST_NODES = 2000
@@ -31,6 +32,7 @@ class Node:
     kind: str
     facts: list[tuple[str, str]] = field(default_factory=list)
     inner: int | None = None  # the number of the scene that shows its body
+    heat: float | None = None  # from 0 to 1: its share of the time, where the slowest has 1
 
 
 @dataclass
@@ -41,34 +43,53 @@ class Scene:
     nodes: list[Node] = field(default_factory=list)
     edges: list[tuple[int, int, str]] = field(default_factory=list)
 
+    @property
+    def timed(self) -> bool:
+        """Whether boxes have the colour of the time they took."""
+        return any(n.heat is not None for n in self.nodes)
 
-def scenes_of(obj: Any) -> list[Scene]:
-    """The graph of any printable object, and after it the graphs inside its loops and folded graphs."""
+
+def scenes_of(obj: Any, most: int = MOST_NODES) -> list[Scene]:
+    """The graph of any printable object, and after it the graphs inside its loops and folded graphs.
+
+    A graph of more than `most` nodes is a ValueError.
+    """
     roots, order = graph_outputs(obj)
     kind = "compiled function" if order is not None else "graph"
+    known = measured(obj)
     scenes = [Scene(getattr(obj, "name", None) or kind)]
-    waiting: list[tuple[int, Sequence[Variable], Sequence[str]]] = [(0, roots, [""] * len(roots))]
+    waiting: list[tuple[int, Sequence[Variable], Sequence[str]]] = [(0, roots, _output_names(obj, len(roots)))]
     while waiting:
         number, outputs, names = waiting.pop(0)
-        for node, body in _fill(scenes[number], outputs, names):
+        for node, body in _fill(scenes[number], outputs, names, known if number == 0 else Measured(), most):
             node.inner = len(scenes)
             scenes.append(Scene(f"inside {node.label}"))
             waiting.append((node.inner, *body))
     return scenes
 
 
-def _fill(scene: Scene, outputs: Sequence[Variable], names: Sequence[str]) -> list[tuple[Node, tuple]]:
+def _output_names(obj: Any, n: int) -> list[str]:
+    """Names of results that have none of their own: of updates."""
+    maker = getattr(obj, "maker", None)
+    updated = [i.name or "a shared variable" for i in getattr(maker, "inputs", ()) if i.update is not None]
+    return [""] * (n - len(updated)) + [f"new {name}" for name in updated] if len(updated) <= n else [""] * n
+
+
+def _fill(
+    scene: Scene, outputs: Sequence[Variable], names: Sequence[str], known: Measured, most: int
+) -> list[tuple[Node, tuple]]:
     """Add the boxes and edges of one graph; returns the boxes that have a body, with its outputs and their names."""
     number: dict[Any, int] = {}
     bodies: list[tuple[Node, tuple]] = []
     for part in _in_order(outputs):
-        if len(scene.nodes) >= MOST_NODES:
-            raise ValueError(f"the graph has more than {MOST_NODES} nodes, which no picture makes clear; use tg.dprint")
-        node = _op_node(part) if isinstance(part, Apply) else _leaf_node(part)
+        if len(scene.nodes) >= most:
+            raise ValueError(f"the graph has more than {most} nodes, which no picture makes clear; use tg.dprint")
+        node = _op_node(part, known) if isinstance(part, Apply) else _leaf_node(part, known)
         number[part] = len(scene.nodes)
         scene.nodes.append(node)
         if isinstance(part, Apply):
             scene.edges += [(number[v.owner or v], number[part], _role(part, i)) for i, v in enumerate(part.inputs)]
+            _mark_overwritten(scene, number, part, known)
             body = _body(part)
             if body is not None:
                 bodies.append((node, body))
@@ -77,6 +98,18 @@ def _fill(scene: Scene, outputs: Sequence[Variable], names: Sequence[str]) -> li
         scene.edges.append((number[v.owner or v], len(scene.nodes), ""))
         scene.nodes.append(Node(label, "output", _facts(v)))
     return bodies
+
+
+def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Apply, known: Measured) -> None:
+    """The memory plan writes the new value of a shared variable over the old one: an edge in red says so."""
+    made = {v.term for v in part.outputs}
+    for new, old in known.overwritten:
+        source = next((n for v, n in number.items() if getattr(v, "term", None) is old), None)
+        if new not in made or source is None:
+            continue
+        edge = (source, number[part])
+        scene.edges = [e for e in scene.edges if e[:2] != edge] + [(*edge, "destroyed")]
+        scene.nodes[number[part]].facts.append(("memory", f"written over {scene.nodes[source].label}"))
 
 
 def _in_order(outputs: Sequence[Variable]) -> list[Any]:
@@ -98,18 +131,26 @@ def _in_order(outputs: Sequence[Variable]) -> list[Any]:
     return order
 
 
-def _leaf_node(v: Variable) -> Node:
+def _leaf_node(v: Variable, known: Measured) -> Node:
     if isinstance(v, Constant):
         return Node(_short(constant_text(v).partition("{")[2][:-1]), "constant", _facts(v))
-    kind = "shared" if hasattr(v, "get_value") else "input"
+    kind = "shared" if hasattr(v, "get_value") or v.term in known.shared else "input"
     return Node(v.name or repr(v), kind, _facts(v))
 
 
-def _op_node(node: Apply) -> Node:
+def _op_node(node: Apply, known: Measured) -> Node:
     facts = [("op", str(node.op))]
     for v in node.outputs:
         facts += _facts(v)
-    return Node(node.op.name, "op", facts)
+    made = Node(node.op.name, "op", facts)
+    term = node.outputs[0].term
+    if term in known.share:
+        slowest = max(known.share.values()) or 1.0
+        made.heat = known.share[term] / slowest
+        facts.append(
+            ("time", f"{known.seconds[term] * 1e3:.3f} ms, {100 * known.share[term]:.1f} %: {known.part[term]}")
+        )
+    return made
 
 
 def _facts(v: Variable) -> list[tuple[str, str]]:

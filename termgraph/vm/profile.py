@@ -9,12 +9,13 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from termgraph.terms.ops.call import inline_calls
-from termgraph.terms.text import one_line
+from termgraph.terms.text import html_table, one_line
 from termgraph.vm.loops import make_runner
 from termgraph.vm.program import Instruction, Program
 
@@ -35,6 +36,7 @@ class Profile:
         self.loops: dict[int, Profile] = {}  # by number of the instruction: what happened in its steps
         self._calls, self._seconds, self._peak = 0, 0.0, 0
         self._parts: list[Any] = []  # of compiled programs that note their times themselves
+        self._part_terms: list[Sequence[Any]] = []
         self._timers: Any = None
         self._program: Program | None = None
         self._count: list[int] = []
@@ -79,9 +81,12 @@ class Profile:
         self._peak = max(self._peak, self._live.bytes)
         self._live.bytes -= sum(_own_bytes(slots[s]) for s in self._program.frees[i])
 
-    def watch_parts(self, parts: Sequence[Any]) -> np.ndarray:
-        """The array to which a compiled program adds the times of its parts (each has `op` and `expression`)."""
-        self._parts, self.running = list(parts), True
+    def watch_parts(self, parts: Sequence[Any], terms: Sequence[Sequence[Any]]) -> np.ndarray:
+        """The array to which a compiled program adds the times of its parts (each has `op` and `expression`).
+
+        `terms` are, for each part, those whose values it makes.
+        """
+        self._parts, self._part_terms, self.running = list(parts), list(terms), True
         self._timers = np.zeros(3 + 2 * len(self._parts), np.int64)
         return self._timers
 
@@ -139,6 +144,14 @@ class Profile:
             for i, part in enumerate(self._parts)
         ]
         return sorted(rows, key=lambda r: -r["seconds"])
+
+    def by_terms(self) -> list[tuple[float, str, Sequence[Any]]]:
+        """(seconds, text, terms) for each instruction or part of a compiled program: the terms it computes."""
+        if self._timers is not None:
+            return [(r["seconds"], r["expression"], self._part_terms[r["instruction"]]) for r in self._part_rows()]
+        rows = self.rows()
+        instructions = self._program.instructions if self._program is not None else []
+        return [(r["seconds"], r["op"], instructions[r["instruction"]].terms) for r in rows]
 
     def by_op(self) -> list[tuple[str, int, float]]:
         """(op, calls, seconds) summed over instructions, the slowest first."""
@@ -210,6 +223,22 @@ class Profile:
         return lines
 
     __str__ = table
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a bar for each stage and each instruction."""
+        rows = self.rows()
+        spent = sum(r["seconds"] for r in rows) or 1.0
+        compiling = sum(self.stages.values()) or 1.0
+        parts = [f"<b>{escape(self.name or 'a function')}</b>: {self.calls} calls, {self.seconds * 1e3:.3f} ms"]
+        if rows:
+            lines = [
+                (r["seconds"] / spent, f"{r['seconds'] * 1e3:.3f}", r["calls"], r["bytes"], r["expression"])
+                for r in rows[:40]
+            ]
+            parts.append(html_table(("", "ms", "calls", "bytes", "instruction"), lines))
+        stages = [(s / compiling, f"{s * 1e3:.3f}", stage) for stage, s in self.stages.items()]
+        parts.append(html_table(("", "ms", "compiling"), stages))
+        return "".join(parts)
 
     def __repr__(self) -> str:
         return f"<profile of {self.name or 'a function'}: {self.calls} calls, {self.seconds:.3g} s>"

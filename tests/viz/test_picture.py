@@ -103,6 +103,22 @@ def test_a_graph_too_large_for_a_picture_says_so():
         tg.viz.to_svg(y)
 
 
+def test_the_command_draws(tmp_path, capsys, monkeypatch):
+    from termgraph.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["viz", "log(1 + exp(x))"]) == 0
+    assert capsys.readouterr().out == "wrote graph.html\n"
+    assert main(["viz", "log(1 + exp(x))", "left.svg", "--compiled", "--type", "x=fmatrix"]) == 0
+    assert ("op", "softplus") in boxes((tmp_path / "left.svg").read_text())
+    assert main(["viz", "log(1 + exp(x))", "--timeline", "--json"]) == 0
+    assert "logs.log1p_exp" in (tmp_path / "rewrites.html").read_text()
+    x = T.dvector("x")
+    tg.save(tg.function([x], T.exp(x)), tmp_path / "f.tg")
+    assert main(["viz", "f.tg", "f.svg"]) == 0 and ("op", "exp") in boxes((tmp_path / "f.svg").read_text())
+    assert main(["viz", "log(1 +"]) == 2 and "is not an expression" in capsys.readouterr().err
+
+
 def test_the_timeline_has_every_rewrite(tmp_path):
     x = T.dvector("x")
     f = tg.function([x], T.log(T.exp(x).sum()) * 1)
@@ -110,6 +126,89 @@ def test_the_timeline_has_every_rewrite(tmp_path):
     assert text.count("class='step'") == len(list(f.trace)) > 0
     assert all(record.rule in text and record.stage in text for record in f.trace)
     assert "logsumexp.py:" in text and "http" not in text
+
+
+def fills(svg):
+    """The colour of each box by its label."""
+    groups = [g for g in ET.fromstring(svg).iter(f"{SVG}g") if "node" in g.get("class", "")]
+    return {g.find(f"{SVG}text").text: g.find(f"{SVG}rect").get("fill") for g in groups}
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_profiled_operations_have_the_colour_of_their_time(linker, tmp_path):
+    x = T.dmatrix("x")
+    f = tg.function([x], T.tanh(T.dot(x, x)).sum(), profile=True, mode=tg.Mode(linker=linker))
+    assert fills(tg.viz.to_svg(f))["dot"] == "#fff6dd"  # not called yet
+    f(np.ones((60, 60)))
+    colours = fills(tg.viz.to_svg(f))
+    assert "#e23c30" in (colours["dot"], colours["tanh"], colours["sum"])
+    assert colours["x"] == "#d5e8f7"
+    text = tg.viz.d3viz(f, tmp_path / "graph.html").read_text(encoding="utf-8")
+    facts = [fact for node in json.loads(re.search(r'json">(.*?)</script>', text).group(1)) for fact in node]
+    shares = {value: float(re.search(r"([0-9.]+) %", value).group(1)) for what, value in facts if what == "time"}
+    assert sum(shares.values()) <= 100.5 and "The redder" in text
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_what_the_memory_plan_overwrites_is_red(linker):
+    w, x = tg.shared(np.ones(4), name="w"), T.dvector("x")
+    f = tg.function([x], [x.sum()], updates=[(w, w * x.sum() + 1)], mode=tg.Mode(linker=linker))
+    svg = tg.viz.to_svg(f)
+    assert strokes(svg).count("#d92b2b") == 1
+    assert ("shared", "w") in boxes(svg) and ("output", "new w") in boxes(svg)
+    kept = tg.function([x], [x.sum()], updates=[(w, w * x.sum() + 1)], mode=tg.Mode(linker="py").excluding("inplace"))
+    assert "#d92b2b" not in strokes(tg.viz.to_svg(kept))
+
+
+def test_long_edges_lead_around_boxes():
+    x = T.dvector("x")
+    y = x
+    for _ in range(6):
+        y = T.sin(y)
+    svg = tg.viz.to_svg(y + x)
+    (long,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if (p.get("data-via") or "").count(",") >= 5]
+    passed = [tuple(map(float, point.split(","))) for point in long.get("data-via").split()]
+    for g in ET.fromstring(svg).iter(f"{SVG}g"):
+        cx, cy = map(float, re.findall(r"-?[0-9.]+", g.get("transform")))
+        half = float(g.find(f"{SVG}rect").get("width")) / 2
+        assert all(abs(px - cx) > half for px, py in passed if py == cy)
+
+
+def test_f15_the_parts_of_a_graph(tmp_path, capsys):
+    x, y = T.dmatrices("xy")
+    text = tg.printing.pydotprint(T.dot(x, y) + x, tmp_path / "parts.dot", style="structure").read_text()
+    capsys.readouterr()
+    colour = dict(re.findall(r'label="(.*?)", fillcolor="(.*?)"', text))
+    assert colour["Apply"] == "#b9d4f5" and colour["x"] == colour["add.0"] == "#f7b9b9"  # blue, red
+    assert colour["dot"] == "#c3e8b9" and colour["TensorType(float64, (?, ?))"] == "#dcc3f2"  # green, purple
+    assert text.count("shape=ellipse") == 2
+    tg.printing.pydotprint(T.exp(x), tmp_path / "parts.svg", style="structure")
+    with pytest.raises(ValueError, match="'graph' or 'structure'"):
+        tg.printing.pydotprint(x, tmp_path / "parts.svg", style="round")
+
+
+def test_f15_names_alone_or_with_types(tmp_path):
+    x = T.dmatrix("x")
+    labels = [boxes(tg.printing.pydotprint(T.exp(x), tmp_path / "g.svg", var_with_name_simple=simple).read_text())
+              for simple in (True, False)]  # fmt: skip
+    assert ("input", "x") in labels[0] and ("input", "x: TensorType(float64, (?, ?))") in labels[1]
+
+
+def test_notebooks_show_pictures_and_tables():
+    x, w = T.dmatrix("x"), tg.shared(np.ones((3, 3)), name="w")
+    y = T.dot(x, w)
+    f = tg.function([x], y.sum(), profile=True)
+    f(np.ones((2, 3)))
+    assert x._repr_html_() == "<code>x: TensorType(float64, (?, ?))</code>"
+    for shown in (y, y.term, y.owner, f, f.maker.fgraph):
+        assert "<svg" in shown._repr_html_() and ET.fromstring(shown._repr_svg_()).tag == f"{SVG}svg"
+    assert "x @ w" in y._repr_html_() and "The redder" in f._repr_html_()
+    assert "<table" in f.profile._repr_html_() and "canonicalize" in f.profile._repr_html_()
+    rules = tg.db.query("+stabilize")
+    assert "log1p" in rules["logs.log1p"]._repr_html_() and "more" in rules._repr_html_()
+    for _ in range(80):
+        y = T.sin(y)
+    assert y._repr_svg_() is None and "<pre>sin" in y._repr_html_()
 
 
 def test_pydotprint(tmp_path, capsys, monkeypatch):

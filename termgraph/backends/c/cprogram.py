@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +59,13 @@ class CProgram:
             return []
         node = self.kernels.get(_function_around(self.source, line))
         bufs = sorted(written_by(node), key=lambda b: b.name) if node is not None else []
+        return self.terms_of(bufs) or [self.original(t) for t in self.lowered.outputs]
+
+    def terms_of(self, bufs: Iterable[Any]) -> list[Any]:
+        """The terms of the graph whose values some buffers hold."""
         stored, outputs = self.lowered.statements.stored, self.lowered.outputs
         found = [outputs[int(b.name[3:])] if b.kind == "output" else stored.get(b) for b in bufs]
-        return [self.original(t) for t in found if t is not None] or [self.original(t) for t in outputs]
+        return [self.original(t) for t in found if t is not None]
 
 
 _HEAD = re.compile(r"^(?:static|TG_EXPORT)\b.*?\b(\w+?)(?:_\d+)?\((?=void \*context|tg_context)", re.MULTILINE)

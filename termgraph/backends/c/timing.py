@@ -39,17 +39,19 @@ class TimedPart(NamedTuple):
 
     op: str
     expression: str
+    bufs: tuple[Buf, ...] = ()  # what it writes for others
 
     @classmethod
     def of(cls, n: Node) -> TimedPart:
         """The part that a node at the top of a program makes."""
-        written = ", ".join(sorted(b.name for b in written_by(n))) or "numbers"
+        bufs = tuple(sorted(written_by(n), key=lambda b: b.name))
+        written = ", ".join(b.name for b in bufs) or "numbers"
         if isinstance(n, Call):
-            return cls(n.name, f"{n.name} -> {written}")
+            return cls(n.name, f"{n.name} -> {written}", bufs)
         if isinstance(n, Routine):
-            return cls(n.term.op.family.name, f"{n.term.op.family.name} -> {written}")
+            return cls(n.term.op.family.name, f"{n.term.op.family.name} -> {written}", bufs)
         kind = "loop" if isinstance(n, Compound) else "kernel"
-        return cls(kind, f"{kind}: {' '.join(_ops(n))} -> {written}")
+        return cls(kind, f"{kind}: {' '.join(_ops(n))} -> {written}", bufs)
 
 
 def _ops(n: Node) -> list[str]:

@@ -1,0 +1,51 @@
+"""What notebooks show for variables, terms and compiled functions: a picture where it is clear, else text.
+
+May import tensor and terms. The top of the house gives this to the classes, so that nothing is imported until then.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from termgraph.tensor.variable import Variable
+from termgraph.terms.term import is_term
+from termgraph.viz.infix import pp
+from termgraph.viz.picture import HEAT, scene_to_svg
+from termgraph.viz.scene import scenes_of
+from termgraph.viz.tree import dprint
+
+CLEAR = 60  # boxes; of larger graphs the tree is shown, its first lines
+LINES = 80
+
+
+def html(obj: Any) -> str:
+    """The HTML of a variable, term or compiled function."""
+    heading = f"<code>{escape(_heading(obj))}</code>"
+    if isinstance(obj, Variable) and obj.owner is None:
+        return heading
+    try:
+        scene = scenes_of(obj, most=CLEAR)[0]
+    except ValueError:
+        return f"{heading}<pre>{escape(dprint(obj, file='str', limit=LINES))}</pre>"
+    note = f"<div style='color:#666;font-size:85%'>{HEAT}</div>" if scene.timed else ""
+    return f"{heading}<br>{scene_to_svg(scene)}{note}"
+
+
+def svg(obj: Any) -> str | None:
+    """The picture alone; None for a graph that is too large for one."""
+    try:
+        return scene_to_svg(scenes_of(obj, most=CLEAR)[0])
+    except ValueError:
+        return None
+
+
+def _heading(obj: Any) -> str:
+    if not isinstance(obj, Variable) and not is_term(obj):
+        return repr(obj)
+    kind = f": {obj.type}" if getattr(obj, "type", None) is not None else ""
+    name = f"{obj.name} = " if isinstance(obj, Variable) and obj.name and obj.owner else ""
+    return f"{name}{pp(obj, limit=200)}{kind}"
+
+
+__all__ = ["html", "svg"]
