@@ -38,7 +38,7 @@ _ADMITTED: dict[str, str] = {
     "termgraph.terms.errors": "CheckError",
     "termgraph.terms.op": "find_op",
     "termgraph.terms.serial": "loads_flat",
-    "termgraph.terms.term": "Arg Const Input Lit _leaf_of",
+    "termgraph.terms.leaves": "Arg Const Input Lit _leaf_of",
     "termgraph.terms.types": "TensorType TupleType",
 }
 _PLAIN = {(module, name) for module, names in _ADMITTED.items() for name in names.split()}
