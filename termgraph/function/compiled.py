@@ -193,6 +193,10 @@ class MachineFunction(Function):
         )
         one_by_one = (watched or self._checks) and not mode.sees_kernels
         program = maker.work.program if one_by_one else maker.work.fastest_program()
+        if not one_by_one and not maker.timed:
+            from termgraph.function.warm import keep_parts
+
+            keep_parts(maker)
         if maker.timed:
             in_parts = (program, Program.from_terms) if program is maker.work.program else maker.work.program_in_parts()
             program = maker.profile.watch(*in_parts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from termgraph.function.compiled import Function, MachineFunction
@@ -29,7 +30,7 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         from termgraph.function.cuda import CudaFunction
 
         return CudaFunction(maker, storage, defaults, name)
-    if maker.work.in_c and not maker.watched() and not _times_steps(maker):
+    if maker.work.in_c and not maker.work.in_parts and not maker.watched() and not _times_steps(maker):
         from termgraph.backends.c.refusals import CompileError
 
         try:
@@ -145,19 +146,9 @@ def _built(maker: Any, layout: Layout, code: Any) -> Any:
     from termgraph.backends.c.refusals import CompileError
 
     try:
-        return built(code, maker.name or "function", maker.work.not_kept)
+        return built(code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout))
     except CompileError as error:
-        terms = error.terms or _again(maker, layout, code).terms_at(error.line)
-        raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, terms)) from None
-
-
-def _again(maker: Any, layout: Layout, code: Any) -> Any:
-    """The program with its terms; one that came from the cache, which does not hold them, is made once more."""
-    if code.lowered is None:
-        again = _generated(maker, layout)
-        if again.source == code.source:
-            return again
-    return code
+        raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, error.terms)) from None
 
 
 def _in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
@@ -220,9 +211,9 @@ def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
 
 def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
     """Raise what a failed program reports, in the user's words."""
-    from termgraph.backends.c.program import failure
+    from termgraph.backends.c.program import failure, with_terms
 
-    error = failure(_again(maker, layout, code), *status)
+    error = failure(with_terms(code, partial(_generated, maker, layout)), *status)
     term = getattr(error, "term", None)
     if term is None:
         raise error

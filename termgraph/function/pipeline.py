@@ -43,6 +43,8 @@ class Compilation:
         self.place: Any = None  # where its program is kept for the next start; else `not_kept` says why it is not
         self.not_kept: str | None = None
         self.ready: dict[Any, Any] = {}  # C programs that were kept, by their form
+        self.kept: Any = None  # how the program is divided into parts, where Python runs some of them
+        self.in_parts = False  # whether that was kept from another process, so that one native call is impossible
         self._segmented: Program | None = None
         self._memo: Any = None
 
@@ -53,10 +55,12 @@ class Compilation:
             return self.program
         if self._segmented is None:
             from termgraph.backends.c.refusals import CompileError
+            from termgraph.backends.c.segments import Kept
             from termgraph.backends.c.segments import link as link_segments
 
+            self.kept = self.kept or Kept()
             try:
-                self._segmented = link_segments(self.args, self.linked_roots, quick=self.mode.quick)
+                self._segmented = link_segments(self.args, self.linked_roots, quick=self.mode.quick, kept=self.kept)
             except CompileError as error:
                 react(in_users_words(error, self.lookup), self.mode.linker)
                 self.in_c = False

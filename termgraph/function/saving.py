@@ -14,6 +14,7 @@ from termgraph.config import config
 from termgraph.function.capture import Captured, Sources
 from termgraph.function.inout import In, Out
 from termgraph.function.pipeline import Compilation, compile_graph, link_graph
+from termgraph.function.warm import find_linked
 from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Variable
@@ -152,6 +153,8 @@ def restored(state: dict[str, Any]) -> Any:
         )
     maker = object.__new__(FunctionMaker)
     maker.restore(state, [_restored_input(i) for i in state["inputs"]], _restored_outputs(state), _linked(state))
+    if not config.reoptimize_unpickled_function:
+        find_linked(maker)
     values = state["values"]
     storage = [i.value if i.shared else _container(i, v) for i, v in zip(maker.inputs, values)]
     f = maker.create([s if i.shared or i.update is not None else i.value for i, s in zip(maker.inputs, storage)])

@@ -7,7 +7,10 @@ entry holds JSON, C text and the bytes of constants. May import the C backend's 
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,9 +22,12 @@ from termgraph.function.mode import Mode
 from termgraph.function.native import form_of
 from termgraph.function.pipeline import Compilation, compile_graph
 from termgraph.terms.digest import NoName, graph_digest
+from termgraph.terms.plain import from_plain, to_plain
 from termgraph.terms.types import TensorType
+from termgraph.vm.program import Program
 
-FORMAT = 1
+FORMAT = 2
+PARTS = "parts.json"  # the file of a program of which Python runs a part
 MOST_CONSTANTS = 4 << 20  # bytes of constants that an entry may hold
 
 
@@ -43,12 +49,16 @@ class Postponed(Compilation):
 
     def __init__(self, captured: Captured, mode: Mode, place: Place, found: tuple[Any, dict[str, Any]]) -> None:
         self.args, self.captured, self.mode = list(captured.args), captured, mode
-        self.native, self.not_native, self.in_c = {}, None, True
+        self.native, self.not_native, self.in_c, self.in_parts, self.kept = {}, None, True, False, None
         self.on_gpu, self.on_device = False, {}
         self.place, self.not_kept = place, None
-        self.ready, self.seconds = {place.form: found[0]}, {}
+        self.ready, self.seconds = {}, {}
         self._rules, self._flags = found[1]["rules"], {"floatX": config.floatX}
         self._guard = threading.RLock()
+        use(self, *found)
+        if self.in_parts:  # the graph was kept as well
+            self.linked_roots, self._segmented = found[1]["roots"], None
+            self.program = Program.from_terms(self.args, self.linked_roots)
 
     def __getattr__(self, name: str) -> Any:
         if name not in Postponed.LATER:
@@ -62,7 +72,7 @@ class Postponed(Compilation):
         with config.change_flags(self._flags):
             done = compile_graph(self.captured, self.mode)
         for name in Postponed.LATER:
-            self.__dict__[name] = getattr(done, name)
+            self.__dict__.setdefault(name, getattr(done, name))
 
     def rule_counts(self) -> dict[str, int]:
         """How often each rule was applied when the program was made."""
@@ -92,7 +102,30 @@ def compiled(maker: Any, captured: Captured) -> Compilation:
     return work
 
 
-def place_of(maker: Any, captured: Captured) -> Place:
+def use(work: Compilation, code: Any, more: dict[str, Any]) -> None:
+    """Let a compilation take what was kept: a whole program, or one in parts."""
+    from termgraph.backends.c.segments import Kept
+
+    if isinstance(code, Kept):
+        work.kept, work.in_parts, work.not_native = code, True, more["not native"]
+    else:
+        work.ready[work.place.form] = code
+
+
+def find_linked(maker: Any) -> None:
+    """The same for a saved function, whose graph needs no rewriting: its program may be in the cache too."""
+    work = maker.work
+    try:
+        work.place = place_of(maker, Captured(work.args, work.roots, work.captured.sources), "linked program")
+    except (NotKept, NoName) as why:
+        work.not_kept = str(why)
+        return
+    found = _read(work.place)
+    if found is not None:
+        use(work, *found)
+
+
+def place_of(maker: Any, captured: Captured, what: str = "program") -> Place:
     """What the program of a maker's graph is kept under; NotKept or NoName if it cannot be."""
     mode = maker.mode
     if not config.cache.programs:
@@ -109,17 +142,17 @@ def place_of(maker: Any, captured: Captured) -> Place:
     if rules is not None:
         raise NotKept(rules)
     form = form_of(maker)
-    return Place(_parts(mode, captured, form), form)
+    return Place(_parts(mode, captured, form, what), form)
 
 
-def _parts(mode: Mode, captured: Captured, form: Any) -> dict[str, Any]:
+def _parts(mode: Mode, captured: Captured, form: Any, what: str) -> dict[str, Any]:
     """Everything that decides the program; `termgraph cache explain` shows it."""
     from termgraph.backends.c.compilers import cpu_identity, find_compiler, libc_identity
 
     compiler = find_compiler()
     assert compiler is not None, "wants_c has found one"
     return {
-        "artefact": f"program {FORMAT}",
+        "artefact": f"{what} {FORMAT}",
         "graph": graph_digest(captured.roots),
         "inputs": " ".join([f"{a.type.dtype}{list(a.type.shape)}" for a in captured.args]),
         "form": repr(form),
@@ -143,27 +176,70 @@ def _read(place: Place) -> tuple[Any, dict[str, Any]] | None:
     if entry is None:
         return None
     try:
-        return from_files(entry.read)
-    except (ValueError, KeyError, TypeError) as error:
+        return _read_parts(entry) if PARTS in entry.why["files"] else from_files(entry.read)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         cache.discard(key, f"it does not hold a program: {error}")
     except OSError:  # evicted by another process meanwhile
         pass
     return None
 
 
+def _read_parts(entry: Any) -> tuple[Any, dict[str, Any]]:
+    """A program of which Python runs a part: how it is divided, its C programs and its graph."""
+    from termgraph.backends.c.cprogram import from_files
+    from termgraph.backends.c.segments import Kept
+
+    found = json.loads(entry.read(PARTS))
+    found["roots"] = from_plain(found.pop("graph"))
+    codes = [from_files(partial(_read_part, entry, k))[0] for k in range(found.pop("codes"))]
+    return Kept(found.pop("refused"), codes), found
+
+
+def _read_part(entry: Any, k: int, name: str) -> bytes:
+    return entry.read(f"{k}-{name}")
+
+
 def keep(maker: Any, form: Any, code: Any) -> None:
     """Keep a program for the next start, or note in `maker.work.not_kept` why not."""
-    from termgraph.backends.c.cache import default_cache
     from termgraph.backends.c.cprogram import to_files
 
     work = maker.work
     if work.place is None or work.place.form != form:
         return
-    size = sum(c.nbytes for c in code.constants)
+    if _small_enough(work, [code]):
+        _write(maker, to_files(code, rules=work.rule_counts()))
+
+
+def keep_parts(maker: Any) -> None:
+    """The same for a program of which Python runs a part."""
+    from termgraph.backends.c.cprogram import to_files
+
+    work = maker.work
+    if work.place is None or work.in_parts or work.kept is None or work.kept.refused is None or not work.in_c:
+        return
+    kept = work.kept
+    try:
+        graph = to_plain(work.linked_roots, MOST_CONSTANTS)
+    except NoName as why:
+        work.not_kept = str(why)
+        return
+    if _small_enough(work, kept.codes):
+        told = {"graph": graph, "refused": kept.refused, "codes": len(kept.codes), "not native": work.not_native}
+        files = {PARTS: json.dumps({**told, "rules": work.rule_counts()}).encode()}
+        for k, code in enumerate(kept.codes):
+            files |= {f"{k}-{name}": data for name, data in to_files(code).items()}
+        _write(maker, files)
+
+
+def _small_enough(work: Compilation, codes: Sequence[Any]) -> bool:
+    size = sum(c.nbytes for code in codes for c in code.constants)
     if size > MOST_CONSTANTS:
         work.not_kept = f"it holds {size >> 20} MB of constants"
-        return
-    content = to_files(code, rules=work.rule_counts())
+    return size <= MOST_CONSTANTS
+
+
+def _write(maker: Any, content: dict[str, bytes]) -> None:
+    from termgraph.backends.c.cache import default_cache
 
     def make(directory: str) -> dict[str, Any]:
         for name, data in content.items():
@@ -171,7 +247,7 @@ def keep(maker: Any, form: Any, code: Any) -> None:
                 out.write(data)
         return {}
 
-    default_cache().get_or_make(work.place.parts, make, name=maker.name or "function", kind="program")
+    default_cache().get_or_make(maker.work.place.parts, make, name=maker.name or "function", kind="program")
 
 
-__all__ = ["NotKept", "Place", "Postponed", "compiled", "keep", "place_of"]
+__all__ = ["NotKept", "Place", "Postponed", "compiled", "find_linked", "keep", "keep_parts", "place_of"]

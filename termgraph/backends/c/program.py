@@ -22,6 +22,7 @@ from termgraph.terms.ops.loop import places_of
 from termgraph.terms.text import one_line
 
 NO_ROOM = -2  # TG_NOMEM of abi.h
+Again = Callable[[], CProgram]
 
 
 def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
@@ -58,26 +59,41 @@ def _no_room(program: CProgram, size: int, output: int, space: int) -> Exception
     return error
 
 
-def built(program: CProgram, name: str, note: str | None = None) -> Library:
+def built(program: CProgram, name: str, note: str | None = None, again: Again | None = None) -> Library:
     """The library of a program. A CompileError gets the `.terms` that the text it complains of computes."""
     options = {"needs_blas": program.needs_blas, "flags": program.flags, "libraries": program.libraries}
     try:
         return build_library(program.source, name, note=note, **options)  # type: ignore[arg-type]
     except CompileError as error:
-        error.terms = program.terms_at(error.line)
+        error.terms = with_terms(program, again).terms_at(error.line)
         raise
 
 
-def compile_program(program: CProgram, name: str = "f", fail: Callable[..., Any] | None = None, **binding: Any) -> Any:
+def with_terms(program: CProgram, again: Again | None) -> CProgram:
+    """The program with its terms; one that came from the cache, which does not hold them, is made once more."""
+    if program.lowered is None and again is not None:
+        made = again()
+        if made.source == program.source:
+            return made
+    return program
+
+
+def compile_program(
+    program: CProgram,
+    name: str = "f",
+    fail: Callable[..., Any] | None = None,
+    again: Again | None = None,
+    **binding: Any,
+) -> Any:
     """Build (or take from the cache) and load a program; the result is called with arrays.
 
-    `fail(code, op, v0, v1, v2, v3)` raises the exception for a failure; the default is `failure`. `binding` goes to
-    `glue.bind`.
+    `fail(code, op, v0, v1, v2, v3)` raises the exception for a failure; the default is `failure`. `again` makes a
+    program from the cache anew, with the terms that a failure names. `binding` goes to `glue.bind`.
     """
-    library = built(program, name)
+    library = built(program, name, again=again)
 
     def report(code: int, op: int, *numbers: int) -> None:
-        error = failure(program, code, op, *numbers)
+        error = failure(with_terms(program, again), code, op, *numbers)
         if hasattr(error, "term"):
             error.plain = str(error)  # type: ignore[attr-defined]  # for whoever can name the term better
             error.args = (f"{error.term.op.family.name}: {error}\n  in {one_line(error.term)}",)

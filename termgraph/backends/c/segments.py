@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.backends.c.dialect import CDialect, NotInC
@@ -190,26 +190,52 @@ def _generated(segment: Segment, quick: bool) -> CProgram:
 
 
 # ---------------------------------------------------------------------- linking
-def link(args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool = False) -> Program:
+@dataclass
+class Kept:
+    """What dividing a program came to: `None`s until it has been divided. Given again, nothing is lowered."""
+
+    refused: list[int] | None = None  # the instructions that turned out to need NumPy
+    codes: list[CProgram] = field(default_factory=list)  # the programs of the segments, in order
+
+
+def link(
+    args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool = False, kept: Kept | None = None
+) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
-    return _with_loops(_linked(Program.from_terms(args, roots), name, quick, ()))
+    return _with_loops(_linked(Program.from_terms(args, roots), name, quick, (), kept or Kept()))
 
 
 def link_apart(args: Sequence[Any], roots: Sequence[Any]) -> Program:
     """The same with loops as instructions that are not compiled: whoever wants to look into them runs their steps."""
     plain = Program.from_terms(args, roots)
-    return _linked(plain, "f", False, [t for i in plain.instructions for t in i.terms if t.op.family is loop])
+    loops = [t for i in plain.instructions for t in i.terms if t.op.family is loop]
+    return _linked(plain, "f", False, loops, Kept())
 
 
-def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any]) -> Program:
-    found, _ = c_segments(plain, quick, apart)
+def _divided(
+    plain: Program, quick: bool, apart: Collection[Any], kept: Kept
+) -> list[tuple[list[int], Segment, CProgram]]:
+    """The C segments: those that were kept, or else made now and put into `kept`."""
+    if kept.refused is None:
+        found, refused = c_segments(plain, quick, apart)
+        kept.refused = [i for i, ins in enumerate(plain.instructions) if refused.intersection(ins.terms)]
+        kept.codes = [code for _, _, code in found]
+        return found
+    terms = {t for i in kept.refused for t in plain.instructions[i].terms}
+    segments = _Divider(plain, terms).segments()
+    return [(members, segment, code) for (members, segment), code in zip(segments, kept.codes, strict=True)]
+
+
+def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept: Kept) -> Program:
+    found = _divided(plain, quick, apart, kept)
     if not found:
         return plain
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
     for k, (members, segment, code) in enumerate(found):
-        run = compile_program(code, f"{name}.{k}" if len(found) > 1 else name)
+        again = functools.partial(_generated, segment, quick)
+        run = compile_program(code, f"{name}.{k}" if len(found) > 1 else name, again=again)
         inputs = [slot_of[t] for t in segment.leaves]
         outputs = [slot_of[t] for t in segment.roots]
         op = KernelOp(name, code)

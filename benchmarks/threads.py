@@ -1,0 +1,86 @@
+"""Compiled loops with one thread and with two: do they scale, or stay out of the way where that does not pay.
+
+The expressions of elementwise.py. Calls with one and with two threads alternate in one process, NumPy's between them,
+so that all meet the same load. Times are medians of the wall clock in us, with the best beside them: a busy machine has
+no core to spare for a second thread most of the time. Run it with two cores or more.
+"""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from elementwise import STREAMS, data, write
+
+SIZES = {"1e3": 10**3, "1e5": 10**5, "1e7": 10**7}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the smallest size only")
+    parser.add_argument("--repeats", type=int, default=11, help="rounds, each of calls that take 20 ms or one call")
+    asked = parser.parse_args()
+    print(f"# {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; us per call, median (best)")
+    print(f"{'case':<20} {'1 thread':>18} {'2 threads':>18} {'numpy':>18}   1/2 median   1/2 best")
+    for expr in STREAMS:
+        for dtype in ("float64", "float32"):
+            for label in list(SIZES)[: 1 if asked.quick else None]:
+                show(f"{expr} {dtype} {label}", *measured(expr, dtype, SIZES[label], asked.repeats))
+    return 0
+
+
+def show(name: str, one: list[float], two: list[float], plain: list[float]) -> None:
+    """One row: the times of one thread, two threads and NumPy, and how many times faster two threads are."""
+    columns = " ".join(f"{statistics.median(t):>9.1f} {f'({min(t):.1f})':>8}" for t in (one, two, plain))
+    faster = statistics.median(one) / statistics.median(two), min(one) / min(two)
+    print(f"{name:<20} {columns}   {faster[0]:>10.2f} {faster[1]:>10.2f}", flush=True)
+
+
+def measured(expr: str, dtype: str, n: int, repeats: int) -> list[list[float]]:
+    """Times of one call in us: with one thread, with two, and of NumPy."""
+    import termgraph as tg
+    import termgraph.tensor as T
+
+    v = data(expr, dtype, n)
+    symbols = [T.tensor(f"v{i}", dtype=dtype, shape=(None,)) for i in range(len(v))]
+    f = tg.function(symbols, write(T, expr, *symbols))
+    found: list[list[float]] = [[], [], []]
+    calls = [with_threads(1, f), with_threads(2, f), (lambda: None, lambda *v: write(np, expr, *v))]
+    for begin, call in calls:
+        begin()
+        call(*v)
+    for _ in range(repeats):
+        for times, (begin, call) in zip(found, calls):
+            begin()
+            times.append(timed(call, v))
+    return found
+
+
+def with_threads(count: int, f: Callable) -> tuple[Callable, Callable]:
+    """What sets the team's size, and the function."""
+    import termgraph as tg
+    from termgraph.backends.c import glue
+
+    def begin() -> None:
+        tg.config.threads = count
+        glue.use_threads()
+
+    return begin, f
+
+
+def timed(call: Callable, v: list[np.ndarray]) -> float:
+    """Microseconds of a call, of as many as take about 20 ms; the first, which wakes threads, counts if it is long."""
+    begin = time.perf_counter()
+    call(*v)
+    once = time.perf_counter() - begin
+    count = min(2000, int(0.02 / once))
+    begin = time.perf_counter()
+    for _ in range(count):
+        call(*v)
+    return ((time.perf_counter() - begin) / count if count else once) * 1e6
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
