@@ -54,8 +54,8 @@ class Compiler:
     version: str = field(default="", compare=False)
 
     def suits(self, flag: str) -> bool:
-        """Whether it knows a flag: parameters of the optimiser are gcc's own."""
-        return self.kind == "gcc" or not flag.startswith("--param=")
+        """Whether it knows a flag: parameters of the optimiser and its scheduler are gcc's own."""
+        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
         """The command that makes an object file."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from termgraph.backends.c import float32
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.c.prelude import VECTOR, VECTOR_2
@@ -55,6 +56,7 @@ class KernelWriter:
         self.functions: list[str] = []
         self.fields: list[str] = []
         self.partials = 0
+        self.own_functions = 0
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
@@ -232,6 +234,7 @@ class KernelWriter:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
+        self.own_functions += self.choose_functions(p)
         if noinline:
             head = f"static __attribute__((noinline)) void {name}(tg_context *c, {arguments})"
         else:
@@ -248,6 +251,14 @@ class KernelWriter:
         lines += [f"    if ({bad(k, n)}) {failure(t, k, n, 'c->st')};" for t, k, n in p.checks]
         lines += [f"    free({r.buf.name});" for r in p.rows]
         self.functions.append("\n".join([*lines, "}"]))
+
+    def choose_functions(self, p: Printer) -> int:
+        """Put in the functions of `float32`, unless there are too many; returns how many."""
+        count = float32.calls(p.lines)
+        if count > float32.MANY or self.own_functions + count > float32.MANY_IN_ALL:
+            return 0
+        p.lines = float32.with_own(p.lines)
+        return count
 
     def rows(self, p: Printer) -> list[str]:
         """Room for rows, once per call of the kernel."""
@@ -302,7 +313,7 @@ def gains_by_vectors(lines: Sequence[str]) -> bool:
 
 # Calls with a vector version, those in helpers of the prelude included.
 VECTOR_CALL = re.compile(
-    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_(?:tanh|sigmoid|softplus|logaddexp2?|log1mexp)_"
+    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\btg_(?:tanh|sigmoid|softplus|logaddexp2?|log1mexp)_"
 )
 VECTORISE = """
 #if defined(__GNUC__) && !defined(__clang__)

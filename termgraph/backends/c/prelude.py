@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from termgraph.backends.c import compilers
+from termgraph.backends.c import compilers, float32
 from termgraph.backends.c.special import special_functions
 
 TYPES = {
@@ -314,7 +314,14 @@ _TYPES = {
     "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
 }
-_FIXED = {**_HALF, **_TYPES, **_vectors(), "tg_philox": _philox(), **special_functions()}
+_FIXED = {
+    **_HALF,
+    **_TYPES,
+    **_vectors(),
+    "tg_philox": _philox(),
+    **special_functions(),
+    **float32.functions(_INLINE),
+}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
