@@ -20,7 +20,7 @@ class BodyLengths(Lengths):
 
     def __init__(self, around: Lengths, t: Any) -> None:
         self.around, self.term = around, t
-        self.use_values, self.untrimmed = around.use_values, False
+        self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
         self.checks, self.sites, self._same = around.checks, around.sites, around._same
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])

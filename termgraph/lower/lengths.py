@@ -6,7 +6,7 @@ operation demands to be equal become one symbol, so that loops over them are one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,11 @@ class Lengths:
     (`bodies`) are polynomials in those of the graph around it.
     """
 
-    def __init__(self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False) -> None:
+    def __init__(
+        self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False, calls: Collection[str] = ()
+    ) -> None:
         self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
+        self.calls = calls  # ops that are library calls
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
         self.checks: dict[tuple, Check] = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.lower import at_rules, bodies, checked, cut_rules, repeat, routines  # noqa: F401  they declare their rules
+from termgraph.lower import calls as _calls  # noqa: F401
 from termgraph.lower.expand import BLAS_DTYPES, expand
 from termgraph.lower.lengths import Lengths
 from termgraph.lower.plan import Planner
@@ -40,14 +41,16 @@ def lower(
     use_values: bool = True,
     untrimmed: bool = False,
     products: Sequence[str] = BLAS_DTYPES,
+    calls: Collection[str] = (),
 ) -> Lowered:
     """The loops that compute the output terms from their `Arg` leaves.
 
     `strided` arguments are read by symbolic strides, the others are C-contiguous. `reciprocal` admits dividing once per
     row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
     as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean nothing.
-    `products` are the dtypes of which the backend multiplies matrices.
+    `products` are the dtypes of which the backend multiplies matrices, `calls`
+    the ops it has kernels of its own for.
     """
     outputs, origin = expand(outputs, products)
-    statements = Storage(outputs, Lengths(outputs, use_values, untrimmed), strided, reciprocal).run()
+    statements = Storage(outputs, Lengths(outputs, use_values, untrimmed, calls), strided, reciprocal).run()
     return Lowered(Planner(statements.scalars).plan(statements.stores), statements, outputs, origin)

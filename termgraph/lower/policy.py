@@ -54,6 +54,7 @@ class Statements:
 
 
 CUTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that need storage of their own; filled by `cuts`
+CALLS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # and those that are calls where the backend has them
 
 
 ROOTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that are stored in parts, where they are stored at all
@@ -65,6 +66,17 @@ def root_rule(*families: str) -> Callable:
     def declare(rule: Callable) -> Callable:
         for name in families:
             ROOTS[name] = rule
+        return rule
+
+    return declare
+
+
+def call_rule(*families: str) -> Callable:
+    """Declare the library call for an op, made where the backend has one (`Lengths.calls`); then it is a cut."""
+
+    def declare(rule: Callable) -> Callable:
+        for name in families:
+            CALLS[name] = rule
         return rule
 
     return declare
@@ -98,7 +110,21 @@ class Storage:
         for k, t in enumerate(outputs):
             self.targets.setdefault(t, Buf(f"{prefix}out{k}", t.type.dtype, lengths[t], "output"))
         self.bodies: dict[Any, Any] = {}  # loops whose body is lowered already
-        self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and _is_cut(t)}
+        self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
+
+    def is_cut(self, t: Any) -> bool:
+        """Whether a term gets storage because its op needs it."""
+        name = t.op.family.name
+        if not isinstance(t.type, TensorType) or not (name in CUTS or name in self.lengths.calls):
+            return False
+        return t.op.family is not ifelse or is_lazy(t)
+
+    def own_rule(self, t: Any) -> Any:
+        """How a term is stored that has a rule of its own, or None."""
+        name = t.op.family.name
+        if name in self.lengths.calls:
+            return CALLS[name]
+        return None if t.op.family is ifelse and not is_lazy(t) else CUTS.get(name) or ROOTS.get(name)
 
     def leaf(self, t: Any) -> Buf:
         """The buffer of a term that is read, not computed."""
@@ -146,7 +172,7 @@ class Storage:
         for t in roots:
             buf = bufs.get(t) if t in self.cuts else self.targets[t]
             assert buf is not None
-            rule = _own_rule(t)
+            rule = self.own_rule(t)
             if rule is not None:
                 rule(self, t, buf)
             else:
@@ -158,7 +184,7 @@ class Storage:
         flat: dict[Index, bool] = {}
         for t in roots:
             shape = self.lengths[t]
-            if _own_rule(t) is not None:
+            if self.own_rule(t) is not None:
                 continue
             if flat.get(shape, True):
                 flat[shape] = len([n for n in shape if n is not poly(1)]) < 2 or self._keeps_whole(t, shape)
@@ -241,17 +267,6 @@ class Storage:
         return [t for t in new if not has_inner[t]]
 
 
-def _is_cut(t: Any) -> bool:
-    return t.op.family.name in CUTS and isinstance(t.type, TensorType) and (t.op.family is not ifelse or is_lazy(t))
-
-
-def _own_rule(t: Any) -> Any:
-    if t.op.family is ifelse and not is_lazy(t):
-        return None
-    name = t.op.family.name
-    return CUTS.get(name) or ROOTS.get(name)
-
-
 def holes(free: frozenset[Var]) -> list[int]:
     """Loop levels outside the deepest variable that are missing."""
     levels = {v.level for v in free}
@@ -281,12 +296,14 @@ def nest(shape: Index, level: int = 0) -> tuple[Index, list[Var]]:
 
 
 __all__ = [
+    "CALLS",
     "CUTS",
     "Call",
     "NotLowerable",
     "Statements",
     "Storage",
     "Store",
+    "call_rule",
     "cut_rule",
     "holes",
     "nest",

@@ -113,7 +113,11 @@ PRELUDE = {
 template <class R> {_INLINE}tg_complex<R> &operator+=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a + b; }}
 template <class R> {_INLINE}tg_complex<R> &operator*=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a * b; }}
 template <class R> {_INLINE}bool operator==(tg_complex<R> a, tg_complex<R> b) {{ return a.re == b.re && a.im == b.im; }}
-{_HEAD}tg_shuffle(tg_complex<R> v, int step) {{ return {{tg_shuffle(v.re, step), tg_shuffle(v.im, step)}}; }}""",
+{_HEAD}tg_shuffle(tg_complex<R> v, int step) {{ return {{tg_shuffle(v.re, step), tg_shuffle(v.im, step)}}; }}
+{_HEAD}tg_shuffle_up(tg_complex<R> v, int step)
+{{
+    return {{tg_shuffle_up(v.re, step), tg_shuffle_up(v.im, step)}};
+}}""",
     "tg_to_complex": f"""template <class C, class T> {_INLINE}C tg_to_complex(T x)
 {{
     C out = {{}};

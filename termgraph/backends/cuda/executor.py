@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.device import Device
-from termgraph.backends.cuda.functions import KernelText, Product, Steps
+from termgraph.backends.cuda.functions import AxisCall, KernelText, Launch, Product, Steps
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
-from termgraph.backends.cuda.launches import Launch, plan_launch, plan_products
+from termgraph.backends.cuda.launches import plan_launch, plan_products
 from termgraph.backends.cuda.steps import PlannedSteps
 from termgraph.backends.cuda.updates import Pending, Unfinished
 from termgraph.lower.index import evaluate
@@ -84,11 +85,21 @@ class Plan:
         for step in steps:
             if isinstance(step, Product):
                 out += plan_products(step, self.env)
+            elif isinstance(step, AxisCall):
+                out += self.plan_call(step, processors)
             elif isinstance(step, Steps):
                 out.append(PlannedSteps(step.repeat, self.plan(step.body, processors), self.env))
             else:
                 out += self.plan_kernel(step, processors)
         return out
+
+    def plan_call(self, step: AxisCall, processors: int) -> list[Launch]:
+        launches, size = axes.plan(step, self.env, processors)
+        if size:
+            self.scratches += 1
+            self.places["scratch", self.scratches] = self.take(size)
+            launches = [launch._replace(scratch=self.scratches) for launch in launches]
+        return launches
 
     def plan_kernel(self, step: KernelText, processors: int) -> list[Launch]:
         launch = plan_launch(step, self.env, processors, self.parts)
@@ -268,6 +279,14 @@ class Executable:
                 out.append(ctypes.c_void_p(at[what]))
             elif kind == "sym":
                 out.append(integer(plan.env[what.name]))
+            elif kind == "int":
+                out.append(integer(what))
+            elif kind == "at":
+                out.append(ctypes.c_void_p(at[what[0]] + what[1]))
+            elif kind == "room":
+                out.append(ctypes.c_void_p(scratch + what))
+            elif kind == "null":
+                out.append(ctypes.c_void_p(None))
             elif kind in ("scalars", "status"):
                 out.append(ctypes.c_void_p(at[kind]))
             elif kind == "partials":

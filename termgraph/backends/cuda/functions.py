@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.printer import CudaPrinter
@@ -57,11 +57,31 @@ class Product:
 
 
 @dataclass
+class AxisCall:
+    """A running sum or a sorting between kernels."""
+
+    call: Call
+    final: bool = False
+
+
+@dataclass
 class Steps:
     """A loop over steps: the host moves the addresses that its kernels get, and queues them once per step."""
 
     repeat: Repeat
     body: list[Any]
+
+
+class Launch(NamedTuple):
+    """One launch. `numbers` are the values of parameters that are not buffers, by kind and name."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    params: list[tuple[str, Any]]
+    numbers: dict[str, Any]
+    scratch: int = 0  # bytes for rows that are kept while a kernel works on them; in a plan, the number of that room
+    product: dict[str, Any] | None = None  # of a matrix product: what a library needs
 
 
 def every_step(steps: Sequence[Any]) -> list[Any]:
@@ -181,4 +201,7 @@ class FunctionWriter:
         return params, text, head
 
 
-__all__ = ["BLOCK", "HELD", "PARTS", "SLOT", "FunctionWriter", "KernelText", "Product", "Steps", "every_step"]
+__all__ = [
+    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "FunctionWriter", "KernelText", "Launch", "Product", "Steps",
+    "every_step",
+]  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.cuda import gemm, prelude
+from termgraph.backends.cuda import axes, gemm, prelude
 from termgraph.backends.cuda.dialect import CudaDialect
-from termgraph.backends.cuda.functions import KernelText, Product, every_step
+from termgraph.backends.cuda.functions import AxisCall, KernelText, Product, every_step
 from termgraph.backends.cuda.kernels import KernelWriter
 from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
@@ -86,7 +86,7 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
     `updates` says which output is the new value of which argument, for those that nothing else needs: where that is
     safe, the last kernels write them, and the old value may be what they write to.
     """
-    lowered = lower(list(outputs), use_values=False, products=tuple(gemm.NUMBERS))
+    lowered = lower(list(outputs), use_values=False, products=tuple(gemm.NUMBERS), calls=axes.NAMES)
     st = lowered.statements
     targets = {int(b.name[3:]): b for b in st.outputs}
     pairs = _replaceable(lowered, targets, updates or {})
@@ -96,6 +96,7 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
     every = every_step(steps)
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)])
+    bodies += axes.kernels([s.call for s in every if isinstance(s, AxisCall)])
     body = "\n\n".join(bodies)
     first: dict[Any, int] = {}
     for k, t in enumerate(lowered.outputs):

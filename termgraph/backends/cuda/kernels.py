@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.folds import FoldWriter
-from termgraph.backends.cuda.functions import BLOCK, HELD, Product, Steps
+from termgraph.backends.cuda.functions import BLOCK, HELD, AxisCall, Product, Steps
 from termgraph.backends.cuda.nests import (
     adds_only,
     grid_loop,
@@ -42,7 +43,7 @@ class KernelWriter(FoldWriter):
             if isinstance(n, (Kernel, Call, Repeat)):
                 self.scalars(scalars)
                 scalars = []
-                write: Any = {Kernel: self.kernel, Call: self.product, Repeat: self.repeat}[type(n)]
+                write: Any = {Kernel: self.kernel, Call: self.call, Repeat: self.repeat}[type(n)]
                 before = len(self.steps)
                 write(n)
                 for step in self.steps[before:] if getattr(n, "final", False) else ():
@@ -60,6 +61,13 @@ class KernelWriter(FoldWriter):
         body = self.write(n.body)
         self.steps, self.shared = kept
         self.steps.append(Steps(n, body))
+
+    def call(self, n: Call) -> None:
+        """What has kernels of its own."""
+        if n.name in axes.NAMES:
+            self.steps.append(AxisCall(n))
+        else:
+            self.product(n)
 
     def product(self, n: Call) -> None:
         alpha = n.options.get("alpha")

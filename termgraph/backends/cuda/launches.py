@@ -7,29 +7,17 @@ the same on every device. May import lower and this package.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from termgraph.backends.cuda import gemm
-from termgraph.backends.cuda.functions import BLOCK, HELD, PARTS, KernelText, Product
+from termgraph.backends.cuda.functions import BLOCK, HELD, PARTS, KernelText, Launch, Product
 from termgraph.lower.index import evaluate
 
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
 ALONE_ROW = 8  # shorter ones by one thread
-
-
-class Launch(NamedTuple):
-    """One launch. `numbers` are the values of parameters that are not buffers, by kind and name."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    params: list[tuple[str, Any]]
-    numbers: dict[str, Any]
-    scratch: int = 0  # bytes for rows that are kept while a kernel works on them; in a plan, the number of that room
-    product: dict[str, Any] | None = None  # of a matrix product: what a library needs
 
 
 def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts: int) -> Launch | None:

@@ -9,6 +9,7 @@ import functools
 from typing import Any
 
 from termgraph.backends.c.dialect import NotInC
+from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.lower.expand import EXPANSIONS
@@ -27,7 +28,7 @@ from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
 PRODUCTS = ("dot", "matmul", "gemm")
-ORDERED = ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp")
+ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "softmax", "log_softmax", "logsumexp")
 
 
 # ---------------------------------------------------------------------- what CUDA can express
@@ -58,8 +59,8 @@ def why_on_cpu(t: Any) -> str | None:
         and (name == "matmul" or t.type.dtype in NUMBERS)
     ):
         return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
-    known = name in AT or name in CUTS or name in EXPANSIONS
-    return None if known and name not in SPECS else f"there is no kernel for {name}"
+    here = name in axes.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
+    return None if here else f"there is no kernel for {name}"
 
 
 def _loop_on_cpu(t: Any) -> str | None:

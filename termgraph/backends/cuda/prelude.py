@@ -63,6 +63,40 @@ template <> {_INLINE}int8_t tg_shuffle(int8_t v, int s) {{ return __shfl_xor_syn
 template <> {_INLINE}uint8_t tg_shuffle(uint8_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}int16_t tg_shuffle(int16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}""",
+    "tg_shuffle_up": f"""template <class T> {_INLINE}T tg_shuffle_up(T v, int step)
+{{
+    if constexpr (sizeof(T) < 4) return (T)__shfl_up_sync(0xffffffffu, (int)v, step);
+    else return __shfl_up_sync(0xffffffffu, v, step);
+}}""",
+    # What goes before the value of this thread in its block, and the total of the block.
+    "tg_running": f"""template <class Op, class T> {_INLINE}T tg_running(T v, Op op, T unit, T &total, char *room)
+{{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    T *part = (T *)room;
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {{
+        const T other = tg_shuffle_up(v, step);
+        if (lane >= step) v = op(other, v);
+    }}
+    __syncthreads(); /* the room may still be read */
+    if (lane == 31) part[warp] = v;
+    __syncthreads();
+    T before = unit;
+    total = unit;
+    for (int k = 0; k < blockDim.x >> 5; k++) {{
+        if (k == warp) before = total;
+        total = op(total, part[k]);
+    }}
+    v = tg_shuffle_up(v, 1);
+    return lane ? op(before, v) : before;
+}}""",
+    # NaN goes last, and of equal numbers the one that stood further on.
+    "tg_less": f"template <class T> {_INLINE}bool tg_less(T a, T b) {{ return a < b || (a == a && b != b); }}",
+    "tg_after": f"""template <class T> {_INLINE}bool tg_after(T a, int ia, T b, int ib)
+{{
+    if (ia == 0x7fffffff || ib == 0x7fffffff) return ib != 0x7fffffff;
+    return tg_less(b, a) || (!tg_less(a, b) && ia > ib);
+}}""",
     "tg_barrier": f"""{_INLINE}void tg_barrier(int team)
 {{
     if (team > 32) __syncthreads();

@@ -40,7 +40,7 @@ MODES = {
     "thread": ["-O1", "-g", "-fsanitize=thread", "-DTG_TSAN"],
 }
 _HEAD = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(')
-_WAITS = re.compile(r"__sync\w+|__\w+_sync\b|tg_fold|tg_arg_fold|tg_column_fold|tg_barrier")
+_WAITS = re.compile(r"__sync\w+|__\w+_sync\b|tg_fold|tg_arg_fold|tg_column_fold|tg_running|tg_barrier")
 PRELOAD = {"address": "libasan.so", "thread": "libtsan.so"}
 
 

@@ -2,7 +2,8 @@
 
    g++ 10 or later, Linux on x86-64 or aarch64. No STL, so that a kernel compiles in a fraction of a second. What is
    checked besides the result:
-     - shared memory holds NaN before each block, static and dynamic sizes are limited as on a device;
+     - shared memory holds NaN before each block, the dynamic size is limited as on a device (of
+       the static one ptxas says if it is too much);
      - threads of a block run in the order TG_ORDER (0 forward, 1 backward, 2 random with TG_SEED);
      - divergent barriers, threads that leave early and wrong shuffle masks are reported instead of hanging;
      - with -DTG_TSAN and -fsanitize=thread a fiber is a thread to ThreadSanitizer: races inside a block are found;

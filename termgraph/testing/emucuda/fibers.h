@@ -52,7 +52,7 @@ tg_switch:
 #endif
 
 namespace tg {
-enum { THREADS = 1024, WARPS = THREADS / 32, STACK = 64 * 1024, STATIC_SHARED = 48 * 1024, DYNAMIC_SHARED = 227 * 1024 };
+enum { THREADS = 1024, WARPS = THREADS / 32, STACK = 64 * 1024, DYNAMIC_SHARED = 227 * 1024 };
 
 struct Fiber {
     void *stack;
@@ -235,13 +235,12 @@ poison(char *p, size_t n)
     for (size_t i = 0; i < n; i++) p[i] = (char)0xff; /* not memset, which ThreadSanitizer would watch */
 }
 
-static const char *refused(const unsigned *grid, const unsigned *block, size_t fixed, size_t dynamic)
+static const char *refused(const unsigned *grid, const unsigned *block, size_t dynamic)
 {
     const size_t threads = (size_t)block[0] * block[1] * block[2];
     if (!threads || threads > THREADS || block[2] > 64) return "invalid block size";
     if (!grid[0] || !grid[1] || !grid[2] || grid[0] > 2147483647u || grid[1] > 65535u || grid[2] > 65535u)
         return "invalid grid size";
-    if (fixed > STATIC_SHARED) return "static shared memory over 48 KB";
     return dynamic > DYNAMIC_SHARED ? "dynamic shared memory over 227 KB" : 0;
 }
 
@@ -331,7 +330,7 @@ __attribute__((no_sanitize_thread)) static int launch(void (*entry)(void **), bo
                                                       char *error, size_t room)
 {
     const size_t fixed = __stop_tg_shared - __start_tg_shared;
-    const char *bad = refused(grid, block, fixed, dynamic);
+    const char *bad = refused(grid, block, dynamic);
     if (!bad && !make_room(dynamic, fibers)) bad = "no memory";
     if (bad) {
         snprintf(error, room, "launch: %s", bad);

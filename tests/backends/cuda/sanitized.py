@@ -24,6 +24,12 @@ BUGS = {
         "        __syncthreads();\n    }\n#pragma unroll",
         "    }\n#pragma unroll",
     ),
+    "no barrier between the steps of a sorting network": (
+        "            __syncthreads();\n            for (int e",
+        "            for (int e",
+    ),
+    "no barrier before totals are read": ("part[warp] = v;\n    __syncthreads();\n", "part[warp] = v;\n"),
+    "a run that ends one element late": ("start + width < n ? start + width : n", "start + width"),
     "one element too many": ("i1 < n0_1; i1 += team", "i1 <= n0_1; i1 += team"),
     "one row too many": ("t < n0_0; t +=", "t <= n0_0; t +="),
     "a tile without its edge": ("row0 + i < m && k0 + q < k ?", "k0 + q < k ?"),

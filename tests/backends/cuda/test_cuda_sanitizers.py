@@ -43,6 +43,9 @@ PLANTED = [
     ("rows for a block", "no barrier after partial results", "thread", "data race"),
     ("products", "no barrier after a tile is loaded", "thread", "data race"),
     ("products", "no barrier before a tile is loaded", "thread", "data race"),
+    ("running products", "no barrier before totals are read", "thread", "data race"),
+    ("sorting", "no barrier between the steps of a sorting network", "thread", "data race"),
+    ("sorting by tiles", "a run that ends one element late", "address", "AddressSanitizer"),
     ("rows", "one row too many", "address", "AddressSanitizer"),
     ("products", "a tile without its edge", "address", "AddressSanitizer"),
     ("rows for a block", "room for half of the results", "address", "AddressSanitizer"),
@@ -51,7 +54,13 @@ PLANTED = [
 ]
 
 
-SLOW = ("no barrier before the room is used again", "no barrier before a tile is loaded")  # a process of its own each
+SLOW = (  # a process of its own each
+    "no barrier before the room is used again",
+    "no barrier before a tile is loaded",
+    "no barrier before totals are read",
+    "no barrier between the steps of a sorting network",
+    "a run that ends one element late",
+)
 
 
 @pytest.mark.parametrize(
