@@ -16,6 +16,7 @@ from termgraph.function.compiled import _LATER, MachineFunction
 from termgraph.tensor.sharedvar import label, on_host
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import Judge, gpu_from_host, host_from_gpu, judging, resident
 from termgraph.terms.term import mk1
 from termgraph.terms.traverse import substitute
@@ -71,6 +72,7 @@ def _placed(
     from termgraph.backends.cuda.placement import why_on_cpu
 
     refused: dict[Any, str] = {}
+    alone: set[Any] = set()  # loops that are programs of their own
     marked = {a: mk1(host_from_gpu, mk1(resident, a)) for a, here in zip(work.args, there) if here}
     begun = [mk1(gpu_from_host, r) if stays else r for r, stays in zip(substitute(list(roots), marked), stay)]
     while True:
@@ -78,12 +80,16 @@ def _placed(
         with judging(judge):
             ends, trace = placement_rules(work.mode).rewrite_terms(begun, strict=work.mode.strict)
         try:
-            program = link(work.args, ends, judge, device.numbered, name, updates)
+            program = link(work.args, ends, judge, device.numbered, name, updates, alone)
             break
         except Refused as error:
-            if error.term in refused:
-                raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not on the GPU") from error
-            refused[error.term] = str(error)
+            term = error.term.args[0] if error.term.op.family is nth else error.term
+            if term in refused:
+                raise AssertionError(f"lowering refuses {term!r:.200}, which is not on the GPU") from error
+            if term.op.family is loop and term.op.stop is None and term not in alone:
+                alone.add(term)
+            else:
+                refused[term] = str(error)
     trace.stage = "gpu"
     work.traces.append(trace)
     here = [i.terms[0] for i in program.instructions if i.op.kind not in ("kernel", "transfer")]

@@ -90,6 +90,8 @@ def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple]) -> str:
     if isinstance(value, Type):  # compiled code reports no values: what is known of them beforehand
         return f"{name or shown(term, lookup, 60)}, {value}"
     label = f"{name}, " if name else ""
+    if hasattr(value, "to_host"):
+        return f"{label}{value.dtype}, shape {value.shape}, on the GPU"
     if isinstance(value, np.ndarray):
         text = f"{label}{value.dtype}, shape {value.shape}"
         if config.debug >= 3:

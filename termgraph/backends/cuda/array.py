@@ -71,6 +71,17 @@ class DeviceArray:
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another library owns the memory."""
+        return self.keeps is not None and not isinstance(self.keeps, DeviceArray)
+
+    def rows(self, begin: int, end: int) -> DeviceArray:
+        """Some rows, where they are."""
+        shape = (end - begin, *self.shape[1:])
+        offset = begin * prod(self.shape[1:]) * self.dtype.itemsize
+        return DeviceArray(self.device, self.address + offset, shape, self.dtype, keeps=self)
+
     def __len__(self) -> int:
         return self.shape[0]
 

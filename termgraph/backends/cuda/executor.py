@@ -19,14 +19,14 @@ from termgraph.backends.cuda.functions import AxisCall, KernelText, Launch, Prod
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
 from termgraph.backends.cuda.launches import plan_launch, plan_products
-from termgraph.backends.cuda.steps import PlannedSteps
+from termgraph.backends.cuda.steps import LARGEST, PlannedSteps
 from termgraph.backends.cuda.updates import Pending, Unfinished
 from termgraph.lower.index import evaluate
 from termgraph.lower.kernel import Buf
 
 WIDE = 2**30  # more elements than this are counted with 64 bits
 PLANS, GRAPHS = 64, 8  # kept per program, and per plan
-STATUS = 32
+STATUS = 40
 
 
 class Places(NamedTuple):
@@ -125,6 +125,8 @@ class Executable:
         self.arena: DeviceArray | None = None
         self.spare = Spare(device)
         self.replays = 0
+        self.tolerant = False  # whether failures are only noted, in `failed`
+        self.failed: Exception | None = None
 
     # ------------------------------------------------------------------ calling
     def __call__(self, *values: Any) -> list[Any]:
@@ -135,8 +137,9 @@ class Executable:
         with self.device.lock:
             arrays = [as_device_array(v, self.device, self.spare, ("argument", i)) for i, v in enumerate(values)]
             plan = self.plan_for(tuple(a.shape for a in arrays))
+            self.failed = None
             if plan.failed:
-                raise self.failure(*plan.failed)
+                raise self.failure(*plan.failed, 0, 0)
             outputs = self.outputs(plan)
             places = Places(tuple([a.address for a in arrays]), {b: a.address for b, a in outputs.items()})
             if plan.first.launches:
@@ -144,7 +147,7 @@ class Executable:
             if self.program.can_fail and plan.first.launches:
                 self.check_status(plan)
             else:
-                self.device.release([a.stream for a in arrays if a.keeps is not None])
+                self.device.release([a.stream for a in arrays if a.is_foreign])
             if not self.program.in_place:
                 return [outputs[b] for b in self.program.outputs]
             replaced = {i for i, _ in self.program.in_place.values()}
@@ -247,7 +250,7 @@ class Executable:
         """One kernel."""
         if launch.product is not None:
             blas = self.device.blas()
-            if blas is not None and blas.gemm(launch.product, at):
+            if blas is not None and launch.product["guard"] is None and blas.gemm(launch.product, at):
                 return
             arguments = product_arguments(launch, at, plan.wide)
         else:
@@ -287,6 +290,8 @@ class Executable:
                 out.append(ctypes.c_void_p(scratch + what))
             elif kind == "null":
                 out.append(ctypes.c_void_p(None))
+            elif kind == "step":
+                out.append(ctypes.c_int64(at["step"]))
             elif kind in ("scalars", "status"):
                 out.append(ctypes.c_void_p(at[kind]))
             elif kind == "partials":
@@ -307,17 +312,22 @@ class Executable:
     def check_status(self, plan: Plan) -> None:
         """Wait, and raise what the device reports."""
         assert self.arena is not None
-        status = np.zeros(4, np.int64)
+        status = np.zeros(5, np.int64)
         self.device.driver.download(status, self.arena.address + plan.places["status"])
         self.device.driver.synchronize()
         if status[0]:
-            raise self.failure(*map(int, status))
+            *where, step = map(int, status)
+            self.failed = self.failure(*where, step % LARGEST, step // LARGEST)
+            if not self.tolerant:
+                raise self.failed
 
     def failure(self, code: int, site: int, *numbers: int) -> Exception:
         """The exception for a failure, with the term that it is about."""
         from termgraph.backends.c.program import failure
 
-        return failure(self.program, code, site, *numbers, 0, 0)  # type: ignore[arg-type]
+        error: Any = failure(self.program, code, site, *numbers)  # type: ignore[arg-type]
+        error.plain = str(error)  # for whoever can name the term better
+        return error
 
     def forget_graphs(self) -> None:
         """Recorded graphs hold addresses of the arena."""
@@ -349,6 +359,7 @@ def product_arguments(launch: Launch, at: Mapping[Any, int], wide: bool) -> list
     out += [address(a, a_at), *map(ctypes.c_int64, a_steps), ctypes.c_int64(a_jump)]
     out += [address(b, b_at), *map(ctypes.c_int64, b_steps), ctypes.c_int64(b_jump)]
     out += [address(c, c_at), ctypes.c_int64(c_jump), number(one), ctypes.c_void_p(alpha_at), number(p["beta"])]
+    out.append(ctypes.c_void_p(0 if p["guard"] is None else at["scalars"] + p["guard"]))
     return out if p["name"] == "gemm" else [*out, ctypes.c_int32(p["team"])]
 
 

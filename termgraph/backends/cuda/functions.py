@@ -49,10 +49,14 @@ class KernelText:
 
 @dataclass
 class Product:
-    """A matrix product between kernels; `alpha` is the slot of a scalar, or a constant."""
+    """A matrix product between kernels; `alpha` is the slot of a scalar, or a constant.
+
+    `guard` is the slot that says whether it is needed at all.
+    """
 
     call: Call
     alpha: Any = None
+    guard: int | None = None
     final: bool = False
 
 
@@ -99,6 +103,8 @@ class FunctionWriter:
         self.slots: dict[Any, int] = {}  # scalars that are kept between kernels
         self.outside: dict[Any, str] = {}
         self.atomic = False  # whether the loop at hand adds to memory from many threads
+        self.guard: int | None = None  # the slot that says whether kernels have to run, inside a choice
+        self.depth = 0  # how many loops over steps are around
         self.partials: list[int] = []  # bytes of the partial results of each fold over everything
 
     def slot(self, t: Any) -> int:
@@ -113,7 +119,16 @@ class FunctionWriter:
         return f"*({self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slot(t)}) = {name};"
 
     def printer(self, nodes: Sequence[Node]) -> CudaPrinter:
-        return CudaPrinter(self.d, nodes, self.outside)
+        return self.in_step(CudaPrinter(self.d, nodes, self.outside))
+
+    def in_step(self, p: CudaPrinter) -> CudaPrinter:
+        """The printer, told whether failures have a step."""
+        p.step = "tg_step" if self.depth else "0"
+        return p
+
+    def flag(self, slot: int) -> str:
+        """A condition that is kept between kernels."""
+        return f"*(bool *)(tg_scalars + {slot})"
 
     # ------------------------------------------------------------------ text
     def finish(
@@ -184,14 +199,20 @@ class FunctionWriter:
         for s in p.syms:
             params.append(("sym", s))
             text.append(f"tg_int {s.name}")
-        if any(t in self.slots for t in p.used_outside) or any("tg_scalars" in line for line in p.lines):
+        kept = any(t in self.slots for t in p.used_outside) or any("tg_scalars" in line for line in p.lines)
+        if kept or self.guard is not None:
             params.append(("scalars", None))
             text.append("char *__restrict__ tg_scalars")
+        if self.guard is not None:
+            head.insert(0, f"if (!{self.flag(self.guard)}) return;")
         for t, value in outside.items():
             head.append(f"const {self.d.ctype(t.type.dtype)} {p.outside[t]} = {value};")
         if p.checks:
             params.append(("status", None))
             text.append("int64_t *tg_status")
+            if self.depth:
+                params.append(("step", None))
+                text.append("int64_t tg_step")
         if teams:
             params.append(("team", None))
             text.append("int team")

@@ -62,8 +62,9 @@ TEXTS = {
 extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
     tg_int m, tg_int n, tg_int k, const $T *__restrict__ a, int64_t a_row, int64_t a_column, int64_t a_batch,
     const $T *__restrict__ b, int64_t b_row, int64_t b_column, int64_t b_batch, $T *__restrict__ c, int64_t c_batch,
-    $S alpha, const $S *__restrict__ alpha_at, $S beta)
+    $S alpha, const $S *__restrict__ alpha_at, $S beta, const bool *needed)
 {
+    if (needed && !*needed) return;
     __shared__ $C as[$D][64 + 1];
     __shared__ $C bs[$D][64 + 1];
     const int tx = threadIdx.x, ty = threadIdx.y, id = ty * 16 + tx;
@@ -112,8 +113,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
 extern "C" __global__ void __launch_bounds__(256, 1) tg_gemv_$L(
     tg_int m, tg_int k, const $T *__restrict__ a, int64_t a_row, int64_t a_column, int64_t a_batch,
     const $T *__restrict__ x, int64_t x_step, int64_t x_batch, $T *__restrict__ y, int64_t y_batch,
-    $S alpha, const $S *__restrict__ alpha_at, $S beta, int team)
+    $S alpha, const $S *__restrict__ alpha_at, $S beta, const bool *needed, int team)
 {
+    if (needed && !*needed) return;
     a += blockIdx.z * a_batch, x += blockIdx.z * x_batch, y += blockIdx.z * y_batch;
     if (alpha_at) alpha *= *alpha_at;
     const int lane = threadIdx.x % team;

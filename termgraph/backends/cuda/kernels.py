@@ -11,7 +11,7 @@ from typing import Any
 
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.folds import FoldWriter
-from termgraph.backends.cuda.functions import BLOCK, HELD, AxisCall, Product, Steps
+from termgraph.backends.cuda.functions import BLOCK, HELD, SLOT, AxisCall, Product, Steps
 from termgraph.backends.cuda.nests import (
     adds_only,
     grid_loop,
@@ -27,7 +27,7 @@ from termgraph.backends.cuda.printer import ColumnPrinter, CudaPrinter, cached_r
 from termgraph.backends.cuda.vectors import vectors_of
 from termgraph.lower.index import Var, product
 from termgraph.lower.kernel import HEAVY, Buf, own_cost
-from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Tiles, walk
+from termgraph.lower.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Tiles, walk
 
 
 class KernelWriter(FoldWriter):
@@ -38,17 +38,20 @@ class KernelWriter(FoldWriter):
         """Kernels and matrix products."""
         scalars: list[Node] = []
         self.shared = used_elsewhere(nodes)
-        factors = {n.options["alpha"] for n in nodes if isinstance(n, Call) and "alpha" in n.options}
+        kept = {n.options["alpha"] for n in nodes if isinstance(n, Call) and "alpha" in n.options}
+        kept |= {n.condition for n in nodes if isinstance(n, Choice)}
         for n in nodes:
-            if isinstance(n, (Kernel, Call, Repeat)):
+            if isinstance(n, (Kernel, Call, Repeat, Choice)):
                 self.scalars(scalars)
                 scalars = []
-                write: Any = {Kernel: self.kernel, Call: self.call, Repeat: self.repeat}[type(n)]
+                write: Any = {
+                    Kernel: self.kernel, Call: self.call, Repeat: self.repeat, Choice: self.choice,
+                }[type(n)]  # fmt: skip
                 before = len(self.steps)
                 write(n)
                 for step in self.steps[before:] if getattr(n, "final", False) else ():
                     step.final = True
-            elif isinstance(n, Let) and n.term not in factors and of_lengths(n.term):
+            elif isinstance(n, Let) and n.term not in kept and of_lengths(n.term):
                 self.outside[n.term] = f"g{len(self.outside)}"  # each kernel works it out for itself
             else:
                 scalars.append(n)
@@ -58,7 +61,9 @@ class KernelWriter(FoldWriter):
     def repeat(self, n: Repeat) -> None:
         """A loop over steps; its body is a program of its own."""
         kept, self.steps = (self.steps, self.shared), []
+        self.depth += 1
         body = self.write(n.body)
+        self.depth -= 1
         self.steps, self.shared = kept
         self.steps.append(Steps(n, body))
 
@@ -69,11 +74,31 @@ class KernelWriter(FoldWriter):
         else:
             self.product(n)
 
+    def choice(self, n: Choice) -> None:
+        """The kernels of both sides; those of the side that is not taken return at once.
+
+        A small kernel says which side that is, and that it is none where the choice itself is not reached.
+        """
+        shared, outer = self.shared, self.guard
+        p = self.printer([])
+        reached = "true" if outer is None else self.flag(outer)
+        sides = [SLOT * (len(self.slots) + k) for k in range(2)]
+        self.slots |= dict(zip(((n, True), (n, False)), sides))
+        condition = self.flag(self.slots[n.condition])
+        p.add(f"{self.flag(sides[0])} = {reached} && {condition};")
+        p.add(f"{self.flag(sides[1])} = {reached} && !{condition};")
+        self.guard = None
+        self.finish(p, "single")
+        for side, nodes in zip(sides, (n.then, n.orelse)):
+            self.guard = side
+            self.write(nodes)
+        self.shared, self.guard = shared, outer
+
     def product(self, n: Call) -> None:
         alpha = n.options.get("alpha")
         if alpha is not None and alpha in self.slots:
             alpha = ("slot", self.slots[alpha])
-        self.steps.append(Product(n, alpha))
+        self.steps.append(Product(n, alpha, self.guard))
 
     def scalars(self, nodes: list[Node]) -> None:
         """What stands between loops, done by one thread."""
@@ -158,7 +183,7 @@ class KernelWriter(FoldWriter):
 
     def columns_of_blocks(self, loop: Columns) -> None:
         """Blocks of 32 columns, whose rows are shared out among the warps of a block."""
-        p = ColumnPrinter(self.d, [loop], self.outside)
+        p = self.in_step(ColumnPrinter(self.d, [loop], self.outside))
         n = p.poly(loop.var.extent)
         p.add("const int lane = threadIdx.y, team = blockDim.y;")
         with p.block(f"for (tg_int first = blockIdx.x * 32; first < {n}; first += gridDim.x * 32)"):

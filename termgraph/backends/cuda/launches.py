@@ -119,7 +119,7 @@ def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
         "a": (a, evaluate(a_at, env), [evaluate(s, env) for s in a_steps], jump(a_at)),
         "b": (b, evaluate(b_at, env), [evaluate(s, env) for s in b_steps], jump(b_at)),
         "c": (call.buf, start, evaluate(step, env) if step is not None else 0),
-        "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "alpha": p.alpha,
+        "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "alpha": p.alpha, "guard": p.guard,
         "dtype": str(call.options["dtype"]), "name": call.name,
     }  # fmt: skip
     if call.name == "gemm":

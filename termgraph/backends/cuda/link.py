@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram, generate
+from termgraph.backends.cuda.stopping import LoopProgram
 from termgraph.lower.expand import expand
 from termgraph.lower.lengths import NotLowerable
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
@@ -77,6 +79,7 @@ class Run:
     """Operations that become one program of kernels. All are numbers of instructions and slots."""
 
     device: int
+    alone: bool  # one loop, which is a program of its own
     members: list[int]
     leaves: list[int]
     roots: list[int]
@@ -84,20 +87,24 @@ class Run:
 
 def link(
     args: Sequence[Any], roots: Sequence[Any], judge: Judge, devices: Callable[[int], Device], name: str,
-    updates: Mapping[int, int],
+    updates: Mapping[int, int], alone: Collection[Any] = (),
 ) -> Program:  # fmt: skip
     """The program that computes the roots, of which the graph says where each term is.
 
-    `updates` says which root is the new value of which argument. `devices(number)` gives a device.
+    `updates` says which root is the new value of which argument. `devices(number)` gives a device. `alone` are loops
+    that cannot be part of a larger program, beside those that stop early.
     """
     plain = _without_marks(Program.from_terms(args, roots))
-    runs = _runs(plain, judge)
+    runs = _runs(plain, judge, alone)
     ends = _written_last(plain, runs, updates)
     order: list[Instruction] = []
     gone: set[int] = set()
     for k, run in enumerate(runs):
         title = f"{name}.{k}" if len(runs) > 1 else name
-        order.append(_kernels(plain, run, judge, devices(run.device), title, ends))
+        if run.alone:
+            order.append(_loop(plain, run, judge, devices(run.device), title))
+        else:
+            order.append(_kernels(plain, run, judge, devices(run.device), title, ends))
         gone.update(run.members)
     for i, ins in enumerate(plain.instructions):
         if i not in gone:
@@ -122,7 +129,7 @@ def _without_marks(p: Program) -> Program:
 
 
 # ---------------------------------------------------------------------- runs of operations
-def _runs(p: Program, judge: Judge) -> list[Run]:
+def _runs(p: Program, judge: Judge, alone: Collection[Any]) -> list[Run]:
     """Operations on one device that can run together: none waits for another by way of another place."""
     producer = p.producers()
     needs = demand_groups(p) if p.lazy else [frozenset()] * len(p.instructions)
@@ -138,20 +145,22 @@ def _runs(p: Program, judge: Judge) -> list[Run]:
                 apart = device is not None and where[j] is not None and needs[j] != needs[i]
                 level = max(level, levels[j] + apart)
         computed = ins.op.family is gpu_from_host and ins.inputs[0] in producer  # what needs it waits, not the rest
-        levels.append(level + (computed or ins.op.family in (host_from_gpu, gpu_from_gpu)))
+        single = device is not None and ins.op.family is loop and (ins.op.stop or judge.plain(ins.terms[0]) in alone)
+        level += bool(single)  # after what it needs; what needs it, comes after it
+        levels.append(level + bool(single or computed or ins.op.family in (host_from_gpu, gpu_from_gpu)))
         where.append(device)
         if device is not None:
-            groups.setdefault((level, needs[i], device), []).append(i)
-    return [_run(p, key[2], members) for key, members in groups.items()]
+            groups.setdefault((level, needs[i], device, i if single else None), []).append(i)
+    return [_run(p, key[2], key[3] is not None, members) for key, members in groups.items()]
 
 
-def _run(p: Program, device: int, members: list[int]) -> Run:
+def _run(p: Program, device: int, alone: bool, members: list[int]) -> Run:
     inside = set(members)
     made = {s for i in members for s in p.instructions[i].outputs}
     wanted = {*p.outputs, *[s for i, ins in enumerate(p.instructions) if i not in inside for s in ins.inputs]}
     read = dict.fromkeys(s for i in members for s in p.instructions[i].inputs)
     leaves = [s for s in read if s not in made and s not in p.constants]
-    return Run(device, members, leaves, [s for i in members for s in p.instructions[i].outputs if s in wanted])
+    return Run(device, alone, members, leaves, [s for i in members for s in p.instructions[i].outputs if s in wanted])
 
 
 def _written_last(p: Program, runs: list[Run], updates: Mapping[int, int]) -> dict[int, int]:
@@ -181,6 +190,19 @@ def _kernels(p: Program, run: Run, judge: Judge, device: Device, title: str, end
     several, run_ = len(roots) > 1, Executable(code, device, title)
     plain = [judge.plain(terms[s]) for s in run.roots]
     return Instruction(KernelsOp(title, code), run.leaves, run.roots, plain, several, run_ if several else _one(run_))
+
+
+def _loop(p: Program, run: Run, judge: Judge, device: Device, title: str) -> Instruction:
+    """The instruction of a loop that is a program of its own."""
+    (ins,) = [p.instructions[i] for i in run.members]
+    t = judge.plain(ins.terms[0])
+    try:
+        program = LoopProgram(t, device, title)
+    except NotLowerable as error:
+        raise Refused(t, error.why) from error
+    plain = [judge.plain(p.term_of[s]) for s in ins.outputs]
+    run_ = program if len(plain) > 1 else _one(program)
+    return Instruction(KernelsOp(title, program.code), ins.inputs, ins.outputs, plain, len(plain) > 1, run_)
 
 
 def _operands(p: Program, i: int) -> list[tuple[Any, int]]:

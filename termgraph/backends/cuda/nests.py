@@ -10,7 +10,7 @@ from termgraph.backends.cuda.dialect import can_add_atomically
 from termgraph.lower.index import Poly
 from termgraph.lower.kernel import ITEST, IVAL, scalars
 from termgraph.lower.memory import loads
-from termgraph.lower.tree import Call, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Write, walk
+from termgraph.lower.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Write, walk
 from termgraph.terms.op import CONST
 
 
@@ -41,7 +41,7 @@ def of_lengths(t: Any) -> bool:
 
 def used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
     """Values that are used in another kernel than the one that computes them."""
-    apart = (Kernel, Call, Repeat)
+    apart = (Kernel, Call, Repeat, Choice)
     part, where, used = 0, {}, []
     for n in nodes:
         part += isinstance(n, apart)
@@ -49,6 +49,8 @@ def used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
         for m in inner:
             if isinstance(m, Call):
                 used += [(part, m.options[k]) for k in ("alpha",) if k in m.options]
+            elif isinstance(m, Choice):
+                used.append((part, m.condition))
             used += [(part, t) for t in (*references(m), *index_references(m))]
         if not isinstance(n, apart) and getattr(n, "term", None) is not None:
             where[n.term] = part  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from termgraph.backends.c.dialect import NotInC
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.gemm import NUMBERS
-from termgraph.lower.expand import EXPANSIONS
+from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
 from termgraph.lower.lazy import is_lazy
@@ -40,6 +40,8 @@ def why_on_cpu(t: Any) -> str | None:
         return _loop_on_cpu(t)
     if t.op.family is nth and t.args[0].op.family is loop:
         return _loop_on_cpu(t.args[0])
+    if t.op.family is nth and is_lazy(t.args[0]):
+        return None if all(isinstance(a.type, TensorType) for a in t.args[0].args) else "it chooses between no arrays"
     if is_lazy(t):
         return "which side of a choice is computed is for the host to say"
     types = [t.type, *(a.type for a in t.args)]
@@ -64,12 +66,18 @@ def why_on_cpu(t: Any) -> str | None:
 
 
 def _loop_on_cpu(t: Any) -> str | None:
-    """Why a loop cannot be on the GPU: it stops early, or its body has something that cannot be."""
-    if t.op.stop is not None:
-        return "a loop that stops early asks after each step"
+    """Why a loop cannot be on the GPU: its body has something that cannot be, or a loop that stops early."""
     if "on_cpu" not in t.op.cache:
         body = children_first(inline_calls(list(t.op.params["body"])))
-        reasons = [why for b in body if (why := why_on_cpu(b)) is not None]
+        lazy = [b for b in body if b.args and is_lazy(b)]  # a choice inside a loop is made by the device
+        loops = [b for b in body if b.op.family is loop]
+        reasons = [why for b in body if b not in lazy and (why := why_on_cpu(b)) is not None]
+        if lazy and loops:
+            reasons.append("there are a loop and a choice of which one side is computed")
+        if lazy and any(b.op.family.name in axes.NAMES for b in children_first(expand(list(t.op.params["body"]))[0])):
+            reasons.append("there are a sorting or a running sum and a choice of which one side is computed")
+        if any(b.op.stop is not None for b in loops):
+            reasons.append("a loop that stops early asks after some steps")
         t.op.cache["on_cpu"] = f"in its body, {reasons[0]}" if reasons else None
     odd = next((a.type for a in t.args if not isinstance(a.type, TensorType)), None)
     return f"{odd} is no array" if odd is not None else t.op.cache["on_cpu"]

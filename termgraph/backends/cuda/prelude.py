@@ -155,10 +155,10 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
         if (tg_better(smallest, part[k], places[k], best, at)) best = part[k], at = places[k];
 }}""",
     # Only the first failure is kept; the host asks for it when it waits for the results.
-    "tg_fail": f"""{_INLINE}void tg_fail(int64_t *status, int64_t site, int64_t index, int64_t length)
+    "tg_fail": f"""{_INLINE}void tg_fail(int64_t *status, int64_t site, int64_t index, int64_t length, int64_t step)
 {{
     if (atomicCAS((unsigned long long *)status, 0ull, 3ull) != 0ull) return;
-    status[1] = site, status[2] = index, status[3] = length;
+    status[1] = site, status[2] = index, status[3] = length, status[4] = step;
 }}""",
     "tg_from_half": f"""{_INLINE}float tg_from_half(uint16_t h)
 {{

@@ -34,6 +34,7 @@ class CudaPrinter(Printer):
         self.team = False  # whether statements are run by a team, at this place
         self.strided = False  # whether the loop being opened is shared out
         self.uses_room = False
+        self.step = "0"  # of the loop over steps that the kernel is part of
         self.width = "team"  # how many threads a fold joins
         self.atomic = False
         self.vectors: dict[Place, str] = {}  # elements that a vector access has fetched
@@ -91,7 +92,7 @@ class CudaPrinter(Printer):
         self.add(f"int64_t {name} = {self.ref(t.args[0])};")
         self.add(
             f"if ({name} < -(int64_t)({length}) || {name} >= {length}) "
-            f"{{ tg_fail(tg_status, {t.op.params['site']}, {name}, {length}); {name} = 0; }}"
+            f"{{ tg_fail(tg_status, {t.op.params['site']}, {name}, {length}, {self.step}); {name} = 0; }}"
         )
         self.add(f"{name} = {name} < 0 ? {name} + {length} : {name};")
         self.checks.append((t, name, length))

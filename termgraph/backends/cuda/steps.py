@@ -15,6 +15,8 @@ from termgraph.lower.index import evaluate, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.tree import Repeat
 
+LARGEST = 2**32  # steps of one loop
+
 
 class PlannedSteps:
     """A loop over steps for given lengths."""
@@ -36,13 +38,15 @@ class PlannedSteps:
 
     def run(self, program: Any, plan: Any, around: Mapping[Any, int]) -> None:
         """Queue all steps."""
-        at = dict(around)
+        at: dict[Any, Any] = dict(around)
+        outer = around.get("step", 0) % LARGEST * LARGEST
         copy = program.device.driver.copy
         self.enter(at, copy)
         for t in range(self.steps):
             for target, buf, ring, size in self.rows:
                 if ring != 1:
                     at[target] = at[buf] + (t if ring is None else t % ring) * size
+            at["step"] = outer + t + 1  # counted from one; that of the loop around it in the upper half
             program.queue_steps(plan, self.launches, at)
             for leaf, _, step in self.leaves:
                 at[leaf] += step

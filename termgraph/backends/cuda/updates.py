@@ -34,7 +34,7 @@ class Unfinished:
     def run(self) -> None:
         """Queue the last kernels; `targets` says where each new value goes."""
         self.executable.finish(self.plan, self.places, self.targets)
-        self.executable.device.release([a.stream for a in self.arrays if a.keeps is not None])
+        self.executable.device.release([a.stream for a in self.arrays if a.is_foreign])
 
 
 class Commit:

@@ -71,6 +71,16 @@ def test_refused_text_is_reported():
 
 
 @nvrtc
+def test_loops_with_choices_and_failures():
+    x, w, i = T.fmatrix("x"), T.fmatrix("w"), T.lvector("i")
+    step = lambda k, s, x, w: tg.ifelse(x[k].sum() > 0, T.dot(s, w) + x[k], T.nnet.softmax(s))  # noqa: E731
+    out = tg.scan(step, sequences=[i], outputs_info=[w], non_sequences=[x, w])[0]
+    source = program([i, w, x], [out]).source
+    assert "int64_t tg_step" in source and "return;" in source
+    no_spills(source, "loop")
+
+
+@nvrtc
 def test_rows_of_models_in_both_precisions():
     """What needs most registers: rows kept in them, with calls of exp, and their gradients."""
     for dtype in ("float32", "float64"):

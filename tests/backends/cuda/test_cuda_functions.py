@@ -291,10 +291,3 @@ def test_loops(gpu, rng, steps):
     xs = rng.standard_normal(7)
     for a, b in zip(f(xs), g(xs)):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-
-
-@emulated
-def test_a_loop_that_stops_early_runs_on_the_cpu(gpu):
-    f = tg.function([], tg.scan(lambda v: (v * 2, tg.until(v > 20)), outputs_info=[T.constant(1.0)], n_steps=50)[0])
-    np.testing.assert_array_equal(f(), [2, 4, 8, 16, 32, 64][: len(f())])
-    assert any("stops early" in why for why in f.on_cpu())
