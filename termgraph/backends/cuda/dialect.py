@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c import dialect as c
+from termgraph.backends.c import natives, prelude
 from termgraph.backends.cuda import complexes
 from termgraph.backends.cuda.complexes import is_complex
 from termgraph.lower.kernel import Buf
@@ -31,7 +32,10 @@ def expression(t: Any, args: Sequence[str]) -> str:
         return complexes.expression(t, args)
     rule = OWN.get(t.op.family.name)
     if rule is None:
-        return c.expression(t, args)
+        text = c.expression(t, args)
+        if natives.names_in(prelude.needed(text)):
+            raise c.NotInC(f"{t.op.family.name} is a function of SciPy, which is on the host")
+        return text
     out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
     return f"tg_round_half({out})" if t.type.dtype == "float16" else out
 
