@@ -52,14 +52,15 @@ def needless(x: Any, a: str, b: str) -> bool:
 @goal("iio", some="{0}.op is CONST")
 def constants_in_loop_dtype(f: Any, xs: tuple) -> Any:
     """The operands with constants in the dtype in which the operator computes, so that x * 2 and x * 2.0 are one."""
+    first = xs[0].type.dtype
     for x in xs:
-        if x.op is CONST:
+        if x.type.dtype != first:
             break
     else:
         return None
-    dtypes = tuple([x.type.np_dtype for x in xs])
-    if all(d == dtypes[0] for d in dtypes) or f.family is cast:
+    if f.family is cast or not any(x.op is CONST for x in xs):
         return None
+    dtypes = tuple([x.type.np_dtype for x in xs])
     loop = loop_dtypes(f, dtypes)
     out = tuple([_converted(x, d) for x, d in zip(xs, loop)])
     if out == xs or loop_dtypes(f, tuple([x.type.np_dtype for x in out])) != loop:

@@ -31,7 +31,10 @@ def _opens_sum(t: Any) -> bool:
         return False
     if len(args) == 1:
         return args[0].op in _SUMS
-    return len({*map(id, args)}) < len(args) or any(a.op in _IN_SUMS for a in args)
+    for a in args:
+        if a.op in _IN_SUMS:
+            return True
+    return args[0] is args[1] if len(args) == 2 else len({*map(id, args)}) < len(args)
 
 
 @goal("io", worth=_opens_sum)
@@ -187,8 +190,10 @@ def _opens_product(t: Any) -> bool:
     args = t.args
     if t.type.np_dtype.kind not in "ifc":
         return False
-    same_quotient = len(args) == 2 and args[0] is args[1] and t.op is not ew.mul
-    return same_quotient or any(a.op in _IN_PRODUCTS for a in args)
+    for a in args:
+        if a.op in _IN_PRODUCTS:
+            return True
+    return len(args) == 2 and args[0] is args[1] and t.op is not ew.mul
 
 
 @goal("io", worth=_opens_product)

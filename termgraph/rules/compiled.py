@@ -18,7 +18,7 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules.definition import Rule, is_nary
-from termgraph.rules.memo import Memo, Verdicts
+from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
 from termgraph.rules.pattern import Captured
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
 from termgraph.rules.stage import for_family
@@ -76,6 +76,7 @@ class RuleSet:
         self._sources: dict[Any, str] = {}
         self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
         self._judges: list[Verdicts] = []  # all that ask this set
+        self._candidates: dict[Any, Any] = {}  # by signature: the matcher, or False
         self.passes: Sequence[Any] = ()  # graph passes selected by the same query
         self.stamp: Any = None
         self._version = -1
@@ -150,6 +151,7 @@ class RuleSet:
         self._version, self.stamp = facts.version(), object()
         self.matchers.clear()
         self._verdicts.clear()
+        self._candidates.clear()
         self._by_family: dict[Any, list[Form]] = {}
         self._generic: list[Form] = []
         self._sources.clear()
@@ -172,6 +174,7 @@ class RuleSet:
                 everywhere = True
         for op in [op for op in self.matchers if everywhere or op.family in joined]:
             del self.matchers[op]
+        self._candidates.clear()
         for judge in self._judges:
             judge.forget()
 
@@ -211,21 +214,26 @@ class RuleSet:
         return sorted(rows, key=lambda row: (row[1], row[0].place))
 
     def candidate(self, t: Any) -> Any:
-        """The matcher to call on a term; False if operators and types show that no rule can match."""
-        op = t.op
-        match = self.matchers.get(op)
-        if match is None:
-            match = self.find_matcher(op)
-        if match and match.screen is not None and not op.by_value and len(t.args) == (op.arity or 2):
-            return match.screen(t) and match
-        return match
-
-    def verdicts(self, others: tuple = ()) -> Verdicts:
-        """What is known about signatures when the `others` are asked too."""
-        found = self._verdicts.get(others)
+        """The matcher to call on terms with this one's signature; False if it shows that no rule can match."""
+        found = self._candidates.get(t.sig)
         if found is None:
-            found = self._verdicts[others] = Verdicts(self, others)
-            for o in (self, *others):
+            op = t.op
+            found = self.matchers.get(op)
+            if found is None:
+                found = self.find_matcher(op)
+            if found and found.screen is not None and not op.by_value and len(t.args) == (op.arity or 2):
+                found = found.screen(t) and found
+            if len(self._candidates) >= MOST_SIGNATURES:
+                self._candidates.clear()
+            self._candidates[t.sig] = found
+        return found
+
+    def verdicts(self, soon: tuple = (), last: tuple = ()) -> Verdicts:
+        """What is known about signatures when the sets of later stages are asked too."""
+        found = self._verdicts.get((soon, last))
+        if found is None:
+            found = self._verdicts[soon, last] = Verdicts(self, soon, last)
+            for o in (self, *soon, *last):
                 o.prepare()
                 o._judges.append(found)
         return found

@@ -62,8 +62,6 @@ class TermFact(Goal):
         self._memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
         self.asked = 1 << 2 * len(FACTS)  # bits in the notes of a term: whether a proof was tried, and found
         self.holding = 2 * self.asked
-        self._heads: frozenset | None = None  # the operators for which it may be proved
-        self._kinds: frozenset = frozenset()  # the kinds of dtype for which it may be
         FACTS[name] = self
 
     def __call__(self, x: Any) -> Any:
@@ -80,7 +78,6 @@ class TermFact(Goal):
         self.rules[op] = rule
         for f in FACTS.values():
             f._memo.clear()
-            f._heads = None
         _forget_proofs()
 
     def known(self, term: Any) -> bool | None:
@@ -97,20 +94,13 @@ class TermFact(Goal):
 
     def may_hold(self, term: Any) -> bool:
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
-        if self._heads is None:
-            premises = self._premises()
-            self._heads = frozenset(op for f in premises for op in f.rules) | {CONST, assume}
-            self._kinds = frozenset(kind for f in premises for kind, says in f.by_kind.items() if says)
-        if term.op.family in self._heads:
-            return True
-        return term.type.__class__ is TensorType and term.type.np_dtype.kind in self._kinds
+        return (term.sig.provable or _provable(term)).facts & self.asked != 0
 
-    def _premises(self) -> list[TermFact]:
-        """This fact and all those from which it may follow."""
-        found = [self]
-        for f in found:
-            found.extend(p for ps in f.implied_by for p in ps if p not in found)
-        return found
+    def follows(self, family: Any, possible: int) -> bool:
+        """Whether the fact may follow for results of an operator, from operands or from `possible` other facts."""
+        if family in self.rules or family is CONST or family is assume:
+            return True
+        return any(all(p.asked & possible for p in premises) for premises in self.implied_by)
 
     def refuted(self, term: Any) -> bool:
         """Whether the fact is seen not to hold without looking far: what a query checks that takes it on trust."""
@@ -128,12 +118,42 @@ def _no_answer(f: TermFact, t: Any) -> None:
     return None
 
 
+class _Provable:
+    """Which facts rules may prove of terms with one operator and one kind of dtype: the bits of `asked`."""
+
+    __slots__ = ("facts",)
+
+    def __init__(self, family: Any, kind: str) -> None:
+        self.facts = 0
+        before = -1
+        while self.facts != before:
+            before = self.facts
+            for f in FACTS.values():
+                if f.by_kind[kind] if kind in f.by_kind else f.follows(family, before):
+                    self.facts |= f.asked
+
+
 _MISSING = object()
+_kinds: dict[tuple[Any, str], _Provable] = {}
 _proofs_noted = False
 
 
+def _provable(t: Any) -> _Provable:
+    """The facts that may be proved of a term; its signature knows them from then on."""
+    key = (t.op.family, t.type.np_dtype.kind if t.type.__class__ is TensorType else "")
+    found = _kinds.get(key)
+    if found is None:
+        found = _kinds[key] = _Provable(*key)
+    t.sig.provable = found
+    return found
+
+
 def _forget_proofs() -> None:
+    """Rules have changed: from now on any fact may hold for the signatures that were asked before."""
     global _proofs_noted
+    for known in _kinds.values():
+        known.facts = -1
+    _kinds.clear()
     if _proofs_noted:
         forget_facts()
         _proofs_noted = False
@@ -160,7 +180,7 @@ def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
             noted = t._facts
             if noted & f.asked:
                 return True if noted & f.holding else None
-            if not f.may_hold(t):
+            if not (t.sig.provable or _provable(t)).facts & f.asked:
                 return None
         place = (f.asked, id(t))
         if place in asking:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_MOST_SIGNATURES = 50_000  # then the table starts again
+MOST_SIGNATURES = 50_000  # then a table starts again
 
 
 class Memo:
     """Shared by the stages of one pipeline, which rewrite the same graph one after the other.
 
-    A term with the mark `settled` is in normal form for this stage and all those to come, and so are its operands. It
-    holds for one pipeline only: whether a sum is opened depends on how often the graph at hand uses it.
+    A term with the mark `settled` is in normal form for this stage and all those to come, and so is all below it; with
+    the mark `half`, for all but the last stage. So a stage visits what an earlier one has changed, or knew that a rule
+    would match, and all above. Marks hold for one pipeline only: whether a sum is opened depends on how often the graph
+    at hand uses it.
     """
 
     def __init__(self, stages: Iterable[Any]) -> None:
@@ -25,17 +27,24 @@ class Memo:
 
     def _restart(self) -> None:
         self._at = 0
-        self.settled = object()
+        self.settled, self.half = object(), object()
         self.firsts: dict[tuple, Any] = {}  # commutative terms of more than two operands, by these in one order
 
-    def enter(self, rs: Any) -> tuple | None:
-        """The rule sets still to come, as a stage begins; None if it is not the next one of the pipeline."""
+    def enter(self, rs: Any) -> tuple[tuple, tuple] | None:
+        """The rule sets still to come as a stage begins, the last one apart; None if it is not the pipeline's next."""
         if self._at == len(self.stages):
             self._restart()  # the pipeline runs once more
         if self.stages[self._at] is not rs:
             return None
         self._at += 1
-        return tuple([s for s in dict.fromkeys(self.stages[self._at :]) if s is not rs])
+        last = self.stages[-1]
+        others = [s for s in dict.fromkeys(self.stages[self._at :]) if s is not rs]
+        return tuple([s for s in others if s is not last]), tuple([s for s in others if s is last])
+
+    @property
+    def at_last(self) -> bool:
+        """Whether the stage that runs is the last one."""
+        return self._at == len(self.stages)
 
     def unchanged(self, rs: Any, roots: list[Any]) -> bool:
         """Whether these are the very roots that an earlier stage with this rule set left behind."""
@@ -50,13 +59,14 @@ class Verdicts:
     """For one rule set in the company of others: what a signature says of the terms that have it.
 
     A verdict is False if nothing can be done and True if there may be a twin at most; otherwise the matcher of the set
-    (or False), those of the others, and whether there may be a twin: a term that differs only in the order of its
-    operands. In canonicalize twins become one term, the one that is met first, as equal terms are one anyway.
-    The signature itself remembers the last verdict, and by its `key` whose it was.
+    (or False), those of the sets that come soon and last, and whether there may be a twin: a term that differs only in
+    the order of its operands. In canonicalize twins become one term, the one that is met first, as equal terms are one
+    anyway. The signature itself remembers the last verdict, and by its `key` whose it was.
     """
 
-    def __init__(self, rs: Any, others: tuple) -> None:
-        self.rs, self.others = rs, others
+    def __init__(self, rs: Any, soon: tuple, last: tuple) -> None:
+        self.rs, self.soon, self.last = rs, soon, last
+        self.merging = any(s.merges_twins for s in (rs, *soon, *last))
         self.forget()
 
     def forget(self) -> None:
@@ -70,10 +80,11 @@ class Verdicts:
         verdict = self.table.get(sig)
         if verdict is None:
             mine = self.rs.candidate(t)
-            rest = tuple([m for o in self.others if (m := o.candidate(t))])
-            twins = any(s.merges_twins for s in (self.rs, *self.others)) and _may_swap(t, self.rs.assume)
-            verdict = (mine, rest, twins) if mine or rest else twins
-            if len(self.table) >= _MOST_SIGNATURES:
+            soon = tuple([m for o in self.soon if (m := o.candidate(t))])
+            last = tuple([m for o in self.last if (m := o.candidate(t))])
+            twins = self.merging and _may_swap(t, self.rs.assume)
+            verdict = (mine, soon, last, twins) if mine or soon or last else twins
+            if len(self.table) >= MOST_SIGNATURES:
                 self.table.clear()
             self.table[sig] = verdict
         sig.judge, sig.verdict = self.key, verdict

@@ -80,7 +80,7 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Me
     elif memo is not None and memo.unchanged(rs, list(roots)):
         return list(roots), Trace(roots, rs.named)
     with COMPILE_LOCK, paused_gc():
-        run = _Run(roots, rs, budget, memo, later or ())
+        run = _Run(roots, rs, budget, memo, *(later or ((), ())))
         try:
             found = run.go()
         finally:
@@ -100,13 +100,16 @@ def _introduce(roots: Sequence[Any], sets: tuple) -> None:
 class _Run:
     """One run of the driver."""
 
-    def __init__(self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, later: tuple) -> None:
+    def __init__(
+        self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, soon: tuple, last: tuple
+    ) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
         depends = rs.counts_clients or rs.merges_twins  # on the graph: what another one left behind does not count
         self.stamp = object() if depends else rs.stamp
         self.settled = self.stamp if memo is None else memo.settled
-        _introduce(self.roots, (rs, *later))
-        self.verdicts = rs.verdicts(later)
+        self.half = self.stamp if memo is None or memo.at_last else memo.half
+        _introduce(self.roots, (rs, *soon, *last))
+        self.verdicts = rs.verdicts(soon, last)
         self.stack: list[Any] = self.roots[::-1]
         self.firsts = {} if memo is None else memo.firsts
         self.trace = Trace(self.roots, rs.named)
@@ -116,9 +119,9 @@ class _Run:
         """The loop. Written out in one piece because it runs once per node.
 
         `mark` is the stamp that `u` gets if no rule matches: `settled` needs settled operands, and no rule of the other
-        stages. Terms are compared with None and never asked for their truth, which would be their length.
+        stages (see `Memo`). Terms are compared with None and never asked for their truth, which would be their length.
         """
-        stamp, settled, stack, trace = self.stamp, self.settled, self.stack, self.trace
+        stamp, settled, half, stack, trace = self.stamp, self.settled, self.half, self.stack, self.trace
         pop, push, clock = stack.pop, stack.append, perf_counter
         waiting, pending = object(), object()
         verdicts, judge = self.verdicts, self.verdicts.judge
@@ -130,27 +133,50 @@ class _Run:
         while stack:
             t = pop()
             st = t._st
-            if st is stamp or st is settled:
+            if st is stamp or st is settled or st is half:
                 continue
             args = t.args
+            n = len(args)
             if st is not waiting:
                 if st is pending:
                     push(t)
                     self._loop(t)
-                for a in args:
-                    st = a._st
-                    if st is not settled and st is not stamp:
+                if n == 2:
+                    a, b = args
+                    st = b._st
+                    if st is not settled and st is not stamp and st is not half:
                         t._st = waiting
                         push(t)
-                        for a in args[::-1]:  # the first operand is on top: it comes first
-                            st = a._st
-                            if st is not settled and st is not stamp:
-                                push(a)
-                        break
-                if t._st is waiting:
-                    continue
+                        push(b)
+                        st = a._st
+                        if st is not settled and st is not stamp and st is not half:
+                            push(a)  # the first operand is on top: it comes first
+                        continue
+                    st = a._st
+                    if st is not settled and st is not stamp and st is not half:
+                        t._st = waiting
+                        push(t)
+                        push(a)
+                        continue
+                elif n == 1:
+                    a = args[0]
+                    st = a._st
+                    if st is not settled and st is not stamp and st is not half:
+                        t._st = waiting
+                        push(t)
+                        push(a)
+                        continue
+                elif n:
+                    for a in args[::-1]:
+                        st = a._st
+                        if st is not settled and st is not stamp and st is not half:
+                            if t._st is not waiting:
+                                t._st = waiting
+                                push(t)
+                            push(a)
+                    if t._st is waiting:
+                        continue
             u = t
-            n = len(args)
             if n == 2:
                 a, b = args
                 x, y = a._nf, b._nf
@@ -160,14 +186,15 @@ class _Run:
                     if y is not None:
                         b = y
                     u = mk2(t.op, a, b)
-                mark = settled if a._st is settled and b._st is settled else stamp
+                x, y = a._st, b._st
+                mark = settled if x is settled and y is settled else stamp if x is stamp or y is stamp else half
             elif n == 1:
                 a = args[0]
                 x = a._nf
                 if x is not None:
                     a = x
                     u = mk1(t.op, a)
-                mark = settled if a._st is settled else stamp
+                mark = a._st
             elif t.__class__ is not Term:
                 if t.__class__ is _Frame:
                     self._close(t)
@@ -183,9 +210,12 @@ class _Run:
                         u = mk(t.op, args)
                         break
                 for a in args:
-                    if a._st is not settled:
+                    st = a._st
+                    if st is stamp:
                         mark = stamp
                         break
+                    if st is half:
+                        mark = half
             visited += 1
             if u is not t:
                 moved.append(t)
@@ -194,7 +224,7 @@ class _Run:
                 if counts is not None:
                     counts[u] = counts.get(u, 0) + counts.get(t, 0)
                 st = u._st
-                if st is stamp or st is settled:
+                if st is stamp or st is settled or st is half:
                     t._st, t._nf = stamp, u if u._nf is None else u._nf
                     continue
                 if st is pending:
@@ -208,7 +238,7 @@ class _Run:
             res = None
             twins = verdict is True
             if verdict and not twins:
-                match, others, twins = verdict
+                match, soon, last, twins = verdict
                 if match:
                     matched += 1
                     sampled = matched < _ALL_TIMED or not matched & 15  # timing all would cost as much as matching
@@ -218,8 +248,11 @@ class _Run:
                         res = match(u)
                     except Exception as err:
                         self._failed(u, err)
-                if res is None and mark is settled and others and _some_match(others, u):
-                    mark = stamp
+                if res is None and mark is not stamp:
+                    if soon and _some_match(soon, u):
+                        mark = stamp
+                    elif last and mark is settled and _some_match(last, u):
+                        mark = half
             if res is None:
                 if twins:
                     if n == 2:
@@ -241,7 +274,7 @@ class _Run:
             steps.append((rid, u, r))
             fired += 1
             st = r._st
-            if st is stamp or st is settled:
+            if st is stamp or st is settled or st is half:
                 t._st = u._st = stamp
                 t._nf = u._nf = r if r._nf is None else r._nf
                 continue
@@ -255,7 +288,7 @@ class _Run:
 
     def _replaces(self, twin: Any, u: Any) -> bool:
         """Put the term with the same operands in another order in the place of `u`, if it is in normal form."""
-        if twin is None or (twin._st is not self.stamp and twin._st is not self.settled):
+        if twin is None or (twin._st is not self.stamp and twin._st is not self.settled and twin._st is not self.half):
             return False
         if twin._nf is not None or twin.op is not u.op or twin.type is not u.type:
             return False
@@ -278,9 +311,8 @@ class _Run:
             x._st = None
             if x.__class__ is _Frame:
                 x.t._st = x.u._st = None
-        for t in self.trace.moved:
-            if t._nf is not None:
-                t._st = t._nf = None
+        for t in self.trace.moved[::2]:
+            t._st = t._nf = None
         for _, u, _ in self.trace.steps:
             if u._nf is not None:
                 u._st = u._nf = None

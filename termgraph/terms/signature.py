@@ -18,16 +18,21 @@ class Kind:
 
 
 class Signature:
-    """The type of a term, the kind it is of as an operand, and the verdict of the rule sets that looked at it last."""
+    """The type of a term, the kind it is of as an operand, and what rules have found out about all terms like it.
 
-    __slots__ = ("judge", "kind", "type", "verdict")
+    `verdict` is that of the rule sets that looked at it last, who are told by `judge`.
+    """
+
+    __slots__ = ("judge", "kind", "provable", "type", "verdict")
     judge: Any
     kind: Kind
+    provable: Any
     type: Any
     verdict: Any
 
     def __init__(self, kind: Kind, type_: Any) -> None:
-        self.kind, self.type, self.judge, self.verdict = kind, type_, None, None
+        self.kind, self.type = kind, type_
+        self.judge = self.verdict = self.provable = None
 
 
 class Signatures:

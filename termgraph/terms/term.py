@@ -157,6 +157,8 @@ class Term(ExpressionTuple):
 
 def mk(op: Any, args: tuple) -> Any:
     """The term `op(*args)`: found if it exists, else typed and interned."""
+    if len(args) == 2:
+        return mk2(op, *args)
     # Keys hold ids only: a term keeps its op and arguments alive, and takes its entry with it when it goes.
     key = (id(op), *map(id, args))
     ref = _get(key)

@@ -11,8 +11,10 @@ from termgraph.db.database import STAGES
 from termgraph.rules import RuleSet, rule, ruleset
 from termgraph.rules.clients import USES
 from termgraph.rules.collecting import _is_collected_product, _is_collected_sum, _Product, _Sum
+from termgraph.rules.facts import nonnegative
 from termgraph.rules.memo import Memo
 from termgraph.rules.names import MARK, reuse_names
+from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, exp, hypot, log, log1p, maximum, mul, neg, sin, sub, true_div
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
@@ -74,6 +76,17 @@ def test_later_stages_skip_what_no_stage_can_change():
     assert visited[0] == len(children_first(roots)) and visited[1:] == [0, 0, 0]
 
 
+def test_what_only_the_last_stage_can_change_the_stages_between_do_not_visit():
+    half = Const(0.5)
+    roots = [exp(sin(add(mul(half, x), mul(half, y)))), sin(y)]
+    memo, visited = Memo(sets(*STAGES)), []
+    for rs in sets(*STAGES):
+        roots, trace = rs.rewrite_terms(roots, memo=memo)
+        visited.append(trace.visited)
+    assert roots == [exp(sin(mul(half, add(x, y)))), sin(y)]
+    assert visited == [9, 0, 0, 5]  # in the end the sum, what became of it (two), and the two above it
+
+
 def test_what_a_later_stage_can_change_it_does_change():
     inner = log(add(x, Const(1.0)))
     memo, roots = Memo(sets(*STAGES)), [sin(inner), exp(y)]
@@ -90,6 +103,18 @@ def test_a_memo_is_of_no_use_to_other_rule_sets():
     memo = Memo(sets(*STAGES))
     roots, _ = db.query("+fast_run", "&canonicalize").rewrite_terms([sin(x)], memo=memo)
     assert RuleSet(only).rewrite_terms(roots, memo=memo)[0] == [exp(x)]
+
+
+def test_facts_declared_late_are_seen_at_once():
+    op = Op("wave", arity=1, infer=lambda t: t, kind="elementwise")
+    t = op(x)
+    assert not nonnegative.proved(t)
+    nonnegative.propagate(op, lambda t, ask: True)
+    try:
+        assert nonnegative.proved(t) and nonnegative.proved(exp(t)) and not nonnegative.proved(op(sin(x)).args[0])
+    finally:
+        del nonnegative.rules[op]
+    assert nonnegative(T.exp(x)) is True
 
 
 # ---------------------------------------------------------------------- twins
