@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.printer import CudaPrinter
+from termgraph.backends.cuda.scatter import Claim
 from termgraph.backends.cuda.vectors import Vectors
 from termgraph.lower.index import ONE, Poly
 from termgraph.lower.kernel import Buf, operands_first
@@ -105,6 +106,8 @@ class FunctionWriter:
         self.atomic = False  # whether the loop at hand adds to memory from many threads
         self.guard: int | None = None  # the slot that says whether kernels have to run, inside a choice
         self.depth = 0  # how many loops over steps are around
+        self.claim: Claim | None = None  # which iteration may write, in a scatter that overwrites
+        self.holders: list[Buf] = []
         self.partials: list[int] = []  # bytes of the partial results of each fold over everything
 
     def slot(self, t: Any) -> int:

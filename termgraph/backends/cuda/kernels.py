@@ -24,6 +24,7 @@ from termgraph.backends.cuda.nests import (
     used_elsewhere,
 )  # fmt: skip
 from termgraph.backends.cuda.printer import ColumnPrinter, CudaPrinter, cached_row
+from termgraph.backends.cuda.scatter import scatters_of, write_scatters
 from termgraph.backends.cuda.vectors import vectors_of
 from termgraph.lower.index import Var, product
 from termgraph.lower.kernel import HEAVY, Buf, own_cost
@@ -123,7 +124,11 @@ class KernelWriter(FoldWriter):
             body = [m for part in loop.parts for m in part]
             self.flat([], loop.var, body, loop.slots)
         elif not n.parallel and not adds_only(n):
-            self.serial(loop)
+            nests = scatters_of(n)
+            if nests is None:
+                self.serial(loop)
+            else:
+                write_scatters(self, nests)
         else:
             nest, innermost = nest_of(loop)
             self.atomic = not n.parallel
@@ -140,9 +145,9 @@ class KernelWriter(FoldWriter):
         """One thread per element, or per 16 bytes of elements."""
         lets = [n for loop in outer for n in loop.body if isinstance(n, Let)]
         vars_ = [loop.var for loop in outer] + [var]
-        vectors = None if slots or lets or self.atomic else vectors_of(vars_, body)
+        vectors = None if slots or lets or self.atomic or self.claim else vectors_of(vars_, body)
         p = self.printer([*lets, *body])
-        p.atomic = self.atomic
+        p.atomic, p.claim = self.atomic, self.claim
         total = p.poly(product(v.extent for v in vars_))
         begin = "0"
         if vectors:

@@ -12,6 +12,7 @@ from typing import Any
 
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.cuda.dialect import CudaDialect
+from termgraph.backends.cuda.scatter import Claim
 from termgraph.lower.index import Poly, Var
 from termgraph.lower.kernel import ARG_FOLDS, LOAD, Buf
 from termgraph.lower.memory import loads
@@ -37,6 +38,7 @@ class CudaPrinter(Printer):
         self.step = "0"  # of the loop over steps that the kernel is part of
         self.width = "team"  # how many threads a fold joins
         self.atomic = False
+        self.claim: Claim | None = None  # if set, only the iterations that hold their place write
         self.vectors: dict[Place, str] = {}  # elements that a vector access has fetched
         self.cached: CachedRow | None = None
         self.chunk: Sequence[Node] = ()  # part of a row's body, up to a barrier, and what all of it uses once
@@ -84,6 +86,8 @@ class CudaPrinter(Printer):
             return f"{n.buf.name}[{place}] = {value};"
         if self.atomic and n.mode == "add":
             return self.d.atomic_add(n.buf, place, value)
+        if self.claim is not None:
+            return f"if ({self.claim.holds(self)}) {self.d.store(n.buf, place, value, n.mode)}"
         return self.d.store(n.buf, place, value, n.mode)
 
     def on_index(self, t: Any) -> None:

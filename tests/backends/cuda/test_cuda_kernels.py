@@ -151,6 +151,31 @@ def test_the_text_of_some_kernels():
         assert text == path.read_text(), f"{path.name} differs; look at the new text, then GOLDEN=write"
 
 
+@pytest.mark.parametrize("order", ["0", "1", "2"])
+def test_of_values_for_one_place_the_last_wins(order, monkeypatch):
+    """In blocks that run in any order."""
+    monkeypatch.setenv("TG_ORDER", order)
+    rng = np.random.default_rng(2)
+    x, y, v, i, j = T.fmatrix("x"), T.fmatrix("y"), T.fvector("v"), T.lvector("i"), T.lvector("j")
+    inputs = [x, y, v, i, j]
+    outputs = [T.set_subtensor(x[i], y), T.set_subtensor(x[i, j], v), T.set_subtensor(x[:, i], T.exp(v))]
+    outputs += [T.set_subtensor(T.inc_subtensor(x[i], y)[j], y * 2)]
+    values = [rng.standard_normal(s).astype("float32") for s in ((40, 30), (500, 30), 500)]
+    values += [rng.integers(-30, 30, 500) for _ in range(2)]
+    want = tg.function(inputs, outputs)(*values)
+    code = program(inputs, outputs)
+    assert code.source.count("atomicMax(") >= 3 and {k.kind for k in code.kernels} == {"flat"}
+    with emulation() as device:
+        for got, expected in zip(Executable(code, device)(*values), want):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+
+
+def test_a_scatter_of_rows_claims_rows():
+    x, y, i = T.fmatrix("x"), T.fmatrix("y"), T.lvector("i")
+    claim = program([x, y, i], [T.set_subtensor(x[i], y)]).kernels[2]
+    assert "holder0[k0]" in claim.source and "% (n0_1)" not in claim.source
+
+
 @pytest.mark.parametrize("columns", [5, 40, 1500])
 def test_folds_over_everything_of_rows(columns):
     """A mean over rows of what needs the whole row, with and without the row being kept."""
