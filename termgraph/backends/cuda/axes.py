@@ -71,7 +71,8 @@ def plan(step: AxisCall, env: Mapping[str, int], processors: int) -> tuple[list[
     (buf, offset, _), item = call.operands[0], np.dtype(call.operands[0][0].dtype).itemsize
     source, target = ("at", (buf, evaluate(offset, env) * item)), ("buf", call.buf)
     make: Any = _sort if call.name in SORTING else _lanes if sizes[2] > 1 or sizes[1] <= SHORT else _rows
-    return make(call, sizes, source, target, processors)
+    launches, size = make(call, sizes, source, target, processors)
+    return [x._replace(params=[*x.params, ("flag", step.guard)]) for x in launches], size
 
 
 def _launch(name: str, grid: int, params: list[tuple[str, Any]]) -> Launch:
@@ -141,8 +142,9 @@ def _sort(call: Call, sizes: list[int], source: Any, target: Any, processors: in
 # ---------------------------------------------------------------------- text
 RUNNING_TEXT = r"""
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_sums(
-    tg_int n, tg_int chunks, const $IN *__restrict__ x, $C *__restrict__ sums)
+    tg_int n, tg_int chunks, const $IN *__restrict__ x, $C *__restrict__ sums, const bool *needed)
 {
+    if (needed && !*needed) return;
     __shared__ __align__(16) char tg_room[512];
     const tg_int row = (tg_int)blockIdx.x / chunks, first = (tg_int)blockIdx.x % chunks * 2048;
     $C sum = $UNIT;
@@ -151,8 +153,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_sums(
     sum = tg_fold(sum, $OP(), 256, tg_room);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
-extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_offsets(tg_int chunks, $C *__restrict__ sums)
+extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_offsets(
+    tg_int chunks, $C *__restrict__ sums, const bool *needed)
 {
+    if (needed && !*needed) return;
     __shared__ __align__(16) char tg_room[512];
     sums += (int64_t)blockIdx.x * chunks;
     $C carry = $UNIT;
@@ -165,8 +169,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_offsets(tg_int chu
     }
 }
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
-    tg_int n, tg_int chunks, const $IN *x, const $C *__restrict__ sums, $OUT *y)
+    tg_int n, tg_int chunks, const $IN *x, const $C *__restrict__ sums, $OUT *y, const bool *needed)
 {
+    if (needed && !*needed) return;
     __shared__ __align__(16) char tg_room[512];
     const tg_int row = (tg_int)blockIdx.x / chunks, begin = (tg_int)blockIdx.x % chunks * 2048;
     $C carry = sums ? sums[blockIdx.x] : $UNIT;
@@ -180,8 +185,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
     }
 }
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_lanes(
-    tg_int count, tg_int n, tg_int inner, tg_int parts, tg_int step, const $IN *x, $C *__restrict__ sums, $OUT *y)
+    tg_int count, tg_int n, tg_int inner, tg_int parts, tg_int step, const $IN *x, $C *__restrict__ sums,
+    $OUT *y, const bool *needed)
 {
+    if (needed && !*needed) return;
     for (tg_int t = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; t < count; t += gridDim.x * (tg_int)blockDim.x) {
         const tg_int lane = t % inner, part = t / inner % parts, row = t / inner / parts;
         const tg_int end = (part + 1) * step < n ? (part + 1) * step : n;
@@ -195,8 +202,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_lanes(
     }
 }
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_lane_offsets(
-    tg_int count, tg_int inner, tg_int parts, $C *__restrict__ sums)
+    tg_int count, tg_int inner, tg_int parts, $C *__restrict__ sums, const bool *needed)
 {
+    if (needed && !*needed) return;
     for (tg_int t = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; t < count; t += gridDim.x * (tg_int)blockDim.x) {
         $C *at = sums + (int64_t)(t / inner) * parts * inner + t % inner;
         $C sum = $UNIT;
@@ -211,8 +219,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_lane_offsets(
 SORT_TEXT = r"""
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_tiles(
     tg_int n, tg_int inner, tg_int tiles, tg_int size, const $IN *x, $IN *__restrict__ keys,
-    int *__restrict__ places, $OUT *y)
+    int *__restrict__ places, $OUT *y, const bool *needed)
 {
+    if (needed && !*needed) return;
     __shared__ $C key[2048];
     __shared__ int at[2048];
     const tg_int row = (tg_int)blockIdx.x / tiles, first = (tg_int)blockIdx.x % tiles * 2048;
@@ -245,8 +254,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_tiles(
 }
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_merge(
     tg_int total, tg_int n, tg_int inner, tg_int width, const $IN *__restrict__ keys, const int *__restrict__ places,
-    $IN *__restrict__ new_keys, int *__restrict__ new_places, $OUT *__restrict__ y)
+    $IN *__restrict__ new_keys, int *__restrict__ new_places, $OUT *__restrict__ y, const bool *needed)
 {
+    if (needed && !*needed) return;
     for (tg_int t = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; t < total; t += gridDim.x * (tg_int)blockDim.x) {
         const tg_int row = t / n, e = t % n, run = e / width;
         const tg_int start = (run ^ 1) * width < n ? (run ^ 1) * width : n;

@@ -62,15 +62,7 @@ def _scale_bits(s: c.Site, bits: str, width: str) -> str:
     return f"((uint64_t)__umul64hi({bits}, {width}))"
 
 
-def _by_the_host(s: c.Site, *_: str) -> str:
-    """What C code calls SciPy for."""
-    raise s.refuse()
-
-
 OWN: dict[str, c.Rule] = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
-OWN |= dict.fromkeys(
-    ["gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma"], _by_the_host
-)
 
 
 def literal(value: Any, dtype: str) -> str:

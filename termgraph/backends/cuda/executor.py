@@ -288,6 +288,8 @@ class Executable:
                 out.append(ctypes.c_void_p(at[what[0]] + what[1]))
             elif kind == "room":
                 out.append(ctypes.c_void_p(scratch + what))
+            elif kind == "flag":
+                out.append(ctypes.c_void_p(0 if what is None else at["scalars"] + what))
             elif kind == "null":
                 out.append(ctypes.c_void_p(None))
             elif kind == "step":

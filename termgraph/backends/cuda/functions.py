@@ -63,10 +63,11 @@ class Product:
 
 @dataclass
 class AxisCall:
-    """A running sum or a sorting between kernels."""
+    """A running sum or a sorting between kernels; `guard` as of a product."""
 
     call: Call
     final: bool = False
+    guard: int | None = None
 
 
 @dataclass

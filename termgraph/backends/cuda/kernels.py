@@ -71,7 +71,7 @@ class KernelWriter(FoldWriter):
     def call(self, n: Call) -> None:
         """What has kernels of its own."""
         if n.name in axes.NAMES:
-            self.steps.append(AxisCall(n))
+            self.steps.append(AxisCall(n, guard=self.guard))
         else:
             self.product(n)
 

@@ -12,7 +12,7 @@ from termgraph.backends.c.dialect import NotInC
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.gemm import NUMBERS
-from termgraph.lower.expand import EXPANSIONS, expand
+from termgraph.lower.expand import EXPANSIONS
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
 from termgraph.lower.lazy import is_lazy
@@ -74,8 +74,6 @@ def _loop_on_cpu(t: Any) -> str | None:
         reasons = [why for b in body if b not in lazy and (why := why_on_cpu(b)) is not None]
         if lazy and loops:
             reasons.append("there are a loop and a choice of which one side is computed")
-        if lazy and any(b.op.family.name in axes.NAMES for b in children_first(expand(list(t.op.params["body"]))[0])):
-            reasons.append("there are a sorting or a running sum and a choice of which one side is computed")
         if any(b.op.stop is not None for b in loops):
             reasons.append("a loop that stops early asks after some steps")
         t.op.cache["on_cpu"] = f"in its body, {reasons[0]}" if reasons else None

@@ -291,3 +291,18 @@ def test_loops(gpu, rng, steps):
     xs = rng.standard_normal(7)
     for a, b in zip(f(xs), g(xs)):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@emulated
+def test_sorting_and_running_sums_of_one_side_of_a_choice(gpu, rng):
+    """In a loop, where the device says which side it is."""
+    x = T.fmatrix("x")
+
+    def step(v, s):
+        return tg.ifelse(T.gt(s.sum(), 0), T.cumsum(v) + s, T.sort(v) - s * 0.5)
+
+    out, _ = tg.scan(step, sequences=[x], outputs_info=[T.zeros((50,), dtype="float32")])
+    f, g = tg.function([x], out), tg.function([x], out, mode=tg.Mode(linker="py"))
+    xs = rng.standard_normal((6, 50)).astype("float32")
+    assert f.on_cpu() == []
+    np.testing.assert_allclose(f(xs), g(xs), rtol=1e-4, atol=1e-4)
