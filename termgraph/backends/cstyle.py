@@ -83,6 +83,7 @@ class Printer:
         self.outside: dict[Any, str] = dict(outside or {})
         self.used_outside: dict[Any, None] = {}
         self.aliased: Collection[Buf] = ()  # buffers of which two may be one
+        self.brief = False  # whether little text matters more than fast loops
         self.written = {n.buf for n in walk(list(nodes)) if isinstance(n, Write)}
 
     # ------------------------------------------------------------------ lines
@@ -315,10 +316,14 @@ class Printer:
             self.text["acc", f] = f"{acc}_lane[u]"
         k = self.names.new("b")
         self.add(f"int64_t {k} = {begin};")
-        step = f"for (int64_t u = 0; u < {width}; u++)"
-        with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
-            self.lane_loop(step, n.body, i, k)
-        self.lane_loop(f"for (int64_t u = 0; u < {end} - {k}; u++)", n.body, i, k)
+        step = "for (int64_t u = 0; u < {}; u++)".format
+        if self.brief:
+            with self.block(f"for (; {k} < {end}; {k} += {width})"):
+                self.lane_loop(step(f"{width} && u < {end} - {k}"), n.body, i, k)
+        else:
+            with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
+                self.lane_loop(step(width), n.body, i, k)
+            self.lane_loop(step(f"{end} - {k}"), n.body, i, k)
         for f, acc in zip(n.folds, accs):
             self.add_up(f, acc, width)
             self.text[f] = acc
@@ -367,7 +372,7 @@ class Printer:
         self.add(f"int64_t {rows} = 0;")
 
         if not s.outer:
-            several = 8 if len(s.body) <= 2 else 4
+            several = 8 if len(s.body) <= 2 and not self.brief else 4
             with self.block(f"for (; {rows} + {several} <= {extent}; {rows} += {several})"):
                 self.add(self.d.simd)
                 with self.block(step):

@@ -15,7 +15,7 @@ typedef struct {
 } Buffer;
 static Type *BufferType;
 
-static void buffer_dealloc(Obj *self)
+static RARE void buffer_dealloc(Obj *self)
 {
     Buffer *b = (Buffer *)self;
     Type *type = self->type;
@@ -68,7 +68,7 @@ static int owned(const Cell *c) { return c->owner && c->epoch == epoch; }
 static int mine(const Cell *c) { return owned(c) && c->owner == me(); }
 
 /* Called with the GIL; lets others run until some cell was released or 50 ms have passed. Nonzero: exception set. */
-static int wait_for_release(void)
+static RARE int wait_for_release(void)
 {
     struct timespec until;
     uint64_t seen = gate.moves;
@@ -84,7 +84,7 @@ static int wait_for_release(void)
     gate.waiting--;
     return PyErr_CheckSignals();
 }
-static int refuse_own(void)
+static RARE int refuse_own(void)
 {
     PyErr_SetString(PyExc_RuntimeError, "a function that updates this shared variable is running in this very thread; "
                                         "a signal handler or callback cannot use the variable until it has finished");
@@ -133,7 +133,7 @@ static Obj *swap_value(Cell *c, Obj *value)
 }
 
 /* ---- the type ---- */
-static Obj *cell_get(Obj *self, void *unused)
+static RARE Obj *cell_get(Obj *self, void *unused)
 {
     Cell *c = (Cell *)self;
     while (owned(c) && c->in_place)
@@ -142,7 +142,7 @@ static Obj *cell_get(Obj *self, void *unused)
     PyErr_SetString(PyExc_ValueError, "this cell has no value yet");
     return NULL;
 }
-static int cell_set(Obj *self, Obj *value, void *unused)
+static RARE int cell_set(Obj *self, Obj *value, void *unused)
 {
     Cell *c = (Cell *)self;
     if (!value || value->type != ArrayType) {
@@ -157,13 +157,13 @@ static int cell_set(Obj *self, Obj *value, void *unused)
     drop(spare);
     return 0;
 }
-static int cell_init(Obj *self, Obj *args, Obj *keywords)
+static RARE int cell_init(Obj *self, Obj *args, Obj *keywords)
 {
     Obj *value;
     if (!PyArg_ParseTuple(args, "O", &value)) return -1;
     return cell_set(self, value, NULL);
 }
-static void cell_dealloc(Obj *self)
+static RARE void cell_dealloc(Obj *self)
 {
     Cell *c = (Cell *)self;
     Type *type = self->type;
@@ -174,25 +174,25 @@ static void cell_dealloc(Obj *self)
 }
 /* As a list of one element. */
 static Ssize cell_length(Obj *self) { return 1; }
-static Obj *cell_item(Obj *self, Ssize i)
+static RARE Obj *cell_item(Obj *self, Ssize i)
 {
     if (i == 0) return cell_get(self, NULL);
     PyErr_SetString(PyExc_IndexError, "a cell has one element");
     return NULL;
 }
-static int cell_set_item(Obj *self, Ssize i, Obj *value)
+static RARE int cell_set_item(Obj *self, Ssize i, Obj *value)
 {
     if (i == 0) return cell_set(self, value, NULL);
     PyErr_SetString(PyExc_IndexError, "a cell has one element");
     return -1;
 }
 /* As a re-entrant lock. */
-static Obj *cell_enter(Obj *self, Obj *unused)
+static RARE Obj *cell_enter(Obj *self, Obj *unused)
 {
     Cell *c = (Cell *)self;
     return own_cells(&c, 1, 0) ? NULL : new_ref(self);
 }
-static Obj *cell_exit(Obj *self, Obj *unused)
+static RARE Obj *cell_exit(Obj *self, Obj *unused)
 {
     Cell *c = (Cell *)self;
     release_cells(&c, 1);
@@ -211,7 +211,7 @@ static Slot cell_slots[] = {{TP_DEALLOC, cell_dealloc}, {TP_INIT, cell_init}, {T
 static Spec cell_spec = {"termgraph.Cell", sizeof(Cell), 0, DEFAULT_FLAGS, cell_slots};
 
 /* ---- for programs that are run piece by piece from Python: own(cells), commit(cells, values), disown(cells) ---- */
-static int unpack_cells(Obj *tuple, Cell **cells, Ssize room)
+static RARE int unpack_cells(Obj *tuple, Cell **cells, Ssize room)
 {
     Ssize count = PyTuple_Size(tuple);
     if (count < 0 || count > room) {
@@ -228,13 +228,13 @@ static int unpack_cells(Obj *tuple, Cell **cells, Ssize room)
 }
 enum { MAX_CELLS = 4096 };
 
-static Obj *own(Obj *module, Obj *tuple)
+static RARE Obj *own(Obj *module, Obj *tuple)
 {
     Cell *cells[MAX_CELLS];
     int count = unpack_cells(tuple, cells, MAX_CELLS);
     return count < 0 || own_cells(cells, count, 0) ? NULL : new_ref(None);
 }
-static Obj *disown(Obj *module, Obj *tuple)
+static RARE Obj *disown(Obj *module, Obj *tuple)
 {
     Cell *cells[MAX_CELLS];
     int count = unpack_cells(tuple, cells, MAX_CELLS);
@@ -242,7 +242,7 @@ static Obj *disown(Obj *module, Obj *tuple)
     release_cells(cells, count);
     return new_ref(None);
 }
-static Obj *commit(Obj *module, Obj *args)
+static RARE Obj *commit(Obj *module, Obj *args)
 {
     Cell *cells[MAX_CELLS];
     Obj *tuple, *values, *old[MAX_CELLS];
@@ -262,7 +262,7 @@ static Obj *commit(Obj *module, Obj *args)
     return new_ref(None);
 }
 
-static void cells_in_child(void)
+static RARE void cells_in_child(void)
 {
     epoch++;
     gate.waiting = 0;

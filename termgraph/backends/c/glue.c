@@ -58,7 +58,7 @@ typedef struct {
     pthread_t thread;
     int64_t last;
 } Who;
-static int poll_signals(tg_status *st)
+static RARE int poll_signals(tg_status *st)
 {
     Who *who = st->who;
     struct timespec t;
@@ -115,7 +115,7 @@ static inline char *load(const Port *p, const Array *x, int64_t *env)
 }
 
 /* Python's float and int, and a NumPy scalar of exactly the right type, without making an array. */
-static char *from_int(const Port *p, long long v, char *to)
+static RARE char *from_int(const Port *p, long long v, char *to)
 {
     const long long EXACT = 1ll << 53;
     switch (p->descr->number) {
@@ -159,7 +159,7 @@ static char *from_number(const Port *p, Obj *o, char *to)
 }
 
 /* An argument that does not fit as it is goes to Python, which returns an array that fits or raises. */
-static Array *filtered(Fn *f, int i, Obj *o)
+static RARE Array *filtered(Fn *f, int i, Obj *o)
 {
     Array *x = (Array *)PyObject_CallFunction(f->filter, "iO", i, o);
     if (!x || (x->ob.type == ArrayType && fits(f->port[i], x))) return x;
@@ -188,7 +188,7 @@ static int take_argument(Fn *f, int i, Obj *o, char **buf, int64_t *env, char *s
 
 /* Fill `all` from positional arguments, keywords and defaults. Returns ASKS_SUBSET for a keyword that Python handles. */
 enum { ASKS_SUBSET = 1 };
-static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
+static RARE int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
 {
     if (count > f->inputs) {
         PyErr_Format(PyExc_TypeError, "%U() takes %d arguments (%U), got %zd", f->name, f->inputs, f->names, count);
@@ -318,7 +318,7 @@ static Array *storage_for_cell(Fn *f, int i, const int64_t *env, tg_status *st)
     return x;
 }
 /* The storage of a dead intermediate result, if it is its own and has the right shape. */
-static Array *donated(const Out *o, Obj *donor, const int64_t *env)
+static RARE Array *donated(const Out *o, Obj *donor, const int64_t *env)
 {
     Array *x = (Array *)donor;
     if (donor->type != ArrayType || (x->flags & CARRAY) != CARRAY || !has_lengths(x, o, env)) return NULL;
@@ -429,7 +429,7 @@ static Obj *hand_over(Fn *f, Call *c, Obj *box)
     if (f->as == AS_WRAPPED) return PyObject_CallFunction(f->wrap, "(O)", box);
     return new_ref(box);
 }
-static void report(Fn *f, tg_status *st)
+static RARE void report(Fn *f, tg_status *st)
 {
     if (PyErr_Occurred()) return;
     drop(PyObject_CallFunction(f->fail, "LLLLLL", st->code, st->op, st->v[0], st->v[1], st->v[2], st->v[3]));
@@ -448,7 +448,7 @@ static int run_program(Fn *f, char **buf, const int64_t *env, tg_status *st)
 }
 
 /* A call that wants some of the outputs only: the method calls again, without that keyword, and picks. */
-static Obj *call_for_subset(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
+static RARE Obj *call_for_subset(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
 {
     Obj *method = PyObject_GetAttrString(self, "_with_subset");
     if (!method) return NULL;

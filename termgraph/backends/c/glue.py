@@ -22,6 +22,7 @@ from termgraph.backends.c.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
 
 _PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "glue.c", "module.c")
+_RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
 _ACCEPT = {"float": 1, "int": 2}
 _HOLDS = {"b": "biufc", "i": "iufc", "u": "iufc", "f": "fc", "c": "c"}  # kinds of dtype for kinds of Python number
 
@@ -75,8 +76,7 @@ def load_glue() -> Any:
     """Build the extension module if the cache has none, and connect it to NumPy."""
     if not _python_is_known():
         raise RuntimeError(f"the glue knows CPython 3.11 and later with a GIL, this is {sys.version}")
-    texts = [f'#line 1 "{name}"\n{package_text(name)}' for name in _PARTS]
-    source = "#define _GNU_SOURCE\n" + "\n".join(texts)
+    source = "#define _GNU_SOURCE\n" + "\n".join(map(_part, _PARTS))
     library = build_plain(
         [source],
         "_glue",
@@ -89,6 +89,12 @@ def load_glue() -> Any:
     module.start(_numpy_api(), np.arange(6, dtype="f4").reshape(2, 3).T, np.float64(1.5), np.bool_(True))
     module.configure(_pool_limit(), -1, -1)
     return module
+
+
+def _part(name: str) -> str:
+    text = f'#line 1 "{name}"\n{package_text(name)}'
+    quickly = '#pragma GCC push_options\n#pragma GCC optimize("O0")'
+    return f"{quickly}\n{text}\n#pragma GCC pop_options" if name in _RARE else text
 
 
 @functools.cache

@@ -63,10 +63,16 @@ class KernelWriter:
         self.timed_parts: list[TimedPart] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
 
+    def printer(self, *given: Any) -> CPrinter:
+        """What writes one function; in a quick program it writes less text."""
+        p = CPrinter(self.d, *given)
+        p.brief = self.quick
+        return p
+
     # ------------------------------------------------------------------ the calling side
     def top(self, nodes: Sequence[Node], timed: bool = False) -> Printer:
         """The statements of tg_run, or of one step of a loop."""
-        p = CPrinter(self.d, [n for n in nodes if isinstance(n, Write)])
+        p = self.printer([n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
         shared = self.shared_values = self.shared(nodes)
         once = p.used_once(nodes) - shared
@@ -175,7 +181,7 @@ class KernelWriter:
         if isinstance(loop, Tiles):
             self.tiles(loop, name, outside, n.final)
             return
-        p = CPrinter(self.d, [n], outside)
+        p = self.printer([n], outside)
         p.aliased = self.aliased
         if isinstance(loop, Reduce):
             self.partial_folds(loop, p)
@@ -213,7 +219,7 @@ class KernelWriter:
         """One function per part, and a loop over blocks that calls them in turn."""
         parts = []
         for k, body in enumerate(loop.parts):
-            p = CPrinter(self.d, body, outside)
+            p = self.printer(body, outside)
             i = f"i{loop.var.level}"
             p.add(self.d.simd)
             with p.block("for (int64_t u = 0; u < count; u++)"):
@@ -223,7 +229,7 @@ class KernelWriter:
             given = "".join(f", {b.name}" for b in p.bufs if b.kind == "tile")
             self.function(f"{name}_{k}", p, f"int64_t begin, int64_t count{slots}", noinline=True)
             parts.append(f"{name}_{k}(c, begin, begin + {loop.width} < end ? {loop.width} : end - begin{given});")
-        p = CPrinter(self.d, [])
+        p = self.printer([])
         for b in loop.slots:
             p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
         with p.block(f"for (; begin < end; begin += {loop.width})"):

@@ -1,6 +1,12 @@
 /* The part of CPython's stable ABI and of NumPy's published array layout that the glue needs, declared here, so that
    it builds on machines without Python's headers. One library serves CPython 3.11 to 3.13 (not free-threaded builds);
    `check_layout` below is asked at load time whether the machine agrees. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define RARE __attribute__((noinline, optimize("O0"))) /* the first function on a machine waits for the compiler */
+#else
+#define RARE
+#endif
+
 typedef intptr_t Ssize;
 typedef struct Type Type;
 typedef struct Obj {
