@@ -142,7 +142,7 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[An
 
 def _built(maker: Any, layout: Layout, code: Any) -> Any:
     """The library of a program; a CompileError names the user's line."""
-    from termgraph.backends.c.program import built
+    from termgraph.backends.c.building import built
     from termgraph.backends.c.refusals import CompileError
 
     try:

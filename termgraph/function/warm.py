@@ -104,12 +104,12 @@ def compiled(maker: Any, captured: Captured) -> Compilation:
 
 def use(work: Compilation, code: Any, more: dict[str, Any]) -> None:
     """Let a compilation take what was kept: a whole program, or one in parts."""
-    from termgraph.backends.c.segments import Kept
+    from termgraph.backends.c.cprogram import CProgram  # not the module of parts, which brings what lowers programs
 
-    if isinstance(code, Kept):
-        work.kept, work.in_parts, work.not_native = code, True, more["not native"]
-    else:
+    if isinstance(code, CProgram):
         work.ready[work.place.form] = code
+    else:
+        work.kept, work.in_parts, work.not_native = code, True, more["not native"]
 
 
 def find_linked(maker: Any) -> None:

@@ -188,7 +188,7 @@ static int take_argument(Fn *f, int i, Obj *o, char **buf, int64_t *env, char *s
 
 /* Fill `all` from positional arguments, keywords and defaults. Returns ASKS_SUBSET for a keyword that Python handles. */
 enum { ASKS_SUBSET = 1 };
-static RARE int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
+static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
 {
     if (count > f->inputs) {
         PyErr_Format(PyExc_TypeError, "%U() takes %d arguments (%U), got %zd", f->name, f->inputs, f->names, count);

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.builder import Library, build_library
+from termgraph.backends.c.building import Again, built, with_terms
 from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.glue import bind
-from termgraph.backends.c.refusals import CompileError
 from termgraph.backends.c.routines import FAILED
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
@@ -22,7 +21,6 @@ from termgraph.terms.ops.loop import places_of
 from termgraph.terms.text import one_line
 
 NO_ROOM = -2  # TG_NOMEM of abi.h
-Again = Callable[[], CProgram]
 
 
 def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
@@ -57,25 +55,6 @@ def _no_room(program: CProgram, size: int, output: int, space: int) -> Exception
         if term is not None:
             error.term = program.original(term)
     return error
-
-
-def built(program: CProgram, name: str, note: str | None = None, again: Again | None = None) -> Library:
-    """The library of a program. A CompileError gets the `.terms` that the text it complains of computes."""
-    options = {"needs_blas": program.needs_blas, "flags": program.flags, "libraries": program.libraries}
-    try:
-        return build_library(program.source, name, note=note, **options)  # type: ignore[arg-type]
-    except CompileError as error:
-        error.terms = with_terms(program, again).terms_at(error.line)
-        raise
-
-
-def with_terms(program: CProgram, again: Again | None) -> CProgram:
-    """The program with its terms; one that came from the cache, which does not hold them, is made once more."""
-    if program.lowered is None and again is not None:
-        made = again()
-        if made.source == program.source:
-            return made
-    return program
 
 
 def compile_program(
