@@ -117,7 +117,7 @@ lowered, lower = [], generate.lower
 generate.lower = lambda *args, **options: lowered.append(1) or lower(*args, **options)
 if sys.argv[1] == "save":
     x = T.dvector("x")
-    functions = [tg.function([x], T.exp(x) + 1, updates=[(tg.shared(0.0), 1.0)]), tg.function([x], T.sort(x * 2) + 1)]
+    functions = [tg.function([x], T.exp(x) + 1, updates=[(tg.shared(0.0), 1.0)]), tg.function([x], T.unique(x * 2) + 1)]
     pickle.dump(functions, open(sys.argv[2], "wb"))
 else:
     functions = pickle.load(open(sys.argv[2], "rb"))
@@ -223,3 +223,17 @@ def test_a_program_survives_its_files():
     assert [c.tolist() for c in again.constants] == [c.tolist() for c in code.constants]
     for name in ("cells", "outputs", "updates", "workspaces", "env_size", "buf_size", "returns"):
         assert getattr(again.signature, name) == getattr(code.signature, name)
+
+
+LITTLE = """
+import sys, termgraph as tg, termgraph.tensor as T
+x = T.dvector("x")
+f = tg.function([x], x + 1)
+parts = [m for m in ("rules", "lower", "backends.c.generate") if f"termgraph.{m}" in sys.modules]
+print(type(f.maker.work).__name__, *parts)
+"""
+
+
+def test_a_warm_start_imports_neither_rules_nor_what_generates_code(tmp_path):
+    assert run(tmp_path, ["-c", LITTLE]).split() == ["Compilation", "rules", "lower", "backends.c.generate"]
+    assert run(tmp_path, ["-c", LITTLE]).split() == ["Postponed"]
