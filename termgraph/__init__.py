@@ -4,6 +4,7 @@ This file holds the public names and nothing else. Most of them are looked up wh
 that a program that only builds and calls functions does not wait for the rule library, gradients or debuggers.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -95,7 +96,8 @@ def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"termgraph.{name}")
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'termgraph' has no attribute {name!r}")
+        # with the name and the module Python adds "Did you mean ...?"
+        raise AttributeError(f"module 'termgraph' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
     module = _import_module(_MODULE_OF[name])
     found = globals()[name] = getattr(module, name, None) or _import_module(f"{_MODULE_OF[name]}.{name}")
     return found

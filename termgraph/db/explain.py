@@ -48,6 +48,8 @@ def why(traced: Any, node: Any) -> History:
     """The rules that made `node`, in order. `traced` is a compiled function, a trace or a list of records."""
     records = list(getattr(traced, "trace", traced))
     term = getattr(node, "term", node)
+    if hasattr(traced, "in_users_terms"):  # a node of the compiled graph, of which the inputs are numbered
+        (term,) = traced.in_users_terms([term])
     made: dict[Any, int] = {}
     before_all: set[Any] = set()
     for i, r in enumerate(records):
@@ -58,7 +60,7 @@ def why(traced: Any, node: Any) -> History:
         made.setdefault(r.after, i)
         before_all.update(children_first([r.after]))
     chosen: set[int] = set()
-    waiting = [term]
+    waiting = [term] if term in made else children_first([term])  # else what its parts are made of
     while waiting:
         i = made.get(waiting.pop())
         if i is not None and i not in chosen:

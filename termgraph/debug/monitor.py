@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,12 @@ class Values:
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
         self.inputs, self.outputs = [[v] for v in inputs], [[v] for v in outputs]
+
+    def __repr__(self) -> str:
+        def shown(cells: list[list[Any]]) -> str:
+            return ", ".join(reprlib.repr(value) for (value,) in cells)
+
+        return f"<values: {shown(self.inputs)} -> {shown(self.outputs)}>"
 
 
 class _Monitor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -213,6 +214,11 @@ def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, *
     array([2., 4.])
     """
     values = dict(inputs_to_values or {})
+    wrong = sorted(kwargs.keys() - inspect.signature(function).parameters.keys())
+    if wrong:
+        raise TypeError(
+            f"eval has no option {wrong[0]!r}; values of inputs are given in a dictionary: .eval({{{wrong[0]}: value}})"
+        )
     inputs = [_by_name(variable, key) if isinstance(key, str) else key for key in values]
     cache = variable.tag.__dict__.setdefault("_compiled", {})
     key = (tuple(id(v) for v in inputs), repr(kwargs))

@@ -94,13 +94,17 @@ class Function:
         >>> tg.function([x], T.log(1 + x), mode="FAST_COMPILE").trace[-1]
         logs.log1p: log(add(1.0, x)) -> log1p(x)
         """
-        records, maker = self.maker.work.trace, self.maker
-        users = {a: item.variable.term for a, item in zip(maker.work.args, maker.inputs)}
-        terms = iter(substitute([t for r in records for t in (r.before, r.after)], users))
+        records = self.maker.work.trace
+        terms = iter(self.in_users_terms([t for r in records for t in (r.before, r.after)]))
         named = [copy.copy(r) for r in records]
         for r, before, after in zip(named, terms, terms):
             r.before, r.after = before, after
         return named
+
+    def in_users_terms(self, terms: Sequence[Any]) -> list[Any]:
+        """Terms of the compiled graph over the variables that the function was made from."""
+        maker = self.maker
+        return substitute(terms, {a: item.variable.term for a, item in zip(maker.work.args, maker.inputs)})
 
     @property
     def profile(self) -> Any:
@@ -199,6 +203,7 @@ class MachineFunction(Function):
             keep_parts(maker)
         if maker.timed:
             in_parts = (program, Program.from_terms) if program is maker.work.program else maker.work.program_in_parts()
+            maker.profile.names = {a: item.name for a, item in zip(maker.work.args, maker.inputs) if item.name}
             program = maker.profile.watch(*in_parts)
             observers.append(maker.profile.observe)
         if not maker.keeps_updates:

@@ -131,7 +131,8 @@ def _checked_linker(linker: Any) -> str:
     word = linker.lower() if isinstance(linker, str) else linker
     word = _LINKER_NAMES.get(word, word)
     if word not in LINKERS:
-        raise ValueError(f"linker must be one of {', '.join(LINKERS)}, got {linker!r}")
+        hint = f"; for a set of rules write Mode(optimizer={linker!r})" if word in _SETS else ""
+        raise ValueError(f"linker must be one of {', '.join(LINKERS)}, got {linker!r}{hint}")
     return word
 
 

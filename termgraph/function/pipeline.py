@@ -5,6 +5,7 @@ A stage takes the Compilation and changes its `roots` or makes its `program`. Ma
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from time import perf_counter
@@ -16,6 +17,7 @@ from termgraph.function.choose import wants_c, wants_gpu
 from termgraph.function.mode import Mode
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.trace import placed
+from termgraph.terms.errors import RuleWarning
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import Arg, mk
@@ -184,6 +186,24 @@ def rules_of(mode: Mode, tag: str) -> Any:
     return import_module("termgraph.db").query(*mode.tags, f"&{tag}", assume=() if mode.strict else None)
 
 
+def warn_of_idle_rules(mode: Mode) -> None:
+    """Rules that the mode names, but that no stage asks for: they need the tag of one."""
+    if not mode.include:
+        return
+    from importlib import import_module
+
+    chosen = import_module("termgraph.db").query(include=mode.include)
+    idle = [r.name for r in chosen if not r.tags & _STAGE_TAGS]
+    if idle:
+        more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+        warnings.warn(
+            f"the mode includes {', '.join(idle[:3])}{more}, which no stage of compiling uses; give the rules the "
+            'tag of one beside their own: @ruleset("canonicalize", "mine")',
+            RuleWarning,
+            stacklevel=2,
+        )
+
+
 def available(linker: str) -> bool:
     """Whether programs of that kind can be made here."""
     if linker == "cuda":
@@ -267,6 +287,7 @@ def link(work: Compilation) -> None:
 
 SCAN_RULES = rewriting("scan")
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
+_STAGE_TAGS = frozenset((*REPEATED, "scan", "gpu", "grad", "lower", "fuse", "inplace"))
 REWRITE_AGAIN: list[Stage] = [*map(rewriting, REPEATED), Stage("bodies", bodies)]
 REWRITING: list[Stage] = [Stage("inline", inline), *REWRITE_AGAIN, Stage("scan", loops)]
 
@@ -276,6 +297,7 @@ STAGES: list[Stage] = [*REWRITING, Stage("link", link)]
 
 def compile_graph(captured: Captured, mode: Mode) -> Compilation:
     """Rewrite and link a captured graph as the mode says."""
+    warn_of_idle_rules(mode)
     with config.change_flags({"traceback.limit": 0}):  # variables made meanwhile are not the user's
         return Compilation(captured, mode).run(STAGES)
 

@@ -17,6 +17,7 @@ _MODULES = (
     "wrap",
     "constructors",
     "operators",
+    "numpys",
     "elemwise",
     "assuming",
     "reductions",

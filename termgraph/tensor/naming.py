@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
+from termgraph.terms.op import index_text
 from termgraph.terms.types import TensorType
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
@@ -106,18 +107,6 @@ def _reduction_params(op: Any, ndim: int | None) -> str:
     axis, dtype = op.params.get("axis"), op.params.get("dtype")
     parts = [] if axis is None or len(axis) == ndim else [f"axis={list(axis)}"]
     return ", ".join([*parts, f"acc_dtype={dtype}"])
-
-
-def index_text(index: tuple) -> str:
-    """An index specification as Python writes it: `0, 1:, ::-1`."""
-    parts = []
-    for entry in index:
-        if isinstance(entry, tuple):
-            start, stop, step = ("" if p is None else str(p) for p in entry[1:])
-            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
-        else:
-            parts.append(str(entry))
-    return ", ".join(parts)
 
 
 def apply_text(node: Any, style: str | None = None) -> str:

@@ -248,13 +248,29 @@ class Op:
             return userop.text_of(self)
         if self.family is self:
             return self.name
-        shown = [f"{k}={v!r}" for k, v in self.params.items() if v != self.defaults[k]]
+        shown = [_parameter_text(k, v) for k, v in self.params.items() if v != self.defaults[k]]
         return f"{self.name}{{{', '.join(shown)}}}" if shown else self.name
 
     def __reduce__(self) -> Any:
         if OPS.get(self.name) is not self.family:
             return (userop.rebuild, userop.state_of(self))  # a user's op travels by its class and state
         return (find_op, (self.name, tuple(self.params.items())))
+
+
+def _parameter_text(name: str, value: Any) -> str:
+    return index_text(value) if name == "index" and isinstance(value, tuple) else f"{name}={value!r}"
+
+
+def index_text(index: tuple) -> str:
+    """An index specification as Python writes it: `0, 1:, ::-1`."""
+    parts = []
+    for entry in index:
+        if isinstance(entry, tuple):
+            start, stop, step = ("" if p is None else str(p) for p in entry[1:])
+            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+        else:
+            parts.append(str(entry))
+    return ", ".join(parts)
 
 
 class Lift:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,8 +11,8 @@ from termgraph.terms.term import Term
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
 
 
-def one_line(root: Any, limit: int = 600) -> str:
-    """The term written like a function call, cut with `...` after `limit` characters."""
+def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None) -> str:
+    """The term written like a function call, cut with `...` after `limit` characters; `names` are those of leaves."""
     out: list[str] = []
     size = 0
     stack: list[Any] = [root]
@@ -28,7 +28,7 @@ def one_line(root: Any, limit: int = 600) -> str:
                     stack.append(", ")
                 stack.append(a)
         else:
-            piece = repr(x)
+            piece = names[x] if names and x in names else repr(x)
         out.append(piece)
         size += len(piece)
         if size > limit:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.config import config
-from termgraph.tensor.naming import index_text
 from termgraph.tensor.variable import Variable
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, index_text
 from termgraph.terms.term import Term
 
 # symbol and Python's binding strength of the infix operators

@@ -32,6 +32,7 @@ class Profile:
         self.stages: dict[str, float] = dict(stages or {})
         self.rules: dict[str, int] = {}
         self.rule_seconds: dict[str, float] = {}
+        self.names: dict[Any, str] = {}  # of the inputs, for expressions
         self.running = False
         self.loops: dict[int, Profile] = {}  # by number of the instruction: what happened in its steps
         self._calls, self._seconds, self._peak = 0, 0.0, 0
@@ -125,7 +126,7 @@ class Profile:
                 "calls": self._count[i],
                 "seconds": self._time[i],
                 "bytes": self._bytes[i] // max(self._count[i], 1),
-                "expression": one_line(ins.terms[0], 80),
+                "expression": one_line(ins.terms[0], 80, self.names),
             }
             for i, ins in enumerate(self._program.instructions)
         ]

@@ -171,3 +171,20 @@ def test_debug_ladder_shows_more():
     program = lines(texts[5].split("program:")[1])
     assert program == ["%0 = input 0", "%1 = input 1", "> %2 = add(%0, %1)", "%3 = exp(%2)        free %2", "return %3"]
     assert "program:" not in texts[4]
+
+
+def test_a_rule_set_in_the_place_of_the_linker():
+    with pytest.raises(ValueError, match=r"write Mode\(optimizer='fast_run'\)"):
+        tg.Mode("fast_run")
+
+
+def test_values_given_to_eval_by_name():
+    x = T.dscalar("x")
+    with pytest.raises(TypeError, match=r"\.eval\({x: value}\)"):
+        (x + 1).eval(x=2.0)
+
+
+def test_a_name_that_termgraph_lacks_can_be_guessed():
+    with pytest.raises(AttributeError) as caught:
+        tg.functoin
+    assert caught.value.name == "functoin" and caught.value.obj is tg

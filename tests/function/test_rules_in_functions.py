@@ -61,3 +61,43 @@ def test_unsafe_drops_checks_and_nothing_else_does():
     assert "checks.remove" in {r.rule for r in unsafe.trace} and unsafe([-1.0, 2.0]).tolist() == [-2, 4]
     with tg.config.change_flags(optimizer_including="unsafe"):
         assert tg.function([x], checked)([-1.0, 2.0]).tolist() == [-2, 4]
+
+
+@pytest.fixture
+def idle():
+    """A rule with a tag of its own and no stage."""
+    from termgraph.rules import rule, ruleset
+    from termgraph.rules.authoring import forget
+    from termgraph.terms.ops.elementwise import cos, sin
+
+    @ruleset("mine")
+    def without_stage(a):
+        yield rule("shift", sin(cos(a)), a)
+
+    yield without_stage
+    forget([r.name for r in without_stage])
+
+
+def test_rules_that_no_stage_uses_are_mentioned(idle):
+    from termgraph.terms.errors import RuleWarning
+
+    x = T.dscalar("x")
+    with pytest.warns(RuleWarning, match=r"includes without_stage\.shift, which no stage"):
+        f = tg.function([x], T.sin(T.cos(x)), mode=tg.Mode(linker="py").including("mine"))
+    assert float(f(0.0)) == np.sin(1.0)
+
+
+def test_why_knows_the_nodes_of_the_compiled_graph():
+    x = T.dvector("x")
+    f = tg.function([x], T.log(1 + T.exp(x)) * 3)
+    (output,) = f.maker.fgraph.outputs
+    assert [r.rule for r in tg.db.why(f, output)][-1] == "logs.log1p_exp"
+    assert "logs.log1p_exp" in str(tg.db.why(f, T.softplus(x)))
+    assert not tg.db.why(f, x)
+
+
+def test_profiles_use_the_names_of_inputs():
+    a = T.dmatrix("a")
+    f = tg.function([a], T.linalg.inv(a) + 1, profile=True, mode=tg.Mode(linker="py"))
+    f(np.eye(2))
+    assert "inv(a)" in f.profile.table()
