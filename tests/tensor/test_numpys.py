@@ -13,7 +13,8 @@ FUNCTIONS = {
     "joined": lambda v: np.concatenate([v, A]), "where": lambda v: np.where(v > 2, v, 0),
     "stack": lambda v: np.stack([v, v]),
     "einsum": lambda v: np.einsum("i,i->", v, v), "clip": lambda v: np.clip(v, 1, 2), "argmax": np.argmax,
-    "sort": np.sort, "cumsum": np.cumsum, "reshape": lambda v: np.reshape(v, (3, 1)), "norm": np.linalg.norm, "fft": np.fft.fft,
+    "sort": np.sort, "cumsum": np.cumsum, "reshape": lambda v: np.reshape(v, (3, 1)),
+    "norm": np.linalg.norm, "fft": np.fft.fft,
     "small types": lambda v: np.float32(2) ** v, "two results": lambda v: np.maximum(v, 2) + np.minimum(v, 2),
 }  # fmt: skip
 
