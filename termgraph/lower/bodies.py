@@ -34,7 +34,8 @@ class BodyLengths(Lengths):
         """Compute all shapes from those of the operands as they are known now."""
         t, op, around = self.term, self.term.op, self.around
         parts, leaves = Parts(op, t.args), op.leaves
-        self.steps = around.as_length(parts.n, t)
+        negative = f"{_plain(op.title)}: the number of steps must not be negative, got {{0}}"
+        self.steps = around.as_length(parts.n, t, negative)
         self.numbers = {leaf: a for leaf, a in zip(leaves, parts.consts) if a.type.ndim == 0}
         for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
             self.given[leaf] = self._declared(leaf, around[a])
@@ -70,8 +71,11 @@ class BodyLengths(Lengths):
         if t in self.numbers:
             return self.around.as_poly(self.numbers[t], user)
         if t.op is ARG:
-            raise NotLowerable(user, "a length that is computed in the loop", wanted=t)
-        return super()._scalar(t, args, user)
+            raise NotLowerable(user, "a length that is computed in the loop")
+        try:
+            return super()._scalar(t, args, user)
+        except NotLowerable as why:  # what it wants is a value of the body, which nobody outside can give
+            raise NotLowerable(why.term, why.why) from None
 
 
 def _plain(text: str) -> str:
@@ -89,7 +93,7 @@ def _settle(s: Lengths, t: Any) -> None:
     try:
         body.settle()
     except NotLowerable as why:
-        raise NotLowerable(t, f"in its body: {why}" if why.term is not t else why.why) from None
+        raise NotLowerable(t, f"in its body: {why}" if why.term is not t else why.why, why.wanted) from None
 
 
 def _result(s: Lengths, t: Any) -> Shape:

@@ -149,11 +149,11 @@ class Lengths:
         if key not in self.checks:
             self.checks[key] = Check(test, a, b, self.site(t, text, leaf))
 
-    def as_length(self, t: Any, user: Any) -> Poly:
+    def as_length(self, t: Any, user: Any, text: str = "a length cannot be negative: {0}") -> Poly:
         """An integer scalar term as a length: checked not to be negative."""
         n = self.as_poly(t, user)
         if not nonneg(n):
-            self.require(user, "ge", n, ZERO, "a length cannot be negative: {0}")
+            self.require(user, "ge", n, ZERO, text)
             sym = _lone_symbol(n)
             if isinstance(sym, Sym) and not sym.natural:
                 self._replace(sym, poly(Sym(sym.name)))
@@ -168,7 +168,7 @@ class Lengths:
             if t in done:
                 stack.pop()
                 continue
-            args = () if t.op.family.name in ("shape_i", "subtensor") else t.args
+            args = t.args if _is_arithmetic(t) else ()
             missing = [a for a in args if a not in done]
             if missing:
                 stack.extend(missing)
@@ -191,10 +191,9 @@ class Lengths:
             place = t.op.params["index"][0]
             if isinstance(place, int):
                 return self.as_poly(t.args[0].args[place], user)
-        rule = INTEGER.get(name)
-        if rule is None:
+        if not _is_arithmetic(t):
             raise NotLowerable(user, "its length is computed from values", wanted=t)
-        return rule(*args)
+        return INTEGER[name](*args)
 
     # ------------------------------------------------------------------ shapes
     def _shape(self, t: Any) -> Shape:
@@ -241,6 +240,11 @@ class Lengths:
             if static[d] != 1:
                 want = target[d + len(target) - len(shape)]
                 self.equal(t, want, n, f"{what} have length {{1}} in dimension {d}, the place for them has {{0}}")
+
+
+def _is_arithmetic(t: Any) -> bool:
+    """Whether an integer is computed from integers in a way that polynomials can follow."""
+    return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.np_dtype.kind in "iu" for a in t.args)
 
 
 def _lone_symbol(p: Poly) -> Any:

@@ -21,7 +21,7 @@ def both(inputs, outputs, *values):
     with tg.config.change_flags(linker="py"):
         want = tg.function(inputs, outputs)(*values)
     for a, b in zip(got, want):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
         assert a.dtype == b.dtype and a.shape == b.shape
     return f, got
 
@@ -216,3 +216,24 @@ def test_a_long_loop_can_be_stopped(start):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert np.shape(f(2)) == np.shape(start)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_gradients_of_loops_whose_steps_values_decide(steps):
+    w = T.dscalar("w")
+    out, _ = tg.scan(lambda u, h: T.tanh(w * h + u), sequences=x, outputs_info=w, n_steps=n)
+    cost = T.sum(out**2)
+    made = [tg.function([x, w, n], [cost, *tg.grad(cost, [x, w])], mode=tg.Mode(linker=k)) for k in ("c", "py")]
+    values = rng.normal(size=6), 0.3, steps
+    for got, want in zip(*[f(*values) for f in made]):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    with pytest.raises(ValueError, match="is to make 7 steps, but .* has only 6 rows"):
+        made[0](values[0], 0.3, 7)
+
+
+def test_gradients_of_loops_that_stop():
+    out, _ = tg.scan(lambda u, h: (h * u + 1, tg.until(h > 3)), sequences=x, outputs_info=T.constant(0.5))
+    cost = T.sum(out**2)
+    made = [tg.function([x], [cost, tg.grad(cost, x)], mode=tg.Mode(linker=k)) for k in ("c", "py")]
+    for got, want in zip(*[f(np.linspace(0.5, 3, 9)) for f in made]):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

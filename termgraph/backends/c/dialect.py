@@ -35,6 +35,7 @@ SHORT = {
     "complex64": "c64",
     "complex128": "c128",
 }
+BY_SCIPY = ("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
 Rule = Callable[..., str]
 RULES: dict[str, Rule] = {}
 
@@ -180,7 +181,7 @@ def _special_function(s: Site, a: str) -> str:
     return f"tg_{s.op.family.name}_{s.n}({a})"
 
 
-@rule("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
+@rule(*BY_SCIPY)
 def _by_scipy(s: Site, *args: str) -> str:
     call = f"tg_{s.op.family.name}_{s.n}({', '.join(args)})"
     if s.kind != "f" or not natives.available(natives.names_in(prelude.needed(call))):

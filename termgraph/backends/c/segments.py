@@ -6,13 +6,14 @@ What C cannot express stays an instruction that runs by its NumPy meaning. May i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from termgraph.backends.c.dialect import CDialect, NotInC
 from termgraph.backends.c.generate import CProgram, generate
 from termgraph.backends.c.natives import available
+from termgraph.backends.c.numbers import NUMBER, value_of, with_numbers
 from termgraph.backends.c.program import compile_program
 from termgraph.backends.c.standalone import mixed_loop, native_loop
 from termgraph.lower.expand import EXPANSIONS, expand
@@ -38,10 +39,11 @@ Key = tuple
 
 @dataclass
 class Segment:
-    """A run of terms for one C program: `roots` are computed from `leaves`."""
+    """A run of terms for one C program: `roots` are computed from `leaves` and `given`, integers that lengths need."""
 
     leaves: list[Any]
     roots: list[Any]
+    given: list[Any] = field(default_factory=list)
 
 
 # ---------------------------------------------------------------------- what C can express
@@ -104,9 +106,9 @@ def _elementwise(op: Any, dtypes: tuple[str, ...], constants: tuple) -> bool:
 class _Divider:
     """Gives each application a key: instructions with equal keys run together."""
 
-    def __init__(self, program: Program, refused: set[Any], can: Callable[[Any], bool] | None = None) -> None:
-        can = can or expressible
-        self.program = program
+    def __init__(self, program: Program, refused: set[Any], given: Mapping[Any, dict] | None = None) -> None:
+        self.program, self.given = program, given or {}
+        self.slot_of = slot_of = {t: s for s, t in enumerate(program.term_of)} if self.given else {}
         self.in_c: list[bool] = []
         self.keys: list[Key] = []
         producer = program.producers()
@@ -114,7 +116,7 @@ class _Divider:
         for i, ins in enumerate(program.instructions):
             t = ins.terms[0]
             several = t.op.family is loop or t.op.family.name in SPECS
-            ours = (not ins.several or several) and not ins.lazy and t not in refused and can(t)
+            ours = (not ins.several or several) and not ins.lazy and t not in refused and expressible(t)
             depth = 0
             for slot in ins.inputs:
                 j = producer.get(slot)
@@ -122,6 +124,9 @@ class _Divider:
                     # one step further than an instruction of another kind, or one that may not run
                     apart = self.in_c[j] and needs[j] != needs[i]
                     depth = max(depth, self.keys[j][0] + (1 if (ours and not self.in_c[j]) or apart else 0))
+            for wanted in self.given.get(t, ()):  # computed before the segment is entered
+                j = producer.get(slot_of[wanted])
+                depth = max(depth, self.keys[j][0] + 1 if j is not None else 0)
             self.in_c.append(ours)
             self.keys.append((depth, needs[i]))
 
@@ -140,15 +145,17 @@ class _Divider:
         wanted = set(program.outputs)
         for i, ins in enumerate(program.instructions):
             if i not in inside:
-                wanted.update(ins.inputs)
+                wanted.update([*ins.inputs, *[self.slot_of[t] for t in self.given.get(ins.terms[0], ())]])
         results = [slot for i in members for slot in program.instructions[i].outputs]
         roots = [term_of[slot] for slot in results if slot in wanted]
+        given = {t: None for i in members for t in self.given.get(program.instructions[i].terms[0], ())}
         leaves: dict[Any, None] = {}
         for i in members:
             for slot in program.instructions[i].inputs:
-                if slot not in made and term_of[slot].op is not CONST:
-                    leaves[term_of[slot]] = None
-        return Segment(list(leaves), roots)
+                t = term_of[slot]
+                if slot not in made and t.op is not CONST and t not in given:
+                    leaves[t] = None
+        return Segment(list(leaves), roots, list(given))
 
 
 def c_segments(
@@ -156,12 +163,17 @@ def c_segments(
 ) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
     """The C segments of a program without the terms `apart`, and the terms that turned out to need NumPy."""
     refused: set[Any] = set(apart)
+    given: dict[Any, dict] = {}  # term -> the integers that its lengths need
+    known = set(program.term_of)
     while True:
         found = []
         try:
-            for members, segment in _Divider(program, refused).segments():
+            for members, segment in _Divider(program, refused, given).segments():
                 found.append((members, segment, _generated(segment, quick)))
         except _Refused as error:
+            if error.wanted in known and error.wanted not in given.get(error.term, ()):
+                given.setdefault(error.term, {})[error.wanted] = None
+                continue
             if error.term in refused or not any(error.term in ins.terms for ins in program.instructions):
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
             refused.add(error.term)
@@ -170,23 +182,33 @@ def c_segments(
 
 
 class _Refused(Exception):
-    def __init__(self, term: Any) -> None:
+    def __init__(self, term: Any, wanted: Any) -> None:
         super().__init__(str(term))
-        self.term = term
+        self.term, self.wanted = term, wanted
 
 
 def _generated(segment: Segment, quick: bool) -> CProgram:
-    """The C program of a segment; _Refused names the term of the graph that it cannot hold."""
+    """The C program of a segment; _Refused names the term of the graph that it cannot hold, and what it wants."""
     args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
-    roots = substitute(segment.roots, dict(zip(segment.leaves, args)))
+    numbers = [Arg(i, NUMBER) for i in range(len(args), len(args) + len(segment.given))]
+    inside = dict(zip(segment.leaves, args)) | {t: value_of(a, t.type) for t, a in zip(segment.given, numbers)}
+    outside = {new: old for old, new in inside.items()}
+    roots = substitute(segment.roots, inside)
     try:
-        code = generate(args, roots, returns="one" if len(roots) == 1 else "tuple", quick=quick)
-        code.leaves = dict(zip(args, segment.leaves))
+        code = generate([*args, *numbers], roots, returns="one" if len(roots) == 1 else "tuple", quick=quick)
+        code.leaves = outside
         return code
     except NotLowerable as error:
         origin = expand(roots)[1]
-        (term,) = substitute([origin.get(error.term, error.term)], dict(zip(args, segment.leaves)))
-        raise _Refused(term) from error
+        term = substitute([origin.get(error.term, error.term)], outside)[0]
+        wanted = error.wanted
+        if wanted is not None:
+            wanted = substitute([origin.get(wanted, wanted)], outside)[0] if _is_count(wanted) else None
+        raise _Refused(term, wanted) from error
+
+
+def _is_count(t: Any) -> bool:
+    return t.type.ndim == 0 and t.type.np_dtype.kind in "iu" and t.op is not CONST
 
 
 # ---------------------------------------------------------------------- linking
@@ -236,7 +258,9 @@ def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept
     for k, (members, segment, code) in enumerate(found):
         again = functools.partial(_generated, segment, quick)
         run = compile_program(code, f"{name}.{k}" if len(found) > 1 else name, again=again)
-        inputs = [slot_of[t] for t in segment.leaves]
+        inputs = [slot_of[t] for t in (*segment.leaves, *segment.given)]
+        if segment.given:
+            run = with_numbers(run, len(segment.leaves))
         outputs = [slot_of[t] for t in segment.roots]
         op = KernelOp(name, code)
         merged[members[-1]] = Instruction(op, inputs, outputs, segment.roots, len(outputs) > 1, run)

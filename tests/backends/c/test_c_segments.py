@@ -7,6 +7,7 @@ from termgraph.backends.c.compilers import find_compiler
 from termgraph.backends.c.segments import KernelOp, link
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import indexing as ix
 from termgraph.terms.ops import linalg as la
 from termgraph.terms.ops import reduce as red
 from termgraph.terms.ops import shaping as sh
@@ -47,11 +48,29 @@ def test_what_has_no_routine_stands_between_two_segments():
     assert kinds == [True, False, True]
 
 
-def test_a_length_that_is_a_value_stays_with_numpy():
+def test_lengths_that_are_values():
     x, n = arg(0, 0), arg(1, 0, "int64")
     out = ew.exp(mk(sh.alloc, (x, n)))
-    kinds = check([x, n], [out], np.array(0.5), np.array(3))
-    assert kinds.count(False) == 1
+    assert check([x, n], [out, ew.add(n, 1)], np.array(0.5), np.array(3)) == [True]
+    assert check([x, n], [out], np.array(0.5), np.array(0)) == [True]
+
+
+def test_lengths_that_an_earlier_segment_computes():
+    x = arg(0, 1)
+    count = mk(red.sum_.bind(axis=(0,), dtype="int64"), (ew.gt(x, 0.0),))
+    double = ew.mul(count, 2)
+    outs = [mk(sh.arange, (Const(0), double, Const(1))), double]
+    assert check([x], outs, np.array([1.0, -1.0, 2.0])) == [True, True]
+
+
+@pytest.mark.parametrize("k", [-9, -2, 0, 1, 3, 9])
+def test_slices_whose_bounds_are_values(k):
+    x, y, n = arg(0, 1), arg(1, 0), arg(2, 0, "int64")
+    values = np.arange(5.0), np.array(7.0), np.array(k)
+    for index in (("s", None, "?", None), ("s", "?", None, None), ("s", None, "?", -1), ("s", "?", None, -2)):
+        read = ew.mul(mk(ix.subtensor.bind(index=(index,)), (x, n)), 2.0)
+        written = [mk(op.bind(index=(index,)), (x, y, n)) for op in (ix.set_subtensor, ix.inc_subtensor)]
+        assert check([x, y, n], [read, *written], *values) == [True]
 
 
 def test_sorting_is_part_of_a_segment():
