@@ -91,7 +91,9 @@ def main() -> int:
         with open(given.json, "w", encoding="utf-8") as out:
             json.dump(report, out, indent=1)
     blas = device.blas()
+    finished = 0 if blas is None or blas.lt() is None else blas.lt().calls
     print("products by cuBLAS: " + ("no, it is not installed" if blas is None else str(blas.calls)))
+    print(f"products with epilogues by cuBLASLt: {finished}")
     wrong = sum(not row["ok"] for row in report["checks"])
     print(f"{len(report['checks']) - wrong} right, {wrong} wrong")
     return int(wrong > 0)

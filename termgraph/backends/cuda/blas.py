@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.cuda.cublaslt import CublasLt
+
 WORKSPACE = 32 << 20  # a workspace of its own: without one cuBLAS cannot be recorded into graphs
 LIMIT = 2**31
 DEFAULT_ALGORITHM = -1
@@ -35,6 +37,7 @@ class Cublas:
         self.workspace = device.allocate(WORKSPACE, "the workspace of cuBLAS")
         cublas.set_workspace(self.handle, self.workspace, WORKSPACE)
         self.calls = 0
+        self._lt: Any = False  # not asked for yet
 
     @classmethod
     def open(cls, device: Any) -> Cublas | None:
@@ -49,6 +52,33 @@ class Cublas:
             OSError,
         ):  # the bindings name a missing library by RuntimeErrors of their own
             return None
+
+    def matmul(self, p: Mapping[str, Any], at: Mapping[Any, int]) -> bool:
+        """Queue a product that finishes its elements itself; False if it does not, or the library cannot."""
+        if not (p["bias"] or p["act"]) or min(p["sizes"]) == 0 or max(p["sizes"]) >= LIMIT:
+            return False
+        (m, n, k), lt = p["sizes"], self.lt()
+        left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
+        if left is None or right is None or lt is None:
+            return False
+        item, bias = np.dtype(p["dtype"]).itemsize, p["bias"]
+        place = lambda x: at[x[0]] + x[1] * item  # noqa: E731
+        first, second = ((n, k) if right[0] == 0 else (k, n)), ((k, m) if left[0] == 0 else (m, k))
+        return lt.matmul(
+            TYPES[p["dtype"]][:3], (*first, right[1], place(p["b"])), (*second, left[1], place(p["a"])),
+            (n, m, n, place(p["c"])), (right[0], left[0]), (0 if bias is None else place(bias), p["act"]),
+        )  # fmt: skip
+
+    def lt(self) -> CublasLt | None:
+        """cuBLASLt, or None where the library is not installed."""
+        if self._lt is False:
+            try:
+                from nvmath.bindings import cublasLt
+
+                self._lt = CublasLt(cublasLt, self.workspace, WORKSPACE, self.device.driver.stream)
+            except (ImportError, RuntimeError, OSError):
+                self._lt = None
+        return self._lt
 
     def gemm(self, p: Mapping[str, Any], at: Mapping[Any, int]) -> bool:
         """Queue a product; False if its strides, sizes or factor are not for cuBLAS.

@@ -15,8 +15,8 @@ import numpy as np
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.device import Device
-from termgraph.backends.cuda.functions import AxisCall, KernelText, Launch, Product, Steps
-from termgraph.backends.cuda.gemm import NUMBERS
+from termgraph.backends.cuda.functions import BLOCK, AxisCall, KernelText, Launch, Product, Steps
+from termgraph.backends.cuda.gemm import ACTS, NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
 from termgraph.backends.cuda.launches import plan_launch, plan_products
 from termgraph.backends.cuda.steps import LARGEST, PlannedSteps
@@ -249,14 +249,26 @@ class Executable:
     def launch(self, plan: Plan, launch: Launch, at: Mapping[Any, int]) -> None:
         """One kernel."""
         if launch.product is not None:
-            blas = self.device.blas()
-            if blas is not None and launch.product["guard"] is None and blas.gemm(launch.product, at):
+            blas = self.device.blas() if launch.product["guard"] is None else None
+            if blas is not None and blas.matmul(launch.product, at):
+                return
+            if blas is not None and blas.gemm(launch.product, at):
+                if launch.product["bias"] or launch.product["act"]:
+                    self.finish_product(plan, launch.product, at)
                 return
             arguments = product_arguments(launch, at, plan.wide)
         else:
             arguments = self.arguments(launch, at, plan)
         kernel = self.kernel(plan.wide, launch.kernel)
         self.device.driver.launch(kernel, launch.grid, launch.block, arguments)
+
+    def finish_product(self, plan: Plan, p: Mapping[str, Any], at: Mapping[Any, int]) -> None:
+        """Bias and activation of a product that is there already."""
+        (m, n, _), name = p["sizes"], f"tg_finish_{NUMBERS[p['dtype']].letter}"
+        integer = ctypes.c_int64 if plan.wide else ctypes.c_int32
+        grid = min(-(-m * n // BLOCK), self.device.driver.multiprocessors * 16)
+        arguments = [integer(m * n), integer(n), ctypes.c_void_p(at[p["c"][0]]), *epilogue_arguments(p, at)]
+        self.device.driver.launch(self.kernel(plan.wide, name), (grid, 1, 1), (BLOCK, 1, 1), arguments)
 
     def prepare(self, plan: Plan) -> None:
         """Compile and load the kernels, if they are not loaded yet."""
@@ -362,7 +374,13 @@ def product_arguments(launch: Launch, at: Mapping[Any, int], wide: bool) -> list
     out += [address(b, b_at), *map(ctypes.c_int64, b_steps), ctypes.c_int64(b_jump)]
     out += [address(c, c_at), ctypes.c_int64(c_jump), number(one), ctypes.c_void_p(alpha_at), number(p["beta"])]
     out.append(ctypes.c_void_p(0 if p["guard"] is None else at["scalars"] + p["guard"]))
-    return out if p["name"] == "gemm" else [*out, ctypes.c_int32(p["team"])]
+    return [*out, *epilogue_arguments(p, at)] if p["name"] == "gemm" else [*out, ctypes.c_int32(p["team"])]
+
+
+def epilogue_arguments(p: Mapping[str, Any], at: Mapping[Any, int]) -> list[Any]:
+    """Where the bias is, and which activation."""
+    bias = 0 if p["bias"] is None else at[p["bias"][0]] + p["bias"][1] * np.dtype(p["dtype"]).itemsize
+    return [ctypes.c_void_p(bias), ctypes.c_int32(ACTS[p["act"]])]
 
 
 __all__ = ["Executable", "Plan"]

@@ -39,16 +39,21 @@ NUMBERS = {
 def kernels(calls: Sequence[Call]) -> list[str]:
     """The kernels that some products need."""
     wanted = dict.fromkeys((c.name, str(c.options["dtype"])) for c in calls)
+    wanted |= dict.fromkeys(("finish", str(c.options["dtype"])) for c in calls if "epilogue" in c.options)
     return [_text(name, NUMBERS[dtype]) for name, dtype in wanted]
 
 
 def _text(name: str, n: Number) -> str:
     marks = {"$R": n.read, "$W": n.written, "$S": n.scale, "$C": n.computed, "$T": n.stored, "$L": n.letter}
+    marks = {"$FINISHED": "v" if n.computed in CTYPES.values() else "tg_finished(v, act)", **marks}
     marks |= {"$D": str(2**n.depth), "$B": str(n.depth)}
     text = TEXTS[name]
     for mark, meaning in marks.items():
         text = text.replace(mark, meaning)
     return text
+
+
+ACTS = {"": 0, "relu": 1, "gelu": 2}
 
 
 def kernel_name(call: Call) -> str:
@@ -62,7 +67,7 @@ TEXTS = {
 extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
     tg_int m, tg_int n, tg_int k, const $T *__restrict__ a, int64_t a_row, int64_t a_column, int64_t a_batch,
     const $T *__restrict__ b, int64_t b_row, int64_t b_column, int64_t b_batch, $T *__restrict__ c, int64_t c_batch,
-    $S alpha, const $S *__restrict__ alpha_at, $S beta, const bool *needed)
+    $S alpha, const $S *__restrict__ alpha_at, $S beta, const bool *needed, const $T *__restrict__ bias, int act)
 {
     if (needed && !*needed) return;
     __shared__ $C as[$D][64 + 1];
@@ -104,9 +109,23 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
             const tg_int row = row0 + ty + 16 * i, column = column0 + tx + 16 * j;
             if (row < m && column < n) {
                 $T *at = c + (int64_t)row * n + column;
-                *at = $W(beta == 0 ? alpha * sum[i][j] : alpha * sum[i][j] + beta * $R(*at));
+                $C v = alpha * sum[i][j];
+                if (beta != 0) v += beta * $R(*at);
+                if (bias) v += $R(bias[column]);
+                *at = $W($FINISHED);
             }
         }
+}""",
+    # What a library has left to do: it multiplies, this adds the bias.
+    "finish": r"""
+extern "C" __global__ void __launch_bounds__(256, 1) tg_finish_$L(
+    tg_int count, tg_int n, $T *__restrict__ c, const $T *__restrict__ bias, int act)
+{
+    for (tg_int t = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; t < count; t += gridDim.x * (tg_int)blockDim.x) {
+        $C v = $R(c[t]);
+        if (bias) v += $R(bias[t % n]);
+        c[t] = $W($FINISHED);
+    }
 }""",
     # One warp per row where rows are contiguous, else one thread per row: neighbours then read neighbouring elements.
     "gemv": r"""

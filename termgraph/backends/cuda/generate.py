@@ -14,13 +14,14 @@ import numpy as np
 
 from termgraph.backends.cuda import axes, gemm, prelude
 from termgraph.backends.cuda.dialect import CudaDialect
+from termgraph.backends.cuda.epilogues import join_epilogues
 from termgraph.backends.cuda.functions import AxisCall, KernelText, Product, every_step
 from termgraph.backends.cuda.kernels import KernelWriter
 from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
-from termgraph.lower.memory import share_room, update_modes, writes
+from termgraph.lower.memory import loads, share_room, update_modes, writes
 from termgraph.lower.tree import Call, Kernel, Node
 from termgraph.terms.traverse import substitute
 
@@ -91,6 +92,8 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
     targets = {int(b.name[3:]): b for b in st.outputs}
     pairs = _replaceable(lowered, targets, updates or {})
     nodes, modes = _written_last(lowered.nodes, [(old, new) for _, _, old, new in pairs])
+    nodes = join_epilogues(nodes)
+    used = {b for n in nodes for b in (*writes(n), *[b for b, _ in loads(n)])}
     writer = KernelWriter(CudaDialect(), {b for *_, old, new in pairs if new in modes for b in (old, new)})
     steps = writer.write(nodes)
     every = every_step(steps)
@@ -107,7 +110,7 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
         {t.index: b for t, b in st.inputs.items()},
         {b: np.ascontiguousarray(t.value) for t, b in st.consts.items()},
         [targets[first[t]] for t in lowered.outputs],
-        [*share_room(nodes, st.temps), *[[b] for b in writer.holders]],
+        [*share_room(nodes, [b for b in st.temps if b in used]), *[[b] for b in writer.holders]],
         writer.partials,
         16 * len(writer.slots),
         lowered,

@@ -110,7 +110,7 @@ def plan_products(p: Product, env: Mapping[str, int]) -> list[Launch]:
 
 def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
     call = p.call
-    (a, a_at, a_steps), (b, b_at, b_steps) = call.operands
+    (a, a_at, a_steps), (b, b_at, b_steps), *_ = call.operands
     sizes = [evaluate(n, env) for n in call.sizes]
     var, step, depth = last[0] if last else (None, None, 1)
     start = sum(evaluate(s, env) * at[v] for v, s in call.options["batch"] if v in at)
@@ -120,8 +120,11 @@ def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
         "b": (b, evaluate(b_at, env), [evaluate(s, env) for s in b_steps], jump(b_at)),
         "c": (call.buf, start, evaluate(step, env) if step is not None else 0),
         "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "alpha": p.alpha, "guard": p.guard,
-        "dtype": str(call.options["dtype"]), "name": call.name,
+        "dtype": str(call.options["dtype"]), "name": call.name, "bias": None, "act": "",
     }  # fmt: skip
+    if "epilogue" in call.options:
+        bias, numbers["act"] = call.options["epilogue"]
+        numbers["bias"] = None if bias is None else (bias[0], evaluate(bias[1], env))
     if call.name == "gemm":
         m, n, _ = sizes
         grid, block = (-(-n // gemm.TILE), -(-m // gemm.TILE), depth), (*gemm.THREADS, 1)

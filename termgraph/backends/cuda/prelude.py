@@ -63,6 +63,12 @@ template <> {_INLINE}int8_t tg_shuffle(int8_t v, int s) {{ return __shfl_xor_syn
 template <> {_INLINE}uint8_t tg_shuffle(uint8_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}int16_t tg_shuffle(int16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}""",
+    # relu and gelu (the one by tanh)
+    "tg_finished": f"""template <class T> {_INLINE}T tg_finished(T v, int act)
+{{
+    if (act == 1) return v > 0 || v != v ? v : (T)0;
+    return act == 2 ? v / (1 + exp((T)-1.5957691216057308 * (v + (T)0.044715 * v * v * v))) : v;
+}}""",
     "tg_shuffle_up": f"""template <class T> {_INLINE}T tg_shuffle_up(T v, int step)
 {{
     if constexpr (sizeof(T) < 4) return (T)__shfl_up_sync(0xffffffffu, (int)v, step);

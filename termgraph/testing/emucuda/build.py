@@ -121,18 +121,18 @@ def blas_libraries() -> list[str]:
     compiler = shutil.which("gcc")
     if compiler is None:
         raise NoEmulation("the emulated cuBLAS needs gcc")
-    source = Path(HERE, "emucublas.c")
-    names = ["libcublasLt.so.13", "libcublas.so.13"]
+    files = {"libcublasLt.so.13": "emucublaslt.c", "libcublas.so.13": "emucublas.c"}
 
     def make(directory: str) -> None:
-        for name, text in zip(names, ("/dev/null", str(source))):
+        for name, text in files.items():
             out = os.path.join(directory, name)
-            flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-x", "c", text, "-o", out]
+            flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{name}", os.path.join(HERE, text), "-o", out, "-lm"]
             subprocess.run([compiler, *flags], check=True)
 
-    parts = {"emucublas": digest(source.read_text()), "compiler": compiler}
+    source = "".join(Path(HERE, name).read_text() for name in (*files.values(), "emunumbers.h"))
+    parts = {"emucublas": digest(source), "compiler": compiler}
     entry = default_cache().get_or_make(parts, make, name="emulated cuBLAS", kind="emulated driver")[0]
-    return [entry.file(name) for name in names]
+    return [entry.file(name) for name in files]
 
 
 def preload(mode: str) -> dict[str, str]:

@@ -144,6 +144,7 @@ def program_checks() -> Iterator[Check]:
         ]
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5
     yield from _of_other_dtypes(rng)
+    yield from _finished_products(rng)
     yield "a call from another thread", _in_a_thread(), 1e-6
     stream = T.random.RandomStream(seed=3)
     draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
@@ -160,6 +161,17 @@ def _of_other_dtypes(rng: np.random.Generator) -> Iterator[Check]:
             values = [v + 1j * rng.standard_normal(v.shape) for v in values]
         outs = [T.dot(x, y), T.dot(y.T, x.T), T.dot(x, y[:, 0]), T.matmul(z, z), x.sum(), x.sum(0), x.sum(1)]
         yield f"sums and products {dtype}", worst([x, y, z], outs, [v.astype(dtype) for v in values]), TOLERANCE[dtype]
+
+
+def _finished_products(rng: np.random.Generator) -> Iterator[Check]:
+    """Products with what may be done where their elements are at hand."""
+    for dtype in ("float16", "float32", "float64"):
+        x, w, b, y = (f("a", dtype=dtype) for f in (T.matrix, T.matrix, T.vector, T.matrix))
+        values = [rng.standard_normal(s).astype(dtype) for s in ((33, 70), (70, 45), 45, (45, 33))]
+        z = T.dot(x, w) + b
+        outs = [z, T.nnet.relu(z[:-1]), T.nnet.gelu(T.dot(y.T, w[:45, 1:]) + b[1:], approximate=True)]
+        outs += [T.nnet.relu(T.dot(y, x)), T.dot(T.nnet.relu(T.dot(x, w) + b * 2), y)]
+        yield f"products with epilogues {dtype}", worst([x, w, b, y], outs, values), 4 * TOLERANCE[dtype]
 
 
 def _in_a_thread() -> float:

@@ -28,6 +28,7 @@ def cases():
     bs, ds, vs = rng.standard_normal(12).astype("float32"), rng.standard_normal((20, 70)), rng.standard_normal(70)
     where = np.array([0, 3, 3, -1])
     whole = np.round(huge)
+    layers = [T.nnet.relu(T.dot(x.T, y) + b), T.nnet.gelu(T.dot(x, y.T), True)]
     rough = np.where(rng.random((3, 700)) < 0.1, np.nan, np.round(wide * 4)).astype("float32")  # equal ones, and NaN
     cube = rng.random((3, 4, 5)).astype("float32")
     x3 = T.tensor3("x3", dtype="float32")
@@ -48,6 +49,7 @@ def cases():
         "rows that are read again": ([x], rows, [huge]),
         "products": ([x, d, v], [T.dot(x, x.T), T.dot(d.T, d), T.dot(d, v), T.dot(v, d.T)], [xs, ds, vs]),
         "indexing": ([x, i], [x[i], x[::-1, 1::2], T.set_subtensor(x[i], 0), T.inc_subtensor(x[i], 1)], [xs, where]),
+        "products with epilogues": ([x, y, b], layers, [xs, ys, bs]),
         "running sums": ([x], [T.cumsum(x, 0), T.cumsum(x, 1), T.cumsum(x)], [xs]),
         "running sums over many blocks": ([x], [T.cumsum(x, 1), T.cumsum(x.T, 0) + x.sum(1), T.cumsum(x * 2)], [whole]),
         "running products": ([d], [T.cumprod(d, 0), T.cumprod(d, 1)], [ds]),

@@ -39,6 +39,7 @@ def test_the_check_of_real_devices_passes_on_the_emulation(driver, tmp_path):
     assert driver != "core" or "recorded" in output
     own = driver == "none" or importlib.util.find_spec("nvmath") is None
     assert ("products by cuBLAS: no" in output) == own
+    assert ("epilogues by cuBLASLt: 0\n" in output) == own
 
 
 OPEN = """

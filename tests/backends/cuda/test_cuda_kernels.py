@@ -176,6 +176,18 @@ def test_a_scatter_of_rows_claims_rows():
     assert "holder0[k0]" in claim.source and "% (n0_1)" not in claim.source
 
 
+def test_what_follows_a_product_element_by_element_is_done_with_it():
+    """One step where bias and activation are known; a loop after it where they are not."""
+
+    x, w, b = T.fmatrix("x"), T.fmatrix("w"), T.fvector("b")
+    z = T.dot(x, w)
+    for y in (z + b, T.nnet.relu(z + b), T.nnet.relu(b + z), T.nnet.gelu(z + b, approximate=True)):
+        assert len(program([x, w, b], [y]).steps) == 1
+    for y in (T.tanh(z + b), T.nnet.gelu(z + b), T.nnet.relu(z + b) * 2, z + b.dimshuffle(0, "x"), T.maximum(z + b, 1)):
+        assert len(program([x, w, b], [y]).steps) == 2
+    assert len(program([x, w, b], [z + b, z]).steps) == 2  # the product itself is wanted as well
+
+
 @pytest.mark.parametrize("columns", [5, 40, 1500])
 def test_folds_over_everything_of_rows(columns):
     """A mean over rows of what needs the whole row, with and without the row being kept."""
