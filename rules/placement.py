@@ -34,3 +34,4 @@ def placement(x, y, f: head, xs: seg, d: param, e: param):
     yield rule("there_and_back",  gpu_from_host(host_from_gpu(x, device=d), device=d),   x)
     yield rule("back_and_there",  host_from_gpu(gpu_from_host(x, device=d), device=e),   x)
     yield rule("across",          gpu_from_host(host_from_gpu(x, device=e), device=d),   gpu_from_gpu(x, device=d, source=e))
+    yield rule("nowhere",         gpu_from_gpu(x, device=d, source=d),                   x)

@@ -160,6 +160,12 @@ def _by_power_of_two(name: str) -> Callable[[Draw], Any]:
     return made
 
 
+def _between_devices(d: Draw) -> Any:
+    """An array on one device, copied to another through the host."""
+    x = d.input(d.shape(), d.some_dtype())
+    return mk(_op("gpu_from_host", device=0), (mk(_op("host_from_gpu", device=1), (x,)),))
+
+
 HINTS: dict[str, Callable[[Draw], Any]] = {
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,
@@ -177,6 +183,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "divisions.floor_div": _by_power_of_two("floor_div"),
     "divisions.mod": _by_power_of_two("mod"),
     "moments.variance": _variance,
+    "placement.across": _between_devices,
     "deviations.vanish": _deviations("add"),
     "deviations.vanish_from": _deviations("sub"),
     "writes.sum_scatter": _scattered_rows,
