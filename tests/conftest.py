@@ -51,19 +51,6 @@ def pytest_collection_modifyitems(config, items):
         random.Random(seed).shuffle(items)
 
 
-def pytest_collection_finish(session):
-    """pytest's importlib mode puts the modules it collects doctests from in the place of public names like theirs."""
-    import sys
-    import types
-
-    import termgraph
-
-    for name in ("config", "function", "grad"):
-        if isinstance(vars(termgraph).get(name), types.ModuleType):
-            home = {"grad": "termgraph.grad.api"}.get(name, f"termgraph.{name}")
-            setattr(termgraph, name, getattr(sys.modules.get(home) or __import__(home, fromlist=[name]), name))
-
-
 def pytest_runtest_setup(item):
     budget = item.config.getoption("--budget")
     if budget is not None and time.monotonic() - item.config.started > budget:
@@ -72,10 +59,15 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(autouse=True)
 def chosen_linker(request):
-    """Functions run on the virtual machine, unless the test module sets LINKER or the command line says --linker."""
+    """Functions run on the virtual machine, unless the test module sets LINKER or the command line says --linker.
+
+    Tests marked `machine(why)` are about the virtual machine and run on it always.
+    """
     import termgraph
 
     chosen = getattr(request.module, "LINKER", None) or request.config.getoption("--linker")
+    if request.node.get_closest_marker("machine"):
+        chosen = "py"
     given = request.config.getoption("--cflags")
     with termgraph.config.change_flags(linker=chosen, **({"cflags": given} if given else {})):
         yield

@@ -74,6 +74,7 @@ def test_f82_inside_a_fused_instruction():
     assert term is fused and np.isnan(value).all() and operands[0][0] == -4
 
 
+@pytest.mark.machine("about the machine's observers")
 def test_f82_off_costs_nothing():
     f = tg.function([v], v + 1)
     assert f.vm.observers == [] and not f._checks
@@ -136,6 +137,7 @@ def test_debug_mode_checks_memory_and_types():
         tg.function([v], liar(v), mode="DEBUG_MODE")([1.0])
 
 
+@pytest.mark.machine("tampers with an instruction of one operation")
 def test_debug_mode_checks_instructions():
     f = tg.function([v], v * 3, mode="DEBUG_MODE")
     instruction = f.vm.program.instructions[-1]

@@ -95,6 +95,7 @@ def test_f5_8_wrong_dtype_names_argument_position_and_line():
     assert "'m' (position 0)" in text and "float64" in text and "float32" in text
 
 
+@pytest.mark.machine("compiled functions count arguments in C and say it in other words")
 def test_arguments_by_name_and_their_errors():
     x, y = T.dscalars("x", "y")
     f = tg.function([x, y], x - y, name="minus")
@@ -190,6 +191,7 @@ def test_eval():
         z.eval({x: 1})
 
 
+@pytest.mark.machine("shows shapes of operands, which compiled code does not keep")
 def test_run_time_error_cites_the_users_line():
     x, y = T.dvectors("x", "y")
     total = x + y  # the line

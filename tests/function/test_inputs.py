@@ -31,6 +31,7 @@ def test_f20_2_shared_become_in_with_their_container():
     assert by_name["read"].borrow and by_name["read"].implicit
 
 
+@pytest.mark.machine("compiled functions count arguments in C and say it in other words")
 def test_f20_3_default_makes_the_argument_optional():
     f = tg.function([x, tg.In(y, value=10.0)], x + y)
     assert f(1) == 11 and f(1, 2) == 3 and f(1) == 11 and f(x=1, y=5) == 6
@@ -162,6 +163,7 @@ def test_f27_accept_inplace_and_name():
         tg.function([x], x, name=3)
 
 
+@pytest.mark.machine("one row per operation; compiled code has one per kernel")
 def test_f27_profile(capsys):
     f = tg.function([v], T.exp(v) + v, profile=True, name="prof")
     f(np.ones(100))
@@ -175,6 +177,7 @@ def test_f27_profile(capsys):
     assert tg.function([v], v + v).profile.rows() == []
 
 
+@pytest.mark.machine("a warm start of compiled code has no stages")
 def test_f28_given_graph_skips_rewriting():
     f = tg.function([x], x * 2 + 1)
     graph = f.maker.fgraph
@@ -222,6 +225,7 @@ def test_f34_function_object_and_check_before_run():
         f.source("cuda")
 
 
+@pytest.mark.machine("compiled code always checks the number of dimensions")
 def test_trust_input_skips_checks():
     f = tg.function([v], v + 1)
     f.trust_input = True

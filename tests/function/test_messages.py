@@ -96,6 +96,7 @@ def test_update_of_the_wrong_type():
     ]
 
 
+@pytest.mark.machine("shows values of operands, which compiled code does not keep")
 def test_broadcast_at_run_time():
     x, bias = T.dmatrix("x"), T.dmatrix("bias")
     y = x + bias
@@ -151,6 +152,7 @@ def test_wrong_number_of_outputs_of_a_scan_step():
     ]
 
 
+@pytest.mark.machine("compiled functions count arguments in C and say it in other words")
 def test_too_few_arguments():
     x, y = T.dscalars("x", "y")
     f = tg.function([x, y], x + y, name="plus")

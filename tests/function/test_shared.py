@@ -197,6 +197,7 @@ def test_f24_not_applied_where_the_variable_was_replaced():
     assert w.get_value() == 0
 
 
+@pytest.mark.machine("in C only where both lengths are known to be the same")
 def test_f31_f54_update_in_place_keeps_the_address():
     w = tg.shared(np.ones(1000), "w")
     grad = T.dvector("grad")
@@ -231,6 +232,7 @@ def test_f54_outputs_and_other_updates_see_the_old_value():
         assert (whole[0], part[0], b.get_value()[0], a.get_value()[0]) == (k + 1, k + 1, k + 1, k + 2)
 
 
+@pytest.mark.machine("about what the machine puts off")
 def test_f54_excluded_by_the_mode():
     w = tg.shared(np.ones(10))
     f = tg.function([], updates=[(w, w + 1)], mode="-inplace")
@@ -286,6 +288,7 @@ def test_all_or_nothing_failing_at_each_instruction():
     assert a.get_value()[0] == 2 and b.get_value()[0] == 3
 
 
+@pytest.mark.machine("the machine's last step; test_c_failures has that of compiled code")
 def test_all_or_nothing_when_the_last_step_of_an_update_fails():
     a, b = tg.shared(np.ones(3), "a"), tg.shared(np.ones(3), "b")
     f = tg.function([v], updates=[(a, a + 1), (b, b + v)])
@@ -342,6 +345,7 @@ def test_threads_see_whole_values_only():
     assert torn == []
 
 
+@pytest.mark.machine("about the machine's storage")
 def test_f59_allow_gc_flag():
     f = tg.function([v], T.exp(v) * v, mode=tg.Mode(linker="py", allow_gc=False))
     f([1.0])

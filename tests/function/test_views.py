@@ -24,6 +24,7 @@ def test_f35_a_compiled_function_is_changed_by_copying():
     assert (g(), g(), f(), f()) == (10, 10, 2, 4) and g.name == "g"
 
 
+@pytest.mark.machine("results of compiled functions own their memory")
 @pytest.mark.parametrize("view", [lambda m: m.T, lambda m: m[1:, ::2], lambda m: m.reshape((-1,)), lambda m: m[0]])
 def test_f50_transposing_and_slicing_take_no_memory(view):
     f = tg.function([x], tg.Out(view(x), borrow=True))
