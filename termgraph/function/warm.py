@@ -192,7 +192,8 @@ def _read_parts(entry: Any) -> tuple[Any, dict[str, Any]]:
     found = json.loads(entry.read(PARTS))
     found["roots"] = from_plain(found.pop("graph"))
     codes = [from_files(partial(_read_part, entry, k))[0] for k in range(found.pop("codes"))]
-    return Kept(found.pop("refused"), codes), found
+    given = [(i, slots) for i, slots in found.pop("given")]
+    return Kept(found.pop("refused"), given, codes), found
 
 
 def _read_part(entry: Any, k: int, name: str) -> bytes:
@@ -224,8 +225,9 @@ def keep_parts(maker: Any) -> None:
         work.not_kept = str(why)
         return
     if _small_enough(work, kept.codes):
-        told = {"graph": graph, "refused": kept.refused, "codes": len(kept.codes), "not native": work.not_native}
-        files = {PARTS: json.dumps({**told, "rules": work.rule_counts()}).encode()}
+        told = {"graph": graph, "refused": kept.refused, "given": kept.given, "not native": work.not_native}
+        told |= {"codes": len(kept.codes), "rules": work.rule_counts()}
+        files = {PARTS: json.dumps(told).encode()}
         for k, code in enumerate(kept.codes):
             files |= {f"{k}-{name}": data for name, data in to_files(code).items()}
         _write(maker, files)

@@ -15,7 +15,7 @@ from termgraph.backends.c.compilers import find_compiler
 
 LINKER = "auto"
 PROGRAM = Path(__file__).with_name("warm_program.py")
-IN_PARTS = ("parts", "inverse")  # Python runs a part of them
+IN_PARTS = ("parts", "values", "inverse")  # Python runs a part of them
 NAMES = (*IN_PARTS, "stable", "lengths", "index", "update", "constants", "product", "default", "scan")
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")

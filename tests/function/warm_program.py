@@ -32,6 +32,8 @@ def functions():
     yield "default", tg.function([x, tg.In(y, value=np.ones(2))], x / y), ([1.0, 2.0],), None
     sums, _ = tg.scan(lambda a, total: total + a, sequences=x, outputs_info=T.constant(0.0))
     yield "parts", tg.function([x, i], [T.exp(T.unique(T.tanh(x) * 2) + 1).sum(), x[i]]), ([3.0, 1.0], 1), ([3.0], 7)
+    count = T.sum(x > 0)
+    yield "values", tg.function([x, i], [T.arange(i + count) * 2, x[:count]]), ([3.0, 1.0], 1), ([3.0], -7)
     yield "inverse", tg.function([m], T.linalg.expm(m * 2) + SIXTY[:2]), (np.eye(2),), (np.ones((2, 3)),)
     yield "scan", tg.function([x], sums), ([1.0, 2.0],), None
 

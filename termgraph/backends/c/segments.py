@@ -160,10 +160,13 @@ class _Divider:
 
 def c_segments(
     program: Program, quick: bool = False, apart: Collection[Any] = ()
-) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any]]:
-    """The C segments of a program without the terms `apart`, and the terms that turned out to need NumPy."""
+) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any], dict[Any, dict]]:
+    """The C segments of a program without the terms `apart`, and the terms that turned out to need NumPy.
+
+    The third result are the terms of which lengths need integers that are computed before, with these.
+    """
     refused: set[Any] = set(apart)
-    given: dict[Any, dict] = {}  # term -> the integers that its lengths need
+    given: dict[Any, dict] = {}
     known = set(program.term_of)
     while True:
         found = []
@@ -178,7 +181,7 @@ def c_segments(
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
             refused.add(error.term)
             continue
-        return found, refused
+        return found, refused, given
 
 
 class _Refused(Exception):
@@ -217,6 +220,7 @@ class Kept:
     """What dividing a program came to: `None`s until it has been divided. Given again, nothing is lowered."""
 
     refused: list[int] | None = None  # the instructions that turned out to need NumPy
+    given: list[tuple[int, list[int]]] = field(default_factory=list)  # instructions, and slots of integers they need
     codes: list[CProgram] = field(default_factory=list)  # the programs of the segments, in order
 
 
@@ -239,12 +243,16 @@ def _divided(
 ) -> list[tuple[list[int], Segment, CProgram]]:
     """The C segments: those that were kept, or else made now and put into `kept`."""
     if kept.refused is None:
-        found, refused = c_segments(plain, quick, apart)
+        found, refused, given = c_segments(plain, quick, apart)
         kept.refused = [i for i, ins in enumerate(plain.instructions) if refused.intersection(ins.terms)]
+        slot_of = {t: s for s, t in enumerate(plain.term_of)}
+        needs = [(i, given.get(ins.terms[0], {})) for i, ins in enumerate(plain.instructions)]
+        kept.given = [(i, [slot_of[t] for t in numbers]) for i, numbers in needs if numbers]
         kept.codes = [code for _, _, code in found]
         return found
     terms = {t for i in kept.refused for t in plain.instructions[i].terms}
-    segments = _Divider(plain, terms).segments()
+    given = {plain.instructions[i].terms[0]: {plain.term_of[s]: None for s in slots} for i, slots in kept.given}
+    segments = _Divider(plain, terms, given).segments()
     return [(members, segment, code) for (members, segment), code in zip(segments, kept.codes, strict=True)]
 
 
