@@ -100,7 +100,7 @@ def common_order(xs: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- implicit broadcasting
-@goal("io", some="({0}.op is CONST or {0}.op.kind == 'shape')")
+@goal("io", some="({0}.type.ndim if {0}.op is CONST else {0}.op.kind == 'shape')")
 def stripped(xs: tuple) -> Any:
     """The operands without dimensions of length 1 and copies that broadcasting supplies anyway."""
     for x in xs:
@@ -201,14 +201,14 @@ def _covered(plain: list, n: Any, d: int, ndim: int) -> bool:
     return False
 
 
-@goal("iio", some="{0}.op.kind == 'shape'")
+@goal("iio", some="{0}.op.name == 'alloc'")
 def unspread(f: Any, xs: tuple) -> Any:
     """The operands with an alloc replaced by its value, where the other operands have the shape."""
     found = _around(f, xs)
     return None if found is None or found[2] else found[0]
 
 
-@goal("iioo", some="{0}.op.kind == 'shape'")
+@goal("iioo", some="{0}.op.name == 'alloc'")
 def spread_last(f: Any, xs: tuple) -> Any:
     """The operands with an alloc replaced by its value, and the lengths to give the result instead."""
     found = _around(f, xs)

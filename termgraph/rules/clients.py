@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 
 class Uses:
-    """The uses of the terms of one run. The driver starts it and passes on what terms turn into."""
+    """The uses of the terms of one run. The driver starts it, and what terms turn into gets their `counts`."""
 
     __slots__ = ("counts", "finished", "roots")
 
@@ -36,20 +35,22 @@ class Uses:
             counts = self.counts = self._count()
         return counts.get(t, 1) <= 1
 
-    def passes_to(self, new: Any, old: Any) -> None:
-        """What used `old` uses `new` from now on."""
-        counts = self.counts
-        if counts is not None:
-            counts[new] = counts.get(new, 0) + counts.get(old, 0)
-
     def size(self) -> int:
         """How many nodes the graph has; a few more once some were replaced."""
         return len(nodes_of(self.roots) if self.counts is None else self.counts)
 
     def _count(self) -> dict[Any, int]:
         """Uses in the graph as it was given; what is in normal form already has passed them on."""
-        met = nodes_of(self.roots)
-        counts = dict(Counter(chain(self.roots, *[t.args for t in met])))
+        counts = dict(Counter(self.roots))
+        met = list(counts)
+        note = met.append
+        for t in met:
+            for a in t.args:
+                if a in counts:
+                    counts[a] += 1
+                else:
+                    counts[a] = 1
+                    note(a)
         for t in met:
             if t._nf is not None and t._st in self.finished:
                 counts[t._nf] = counts.get(t._nf, 0) + counts[t]

@@ -96,14 +96,12 @@ class TermFact(Goal):
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
         return (term.sig.provable or _provable(term)).facts & self.asked != 0
 
-    def follows(self, family: Any, possible: int) -> bool:
-        """Whether the fact may follow for results of an operator, from operands or from `possible` other facts."""
-        if family in self.rules or family is CONST or family is assume:
-            return True
-        return any(all(p.asked & possible for p in premises) for premises in self.implied_by)
-
     def refuted(self, term: Any) -> bool:
         """Whether the fact is seen not to hold without looking far: what a query checks that takes it on trust."""
+        family = term.op.family
+        if not (family in self.rules or self.excluded_by or family is CONST or family is assume):
+            type_ = term.type  # nothing but this can tell
+            return type_.__class__ is TensorType and self.by_kind.get(type_.np_dtype.kind) is False
         return _derive(self, term, lambda f, t: _derive(f, t, _no_answer)) is False
 
     def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
@@ -121,16 +119,43 @@ def _no_answer(f: TermFact, t: Any) -> None:
 class _Provable:
     """Which facts rules may prove of terms with one operator and one kind of dtype: the bits of `asked`."""
 
-    __slots__ = ("facts",)
+    __slots__ = ("_direct", "_ways", "facts")
 
     def __init__(self, family: Any, kind: str) -> None:
-        self.facts = 0
-        before = -1
-        while self.facts != before:
-            before = self.facts
+        anything = family is CONST or family is assume
+        self._direct = 0
+        for f in FACTS.values():
+            if f.by_kind.get(kind, anything or family in f.rules):
+                self._direct |= f.asked
+        self.facts = self._following(0)
+        self._ways: dict[TermFact, list] = {}
+
+    def _following(self, barred: int) -> int:
+        """All facts that may follow without the `barred` one."""
+        facts, before = self._direct & ~barred, -1
+        while facts != before:
+            before = facts
             for f in FACTS.values():
-                if f.by_kind[kind] if kind in f.by_kind else f.follows(family, before):
-                    self.facts |= f.asked
+                if f.implied_by and not f.asked & (facts | barred) and any(_within(facts, ps) for ps in f.implied_by):
+                    facts |= f.asked
+        return facts
+
+    def ways(self, f: TermFact) -> list:
+        """The premises from which the fact may follow and that do not themselves follow from it only."""
+        found = self._ways.get(f)
+        if found is None:
+            facts = self._following(f.asked)
+            found = self._ways[f] = [ps for ps in f.implied_by if _within(facts, ps)]
+        return found
+
+    def forget(self) -> None:
+        """Rules have changed: any fact may follow now."""
+        self.facts = self._direct = -1
+        self._ways.clear()
+
+
+def _within(facts: int, premises: tuple) -> bool:
+    return all(facts & p.asked for p in premises)
 
 
 _MISSING = object()
@@ -152,7 +177,7 @@ def _forget_proofs() -> None:
     """Rules have changed: from now on any fact may hold for the signatures that were asked before."""
     global _proofs_noted
     for known in _kinds.values():
-        known.facts = -1
+        known.forget()
     _kinds.clear()
     if _proofs_noted:
         forget_facts()
@@ -244,7 +269,7 @@ def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
 
 
 def _implied(f: TermFact, t: Any, ask: Ask, whole: bool) -> bool | None:
-    for premises in f.implied_by:
+    for premises in f.implied_by if whole else (t.sig.provable or _provable(t)).ways(f):
         for p in premises:
             if ask(p, t) is not True:
                 break

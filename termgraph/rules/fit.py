@@ -21,6 +21,7 @@ from termgraph.terms.types import TensorType
 BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
 _numbers: dict[tuple, Const] = {}
+_NOTED = 8  # how many steps apart terms note where their lengths come from
 _KEEP_LENGTHS = frozenset((
     "softmax", "log_softmax", "cumsum", "cumprod", "sort", "set_subtensor", "inc_subtensor", "scatter_set",
     "scatter_add",
@@ -161,13 +162,17 @@ def length_of(t: Any, axis: int) -> Any:
         step = known.get(axis) if known is not None else None
         if step is None:
             path.append((t, axis))
+            first = t.args[0]
+            if first.type is t.type and t.op.kind == "elementwise":
+                t = first
+                continue
             step = _where_length_comes_from(t, axis)
             if step is None:
                 break
         t, axis = step
         if axis < 0:
             break
-    for passed, along in path:  # the next question on this chain is answered at once
+    for passed, along in path[::_NOTED]:  # the next question on this chain is answered soon
         if passed is not t:
             if passed._notes is None:
                 passed._notes = {}

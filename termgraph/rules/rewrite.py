@@ -195,12 +195,19 @@ class _Run:
                     a = x
                     u = mk1(t.op, a)
                 mark = a._st
+            elif t.__class__ is _Frame:  # the replacement is in normal form: so are the terms it replaced
+                r, a, b = t.r, t.t, t.u
+                if r._nf is not None:
+                    r = r._nf
+                a._st = b._st = stamp
+                a._nf = b._nf = r
+                counts = uses.counts
+                if counts is not None:
+                    counts[r] = counts.get(r, 0) + counts.get(a, 0)
+                continue
             elif t.__class__ is not Term:
-                if t.__class__ is _Frame:
-                    self._close(t)
-                else:
-                    visited += 1
-                    t._st = settled
+                visited += 1
+                t._st = settled
                 continue
             else:
                 mark = settled
@@ -295,14 +302,6 @@ class _Run:
         self.trace.moved += [u, twin]
         u._st, u._nf = self.stamp, twin
         return True
-
-    def _close(self, frame: _Frame) -> None:
-        """The replacement is in normal form: so are the terms it replaced."""
-        r, u, t = frame.r, frame.u, frame.t
-        normal = r if r._nf is None else r._nf
-        u._st = t._st = self.stamp
-        u._nf = t._nf = normal
-        USES.passes_to(normal, t)
 
     def clean(self) -> None:
         """Take the marks of this run off again. Terms that are their own normal form stay stamped."""
