@@ -76,6 +76,12 @@ class Function:
             results = []
         return self._subset([results] if self.maker.unpack_single else results, output_subset)
 
+    def _with_layout(self, *args: Any, **kwargs: Any) -> Any:
+        """A call with arguments that are not in row-major order; C asks for this where copying them gets expensive."""
+        from termgraph.function.layouts import call_in_order
+
+        return call_in_order(self, args, kwargs)
+
     def _subset(self, results: Any, subset: Sequence[Any]) -> Any:
         """The chosen results, in a list or a dictionary like the results themselves."""
         known = range(len(self.maker.outputs)) if self.maker.output_keys is None else self.maker.output_keys

@@ -11,7 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
+from termgraph.function.layouts import rewritten_again, transposed
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
@@ -82,7 +84,8 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     return f
 
 
-def _ordered(maker: Any) -> Layout:
+def ordered(maker: Any) -> Layout:
+    """Which inputs are arguments and which cells."""
     inputs = maker.inputs
     arguments = [i for i, item in enumerate(inputs) if not item.shared]
     updated = [i for i, item in enumerate(inputs) if item.update is not None] if maker.keeps_updates else []
@@ -92,12 +95,12 @@ def _ordered(maker: Any) -> Layout:
 
 def form_of(maker: Any) -> tuple:
     """What beside its graph decides the C program of a function."""
-    layout = _ordered(maker)
+    layout = ordered(maker)
     return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
 
 
 def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple]) -> Layout:
-    inputs, layout = maker.inputs, _ordered(maker)
+    inputs, layout = maker.inputs, ordered(maker)
     arguments, cells = layout.arguments, layout.cells
     for i, item in enumerate(inputs):
         if not isinstance(item.variable.type, TensorType):
@@ -158,7 +161,18 @@ def _in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
     return substitute(list(terms), back)
 
 
-def _generated(maker: Any, layout: Layout) -> Any:
+def library_of(maker: Any) -> Any:
+    """The library of a native function."""
+    form = form_of(maker)
+    return maker.work.native[form][1]
+
+
+def ordered_program(maker: Any, orders: Sequence[Any]) -> Any:
+    """The C program for arguments that are handed over with their axes in these orders."""
+    return _generated(maker, ordered(maker), orders)
+
+
+def _generated(maker: Any, layout: Layout, orders: Sequence[Any] | None = None) -> Any:
     from termgraph.backends.c.generate import generate
     from termgraph.backends.c.segments import expressible
     from termgraph.lower.lengths import NotLowerable
@@ -173,16 +187,21 @@ def _generated(maker: Any, layout: Layout) -> Any:
             raise NotNative(f"C has no text for {t.op.name} of {', '.join(str(a.type) for a in t.args)}")
     roots = substitute(roots, renumbered)
     n, args = len(maker.outputs), [renumbered[work.args[i]] for i in order]
+    arguments, cells = args[: len(layout.arguments)], args[len(layout.arguments) :]
+    if orders is not None:
+        arguments, instead = transposed(arguments, orders)
+        roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], work)
     try:
         return generate(
-            args[: len(layout.arguments)],
+            arguments,
             roots[:n],
             list(enumerate(roots[n:])),
-            args[len(layout.arguments) :],
+            cells,
             [maker.inputs[i].name for i in layout.arguments],
             _returns(maker),
             quick=work.mode.quick,
             timed=maker.timed,
+            asks=orders is None and not maker.timed and config.relayout,
         )
     except NotLowerable as why:
         raise NotNative(str(why)) from None

@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 1
+#define TG_ABI 2
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -26,7 +26,8 @@ enum {
     TG_INTERRUPT = -1, /* a Python exception is set (a signal handler raised) */
     TG_NOMEM = -2,     /* v[0]: bytes wanted, v[1]: number of the output or -1, v[2]: number of the workspace or -1 */
     TG_CELL = -3,      /* v[0]: number of the shared variable whose value has the wrong type */
-    TG_LENGTH = -4     /* v[0]: number of the output, v[1]: axis, v[2]: its negative length */
+    TG_LENGTH = -4,    /* v[0]: number of the output, v[1]: axis, v[2]: its negative length */
+    TG_LAYOUT = -5     /* from tg_plan: the method _with_layout shall answer this call */
 };
 
 /* One per call. A failing program fills code, op and v and returns nonzero. */
@@ -48,10 +49,16 @@ typedef struct tg_runtime {
     /* How many parts that will be: room for one partial result each. At most TG_MAX_PARTS. */
     int64_t (*parts)(int64_t n, int64_t grain);
     int64_t (*clock_ns)(void);
+    /* Whether arguments in another order than row-major have been copied so often that _with_layout shall be called.
+       places: for each argument where its lengths begin in env, and its rank; bytes: what copying them takes now. */
+    int (*relayout)(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes);
     const void *blas; /* tg_blas *, NULL unless the library was built with needs_blas */
 } tg_runtime;
 
 enum { TG_MAX_PARTS = 256 };
+
+/* What a program has seen of other orders: their names, then the bytes copied for each, negative: always copy. */
+enum { TG_ORDERS = 4, TG_COPIED_MOST = 1 << 27 };
 
 /* Between kernels and every thousand rows or so: if (TG_POLL(st)) return TG_INTERRUPT; */
 #define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)

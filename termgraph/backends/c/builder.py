@@ -240,6 +240,7 @@ class _Runtime(ctypes.Structure):
         ("parallel_for", ctypes.c_void_p),
         ("parts", ctypes.c_void_p),
         ("clock_ns", ctypes.c_void_p),
+        ("relayout", ctypes.c_void_p),
         ("blas", ctypes.c_void_p),
     ]
 

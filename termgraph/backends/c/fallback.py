@@ -161,6 +161,8 @@ class Callable:
             if written:
                 disown(written)
         if results is None:
+            if status.code == -5:  # TG_LAYOUT
+                return self._with_layout(*args, **keywords)  # type: ignore[attr-defined]
             self._report(status)
         self.calls += 1
         return self._hand_over(results)

@@ -28,6 +28,7 @@ from termgraph.lower.memory import share_room, update_modes
 from termgraph.lower.tree import Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
+MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
 # Hundreds of operations in one loop: what is left over after whole vectors is few rows of many, and making vector code
@@ -49,22 +50,24 @@ def generate(
     untrimmed: bool = False,
     quick: bool = False,
     timed: bool = False,
+    asks: bool = False,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value. The C compiler is told to be `quick`, or not.
-    A `timed` program notes how long each of its parts took.
+    A `timed` program notes how long each of its parts took. One that `asks` lets the method `_with_layout` of its
+    callable answer calls for which it has copied much already.
     """
     roots = [*outputs, *[t for _, t in updates]]
     lowered = lower(roots, use_values=False, untrimmed=untrimmed)
     given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
-    return _Generator(*given, names, returns, lowered, quick, timed).program()
+    return _Generator(*given, names, returns, lowered, quick, timed, asks).program()
 
 
 class _Generator:
     def __init__(
         self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
-        lowered: Lowered, quick: bool, timed: bool,
+        lowered: Lowered, quick: bool, timed: bool, asks: bool,
     ) -> None:  # fmt: skip
         self.quick, self.timed = quick, timed
         self.args, self.cells, self.roots, self.count = args, cells, roots, count
@@ -80,6 +83,7 @@ class _Generator:
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
         self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
         self.copied = int(bool(self.packed))
+        self.asked = [a for a in args if a.type.ndim > 1] if asks and self.packed else []
         self.lowered.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.signature = self._signature()
 
@@ -152,7 +156,8 @@ class _Generator:
         size = self.signature.buf_size + len(self.places)
         packing = PACKING.strip() if self.packed else ""
         clock = timing.TEXT.strip() if self.timed else ""
-        parts = [kernels.context_text(size), packing, clock, *kernels.functions, plan, self.pack_text(), run]
+        orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
+        parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
         calls = libcalls.helpers(body) + routines.helpers(body)
         helpers = prelude.needed(f"{calls}\n{body}")
@@ -210,7 +215,12 @@ class _Generator:
                 f"(env[{first + nd + d}] - env[{first + nd + d + 1}] * env[{first + d + 1}])" for d in range(nd - 1)
             ]
         sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
-        return [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
+        lines = [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
+        if self.asked:
+            places = ", ".join(f"{self.port_env(a.index)}, {a.type.ndim}" for a in self.asked)
+            asks = f"tg_rt->relayout(tg_orders, env, (const int32_t[]){{{places}}}, {len(self.asked)}, env[{at}])"
+            lines.append(f"    if (env[{at}] >= {MUCH} && {asks}) return (int)(st->code = TG_LAYOUT);")
+        return lines
 
     def layout(self, a: Any) -> str:
         """What helpers are told of an argument: its lengths and strides, their number, the size of an element."""

@@ -447,10 +447,11 @@ static int run_program(Fn *f, char **buf, const int64_t *env, tg_status *st)
     return failed;
 }
 
-/* A call that wants some of the outputs only: the method calls again, without that keyword, and picks. */
-static RARE Obj *call_for_subset(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
+/* A call that is answered by a method: `_with_subset` calls again for all outputs and picks some, `_with_layout` calls a
+   program for arguments in another order. */
+static RARE Obj *call_method(Obj *self, const char *name, Obj *const *args, size_t flagged, Obj *keywords)
 {
-    Obj *method = PyObject_GetAttrString(self, "_with_subset");
+    Obj *method = PyObject_GetAttrString(self, name);
     if (!method) return NULL;
     Obj *answer = PyObject_Vectorcall(method, args, flagged, keywords);
     Py_DecRef(method);
@@ -469,7 +470,7 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
 
     char *scratch = block, **buf = (char **)(scratch + 16 * f->inputs);
     int64_t *env = (int64_t *)(buf + buffers);
-    Obj **all = (Obj **)(env + f->env_size), *box = NULL, *answer = NULL;
+    Obj **all = (Obj **)(env + f->env_size), *box = NULL, *answer = NULL, *const *given = args;
     Call c = {.held = all + f->inputs};
     c.result = c.held + f->inputs + f->cells;
     tg_status st = {0};
@@ -477,7 +478,7 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
 
     if (keywords || count != f->inputs) {
         int failed = sort_arguments(f, args, count, keywords, all);
-        if (failed == ASKS_SUBSET) answer = call_for_subset(self, args, flagged, keywords);
+        if (failed == ASKS_SUBSET) answer = call_method(self, "_with_subset", args, flagged, keywords);
         if (failed) goto done;
         args = all;
     }
@@ -501,7 +502,8 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
 
 failed:
     if (c.owned) release_cells(f->cell, f->written), c.owned = 0;
-    report(f, &st);
+    if (st.code == TG_LAYOUT) answer = call_method(self, "_with_layout", given, flagged, keywords);
+    else report(f, &st);
 done:
     if (c.owned) release_cells(f->cell, f->written);
     free_space(f, &c);

@@ -153,7 +153,45 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
     pthread_mutex_unlock(&team.in_use);
 }
 
-static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, NULL};
+/* The order of axes in which an argument is contiguous, three bits each; 0 if it is so as it stands, or in no order. */
+static int64_t axes_in_order(const int64_t *env, int nd)
+{
+    int64_t key[8], step = 1, code = 0;
+    int axis[8], moved = 0;
+    if (nd > 8) return 0;
+    for (int d = 0; d < nd; d++) {
+        if (env[d] == 0 || (env[d] > 1 && env[nd + d] <= 0)) return 0;
+        key[d] = env[d] > 1 ? env[nd + d] : d ? key[d - 1] : __INT64_MAX__; /* strides of length 1 mean nothing */
+        int k = d;
+        for (; k > 0 && key[axis[k - 1]] < key[d]; k--) axis[k] = axis[k - 1];
+        axis[k] = d;
+        moved |= k != d;
+    }
+    for (int k = nd - 1; k >= 0; k--) {
+        if (env[axis[k]] > 1 && env[nd + axis[k]] != step) return 0;
+        step *= env[axis[k]];
+        code |= (int64_t)axis[k] << 3 * k;
+    }
+    return moved ? code : 0;
+}
+static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes)
+{
+    uint64_t code = 0;
+    for (int i = 0; i < count; i++) code = code * 31 + (uint64_t)axes_in_order(env + places[2 * i], places[2 * i + 1]);
+    if (!code) return 0;
+    for (int k = 0; k < TG_ORDERS; k++) {
+        int64_t none = 0;
+        __atomic_compare_exchange_n(&seen[k], &none, (int64_t)code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&seen[k], __ATOMIC_RELAXED) != (int64_t)code) continue;
+        int64_t before = __atomic_load_n(&seen[TG_ORDERS + k], __ATOMIC_RELAXED);
+        if (before < 0 || before >= TG_COPIED_MOST) return before > 0;
+        __atomic_store_n(&seen[TG_ORDERS + k], before + bytes, __ATOMIC_RELAXED);
+        return 0;
+    }
+    return 0;
+}
+
+static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);
