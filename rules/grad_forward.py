@@ -34,6 +34,7 @@ from termgraph.terms.ops.shaping import (
     unbroadcast,
 )  # fmt: skip
 from termgraph.terms.ops.sorting import argsort, sort
+from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import mk, mk1
 
 NOTHING = mk(no_gradient, ())
@@ -74,7 +75,7 @@ def in_sorted_order(x, t, axis):
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def forward_linear(x, y, c, t, u, v, r, w, a: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
-                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real, imag, conj],
+                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real, imag, conj, to_device],
                    m: head[reshape, alloc, subtensor, gather], j: head[join, make_vector],
                    s: head[inc_subtensor, set_subtensor, scatter_add], p: head[dot, matmul]):
     yield rule("linear",    pushforward(f(x), t),                        f(t))

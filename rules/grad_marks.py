@@ -13,6 +13,7 @@ from termgraph.terms.ops.gradmarks import (
     undefined_grad,
     zero_grad,
 )  # fmt: skip
+from termgraph.terms.ops.transfer import to_device
 
 
 @goal("iio")
@@ -26,6 +27,7 @@ def grad_marks(x, g, k, n, a: param, b: param):
     yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),   number(a, g, k), number(b, g, n))
     yield rule("forward_clip", pushforward(grad_clip(x, lower=a, upper=b), g),  g)   # it is what flows back that is clipped
     yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * k,),           number(a, g, k))
+    yield rule("device",       pullback(to_device(x, device=a), g),          (g,))
     yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
     yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))
 

@@ -17,7 +17,7 @@ from termgraph.tensor.sharedvar import label, on_host
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.ops.transfer import Judge, gpu_from_host, host_from_gpu, judging, resident
+from termgraph.terms.ops.transfer import Judge, device_number, gpu_from_host, host_from_gpu, judging, resident
 from termgraph.terms.term import mk1
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
@@ -48,33 +48,41 @@ def device_program(maker: Any) -> Placed:
     work, n = maker.work, len(maker.outputs)
     roots = work.linked_roots if maker.keeps_updates else work.linked_roots[:n]
     resident_ = tuple([bool(item.shared) and can_live_there(item.variable.type) for item in maker.inputs])
-    stay = tuple([o.target == "cuda" for o in maker.outputs])
-    for o, root, stays in zip(maker.outputs, roots, stay):
-        if stays and not can_live_there(root.type):
+    there = tuple([_home(item) if here else None for item, here in zip(maker.inputs, resident_)])
+    stay = tuple([o.device for o in maker.outputs])
+    for o, root, place in zip(maker.outputs, roots, stay):
+        if place is not None and not can_live_there(root.type):
             raise TypeError(f"{o}: values of type {root.type} cannot be on the GPU")
-    stay += tuple([can_live_there(r.type) for r in roots[n:]])
-    key = (resident_, stay, device.current())
+    updated = [i for i, item in enumerate(maker.inputs) if item.update is not None]
+    homes = [_home(maker.inputs[i]) if can_live_there(r.type) else None for i, r in zip(updated, roots[n:])]
+    stay += tuple(homes)
+    key = (there, stay, device.current())
     if key not in work.on_device:
-        updated = [i for i, item in enumerate(maker.inputs) if item.update is not None]
         updates = {k: i for k, i in zip(range(n, len(roots)), updated) if resident_[i]}
         start = perf_counter()
-        work.on_device[key] = _placed(work, roots, resident_, stay, updates, maker.name or "function")
+        work.on_device[key] = _placed(work, roots, there, stay, updates, maker.name or "function")
         maker.profile.stages["gpu"] = perf_counter() - start
     return work.on_device[key]
 
 
 def _placed(
-    work: Any, roots: Sequence[Any], there: Sequence[bool], stay: Sequence[bool], updates: dict[int, int], name: str
-) -> Placed:
-    """Place the operations by the rules with the tag `gpu`, as far as lowering can follow."""
+    work: Any, roots: Sequence[Any], there: Sequence[int | None], stay: Sequence[int | None], updates: dict[int, int],
+    name: str,
+) -> Placed:  # fmt: skip
+    """Place the operations by the rules with the tag `gpu`, as far as lowering can follow.
+
+    `there` says on which device arguments are, `stay` on which one roots are wanted; None is the host.
+    """
     from termgraph.backends.cuda import device
     from termgraph.backends.cuda.link import Refused, link
     from termgraph.backends.cuda.placement import why_on_cpu
 
     refused: dict[Any, str] = {}
     alone: set[Any] = set()  # loops that are programs of their own
-    marked = {a: mk1(host_from_gpu, mk1(resident, a)) for a, here in zip(work.args, there) if here}
-    begun = [mk1(gpu_from_host, r) if stays else r for r, stays in zip(substitute(list(roots), marked), stay)]
+    on = lambda op, k, t: mk1(op.bind(device=k), t)  # noqa: E731
+    marked = {a: on(host_from_gpu, k, on(resident, k, a)) for a, k in zip(work.args, there) if k is not None}
+    marks = zip(substitute(list(roots), marked), stay)
+    begun = [r if k is None else on(gpu_from_host, k, r) for r, k in marks]
     while True:
         judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_on_cpu(t))
         with judging(judge):
@@ -94,6 +102,11 @@ def _placed(
     work.traces.append(trace)
     here = [i.terms[0] for i in program.instructions if i.op.kind not in ("kernel", "transfer")]
     return Placed(program, {t: judge.why_not(t) or NOT_ASKED for t in here}, threading.RLock())
+
+
+def _home(item: Any) -> int:
+    """The number of the device where a shared variable lives."""
+    return device_number(getattr(item.value, "target", "cuda")) or 0
 
 
 NOT_ASKED = "the rules with the tag gpu are left out"
@@ -122,12 +135,13 @@ class CudaFunction(MachineFunction):
     def _values(self, given: list[Any]) -> list[Any]:
         """The arguments; values of shared variables go to the device on first use, and stay there."""
         from termgraph.backends.cuda.array import DeviceArray
+        from termgraph.backends.cuda.device import numbered
 
         for i in self._resident:
             cell = self.input_storage[i]
             if given[i] is _LATER and isinstance(cell.storage[0], np.ndarray) and type(cell.storage) is list:
                 name = label(self.maker.inputs[i].variable)
-                cell.storage[0] = DeviceArray.of(cell.storage[0], name)
+                cell.storage[0] = DeviceArray.of(cell.storage[0], name, numbered(_home(self.maker.inputs[i])))
         return [c.storage[0] if v is _LATER else v for v, c in zip(given, self.input_storage)]
 
     def _checked(self, i: int, position: int, value: Any) -> Any:

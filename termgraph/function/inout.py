@@ -10,6 +10,7 @@ from typing import Any
 from termgraph.tensor.sharedvar import Container, checked_update, is_shared, label
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.ops.transfer import device_number
 
 
 class In:
@@ -85,8 +86,8 @@ SymbolicInput = In
 class Out:
     """An output of a function. `borrow=True` allows the result to share memory with the function's own arrays.
 
-    `target="cuda"`: the result stays on the GPU, as a `DeviceArray`, and a call returns before it is computed.
-    Functions that run on the CPU take no notice of it.
+    `target="cuda"` (or "cuda:1", ...): the result stays on the GPU, as a `DeviceArray`, and a call returns before it is
+    computed. Functions that run on the CPU take no notice of it.
     """
 
     def __init__(self, variable: Any, borrow: bool = False, target: str | None = None) -> None:
@@ -94,9 +95,8 @@ class Out:
             raise TypeError(
                 f"Out(variable): expected a symbolic variable, got {type(variable).__name__} {variable!r:.60}"
             )
-        if target not in (None, "cpu", "cuda"):
-            raise ValueError(f"Out({variable}, target): a result is wanted on 'cpu' or on 'cuda', got {target!r}")
         self.variable, self.borrow, self.target = variable, bool(borrow), target
+        self.device = None if target is None else device_number(target)
 
     def __repr__(self) -> str:
         more = ", borrow=True" if self.borrow else ""

@@ -20,6 +20,7 @@ from termgraph.tensor.trace import placed
 from termgraph.terms.errors import RuleWarning
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
+from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, subterms
 from termgraph.vm.program import Program
@@ -279,10 +280,17 @@ def loops(work: Compilation) -> None:
 
 def link(work: Compilation) -> None:
     """Make the program that the mode's linker runs."""
-    work.linked_roots = inline_calls(work.roots)
-    work.program = Program.from_terms(work.args, work.linked_roots)
     work.on_gpu = wants_gpu(work.mode.linker)
+    work.linked_roots = inline_calls(work.roots)
+    if not work.on_gpu and any(t.op.family is to_device for t in subterms(work.linked_roots)):
+        work.linked_roots = rebuild(work.linked_roots, _without_device)
+    work.program = Program.from_terms(work.args, work.linked_roots)
     work.in_c = not work.on_gpu and wants_c(work.mode.linker)
+
+
+def _without_device(t: Any, args: tuple) -> Any:
+    """The term where there is one place only."""
+    return args[0] if t.op.family is to_device else mk(t.op, args) if args else t
 
 
 SCAN_RULES = rewriting("scan")

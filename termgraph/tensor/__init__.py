@@ -37,6 +37,7 @@ _MODULES = (
     "products",
     "padding",
     "einstein",
+    "placing",
 )
 _NAMESPACES = ("linalg", "nnet", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 

@@ -15,6 +15,7 @@ import numpy as np
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
 from termgraph.terms.types import TensorType, Type, describe_value
 
@@ -31,7 +32,7 @@ class Container:
     variable it updates until it has written the new one.
     """
 
-    __slots__ = ("__weakref__", "allow_downcast", "lock", "name", "readonly", "storage", "strict", "type")
+    __slots__ = ("__weakref__", "allow_downcast", "lock", "name", "readonly", "storage", "strict", "target", "type")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Container:
     ) -> None:
         self.type, self.name, self.readonly = type, name, readonly
         self.strict, self.allow_downcast = strict, allow_downcast
+        self.target = "cuda"  # the device on which functions for a GPU keep the value
         self.storage: list[Any] = [None]
         self.lock = threading.RLock()
         if value is not None:
@@ -75,10 +77,10 @@ class Container:
         return f"<{self.storage[0]!r}>"
 
     def __getstate__(self) -> tuple:
-        return (self.type, self.storage[0], self.name, self.strict, self.allow_downcast, self.readonly)
+        return (self.type, self.storage[0], self.name, self.strict, self.allow_downcast, self.readonly, self.target)
 
     def __setstate__(self, state: tuple) -> None:
-        self.type, value, self.name, self.strict, self.allow_downcast, self.readonly = state
+        self.type, value, self.name, self.strict, self.allow_downcast, self.readonly, self.target = state
         self.storage, self.lock = [value], threading.RLock()
 
 
@@ -199,7 +201,8 @@ def shared(
 ) -> Any:
     """A variable with memory. Functions use it without listing it among their inputs.
 
-    The type is that of the value; lengths may change later unless `shape=` (lengths or None) fixes them.
+    The type is that of the value; lengths may change later unless `shape=` (lengths or None) fixes them. Where there
+    are several GPUs, `target="cuda:1"` keeps an array on the second: what is computed from it is computed there.
 
     >>> import termgraph as tg
     >>> total = tg.shared(0.0, name="total")
@@ -243,6 +246,7 @@ def clone_shared(v: Any, memo: dict) -> Any:
     if new is None:
         c = v.container
         container = Container(c.type, _copied(c.storage[0]), c.name, c.strict, c.allow_downcast, c.readonly)
+        container.target = c.target
         new = memo[id(v)] = _on_container(container, v.name, v.site)
     return new
 
@@ -273,6 +277,7 @@ def tensor_constructor(
     shape: Any = None,
     broadcastable: Any = None,
     dtype: Any = None,
+    target: str = "cuda",
 ) -> Any:
     """Shared memory for an array, a number, or a list of numbers."""
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
@@ -284,7 +289,10 @@ def tensor_constructor(
         shape = (None,) * array.ndim
     if array is value and not borrow:
         array = array.copy()
-    return shared_of_type(TensorType(array.dtype, shape, broadcastable), array, name, strict, allow_downcast)
+    made = shared_of_type(TensorType(array.dtype, shape, broadcastable), array, name, strict, allow_downcast)
+    device_number(target)  # refuses what is no target
+    made.container.target = target
+    return made
 
 
 def _copied(value: Any) -> Any:

@@ -56,6 +56,7 @@ CASES = {
     "recomputed twice": lambda: tg.grad(tg.checkpoint(lambda a: T.sin(a) * a)(s), s),
     "promises": lambda: T.specify_shape(x, (3, None)).sum() + T.unbroadcast(row, 0).sum(),
     "marks": lambda: tg.grad_clip(s, 0, 1) + tg.grad_scale(s, 2) + tg.zero_grad(s) + s,
+    "devices": lambda: (s * 2).transfer("cuda:1") * s,
     "gradients cut off": lambda: s * tg.disconnected_grad(s) + T.stack([s]).sum(),
     "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
 }

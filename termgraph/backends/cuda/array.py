@@ -134,7 +134,7 @@ class DeviceArray:
             self.device.driver.synchronize()
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, 0)
+        return (2, self.device.number)
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
         from termgraph.backends.cuda.dlpack import capsule
@@ -176,11 +176,11 @@ def to_host(values: Sequence[Any]) -> list[Any]:
     """The values, copied to the host if they are on the device, with one wait for all."""
     out: list[Any] = [np.empty(v.shape, v.dtype) if isinstance(v, DeviceArray) else v for v in values]
     moving = [(v, host) for v, host in zip(values, out) if isinstance(v, DeviceArray) and host.size]
-    if moving:
-        device = moving[0][0].device
+    for device in dict.fromkeys(v.device for v, _ in moving):
         with device.lock:
             for v, host in moving:
-                device.driver.download(host, v.address)
+                if v.device is device:
+                    device.driver.download(host, v.address)
             device.driver.synchronize()
     return out
 
@@ -190,7 +190,7 @@ def as_device_array(
 ) -> DeviceArray:
     """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
     if isinstance(value, DeviceArray):
-        return value
+        return value if device is None or value.device is device else _across(value, device, spare, name)
     interface = interface_of(value)
     if interface is None:
         return DeviceArray.of(value, "an argument", device, spare, name)
@@ -208,6 +208,22 @@ def as_device_array(
         )
     owner = interface.get("owner", value)
     return DeviceArray(device, interface["data"][0] or 0, shape, dtype, owner, stream)
+
+
+def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) -> DeviceArray:
+    """The array on another device: copied from one to the other if they can, else by way of the host."""
+    made = (spare or Spare(device)).take(name, value.shape, value.dtype, "a copy from another device")
+    if not value.size:
+        return made
+    first, second = sorted((value.device, device), key=lambda d: d.number)
+    with first.lock, second.lock:
+        there = device.driver.copy_across(made.address, value.device.driver, value.address, value.nbytes)
+        if not there:
+            host = np.empty(value.shape, value.dtype)
+            value.device.driver.download(host, value.address)
+            value.device.driver.synchronize()
+            device.driver.upload(made.address, host)
+    return made
 
 
 def interface_of(value: Any) -> dict[str, Any] | None:

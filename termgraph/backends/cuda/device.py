@@ -20,8 +20,8 @@ Compile = Callable[[str, str, tuple[str, ...], str], bytes]  # text, architectur
 class Device:
     """A driver with a compiler for its device."""
 
-    def __init__(self, driver: Driver, compile: Compile) -> None:
-        self.driver, self.compile = driver, compile
+    def __init__(self, driver: Driver, compile: Compile, number: int = 0) -> None:
+        self.driver, self.compile, self.number = driver, compile, number
         self.lock = threading.RLock()
         self.live: dict[int, tuple[int, Any]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
@@ -127,31 +127,29 @@ def _size(n: int) -> str:
     return f"{n / 2**30:.2f} GiB" if n >= 2**29 else f"{n / 2**20:.1f} MiB" if n >= 2**19 else f"{n} bytes"
 
 
-_device: Device | None = None
+_devices: dict[int, Device] = {}
 _guard = threading.Lock()
 
 
 def current() -> Device:
     """The device, opened on first use; NoDevice says in one sentence what is missing."""
-    global _device
-    with _guard:
-        if _device is None:
-            _device = Device(_open(str(config.cuda.driver)), _compiler())
-        return _device
+    return numbered(0)
 
 
 def numbered(number: int) -> Device:
-    """One of several devices; the first is the one in use."""
-    if number == 0:
-        return current()
-    raise NoDevice(f"there is no device number {number}")
-
-
-def use(device: Device | None) -> Device | None:
-    """Put another device in its place; the emulation does. Returns the previous one."""
-    global _device
+    """One of several devices, opened on first use; the first is number 0."""
     with _guard:
-        previous, _device = _device, device
+        if number not in _devices:
+            _devices[number] = Device(_open(str(config.cuda.driver), number), _compiler(), number)
+        return _devices[number]
+
+
+def use(device: Device | None, *others: Device) -> Device | None:
+    """Put other devices in the place of all; the emulation does. Returns the first of those that were there."""
+    with _guard:
+        previous = _devices.get(0)
+        _devices.clear()
+        _devices.update({d.number: d for d in (device, *others) if d is not None})
         return previous
 
 
@@ -164,14 +162,14 @@ def why_not() -> str | None:
     return None
 
 
-def _open(name: str) -> Driver:
+def _open(name: str, number: int = 0) -> Driver:
     if name == "pycuda":
         from termgraph.backends.cuda.driver.pycuda import PyCudaDriver
 
-        return PyCudaDriver()
+        return PyCudaDriver(number)
     from termgraph.backends.cuda.driver.core import CoreDriver
 
-    return CoreDriver()
+    return CoreDriver(number)
 
 
 def _compiler() -> Any:
@@ -180,4 +178,4 @@ def _compiler() -> Any:
     return compile_text
 
 
-__all__ = ["Device", "current", "use", "why_not"]
+__all__ = ["Device", "current", "numbered", "use", "why_not"]

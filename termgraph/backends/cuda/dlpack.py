@@ -86,7 +86,7 @@ def capsule(array: Any) -> Any:
         step *= array.shape[d]
     managed = _Managed()
     t = managed.tensor
-    t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, 0, array.ndim
+    t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, array.device.number, array.ndim
     t.code, t.bits, t.lanes = CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1
     t.shape, t.strides, t.byte_offset = sizes, steps, 0
     managed.deleter = _delete

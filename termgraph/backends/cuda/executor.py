@@ -134,6 +134,7 @@ class Executable:
 
         New values of shared variables that it writes last are given as `Pending`.
         """
+        values = tuple([self.here(v) for v in values])
         with self.device.lock:
             arrays = [as_device_array(v, self.device, self.spare, ("argument", i)) for i, v in enumerate(values)]
             plan = self.plan_for(tuple(a.shape for a in arrays))
@@ -157,6 +158,11 @@ class Executable:
                 Pending(call, k, plan.shapes[k], np.dtype(b.dtype)) if k in self.program.in_place else outputs[b]
                 for k, b in enumerate(self.program.outputs)
             ]
+
+    def here(self, value: Any) -> Any:
+        """What another device has, copied to this one, before any of its work is held up."""
+        elsewhere = isinstance(value, DeviceArray) and value.device is not self.device
+        return as_device_array(value, self.device) if elsewhere else value
 
     def plan_for(self, shapes: tuple) -> Plan:
         """The plan for these shapes, made once."""

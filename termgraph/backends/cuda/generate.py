@@ -41,6 +41,7 @@ class CudaProgram:
     lowered: Lowered
     in_place: dict[int, tuple[int, str]] = field(default_factory=dict)  # output -> (argument it may replace, how)
     leaves: dict[Any, Any] = field(default_factory=dict)
+    renamed: dict[Any, Any] = field(default_factory=dict)  # terms of its text -> those of the graph, where they differ
 
     @property
     def kernels(self) -> list[KernelText]:
@@ -61,7 +62,8 @@ class CudaProgram:
     def original(self, t: Any) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
         found = self.lowered.origin.get(t, t)
-        return substitute([found], self.leaves)[0] if self.leaves else found
+        found = substitute([found], self.leaves)[0] if self.leaves else found
+        return self.renamed.get(found, found)
 
     def environment(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
         """The symbols of lengths, given the shapes of the arguments."""

@@ -20,9 +20,9 @@ from termgraph.backends.cuda.stopping import LoopProgram
 from termgraph.lower.expand import expand
 from termgraph.lower.lengths import NotLowerable
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident
-from termgraph.terms.term import Arg
-from termgraph.terms.traverse import substitute
+from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident, to_device
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.traverse import rebuild, substitute, subterms
 from termgraph.vm.program import Instruction, Program, demand_groups
 
 Key = tuple
@@ -94,17 +94,18 @@ def link(
     `updates` says which root is the new value of which argument. `devices(number)` gives a device. `alone` are loops
     that cannot be part of a larger program, beside those that stop early.
     """
-    plain = _without_marks(Program.from_terms(args, roots))
+    there, renamed = _without_wishes(roots, judge)
+    plain = _without_marks(Program.from_terms(args, there))
     runs = _runs(plain, judge, alone)
     ends = _written_last(plain, runs, updates)
     order: list[Instruction] = []
     gone: set[int] = set()
     for k, run in enumerate(runs):
         title = f"{name}.{k}" if len(runs) > 1 else name
-        if run.alone:
-            order.append(_loop(plain, run, judge, devices(run.device), title))
-        else:
-            order.append(_kernels(plain, run, judge, devices(run.device), title, ends))
+        device = devices(run.device)
+        ins = _loop(plain, run, judge, device, title) if run.alone else _kernels(plain, run, judge, device, title, ends)
+        ins.op.code.renamed = renamed
+        order.append(ins)
         gone.update(run.members)
     for i, ins in enumerate(plain.instructions):
         if i not in gone:
@@ -112,6 +113,26 @@ def link(
     terms = [judge.plain(t) for t in plain.term_of]
     order = _ordered(_together(plain, order), {*plain.inputs, *plain.constants})
     return Program(plain.inputs, plain.constants, order, plain.outputs, terms)
+
+
+def _without_wishes(roots: Sequence[Any], judge: Judge) -> tuple[list[Any], dict[Any, Any]]:
+    """The graph without what only said where something is wanted: by now it is there.
+
+    And the terms of that graph, without copies, that are not those of the user's graph -> those.
+    """
+
+    def change(t: Any, args: tuple) -> Any:
+        if t.op.family is to_device:
+            return args[0]
+        new = mk(t.op, args) if args else t
+        if new is not t:
+            judge.same(new, t)
+        return new
+
+    if not any(t.op.family is to_device for t in subterms(roots)):
+        return list(roots), {}
+    there, bare = rebuild(roots, change), Judge(judge.why_not)
+    return there, {bare.plain(t): judge.plain(t) for t in subterms(there) if bare.plain(t) is not judge.plain(t)}
 
 
 def _without_marks(p: Program) -> Program:

@@ -25,8 +25,19 @@ gpu_from_host = _copy("gpu_from_host", "x, copied from the host to a device.", d
 host_from_gpu = _copy("host_from_gpu", "x, copied from a device to the host.", device=0)
 gpu_from_gpu = _copy("gpu_from_gpu", "x, copied from one device to another.", device=0, source=0)
 resident = _copy("resident", "x, an array that is on a device already.", device=0)
+to_device = _copy("to_device", "x, wanted on a device; what is computed from it is computed there.", device=0)
 ON_DEVICE = (gpu_from_host, gpu_from_gpu, resident)
 COPIES = (*ON_DEVICE, host_from_gpu)
+
+
+def device_number(target: str) -> int | None:
+    """The number of the device named by a target: None for "cpu", 0 for "cuda", 1 for "cuda:1"."""
+    kind, colon, number = target.partition(":") if isinstance(target, str) else ("", "", "")
+    if kind == "cpu" and not colon:
+        return None
+    if kind != "cuda" or (colon and not number.isdecimal()):
+        raise ValueError(f"a target is 'cpu', 'cuda', or 'cuda:1' for the second device, got {target!r}")
+    return int(number or 0)
 
 
 class Judge:
@@ -44,6 +55,10 @@ class Judge:
     def device(self, t: Any) -> int | None:
         """The device that a term is on; None for the host, and for constants, which are everywhere."""
         return _worked_out(t, self._device, self._device_of)
+
+    def same(self, new: Any, old: Any) -> None:
+        """A term stands for another, whose name and place it has."""
+        self._plain[new] = self.plain(old)
 
     def _plain_of(self, t: Any) -> Any:
         if not t.args:
@@ -63,11 +78,15 @@ class Judge:
         """Whether an operation on the host might move to a device."""
         if not args or op.family in COPIES or any(self.device(a) is not None for a in args):
             return False
+        if op.family is to_device:
+            return isinstance(args[0].type, TensorType)
         return self.why_not(mk(op, tuple([self.plain(a) for a in args]))) is None
 
     def moved(self, op: Op, args: tuple) -> Any:
         """The operation on the device where its first operand comes from, its result on the host."""
         comes = [a.op.params["device"] for a in args if a.args and a.op.family is host_from_gpu]
+        if op.family is to_device:
+            comes = [op.params["device"]]
         up = gpu_from_host.bind(device=comes[0] if comes else 0)
         alone = all(a.op is CONST for a in args)  # constants are everywhere; then one has to say where
         there = mk(op, tuple([a if a.op is CONST and not alone else mk(up, (a,)) for a in args]))
@@ -113,4 +132,14 @@ def judging(one: Judge) -> Iterator[Judge]:
         _judges.now = before
 
 
-__all__ = ["Judge", "gpu_from_gpu", "gpu_from_host", "host_from_gpu", "judge", "judging", "resident"]
+__all__ = [
+    "Judge",
+    "device_number",
+    "gpu_from_gpu",
+    "gpu_from_host",
+    "host_from_gpu",
+    "judge",
+    "judging",
+    "resident",
+    "to_device",
+]

@@ -71,6 +71,12 @@ class EmulatedDriver:
     def copy(self, to: int, source: int, size: int) -> None:
         self.do(lambda: ctypes.memmove(to, source, size))
 
+    def copy_across(self, to: int, other: Any, source: int, size: int) -> bool:
+        other.synchronize()
+        data = ctypes.string_at(source, size)
+        self.do(lambda: ctypes.memmove(to, data, size))
+        return True
+
     def clear(self, address: int, size: int) -> None:
         self.do(lambda: ctypes.memset(address, 0, size))
 
@@ -126,20 +132,20 @@ def compile_emulated(source: str, arch: str, options: tuple[str, ...], name: str
     return build(source, options).encode()
 
 
-def packaged_device(name: str) -> Device:
+def packaged_device(name: str, number: int = 0) -> Device:
     """The driver `core` or `pycuda`, unchanged, above an emulated libcuda.so.1.
 
     Only for a process of its own: the library must be loaded before the package looks for it.
     """
     for library in (driver_library(), *blas_libraries()):
         ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-    driver = devices._open(name)
-    return Device(driver, lambda *args: Path(compile_emulated(*args).decode()).read_bytes())
+    driver = devices._open(name, number)
+    return Device(driver, lambda *args: Path(compile_emulated(*args).decode()).read_bytes(), number)
 
 
-def emulated_device(limit: int = TOTAL) -> Device:
+def emulated_device(limit: int = TOTAL, number: int = 0) -> Device:
     """A device without hardware."""
-    return Device(EmulatedDriver(limit), compile_emulated)
+    return Device(EmulatedDriver(limit), compile_emulated, number)
 
 
 class emulation:
@@ -150,11 +156,11 @@ class emulation:
     ...     f = tg.function([x], T.exp(x), mode=tg.Mode(linker="cuda"))
     """
 
-    def __init__(self, device: Device | None = None) -> None:
-        self.device = device or emulated_device()
+    def __init__(self, device: Device | None = None, *others: Device) -> None:
+        self.device, self.others = device or emulated_device(), others
 
     def __enter__(self) -> Device:
-        self.previous = devices.use(self.device)
+        self.previous = devices.use(self.device, *self.others)
         return self.device
 
     def __exit__(self, *_: Any) -> None:

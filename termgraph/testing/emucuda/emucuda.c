@@ -288,6 +288,10 @@ API cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream st)
     return copy((void *)d, (void *)s, n, st, 0);
 }
 API cuMemcpyAsync(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream st) { return copy((void *)d, (void *)s, n, st, 0); }
+API cuMemcpyPeerAsync(CUdeviceptr d, CUcontext dc, CUdeviceptr s, CUcontext sc, size_t n, CUstream st)
+{
+    return copy((void *)d, (void *)s, n, st, 0);
+}
 API cuMemcpyHtoD_v2(CUdeviceptr d, const void *s, size_t n) { return copy_now((void *)d, s, n); }
 API cuMemcpyDtoH_v2(void *d, CUdeviceptr s, size_t n) { return copy_now(d, (void *)s, n); }
 API cuMemcpyDtoD_v2(CUdeviceptr d, CUdeviceptr s, size_t n) { return copy_now((void *)d, (void *)s, n); }

@@ -15,7 +15,7 @@ MISSING(cuMemHostGetFlags) MISSING(cuMemHostRegister_v2) MISSING(cuMemHostUnregi
 MISSING(cuMemcpy2DAsync_v2) MISSING(cuMemcpy2DUnaligned_v2) MISSING(cuMemcpy2D_v2) MISSING(cuMemcpy3DAsync_v2)
 MISSING(cuMemcpy3DPeer) MISSING(cuMemcpy3DPeerAsync) MISSING(cuMemcpy3D_v2) MISSING(cuMemcpyAtoA_v2)
 MISSING(cuMemcpyAtoD_v2) MISSING(cuMemcpyAtoH_v2) MISSING(cuMemcpyDtoA_v2) MISSING(cuMemcpyHtoA_v2)
-MISSING(cuMemcpyPeer) MISSING(cuMemcpyPeerAsync) MISSING(cuMemsetD16_v2) MISSING(cuMemsetD2D16Async)
+MISSING(cuMemcpyPeer) MISSING(cuMemsetD16_v2) MISSING(cuMemsetD2D16Async)
 MISSING(cuMemsetD2D16_v2) MISSING(cuMemsetD2D32Async) MISSING(cuMemsetD2D32_v2) MISSING(cuMemsetD2D8Async)
 MISSING(cuMemsetD2D8_v2) MISSING(cuMemsetD32_v2) MISSING(cuMemsetD8_v2) MISSING(cuModuleGetGlobal_v2)
 MISSING(cuModuleGetSurfRef) MISSING(cuModuleGetTexRef) MISSING(cuModuleLoad) MISSING(cuParamSetSize)

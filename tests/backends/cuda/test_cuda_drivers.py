@@ -42,6 +42,7 @@ def test_the_check_of_real_devices_passes_on_the_emulation(driver, tmp_path):
     assert ("epilogues by cuBLASLt: 0\n" in output) == own
 
 
+DRIVERS = [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda)]
 OPEN = """
 import sys
 from termgraph.testing.emucuda.driver import packaged_device
@@ -56,39 +57,39 @@ with tg.config.change_flags(device="cuda"):
 """
 
 
-@core
 @emulated
-def test_a_machine_without_a_gpu():
-    status, output = run("-c", OPEN, "core", EMUCUDA_DEVICES="0")
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_machine_without_a_gpu(driver):
+    status, output = run("-c", OPEN, driver, EMUCUDA_DEVICES="0")
     assert status and "the NVIDIA driver finds no GPU" in output and "CUDA_VISIBLE_DEVICES" in output
 
 
-@core
 @emulated
-def test_kernels_for_another_architecture():
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_kernels_for_another_architecture(driver):
     image = "b'\\x7fELF' + bytes(14) + bytes([190, 0]) + bytes(100)"  # the head of a real cubin
     wrong = OPEN.replace("x = T", f"device.current().compile = lambda *_: {image}\nx = T")
-    status, output = run("-c", wrong, "core")
-    assert status and "cannot run the compiled kernels (NO_BINARY_FOR_GPU)" in output
+    status, output = run("-c", wrong, driver)
+    assert status and "cannot run the compiled kernels (" in output
 
 
-@core
 @emulated
-def test_a_kernel_that_fails_loses_the_device_and_nothing_else():
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_kernel_that_fails_loses_the_device_and_nothing_else(driver):
     """A barrier that not all threads reach, planted into the text."""
     planted = (
         "lambda text, *more: right(text.replace('a0 = tg_fold(a0,', 'if (threadIdx.x & 1) a0 = tg_fold(a0,'), *more)"
     )
     lost = OPEN.replace("x = T", f"right = device.current().compile\ndevice.current().compile = {planted}\nx = T")
-    status, output = run("-c", lost.replace("x * 2", "x.sum()"), "core")
+    status, output = run("-c", lost.replace("x * 2", "x.sum()"), driver)
     assert status and "DeviceLost" in output and "Values on the host are untouched" in output, output[-2000:]
 
 
-@core
 @emulated
-def test_a_small_device():
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_small_device(driver):
     big = OPEN.replace("[1, 2, 3]", "[0] * 1000000")
-    status, output = run("-c", big, "core", EMUCUDA_MEMORY="1000000")
+    status, output = run("-c", big, driver, EMUCUDA_MEMORY="1000000")
     assert status and "the GPU has no room for 3.8 MiB" in output and "OutOfDeviceMemory" in output
 
 
@@ -97,6 +98,45 @@ def test_a_machine_without_a_driver():
     """Unless there is one."""
     status, output = run("-c", OPEN)
     assert status == 0 or "device=cuda was chosen, but there is no NVIDIA driver" in output
+
+
+@pytest.mark.parametrize("driver, package", [("core", "cuda-core"), ("pycuda", "pycuda")])
+def test_a_machine_without_the_package(driver, package):
+    hidden = "import sys\nsys.modules['cuda'] = sys.modules['pycuda'] = None\n"
+    chosen = OPEN.replace("with tg", f"tg.config.cuda.driver = '{driver}'\nwith tg")
+    status, output = run("-c", hidden + chosen)
+    assert status and f"package {package}, which is not installed: pip install" in output, output[-2000:]
+
+
+TWO = """
+import sys, threading
+import numpy as np
+from termgraph.testing.emucuda.driver import packaged_device
+from termgraph.backends.cuda import device
+import termgraph as tg, termgraph.tensor as T
+device.use(*[packaged_device(sys.argv[1], k) for k in range(2)])
+tg.config.device = "cuda"
+x, w = T.fvector("x"), tg.shared(np.zeros(3, "float32"), target="cuda:1")
+
+def work():
+    f = tg.function([x], [T.exp(x).sum() + x, w * 1], updates=[(w, w - T.exp(x))])
+    for _ in range(4):
+        print(*f(np.zeros(3, "float32")))
+
+thread = threading.Thread(target=work)
+thread.start(), thread.join()
+work()
+print(w.get_value(), w.container.storage[0].device.number)
+"""
+
+
+@emulated
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_two_devices_and_two_threads(driver):
+    """Contexts are entered as they have to be, and all is given back quietly at the end."""
+    status, output = run("-c", TWO, driver, EMUCUDA_DEVICES="2")
+    lines = [f"[3. 3. 3.] [{-k}. {-k}. {-k}.]".replace("-0.", "0.") for k in range(8)]
+    assert status == 0 and output.split("\n") == [*lines, "[-8. -8. -8.] 1", ""], output
 
 
 QUICK_START = """
@@ -111,7 +151,7 @@ with tg.config.change_flags(device="cuda"):
 
 
 @emulated
-@pytest.mark.parametrize("driver", [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda)])
+@pytest.mark.parametrize("driver", DRIVERS)
 def test_the_quick_start(driver):
     """The same script, by one flag."""
     status, output = run("-c", QUICK_START, driver, str(ROOT / "examples" / "quickstart.py"))

@@ -179,11 +179,11 @@ def test_a_lost_device_leaves_the_host_alone(gpu):
 
 
 def test_without_a_device_one_sentence(monkeypatch):
-    def nothing(name):
+    def nothing(name, number=0):
         raise NoDevice("there is no NVIDIA driver on this machine")
 
     monkeypatch.setattr(devices, "_open", nothing)
-    monkeypatch.setattr(devices, "_device", None)
+    monkeypatch.setattr(devices, "_devices", {})
     x = T.fvector("x")
     with tg.config.change_flags(device="cuda"):
         with pytest.raises(RuntimeError, match="device=cuda was chosen, but there is no NVIDIA driver on this machine"):

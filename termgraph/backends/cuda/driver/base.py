@@ -24,7 +24,13 @@ class NoDevice(RuntimeError):
     """CUDA cannot be used here; the message says what is missing."""
 
 
+LOST = (
+    "the GPU stopped ({}); this process cannot use it any more. "
+    "Values on the host are untouched; start a new process to go on with the GPU"
+)
+WRONG_KERNELS = "the GPU {} ({}) cannot run the compiled kernels ({})"
 NO_LIBRARY = "there is no NVIDIA driver on this machine (its library libcuda.so.1 was not found)"
+NOT_SO_MANY = "device number {} was asked for, and the NVIDIA driver finds {} (numbers start at 0)"
 NO_DEVICE = "the NVIDIA driver finds no GPU; if there is one, look at the environment variable CUDA_VISIBLE_DEVICES"
 
 
@@ -59,6 +65,10 @@ class Driver(Protocol):
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy on the device."""
+        ...
+
+    def copy_across(self, to: int, other: Driver, source: int, size: int) -> bool:
+        """Copy from another device, which goes on when that is done; False if that has to go through the host."""
         ...
 
     def clear(self, address: int, size: int) -> None:

@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.driver.base import (
+    LOST,
     NO_DEVICE,
     NO_LIBRARY,
+    NOT_SO_MANY,
+    WRONG_KERNELS,
     CudaError,
     DeviceLost,
     NoDevice,
@@ -31,6 +34,9 @@ EVENT_WITHOUT_TIME = 2  # CU_EVENT_DISABLE_TIMING
 WRONG_ARCH = {"NO_BINARY_FOR_GPU", "INVALID_IMAGE", "UNSUPPORTED_PTX_VERSION", "INVALID_PTX"}
 
 
+_thread = threading.local()  # the driver whose context a thread is in
+
+
 class CoreDriver:
     """One device with one stream; everything is queued in it."""
 
@@ -43,15 +49,14 @@ class CoreDriver:
         except ImportError:
             raise NoDevice(NO_PACKAGE) from None
         self.cu = cu
-        self.here = threading.local()  # whether this thread has entered the context
-        self.here.entered = True
+        _thread.driver = self  # no context is needed until the device is known
         try:
             (error,) = cu.cuInit(0)
         except RuntimeError:  # the library of the NVIDIA driver cannot be loaded
             raise NoDevice(NO_LIBRARY) from None
         count = 0 if int(error) else self.ask(cu.cuDeviceGetCount)
         if count <= number:
-            raise NoDevice(NO_DEVICE)
+            raise NoDevice(NOT_SO_MANY.format(number, count) if count else NO_DEVICE)
         self.device = Device(number)
         self.enter()
         self._stream = self.device.create_stream()
@@ -77,13 +82,13 @@ class CoreDriver:
 
     def enter(self) -> None:
         """A thread has to say which context it works in."""
-        self.here.entered = True
+        _thread.driver = self
         self.device.set_current()
 
     # ------------------------------------------------------------------ errors
     def ask(self, function: Callable, *args: Any) -> Any:
         """What a function of the driver gives; its error as an exception."""
-        if not hasattr(self.here, "entered"):
+        if getattr(_thread, "driver", None) is not self:
             self.enter()
         error, *found = function(*args)
         if int(error):
@@ -96,12 +101,9 @@ class CoreDriver:
         if name == "OUT_OF_MEMORY":
             return OutOfDeviceMemory("the device is full")
         if name in FATAL:
-            return DeviceLost(
-                f"the GPU stopped ({name}, reported by {what}); this process cannot use it any more. "
-                "Values on the host are untouched; start a new process to go on with the GPU"
-            )
+            return DeviceLost(LOST.format(f"{name}, reported by {what}"))
         if name in WRONG_ARCH:
-            return CudaError(f"the GPU {self.device_name} ({self.arch}) cannot run the compiled kernels ({name})")
+            return CudaError(WRONG_KERNELS.format(self.device_name, self.arch, name))
         return CudaError(f"{what} failed: {name}")
 
     # ------------------------------------------------------------------ memory
@@ -123,6 +125,15 @@ class CoreDriver:
 
     def copy(self, to: int, source: int, size: int) -> None:
         self.ask(self.cu.cuMemcpyDtoDAsync, to, source, size, self.stream)
+
+    def copy_across(self, to: int, other: Any, source: int, size: int) -> bool:
+        if not isinstance(other, CoreDriver):
+            return False
+        other.followed_by(self.stream)
+        contexts = [d.ask(self.cu.cuStreamGetCtx, d.stream) for d in (self, other)]
+        self.ask(self.cu.cuMemcpyPeerAsync, to, contexts[0], source, contexts[1], size, self.stream)
+        self.followed_by(other.stream)  # what it frees or overwrites now, it does after the copy
+        return True
 
     def clear(self, address: int, size: int) -> None:
         self.ask(self.cu.cuMemsetD8Async, address, 0, size, self.stream)

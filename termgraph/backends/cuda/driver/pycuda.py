@@ -6,6 +6,7 @@ May touch: the package pycuda, imported when a device is first used.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import threading
@@ -15,8 +16,11 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.driver.base import (
+    LOST,
     NO_DEVICE,
     NO_LIBRARY,
+    NOT_SO_MANY,
+    WRONG_KERNELS,
     CudaError,
     DeviceLost,
     NoDevice,
@@ -31,7 +35,7 @@ def _in_context(method: Callable) -> Callable:
 
     @functools.wraps(method)
     def call(self: PyCudaDriver, *args: Any) -> Any:
-        if threading.get_ident() == self.home:
+        if threading.get_ident() == self.home and PyCudaDriver.on_top is self:
             return method(self, *args)
         self.context.push()
         try:
@@ -46,6 +50,7 @@ class PyCudaDriver:
     """One device with one stream. `graphs` is False: work is queued kernel by kernel."""
 
     name, graphs = "pycuda", False
+    on_top: PyCudaDriver | None = None  # the device that was opened last, whose context its thread is in
 
     def __init__(self, number: int = 0) -> None:
         try:
@@ -64,20 +69,34 @@ class PyCudaDriver:
         except driver.Error:
             count = 0
         if count <= number:
-            raise NoDevice(NO_DEVICE)
+            raise NoDevice(NOT_SO_MANY.format(number, count) if count else NO_DEVICE)
         device = driver.Device(number)
         self.context = device.retain_primary_context()
         self.context.push()
-        atexit.register(self.context.pop)
+        PyCudaDriver.on_top = self
+        atexit.register(self.close)
         self.home = threading.get_ident()
         self._stream = driver.Stream()
         self.stream = int(self._stream.handle)
         self.pool = tools.DeviceMemoryPool()
         self.blocks: dict[int, Any] = {}
+        self.modules: list[Any] = []  # kept here, because pycuda wants them to go in this thread, with the context
+        self.functions: list[Any] = []
         self.device_name = device.name()
         self.arch = "sm_{}{}".format(*device.compute_capability())
         self.multiprocessors = int(device.get_attribute(driver.device_attribute.MULTIPROCESSOR_COUNT))
         self.version = pycuda.VERSION_TEXT
+
+    def close(self) -> None:
+        """At the end of the process: give everything back while its context is there, which was entered last."""
+        with contextlib.suppress(self.d.Error):  # the device may be lost
+            self._stream.synchronize()
+        self.functions.clear()
+        self.modules.clear()
+        self.blocks.clear()
+        del self._stream, self.pool
+        self.context.pop()
+        PyCudaDriver.on_top = None
 
     @_in_context
     def memory(self) -> tuple[int, int]:
@@ -96,7 +115,9 @@ class PyCudaDriver:
     @_in_context
     def free(self, address: int) -> None:
         # Everything runs in one stream, so whoever gets this memory next uses it after the work queued now.
-        self.blocks.pop(address).free()
+        block = self.blocks.pop(address, None)
+        if block is not None:  # else the driver is closed
+            block.free()
 
     @_in_context
     def upload(self, address: int, host: np.ndarray) -> None:
@@ -110,31 +131,39 @@ class PyCudaDriver:
     def copy(self, to: int, source: int, size: int) -> None:
         self.d.memcpy_dtod_async(to, source, size, self._stream)
 
+    def copy_across(self, to: int, other: Any, source: int, size: int) -> bool:
+        return False
+
     @_in_context
     def clear(self, address: int, size: int) -> None:
         self.d.memset_d8_async(address, 0, size, self._stream)
 
     @_in_context
     def load(self, image: bytes) -> Any:
-        return self.d.module_from_buffer(image)
+        try:
+            self.modules.append(self.d.module_from_buffer(image))
+        except self.d.Error as error:
+            raise CudaError(WRONG_KERNELS.format(self.device_name, self.arch, error)) from None
+        return len(self.modules) - 1
 
     @_in_context
     def kernel(self, module: Any, name: str) -> Any:
-        return module, module.get_function(name)
+        self.functions.append(self.modules[module].get_function(name))
+        return len(self.functions) - 1
 
     @_in_context
     def launch(
         self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
     ) -> None:
         values = [_NUMPY[type(a)](a.value or 0) for a in arguments]
-        kernel[1](*values, grid=grid, block=block, stream=self._stream)
+        self.functions[kernel](*values, grid=grid, block=block, stream=self._stream)
 
     @_in_context
     def synchronize(self) -> None:
         try:
             self._stream.synchronize()
         except self.d.LaunchError as error:
-            raise DeviceLost(f"the GPU stopped ({error}); this process cannot use it any more") from None
+            raise DeviceLost(LOST.format(error)) from None
         except self.d.Error as error:
             raise CudaError(str(error)) from None
 

@@ -1,0 +1,27 @@
+"""`transfer`: which device computes what, where there are several. May import terms and `wrap`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops.transfer import device_number, to_device
+
+
+def transfer(x: Any, target: str) -> Any:
+    """The same value, on the device `target`: what is computed from it is computed there.
+
+    Targets are "cuda" (the first device), "cuda:1", "cuda:2", ...; functions that run on the CPU take no notice.
+
+    >>> import termgraph.tensor as T
+    >>> T.dvector("x").transfer("cuda:1").owner.op
+    to_device{device=1}
+    """
+    number = device_number(target)
+    if number is None:
+        raise ValueError("transfer(x, 'cpu'): results come to the CPU by themselves; say where they should be computed")
+    return to_device(as_tensor(x), device=number)
+
+
+METHODS = {"transfer": transfer}
+__all__ = ["transfer"]
