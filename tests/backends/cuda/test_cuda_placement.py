@@ -42,6 +42,7 @@ def test_the_rules_can_be_asked_for_and_used_by_hand():
         "placement.there_and_back",
         "placement.back_and_there",
         "placement.across",
+        "placement.nowhere",
     }
     assert not {r.name for r in db.query("+fast_run")} & {r.name for r in found}
     new = tg.rewrite(T.exp(x) * T.sort(T.log(y)), "+gpu").term
