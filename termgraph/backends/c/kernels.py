@@ -57,6 +57,7 @@ class KernelWriter:
         self.fields: list[str] = []
         self.partials = 0
         self.own_functions = 0
+        self.kept: dict[Call, str] = {}  # products in loops, and where their right factors are packed
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
@@ -158,9 +159,13 @@ class KernelWriter:
 
     def library(self, n: Call, p: Printer) -> None:
         """A library call; the text of each is in `libcalls`."""
+        from termgraph.backends.c.kept import write_kept
         from termgraph.backends.c.libcalls import write_call
 
-        write_call(self, n, p)
+        if n in self.kept:
+            write_kept(self.kept[n], n, p)
+        else:
+            write_call(self, n, p)
 
     def compound(self, n: Compound, p: Printer) -> None:
         """A loop over steps, a choice or a routine."""

@@ -60,32 +60,32 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
     letter = LETTER[n.options["dtype"]]
     one, zero = "1", "1" if n.options["beta"] else "0"
     place = sum((step * poly(v) for v, step in n.options["batch"]), ZERO)
-    out = _pointer(p, n.buf, place)
+    out = pointer(p, n.buf, place)
     scale = f"{alpha or one}, {zero}"
     (a, a_at, a_step), (b, b_at, b_step) = n.operands
     if n.name == "gemm":
         m, k, cols = p.poly(n.sizes[0]), p.poly(n.sizes[2]), p.poly(n.sizes[1])
-        ta, lda = _flags(p, a_step)
-        tb, ldb = _flags(p, b_step)
+        ta, lda = flags(p, a_step)
+        tb, ldb = flags(p, b_step)
         p.add(
-            f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {_pointer(p, a, a_at)}, {lda}, "
-            f"{_pointer(p, b, b_at)}, {ldb}, {out}, {cols});"
+            f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {pointer(p, a, a_at)}, {lda}, "
+            f"{pointer(p, b, b_at)}, {ldb}, {out}, {cols});"
         )
         return
     rows, columns = p.poly(n.sizes[0]), p.poly(n.sizes[1])
-    ta, lda = _flags(p, a_step)
+    ta, lda = flags(p, a_step)
     p.add(
-        f"tg_gemv_{letter}({st}, {ta}, {rows}, {columns}, {scale}, {_pointer(p, a, a_at)}, {lda}, "
-        f"{_pointer(p, b, b_at)}, {p.poly(b_step[0])}, {out});"
+        f"tg_gemv_{letter}({st}, {ta}, {rows}, {columns}, {scale}, {pointer(p, a, a_at)}, {lda}, "
+        f"{pointer(p, b, b_at)}, {p.poly(b_step[0])}, {out});"
     )
 
 
-def _pointer(p: Printer, buf: Any, offset: Poly) -> str:
+def pointer(p: Printer, buf: Any, offset: Poly) -> str:
     p.bufs[buf] = None
     return buf.name if offset is ZERO else f"{buf.name} + {p.poly(offset)}"
 
 
-def _flags(p: Printer, steps: tuple[Poly, ...]) -> tuple[str, str]:
+def flags(p: Printer, steps: tuple[Poly, ...]) -> tuple[str, str]:
     """Transposition flag and leading dimension from the strides of rows and columns."""
     row, column = steps
     return ("TG_PLAIN", p.poly(row)) if column is ONE else ("TG_TRANS", p.poly(column))

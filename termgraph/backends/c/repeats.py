@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.failing import bad, failure
+from termgraph.backends.c.kept import kept_products
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, Poly, product
 from termgraph.lower.kernel import Buf
@@ -42,9 +43,19 @@ def write_repeat(writer: Any, n: Repeat, p: Printer) -> None:
             p.add("int64_t t = 0;", f"if ({name}(c, steps, &t)) return (int)st->code;")
         else:
             writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
+            _keep_factors(writer, n, p)
             _part_function(writer, n.body, name)
             _steps(writer, n, p, name)
         _leave(writer, n, p)
+
+
+def _keep_factors(writer: Any, n: Repeat, p: Printer) -> None:
+    """Places for the factors of products that stay the same, freed however the block is left."""
+    for call in [] if writer.quick else kept_products(n):
+        name = f"kept{len(writer.kept)}"
+        writer.kept[call] = f"c->{name}"
+        writer.fields.append(f"    tg_kept *{name};")
+        p.add(f"tg_kept {name} __attribute__((cleanup(tg_drop))) = {{NULL}};", f"c->{name} = &{name};")
 
 
 # ---------------------------------------------------------------------- pointers
