@@ -17,7 +17,7 @@ from termgraph.function.layouts import rewritten_again, transposed
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
-from termgraph.terms.traverse import substitute, subterms
+from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
 
@@ -32,7 +32,7 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         from termgraph.function.cuda import CudaFunction
 
         return CudaFunction(maker, storage, defaults, name)
-    if maker.work.in_c and not maker.work.in_parts and not maker.watched() and not _times_steps(maker):
+    if maker.work.in_c and not maker.work.in_parts and not maker.watched():
         from termgraph.backends.c.refusals import CompileError
 
         try:
@@ -43,11 +43,6 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
             react(error, maker.mode.linker)
             maker.work.in_c = False
     return MachineFunction(maker, storage, defaults, name)
-
-
-def _times_steps(maker: Any) -> bool:
-    """Whether a profile is to show what happens in the steps of loops, which the virtual machine can do."""
-    return maker.timed and any(t.op.kind == "loop" for t in subterms(maker.work.linked_roots))
 
 
 class Layout(NamedTuple):

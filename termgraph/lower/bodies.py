@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.index import ZERO, Poly, poly
+from termgraph.lower.index import ZERO, Poly, evaluate, poly, symbols
 from termgraph.lower.lengths import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
@@ -58,7 +58,7 @@ class BodyLengths(Lengths):
     def _keeps_length(self, leaf: Any, d: int, a: Poly, b: Poly) -> None:
         if a is b:
             return
-        if (a - b).const is not None:
+        if _surely_differ(a, b):
             raise NotLowerable(self.term, "a carry changes its length")
         text = f"the carry {{name}} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one "
         text += "shape, or use linker='py', which lets shapes change from step to step"
@@ -76,6 +76,15 @@ class BodyLengths(Lengths):
             return super()._scalar(t, args, user)
         except NotLowerable as why:  # what it wants is a value of the body, which nobody outside can give
             raise NotLowerable(why.term, why.why) from None
+
+
+def _surely_differ(a: Poly, b: Poly) -> bool:
+    """Whether two lengths differ, as far as trying a few shows: where they may agree, that is checked at run time."""
+    if (a - b).const is not None:
+        return True
+    names = dict.fromkeys((*symbols(a), *symbols(b)))
+    tried = {1, 2, 3, 8, *[n for n in (a.const, b.const) if n is not None]}
+    return all(evaluate(a, env) != evaluate(b, env) for n in tried if (env := dict.fromkeys(names, n)))
 
 
 def _plain(text: str) -> str:

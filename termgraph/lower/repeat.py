@@ -147,7 +147,7 @@ class _Builder:
         return Repeat(
             self.lengths.steps, nodes, fixed + moving, free, rows, kept, self.copies(body, carries, kept, history),
             stop, self.results.get(op.n_carry + op.n_ys), self.rooms(body, nodes, own), dict(body.statements.consts),
-            tuple(self.results.values()),
+            tuple(self.results.values()), title=op.title,
         )  # fmt: skip
 
     def in_place(self, body: Body) -> tuple[list[Node], set[Buf]]:

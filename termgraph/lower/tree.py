@@ -236,6 +236,7 @@ class Repeat(Compound):
     consts: dict[Any, Buf]
     bufs: tuple[Buf, ...] = ()  # what the rest of the program reads
     rank: int = 0
+    title: str = ""  # what people call it
 
     def children(self) -> Iterator[list[Node]]:
         yield self.body

@@ -38,6 +38,7 @@ class Profile:
         self._calls, self._seconds, self._peak = 0, 0.0, 0
         self._parts: list[Any] = []  # of compiled programs that note their times themselves
         self._part_terms: list[Sequence[Any]] = []
+        self._numbers: list[int] = []  # of the parts that are listed here, not in the steps of a loop
         self._timers: Any = None
         self._program: Program | None = None
         self._count: list[int] = []
@@ -87,8 +88,16 @@ class Profile:
 
         `terms` are, for each part, those whose values it makes.
         """
-        self._parts, self._part_terms, self.running = list(parts), list(terms), True
-        self._timers = np.zeros(3 + 2 * len(self._parts), np.int64)
+        self._timers = np.zeros(3 + 3 * len(parts), np.int64)
+        holders = {-1: self}
+        for i, part in enumerate(parts):
+            if part.inside not in holders:
+                around = parts[part.inside]
+                holders[part.inside] = holders[around.inside].loops[part.inside] = Profile(around.title)
+            holders[part.inside]._numbers.append(i)
+        for holder in holders.values():
+            holder._parts, holder._part_terms, holder._timers = list(parts), list(terms), self._timers
+            holder.running = True
         return self._timers
 
     def add_call(self, seconds: float) -> None:
@@ -137,12 +146,12 @@ class Profile:
             {
                 "instruction": i,
                 "op": part.op,
-                "calls": self.calls,
-                "seconds": float(self._timers[3 + 2 * i]) * 1e-9,
-                "bytes": int(self._timers[4 + 2 * i]),
+                "calls": int(self._timers[5 + 3 * i]),
+                "seconds": float(self._timers[3 + 3 * i]) * 1e-9,
+                "bytes": int(self._timers[4 + 3 * i]),
                 "expression": part.expression,
             }
-            for i, part in enumerate(self._parts)
+            for i, part in [(i, self._parts[i]) for i in self._numbers]
         ]
         return sorted(rows, key=lambda r: -r["seconds"])
 

@@ -47,3 +47,22 @@ def test_profile_of_the_steps(linker):
     (inner,) = f.profile.loops.values()
     assert {row["calls"] for row in inner.rows()} == {50}
     assert "in the steps of a loop" in str(f.profile) and f.profile.to_dict()["loops"]
+
+
+def test_profile_of_the_steps_of_compiled_loops():
+    total = tg.scan(lambda u, t: t * 0.5 + u, sequences=x, outputs_info=T.constant(0.0))[0][-1]
+    inner = lambda h: tg.loop(lambda g, u: (T.tanh(T.dot(w, g) * u), None), h, x)[0]  # noqa: E731
+    w = T.dmatrix("w")
+    nested = tg.scan(lambda h: inner(h) + 1, outputs_info=T.ones((2,)), n_steps=30, name="outer")[0][-1]
+    with tg.config.change_flags(linker="c"):
+        f = tg.function([x, w], [total, nested], profile=True)
+        plain = tg.function([x, w], [total, nested])
+    for got, want in zip(f(np.arange(7.0), np.eye(2)), plain(np.arange(7.0), np.eye(2))):
+        np.testing.assert_allclose(got, want)
+    assert f.maker.work.not_native is None and "clock_ns" not in plain.source("c")
+    scalar, outer = sorted(f.profile.loops.values(), key=lambda p: bool(p.loops))
+    assert [(row["op"], row["calls"]) for row in scalar.rows()] == [("step", 7)]
+    assert outer.name == "loop 'outer'" and {row["calls"] for row in outer.rows()} == {30}
+    (innermost,) = outer.loops.values()
+    assert {row["calls"] for row in innermost.rows()} == {210} and "gemv" in str(f.profile)
+    assert sum(row["seconds"] for row in f.profile.rows()) <= f.profile.seconds

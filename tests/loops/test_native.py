@@ -188,6 +188,18 @@ def test_operands_in_any_layout():
         both([m, w, start], outputs, p, q, h)
 
 
+def test_a_carry_that_grows_from_step_to_step_is_left_to_python():
+    start = T.dvector("start")
+    grown = tg.loop(lambda h, _: (T.concatenate([h, h[-1:] + 1]), None), start, length=n)[0]
+    f = tg.function([start, n], grown)
+    assert f([1.0, 2.0], 3).tolist() == [1, 2, 3, 4, 5] and f([1.0], 0).tolist() == [1]
+    with pytest.raises(NotImplementedError, match="loop has no C code"):
+        tg.function([start, n], grown, mode=tg.Mode(linker="c"))
+    window = tg.loop(lambda h, u: (T.concatenate([h[1:], T.shape_padleft(u)]), None), start, x)[0]
+    g, _ = both([start, x], [window], [1.0, 2.0, 3.0], [4.0, 5.0])
+    assert is_native(g)
+
+
 def test_a_carry_whose_length_would_change():
     m, start = T.dmatrix("m"), T.dvector("start")
     out = tg.scan(lambda u, h, w: T.dot(u, w) * h.sum(), sequences=m, outputs_info=start, non_sequences=w)[0]

@@ -155,7 +155,7 @@ class _Generator:
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
         packing = PACKING.strip() if self.packed else ""
-        clock = timing.TEXT.strip() if self.timed else ""
+        clock = (timing.TEXT + timing.STEPS).strip() if self.timed else ""
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)

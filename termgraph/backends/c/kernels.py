@@ -71,19 +71,22 @@ class KernelWriter:
         return p
 
     # ------------------------------------------------------------------ the calling side
-    def top(self, nodes: Sequence[Node], timed: bool = False) -> Printer:
-        """The statements of tg_run, or of one step of a loop."""
+    def top(self, nodes: Sequence[Node], timed: bool = False, inside: int = -1) -> Printer:
+        """The statements of tg_run, or of one step of the loop that is part number `inside`."""
         p = self.printer([n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
         shared = self.shared_values = self.shared(nodes)
         once = p.used_once(nodes) - shared
         for n in nodes:
+            number = len(self.timed_parts) if timed and isinstance(n, (Kernel, Call, Compound)) else -1
+            if number >= 0:
+                self.timed_parts.append(TimedPart.of(n, inside))
             if isinstance(n, Kernel):
                 self.call(n, p)
             elif isinstance(n, Call):
                 self.library(n, p)
             elif isinstance(n, Compound):
-                self.compound(n, p)
+                self.compound(n, p, number)
             elif isinstance(n, Let) and n.term in once:
                 p.body([n])
                 if n.term in p.inline or n.term not in p.text:
@@ -93,8 +96,7 @@ class KernelWriter:
             if not isinstance(n, (Kernel, Call, Compound)):
                 self.after(n, p, shared)
             elif timed:
-                self.timed_parts.append(TimedPart.of(n))
-                p.add(f"tg_took(st, {len(self.timed_parts) - 1}, &since, {p.poly(bytes_written(n))});")
+                p.add(f"tg_took(st, {number}, &since, {p.poly(bytes_written(n))});")
         return p
 
     def shared(self, nodes: Sequence[Node]) -> set[Any]:
@@ -167,7 +169,7 @@ class KernelWriter:
         else:
             write_call(self, n, p)
 
-    def compound(self, n: Compound, p: Printer) -> None:
+    def compound(self, n: Compound, p: Printer, number: int = -1) -> None:
         """A loop over steps, a choice or a routine."""
         from termgraph.backends.c.repeats import write_choice, write_repeat
         from termgraph.backends.c.routines import write_routine
@@ -175,7 +177,7 @@ class KernelWriter:
         if isinstance(n, Choice):
             write_choice(self, n, p)
         elif isinstance(n, Repeat):
-            write_repeat(self, n, p)
+            write_repeat(self, n, p, number)
         elif isinstance(n, Routine):
             write_routine(self, n, p)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from termgraph.backends.c.failing import bad, failure
 from termgraph.backends.c.kept import kept_products
+from termgraph.backends.c.timing import SINCE, TimedPart
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, Poly, product
 from termgraph.lower.kernel import Buf
@@ -31,8 +32,8 @@ def moving_places(nodes: Sequence[Node]) -> list[Buf]:
     return list(out)
 
 
-def write_repeat(writer: Any, n: Repeat, p: Printer) -> None:
-    """The statements of a loop; its step becomes a function."""
+def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
+    """The statements of a loop; its step becomes a function. A timed program gives its number among the timed parts."""
     name = f"loop{writer.count}"
     writer.count += 1
     with p.block(""):
@@ -41,10 +42,13 @@ def write_repeat(writer: Any, n: Repeat, p: Printer) -> None:
         if in_registers(n):
             _ScalarSteps(writer, n).function(name)
             p.add("int64_t t = 0;", f"if ({name}(c, steps, &t)) return (int)st->code;")
+            if number >= 0:
+                p.add(f"tg_made_steps(st, {len(writer.timed_parts)}, since, t);")
+                writer.timed_parts.append(TimedPart.of_steps(n, number))
         else:
             writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
             _keep_factors(writer, n, p)
-            _part_function(writer, n.body, name)
+            _part_function(writer, n.body, name, number)
             _steps(writer, n, p, name)
         _leave(writer, n, p)
 
@@ -107,12 +111,13 @@ def write_choice(writer: Any, n: Choice, p: Printer) -> None:
         p.add(f"{head} {{ if ({name}(c)) return (int)st->code; }}")
 
 
-def _part_function(writer: Any, nodes: Sequence[Node], name: str) -> None:
-    """Statements as a function."""
+def _part_function(writer: Any, nodes: Sequence[Node], name: str, number: int = -1) -> None:
+    """Statements as a function; with a number, each is timed as a part of that loop's steps."""
     kept = writer.indices, writer.shared_values
     writer.indices = []
-    p = writer.top(nodes)
+    p = writer.top(nodes, number >= 0, number)
     lines = [f"static int {name}(tg_context *c)", "{", "    tg_status *const st = c->st;", "    (void)st;"]
+    lines += [SINCE] if number >= 0 else []
     lines += writer.head(p)
     writer.functions.append("\n".join([*lines, *p.lines, "    return 0;", "}"]))
     writer.indices, writer.shared_values = kept
