@@ -25,6 +25,13 @@ TYPES: dict[str, tuple[int, int, Any, int]] = {
     "complex64": (4, SINGLE, ctypes.c_float, 2),
     "complex128": (5, DOUBLE, ctypes.c_double, 2),
 }
+ROUNDED = {"tf32": 77, "bfloat16": 75, "float16": 74}  # compute types for operands of float32 that may be rounded
+
+
+def types_of(dtype: str, precision: str) -> tuple[int, int, Any, int]:
+    """The types of a product; `precision` is the value of the flag cuda.products."""
+    kind, compute, number, parts = TYPES[dtype]
+    return kind, ROUNDED.get(precision, compute) if dtype == "float32" else compute, number, parts
 
 
 class Cublas:
@@ -53,7 +60,7 @@ class Cublas:
         ):  # the bindings name a missing library by RuntimeErrors of their own
             return None
 
-    def matmul(self, p: Mapping[str, Any], at: Mapping[Any, int]) -> bool:
+    def matmul(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str) -> bool:
         """Queue a product that finishes its elements itself; False if it does not, or the library cannot."""
         if not (p["bias"] or p["act"]) or min(p["sizes"]) == 0 or max(p["sizes"]) >= LIMIT:
             return False
@@ -65,7 +72,7 @@ class Cublas:
         place = lambda x: at[x[0]] + x[1] * item  # noqa: E731
         first, second = ((n, k) if right[0] == 0 else (k, n)), ((k, m) if left[0] == 0 else (m, k))
         return lt.matmul(
-            TYPES[p["dtype"]][:3], (*first, right[1], place(p["b"])), (*second, left[1], place(p["a"])),
+            types_of(p["dtype"], precision)[:3], (*first, right[1], place(p["b"])), (*second, left[1], place(p["a"])),
             (n, m, n, place(p["c"])), (right[0], left[0]), (0 if bias is None else place(bias), p["act"]),
         )  # fmt: skip
 
@@ -80,7 +87,7 @@ class Cublas:
                 self._lt = None
         return self._lt
 
-    def gemm(self, p: Mapping[str, Any], at: Mapping[Any, int]) -> bool:
+    def gemm(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str) -> bool:
         """Queue a product; False if its strides, sizes or factor are not for cuBLAS.
 
         Row-major c = a b is column-major c' = b' a', so the operands change places.
@@ -91,7 +98,7 @@ class Cublas:
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
         if left is None or right is None:
             return False
-        kind, compute, number, parts = TYPES[p["dtype"]]
+        kind, compute, number, parts = types_of(p["dtype"], precision)
         factors = (number * (2 * parts))()  # alpha, then beta; complex ones with their imaginary parts
         factors[0] = 1.0 if p["alpha"] is None else float(np.asarray(p["alpha"].value))
         factors[parts] = p["beta"]

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from termgraph.backends.c.files import Entry, digest
 from termgraph.backends.cuda.driver.base import NoDevice
 
 IMAGE, TEXT, LOG = "kernels.cubin", "kernels.cu", "ptxas.txt"
+STACK = 64  # bytes; the device's own sine needs as much for huge arguments
 FLAGS = ("-std=c++17", "--ptxas-options=-v")
 
 
@@ -157,4 +159,21 @@ def usage_of(source: str, arch: str, options: Sequence[str] = (), name: str = "f
         return usage(log.read())
 
 
-__all__ = ["CudaCompileError", "Usage", "compile_text", "compiler", "usage_of"]
+def warn_of_spills(source: str, arch: str, options: Sequence[str], name: str, ops: Sequence[str]) -> None:
+    """Say so if kernels with text of the user's keep values in memory that should be in registers."""
+    found = usage_of(source, arch, options, name)
+    slow = [
+        f"{k} ({u.registers} registers, {u.spilled or u.stack} bytes)"
+        for k, u in found.items()
+        if u.spilled or u.stack > STACK
+    ]
+    if slow:
+        warnings.warn(
+            f"in {name}, values that find no register are kept in memory, which is slow: {', '.join(slow)}. "
+            f"The kernels contain the CUDA text of {', '.join(ops)}: give it fewer variables at a time, no arrays, "
+            "and indices that are known when it is compiled",
+            stacklevel=2,
+        )
+
+
+__all__ = ["CudaCompileError", "Usage", "compile_text", "compiler", "usage_of", "warn_of_spills"]

@@ -37,7 +37,15 @@ class CublasLt:
         """
         bias, act = epilogue
         operands = (right, left, out)
-        key = (types[0], trans, bool(bias), act, *[(*x[:3], _alignment(x[3])) for x in operands], _alignment(bias))
+        key = (
+            types[0],
+            trans,
+            bool(bias),
+            act,
+            *[(*x[:3], _alignment(x[3])) for x in operands],
+            _alignment(bias),
+            types[1],
+        )
         if key not in self.plans:
             self.plans[key] = self.planned(key, types, operands, bias)
         plan = self.plans[key]

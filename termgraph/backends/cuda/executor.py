@@ -14,6 +14,7 @@ import numpy as np
 
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.array import DeviceArray, Spare, as_device_array
+from termgraph.backends.cuda.compile import compile_text, warn_of_spills
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.functions import BLOCK, AxisCall, KernelText, Launch, Product, Steps
 from termgraph.backends.cuda.gemm import ACTS, NUMBERS
@@ -256,9 +257,9 @@ class Executable:
         """One kernel."""
         if launch.product is not None:
             blas = self.device.blas() if launch.product["guard"] is None else None
-            if blas is not None and blas.matmul(launch.product, at):
+            if blas is not None and blas.matmul(launch.product, at, self.program.precision):
                 return
-            if blas is not None and blas.gemm(launch.product, at):
+            if blas is not None and blas.gemm(launch.product, at, self.program.precision):
                 if launch.product["bias"] or launch.product["act"]:
                     self.finish_product(plan, launch.product, at)
                 return
@@ -282,6 +283,8 @@ class Executable:
             options = ("-DTG_WIDE",) if plan.wide else ()
             driver = self.device.driver
             image = self.device.compile(self.program.source, driver.arch, options, self.name)
+            if self.program.given and self.device.compile is compile_text:
+                warn_of_spills(self.program.source, driver.arch, options, self.name, self.program.given)
             self.modules[plan.wide] = driver.load(image)
 
     def kernel(self, wide: bool, name: str) -> Any:

@@ -36,15 +36,27 @@ NUMBERS = {
 }
 
 
-def kernels(calls: Sequence[Call]) -> list[str]:
-    """The kernels that some products need."""
+# what operands of float32 are rounded to where the flag cuda.products asks for it
+ROUNDED = {"float32": "", "tf32": "tg_round_tf32", "bfloat16": "tg_round_bfloat", "float16": "tg_round_half"}
+
+
+def kernels(calls: Sequence[Call], precision: str = "float32") -> list[str]:
+    """The kernels that some products need; `precision` is the value of the flag cuda.products."""
     wanted = dict.fromkeys((c.name, str(c.options["dtype"])) for c in calls)
     wanted |= dict.fromkeys(("finish", str(c.options["dtype"])) for c in calls if "epilogue" in c.options)
-    return [_text(name, NUMBERS[dtype]) for name, dtype in wanted]
+    return [_text(name, NUMBERS[dtype], ROUNDED[precision] if dtype == "float32" else "") for name, dtype in wanted]
 
 
-def _text(name: str, n: Number) -> str:
-    marks = {"$R": n.read, "$W": n.written, "$S": n.scale, "$C": n.computed, "$T": n.stored, "$L": n.letter}
+def _text(name: str, n: Number, rounded: str) -> str:
+    marks = {
+        "$M": rounded or n.read,
+        "$R": n.read,
+        "$W": n.written,
+        "$S": n.scale,
+        "$C": n.computed,
+        "$T": n.stored,
+        "$L": n.letter,
+    }
     marks = {"$FINISHED": "v" if n.computed in CTYPES.values() else "tg_finished(v, act)", **marks}
     marks |= {"$D": str(2**n.depth), "$B": str(n.depth)}
     text = TEXTS[name]
@@ -85,9 +97,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_gemm_$L(
         for (int e = id; e < $D * 64; e += 256) {
             /* neighbouring threads read along the unit stride */
             int i = a_column == 1 ? e >> $B : e & 63, q = a_column == 1 ? e & $D - 1 : e >> 6;
-            as[q][i] = row0 + i < m && k0 + q < k ? $R(a[(row0 + i) * a_row + (k0 + q) * a_column]) : $C();
+            as[q][i] = row0 + i < m && k0 + q < k ? $M(a[(row0 + i) * a_row + (k0 + q) * a_column]) : $C();
             int j = b_column == 1 ? e & 63 : e >> $B, r = b_column == 1 ? e >> 6 : e & $D - 1;
-            bs[r][j] = k0 + r < k && column0 + j < n ? $R(b[(k0 + r) * b_row + (column0 + j) * b_column]) : $C();
+            bs[r][j] = k0 + r < k && column0 + j < n ? $M(b[(k0 + r) * b_row + (column0 + j) * b_column]) : $C();
         }
         __syncthreads();
 #pragma unroll

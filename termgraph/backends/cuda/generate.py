@@ -17,12 +17,13 @@ from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.epilogues import join_epilogues
 from termgraph.backends.cuda.functions import AxisCall, KernelText, Product, every_step
 from termgraph.backends.cuda.kernels import KernelWriter
+from termgraph.config import config
 from termgraph.lower.index import Poly, evaluate, maximum, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import loads, share_room, update_modes, writes
-from termgraph.lower.tree import Call, Kernel, Node
+from termgraph.lower.tree import Call, Kernel, Let, Node, walk
 from termgraph.terms.traverse import substitute
 
 
@@ -42,6 +43,8 @@ class CudaProgram:
     in_place: dict[int, tuple[int, str]] = field(default_factory=dict)  # output -> (argument it may replace, how)
     leaves: dict[Any, Any] = field(default_factory=dict)
     renamed: dict[Any, Any] = field(default_factory=dict)  # terms of its text -> those of the graph, where they differ
+    precision: str = "float32"  # of products, as the flag cuda.products says
+    given: list[str] = field(default_factory=list)  # ops that bring their own text
 
     @property
     def kernels(self) -> list[KernelText]:
@@ -100,7 +103,7 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
     steps = writer.write(nodes)
     every = every_step(steps)
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
-    bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)])
+    bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)], config.cuda.products)
     bodies += axes.kernels([s.call for s in every if isinstance(s, AxisCall)])
     body = "\n\n".join(bodies)
     first: dict[Any, int] = {}
@@ -117,6 +120,8 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
         16 * len(writer.slots),
         lowered,
         {k: (i, modes[new]) for k, i, _, new in pairs if new in modes},
+        precision=config.cuda.products,
+        given=sorted({n.term.op.name for n in walk(nodes) if isinstance(n, Let) and n.term.op.family.cuda}),
     )
 
 

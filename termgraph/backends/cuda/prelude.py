@@ -194,6 +194,17 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     return h;
 #endif
 }}""",
+    # Operands of products: to the nearest number with 10 or 7 bits behind the point, ties to even.
+    "tg_round_tf32": f"""{_INLINE}float tg_round_tf32(float f)
+{{
+    const uint32_t x = __float_as_uint(f);
+    return f - f == 0 ? __uint_as_float((x + 0xfff + (x >> 13 & 1)) & 0xffffe000u) : f;
+}}""",
+    "tg_round_bfloat": f"""{_INLINE}float tg_round_bfloat(float f)
+{{
+    const uint32_t x = __float_as_uint(f);
+    return f - f == 0 ? __uint_as_float((x + 0x7fff + (x >> 16 & 1)) & 0xffff0000u) : f;
+}}""",
     "tg_round_half": f"{_INLINE}float tg_round_half(float f) {{ return tg_from_half(tg_to_half(f)); }}",
 }
 

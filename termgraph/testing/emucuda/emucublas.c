@@ -12,7 +12,7 @@ extern int emucuda_call(void *stream, void (*call)(const void *), const void *da
 
 typedef struct { void *stream, *workspace; } Handle;
 typedef struct {
-    int ta, tb, m, n, k, lda, ldb, ldc, batch, type;
+    int ta, tb, m, n, k, lda, ldb, ldc, batch, type, compute;
     long long jump_a, jump_b, jump_c;
     double _Complex alpha, beta;
     const char *a, *b;
@@ -30,7 +30,8 @@ static void run(const void *data)
                 for (int q = 0; q < p->k; q++) {
                     const long long x = p->ta ? q + (long long)i * p->lda : i + (long long)q * p->lda;
                     const long long y = p->tb ? j + (long long)q * p->ldb : q + (long long)j * p->ldb;
-                    sum += get(p->type, p->a, b * p->jump_a + x) * get(p->type, p->b, b * p->jump_b + y);
+                    sum += operand(p->compute, p->type, p->a, b * p->jump_a + x) *
+                           operand(p->compute, p->type, p->b, b * p->jump_b + y);
                 }
                 put(p->type, p->c, at, p->alpha * sum + (p->beta != 0 ? p->beta * get(p->type, p->c, at) : 0));
             }
@@ -62,7 +63,7 @@ API int cublasGemmStridedBatchedEx(Handle *h, int ta, int tb, int m, int n, int 
 {
     const int wide = type_c == R_64F || type_c == C_64F;
     const int factors = type_c == C_32F || type_c == C_64F ? type_c : wide ? R_64F : R_32F;
-    if (type_a != type_c || type_b != type_c || compute != (wide ? 70 : 68)) return NOT_SUPPORTED;
-    return queue(h, (Product){ta, tb, m, n, k, lda, ldb, ldc, batch, type_c, sa, sb, sc, get(factors, alpha, 0),
+    if (type_a != type_c || type_b != type_c || !can_compute(type_c, compute)) return NOT_SUPPORTED;
+    return queue(h, (Product){ta, tb, m, n, k, lda, ldb, ldc, batch, type_c, compute, sa, sb, sc, get(factors, alpha, 0),
                               get(factors, beta, 0), a, b, c});
 }

@@ -40,8 +40,8 @@ static void run(const void *data)
         for (uint64_t i = 0; i < p->d.rows; i++) {
             double sum = 0;
             for (uint64_t q = 0; q < depth; q++)
-                sum += (double)get(p->a.type, p->x, p->what.ta ? q + i * p->a.lead : i + q * p->a.lead) *
-                       (double)get(p->b.type, p->y, p->what.tb ? j + q * p->b.lead : q + j * p->b.lead);
+                sum += (double)operand(p->what.compute, p->a.type, p->x, p->what.ta ? q + i * p->a.lead : i + q * p->a.lead) *
+                       (double)operand(p->what.compute, p->b.type, p->y, p->what.tb ? j + q * p->b.lead : q + j * p->b.lead);
             sum *= p->alpha;
             if (p->what.epilogue & BIAS) sum += (double)get(p->d.type, p->what.bias, i);
             put(p->d.type, p->z, i + j * p->d.lead, finished(sum, p->what.epilogue));
@@ -98,9 +98,9 @@ static int fits(const Operation *w, const Layout *a, const Layout *b, const Layo
 {
     const uint64_t m = w->ta ? a->columns : a->rows, k = w->ta ? a->rows : a->columns;
     const uint64_t n = w->tb ? b->rows : b->columns, other = w->tb ? b->columns : b->rows;
-    const int wide = d->type == R_64F, compute = wide ? 70 : 68, scale = wide ? R_64F : R_32F;
+    const int wide = d->type == R_64F, scale = wide ? R_64F : R_32F;
     if (m != d->rows || n != d->columns || k != other) return INVALID_VALUE;
-    if (a->type != d->type || b->type != d->type || w->compute != compute || w->scale != scale) return NOT_SUPPORTED;
+    if (a->type != d->type || b->type != d->type || !can_compute(d->type, w->compute) || w->scale != scale) return NOT_SUPPORTED;
     return wide && w->epilogue & GELU ? NOT_SUPPORTED : SUCCESS;
 }
 

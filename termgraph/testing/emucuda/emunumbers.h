@@ -29,3 +29,20 @@ static void put(int type, char *x, long long i, double _Complex v)
     else wide.bits += 0x7fff + (wide.bits >> 16 & 1); /* to the nearest, ties to even */
     ((unsigned short *)x)[i] = (unsigned short)(wide.bits >> 16);
 }
+
+/* Operands of float32 as the product takes them: the compute types FAST_16F, FAST_16BF and FAST_TF32 round them. */
+static double _Complex operand(int compute, int type, const char *x, long long i)
+{
+    union { float value; unsigned bits; } f;
+    const int behind = compute == 75 ? 16 : 13;
+    if (type != R_32F || (compute != 74 && compute != 75 && compute != 77)) return get(type, x, i);
+    f.value = ((const float *)x)[i];
+    if (compute == 74) return (double)(_Float16)f.value;
+    if (f.value - f.value == 0) f.bits = (f.bits + (1u << (behind - 1)) - 1 + (f.bits >> behind & 1)) >> behind << behind;
+    return f.value;
+}
+static int can_compute(int type, int compute)
+{
+    if (type == R_64F || type == C_64F) return compute == 70;
+    return compute == 68 || (type == R_32F && (compute == 74 || compute == 75 || compute == 77));
+}

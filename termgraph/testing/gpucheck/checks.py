@@ -188,13 +188,15 @@ def _in_a_thread() -> float:
 # ---------------------------------------------------------------------- models
 def model_checks(steps: int = 4) -> Iterator[Check]:
     """Training steps: costs and parameters after some steps."""
-    for make, dtype, limit in MODELS:
-        (w0, f0, v0), (w1, f1, _) = (make(linker, dtype) for linker in ("py", "cuda"))
+    for make, dtype, limit, precision in MODELS:
+        with tg.config.change_flags(cuda__products=precision):
+            (w0, f0, v0), (w1, f1, _) = (make(linker, dtype) for linker in ("py", "cuda"))
         error = 0.0
         for _ in range(steps):
             error = max(error, *map(error_of, f1(*v0), f0(*v0)))
         error = max([error, *[error_of(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]])
-        yield f"{make.__name__} in {dtype}, {steps} training steps", error, limit
+        rounded = f", products in {precision}" if precision != "float32" else ""
+        yield f"{make.__name__} in {dtype}{rounded}, {steps} training steps", error, limit
 
 
 def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> tuple:
@@ -244,11 +246,15 @@ def lstm(linker: str, dtype: str) -> tuple:
     return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, [hs])
 
 
-# With what error: both sides round every operation to the dtype, and add in another order.
+# With what error: both sides round every operation to the dtype, and add in another order. Products that round their
+# operands to 8 bits differ by as much.
 MODELS = [
-    (logistic, "float32", 1e-3),
-    (mlp, "float32", 1e-3),
-    (lstm, "float32", 1e-3),
-    (mlp, "float16", 2e-2),
-    (lstm, "float16", 2e-2),
+    (logistic, "float32", 1e-3, "float32"),
+    (mlp, "float32", 1e-3, "float32"),
+    (lstm, "float32", 1e-3, "float32"),
+    (mlp, "float16", 2e-2, "float32"),
+    (lstm, "float16", 2e-2, "float32"),
+    (mlp, "float32", 2e-2, "bfloat16"),
+    (lstm, "float32", 2e-2, "bfloat16"),
+    (mlp, "float32", 5e-3, "tf32"),
 ]

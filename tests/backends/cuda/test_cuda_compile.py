@@ -1,15 +1,27 @@
 """Generated kernels compile for old and new devices without spilling registers, with no device at hand."""
 
 import re
+import warnings
 
+import numpy as np
 import pytest
 from backends.cuda.cudacases import cases, program
 from lower.randomgraphs import Graphs
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.compile import CudaCompileError, compile_text, compiler, nvrtc_image, usage_of
+from termgraph.backends.cuda.compile import (
+    CudaCompileError,
+    compile_text,
+    compiler,
+    nvrtc_image,
+    usage_of,
+    warn_of_spills,
+)
 from termgraph.backends.cuda.generate import generate
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.types import TensorType
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="neither NVRTC (the extra cuda-test) nor nvcc is installed")
 nvrtc = pytest.mark.skipif(not str(compiler()).startswith("nvrtc"), reason="NVRTC is not installed (extra cuda-test)")
@@ -91,3 +103,32 @@ def test_rows_of_models_in_both_precisions():
         no_spills(program([x], [p]).source, f"softmax {dtype}")
         no_spills(program([x, y], [loss, tg.grad(loss, x)]).source, f"cross-entropy {dtype}")
         no_spills(program([x, g, b], list(tg.grad((norm**3).sum(), [x, g, b]))).source, f"layer norm {dtype}")
+
+
+@nvrtc
+def test_text_of_the_users_that_needs_too_many_registers_is_reported():
+    def program_of(text):
+        options = {"infer": ew.infer_elementwise, "kind": "elementwise", "dtype_rule": ew.ufunc_rule(np.sqrt)}
+        op = ew.ElementwiseOp("test_greedy", arity=1, meaning=np.sqrt, cuda=text, **options)
+        arg = Arg(0, TensorType("float32", (None,)))
+        return generate([arg], [mk(op, (arg,))])
+
+    def report(code):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            warn_of_spills(code.source, "sm_90", (), "f", code.given)
+        return [str(w.message) for w in found]
+
+    greedy = "([&] {{ float a[300]; for (int k = 0; k < 300; k++) a[k] = {0} * k; return a[(int){0} % 300]; }}())"
+    (message,) = report(program_of(greedy))
+    assert "in f, values that find no register" in message and "CUDA text of test_greedy" in message
+    modest = program_of("sqrtf({0})")
+    assert modest.given == ["test_greedy"] and report(modest) == []
+
+
+@nvrtc
+@pytest.mark.parametrize("precision", ["tf32", "bfloat16", "float16"])
+def test_products_of_rounded_operands(precision):
+    inputs, outputs, _ = CASES["products"]
+    with tg.config.change_flags(cuda__products=precision):
+        no_spills(program(inputs, outputs).source, f"products in {precision}")
