@@ -136,6 +136,10 @@ class Tiles(Node):
         yield from self.parts
 
 
+class RowTiles(Tiles):
+    """Rows in blocks: loops inside the rows first, then what follows from their results, for all rows of a block."""
+
+
 @dataclass(eq=False)
 class Kernel(Node):
     """An outermost loop: a function over a range of its variable, whose parts may run on several threads."""

@@ -25,6 +25,7 @@ from termgraph.lower.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
+from termgraph.lower.rowtiles import tile_rows
 from termgraph.lower.tree import Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
@@ -80,6 +81,7 @@ class _Generator:
         self.nodes, self.finished = finish_products(self.nodes, self.st.temps, self._updated())
         self.rooms = share_room(self.nodes, [b for b in self.st.temps if b not in self.finished])
         self.places = moving_places(self.nodes)
+        self.nodes = tile_rows(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
         self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
         self.copied = int(bool(self.packed))
@@ -167,7 +169,7 @@ class _Generator:
         sites = list(self.lowered.lengths.sites)
         needs_blas = "TG_BLAS" in calls
         constants = [np.asarray(t.value) for t in self.consts]
-        tiled = any(isinstance(n, Tiles) for n in walk(self.nodes))
+        tiled = any(type(n) is Tiles for n in walk(self.nodes))
         mixed = MIXED if kernels.own_functions else ()
         flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)

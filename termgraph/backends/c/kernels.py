@@ -228,7 +228,8 @@ class KernelWriter:
         for k, body in enumerate(loop.parts):
             p = self.printer(body, outside)
             i = f"i{loop.var.level}"
-            p.add(self.d.simd)
+            if all(isinstance(n, (Let, Write)) for n in body):
+                p.add(self.d.simd)
             with p.block("for (int64_t u = 0; u < count; u++)"):
                 p.add(f"const int64_t {i} = begin + u;")
                 p.body(body)
