@@ -7,7 +7,7 @@ graph is compiled.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from termgraph.function.api import function
 from termgraph.function.mode import Mode
 from termgraph.tensor.variable import Variable
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.types import TensorType
 
 
@@ -23,8 +24,9 @@ def jit(fun: Callable | None = None, *, mode: Any = None, at_once: bool = True) 
 
     It is traced once for each combination of dtypes and ranks; Python's `if` and `for` in it run while tracing, so they
     may depend on shapes' ranks and on plain Python values, not on the numbers in arrays (use `tg.ifelse`, `tg.scan`).
-    Arguments that are no arrays or numbers (strings, None, bools, functions) are passed to it as they are. `mode` is as
-    in `function`; `at_once=False` compiles at the first call already.
+    Arguments and results may be dictionaries, tuples and lists of arrays, nested as you like (a list of plain numbers
+    is an array). Other arguments (strings, None, bools, functions) are passed to it as they are. `mode` is as in
+    `function`; `at_once=False` compiles at the first call already.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> @tg.jit
@@ -35,6 +37,12 @@ def jit(fun: Callable | None = None, *, mode: Any = None, at_once: bool = True) 
     5.0
     >>> float(distance([0.0, 0.0], [3.0, 4.0], squared=True))
     25.0
+    >>> @tg.jit
+    ... def step(params, x):
+    ...     cost = (params["w"] * x + params["b"]).sum()
+    ...     return {name: p - 0.1 * tg.grad(cost, p) for name, p in params.items()}
+    >>> step({"w": np.ones(2), "b": np.zeros(2)}, np.array([1.0, 2.0]))
+    {'w': array([0.9, 0.8]), 'b': array([-0.1, -0.1])}
     """
     if fun is None:
         return functools.partial(jit, mode=mode, at_once=at_once)
@@ -53,37 +61,40 @@ class Jitted:
         functools.update_wrapper(self, fun)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        names = [*range(len(args)), *kwargs]
-        given = [_value(a) for a in (*args, *kwargs.values())]
-        key = (len(args), tuple(kwargs), tuple(map(_kind, given)))
-        arrays = [a for a in given if isinstance(a, np.ndarray)]
+        arrays: list[np.ndarray] = []
+        given = [flattened(a, arrays) for a in args], {k: flattened(a, arrays) for k, a in kwargs.items()}
+        shape = (tuple(given[0]), tuple(given[1]), tuple(given[1].values()))
+        key = (shape, tuple([(a.dtype.str, a.ndim) for a in arrays]))
         f = self.compiled.get(key)
         if f is None:
-            f = self._made(key, names, given, len(args))
+            f = self._made(key, shape, arrays)
         return f(*arrays)
 
-    def _made(self, key: tuple, names: list, given: list, n: int) -> Any:
+    def _made(self, key: tuple, shape: Any, arrays: list[np.ndarray]) -> Any:
         """The function for this kind of arguments: a plain one the first time, then a compiled one."""
         if self.at_once and key not in self._seen:
-            f = self._seen[key] = self._traced(names, given, n, Mode(optimizer="None", linker="py"))
+            f = self._seen[key] = self._traced(shape, arrays, Mode(optimizer="None", linker="py"))
             return f
         self._seen.pop(key, None)
-        f = self.compiled[key] = self._traced(names, given, n, self.mode)
+        f = self.compiled[key] = self._traced(shape, arrays, self.mode)
         return f
 
-    def _traced(self, names: list, given: list, n: int, mode: Any) -> Any:
+    def _traced(self, shape: Any, arrays: list[np.ndarray], mode: Any) -> Any:
         inputs = [
-            TensorType.of(a.dtype.name, (None,) * a.ndim).make_variable(_label(self.fun, name))
-            if isinstance(a, np.ndarray)
-            else a
-            for name, a in zip(names, given)
+            TensorType.of(a.dtype.name, (None,) * a.ndim).make_variable(name)
+            for a, name in zip(arrays, _labels(self.fun, shape))
         ]
-        outputs = self.fun(*inputs[:n], **dict(zip(names[n:], inputs[n:])))
-        listed = list(outputs) if isinstance(outputs, tuple) else outputs
-        variables = [v for v in inputs if isinstance(v, Variable)]
-        f = function(variables, listed, mode=mode, on_unused_input="ignore", name=self.__name__)  # type: ignore[attr-defined]
+        leaves = iter(inputs)
+        args = [rebuilt(form, leaves) for form in shape[0]]
+        results = self.fun(*args, **{k: rebuilt(form, leaves) for k, form in zip(*shape[1:])})
+        outputs: list[Any] = []
+        form = _results(results, outputs)
+        single = outputs[0] if form is LEAF else outputs
+        f = function(inputs, single, mode=mode, on_unused_input="ignore", name=self.__name__)  # type: ignore[attr-defined]
         f.trust_input = True
-        return f if not isinstance(outputs, tuple) else lambda *arrays: tuple(f(*arrays))
+        if form is LEAF or form == ("list", (LEAF,) * len(outputs)):
+            return f
+        return lambda *given: rebuilt(form, iter(f(*given)))
 
     def clear(self) -> None:
         """Forget all that was compiled, for example after the function changed something it closes over."""
@@ -97,28 +108,97 @@ class Jitted:
         return f"<jit of {self.__name__}, compiled {len(self.compiled)} times>"  # type: ignore[attr-defined]
 
 
-def _value(a: Any) -> Any:
-    """Arrays and numbers as arrays; bools and all else as they are."""
-    if isinstance(a, np.ndarray) or (isinstance(a, (int, float, complex, np.generic)) and not isinstance(a, bool)):
-        return np.asarray(a)
-    if isinstance(a, (list, tuple)) and a and not isinstance(a[0], str):
-        return np.asarray(a)
-    return a
+# ---------------------------------------------------------------------- dictionaries, tuples and lists of arrays
+LEAF = "*"  # the place of an array in a form
 
 
-def _kind(a: Any) -> Any:
-    if isinstance(a, np.ndarray):
-        return a.dtype.str, a.ndim
-    try:
-        hash(a)
-    except TypeError:
-        raise TypeError(f"jit: an argument that is no array must be hashable, got {type(a).__name__}") from None
-    return type(a), a
+class _Plain:
+    """A value that is passed on as it is; equal values make equal forms."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(f"jit: an argument that is no array must be hashable, got {type(value).__name__}") from None
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Plain) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
-def _label(fun: Callable, name: Any) -> str | None:
-    """The parameter's name, for messages."""
+def flattened(value: Any, arrays: list[np.ndarray]) -> Any:
+    """The form of a value, hashable, with its arrays and numbers taken out in order."""
+    if isinstance(value, np.ndarray) or (_is_number(value) and not isinstance(value, bool)):
+        arrays.append(np.asarray(value))
+        return LEAF
+    if isinstance(value, (list, tuple)):
+        if _all_numbers(value):
+            arrays.append(np.asarray(value))
+            return LEAF
+        return (_kind_of(value), tuple([flattened(item, arrays) for item in value]))
+    if isinstance(value, dict):
+        return ("dict", tuple(value), tuple([flattened(item, arrays) for item in value.values()]))
+    return _Plain(value)
+
+
+def rebuilt(form: Any, leaves: Iterator[Any]) -> Any:
+    """The value of a form with other leaves in the places of arrays."""
+    if form is LEAF:
+        return next(leaves)
+    if isinstance(form, _Plain):
+        return form.value
+    if form[0] == "dict":
+        return dict(zip(form[1], [rebuilt(item, leaves) for item in form[2]]))
+    items = [rebuilt(item, leaves) for item in form[1]]
+    return items if form[0] == "list" else tuple(items) if form[0] == "tuple" else form[0](*items)
+
+
+def _results(value: Any, outputs: list[Any]) -> Any:
+    """The form of what the traced function returned; everything in it becomes an output."""
+    if isinstance(value, dict):
+        return ("dict", tuple(value), tuple([_results(item, outputs) for item in value.values()]))
+    if isinstance(value, (list, tuple)):
+        return (_kind_of(value), tuple([_results(item, outputs) for item in value]))
+    if value is None:
+        return _Plain(None)
+    outputs.append(value if isinstance(value, Variable) else as_tensor(value))
+    return LEAF
+
+
+def _kind_of(value: Any) -> Any:
+    return type(value) if hasattr(value, "_fields") else "list" if isinstance(value, list) else "tuple"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, np.generic))
+
+
+def _all_numbers(value: Any) -> bool:
+    """Whether a list is an array written by hand: numbers, or lists of numbers."""
+    return bool(value) and all(
+        _all_numbers(item) if isinstance(item, (list, tuple)) else _is_number(item) for item in value
+    )
+
+
+def _labels(fun: Callable, shape: Any) -> Iterator[str | None]:
+    """Names of the inputs, for messages: parameters, and what is inside them."""
     code = getattr(fun, "__code__", None)
-    if isinstance(name, str):
-        return name
-    return code.co_varnames[name] if code is not None and name < code.co_argcount else None
+    for k, form in enumerate(shape[0]):
+        name = code.co_varnames[k] if code is not None and k < code.co_argcount else None
+        yield from _inside(name, form)
+    for name, form in zip(*shape[1:]):
+        yield from _inside(name, form)
+
+
+def _inside(name: str | None, form: Any) -> Iterator[str | None]:
+    if form is LEAF:
+        yield name
+    elif not isinstance(form, _Plain):
+        keys = form[1] if form[0] == "dict" else range(len(form[1]))
+        for key, item in zip(keys, form[-1]):
+            yield from _inside(f"{name}[{key!r}]" if name else None, item)

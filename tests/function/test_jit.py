@@ -54,7 +54,51 @@ def test_f96_in_a_class_with_gradients_and_other_arguments():
     for _ in range(3):
         assert np.allclose(m.slope(a, "square"), 2 * a)
         assert np.allclose(m.slope(a, "tanh"), 1 - np.tanh(a) ** 2)
-    with pytest.raises(TypeError, match="must be hashable, got dict"):
-        m.slope(a, {})
+    with pytest.raises(TypeError, match="must be hashable, got set"):
+        m.slope(a, {1})
     with pytest.raises(TypeError, match="wraps a function"):
         tg.jit(3)
+
+
+def test_f96_dictionaries_and_lists_of_arrays():
+    from typing import NamedTuple
+
+    class Layer(NamedTuple):
+        w: object
+        b: object
+
+    traced = []
+
+    @tg.jit
+    def step(layers, batch, rate=0.1, *, note=None):
+        traced.append(note)
+        h = batch["x"]
+        for layer in layers:
+            h = T.tanh(h @ layer.w + layer.b)
+        cost = ((h - batch["y"]) ** 2).sum()
+        grads = tg.grad(cost, [p for layer in layers for p in layer])
+        new = [p - rate * g for p, g in zip([p for layer in layers for p in layer], grads)]
+        return {"layers": [Layer(*new[i : i + 2]) for i in range(0, len(new), 2)], "cost": cost, "none": None}
+
+    layers = [Layer(np.full((2, 2), 0.3), np.zeros(2)), Layer(np.full((2, 1), 0.2), np.zeros(1))]
+    batch = {"x": np.ones((3, 2)), "y": np.zeros((3, 1))}
+    costs = []
+    for _ in range(4):
+        result = step(layers, batch)
+        layers = result["layers"]
+        costs.append(float(result["cost"]))
+    assert costs == sorted(costs, reverse=True) and costs[-1] < costs[0] and len(traced) == 2
+    assert isinstance(layers[0], Layer) and layers[1].w.shape == (2, 1) and result["none"] is None
+    assert list(result) == ["layers", "cost", "none"]
+    step(layers, batch, note="another")
+    assert traced == [None, None, "another"]
+
+
+def test_f96_names_of_inputs_in_messages():
+    @tg.jit(at_once=False)
+    def total(params, x):
+        return (params["w"] + x).sum()
+
+    with pytest.raises(ValueError, match=r"params\['w'\]"):
+        total({"w": np.ones(2)}, np.ones(3))
+    assert total({"w": np.ones(3)}, [1.0, 2.0, 3.0]) == 9
