@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.terms.ops.linalg import NOT_FINITE, lapack_dtype
+from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.types import TupleType
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
@@ -20,6 +20,7 @@ Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
 # What NumPy and SciPy say.
 SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
 NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
+NO_LEAST_SQUARES, NOT_FINITE_EIG = f"{NO_SVD} in Linear Least Squares", "Array must not contain infs or NaNs"
 ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
 
 
@@ -106,6 +107,16 @@ _declare("cholesky", _side("cholesky"), (_SQUARE,), (_SQUARE,), NOT_POSITIVE)
 _declare("eigh", _side("eigh"), (_SQUARE,), (("m",), _SQUARE), NO_EIGENVALUES)
 _declare("eigvalsh", _side("eigvalsh"), (_SQUARE,), (("m",),), NO_EIGENVALUES)
 _declare("svdvals", "svd", (_MATRIX,), (("p",),), NO_SVD, NOT_FINITE)
+_declare("eig", "eig", (_SQUARE,), (("m",), _SQUARE), NO_EIGENVALUES, NOT_FINITE_EIG)
+_declare("eigvals", "eigvals", (_SQUARE,), (("m",),), NO_EIGENVALUES, NOT_FINITE_EIG)
+
+
+def _lstsq(t: Any) -> Spec:
+    """The residuals have no place: how many there are depends on the rank."""
+    x = _read(t)
+    names = (f"linalg__lstsq__{x}{x}d_{x}did",)
+    outs = (("n", "k"), ("k",), (), ("p",))
+    return Spec("lstsq", names, (_MATRIX, ("m", "k")), outs, None, NO_LEAST_SQUARES, NOT_FINITE_LSTSQ)
 
 
 def _solve(t: Any) -> Spec | None:
@@ -134,7 +145,7 @@ def _solve_triangular(t: Any) -> Spec:
     return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, ZERO_ON_DIAGONAL)
 
 
-SPECS.update(solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)
+SPECS.update(lstsq=_lstsq, solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)
 
 
 # ---------------------------------------------------------------------- transforms

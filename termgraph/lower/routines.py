@@ -10,7 +10,7 @@ from typing import Any
 
 from termgraph.lower.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.kernel import Buf
-from termgraph.lower.lengths import RESULTS, SHAPES, Lengths, Shape
+from termgraph.lower.lengths import RESULTS, SHAPES, Lengths, NotLowerable, Shape
 from termgraph.lower.policy import Storage, cut_rule
 from termgraph.lower.routine_table import SPECS, Core, Spec, spec_of
 from termgraph.lower.tree import Place, Routine
@@ -154,11 +154,17 @@ def _place(
 
 
 # ---------------------------------------------------------------------- all of them
+def _one_of_several(s: Lengths, t: Any, i: int) -> Shape:
+    if t.op.family.name == "lstsq" and i == 1:
+        raise NotLowerable(t, "how many residuals there are depends on the rank")
+    return result_shapes(s, t)[i]
+
+
 def _declare() -> None:
     for name in SPECS:
         cut_rule(name)(_single)
         SHAPES[name] = lambda s, t: result_shapes(s, t)[0]
-        RESULTS[name] = lambda s, t, i: result_shapes(s, t)[i]
+        RESULTS[name] = _one_of_several
 
 
 _declare()

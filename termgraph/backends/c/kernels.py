@@ -338,6 +338,7 @@ VECTORISE = """
 """
 SERVICES = """
 void *malloc(size_t);
+void *calloc(size_t, size_t);
 void free(void *);
 
 /* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */

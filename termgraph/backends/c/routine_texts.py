@@ -143,4 +143,29 @@ static void tg_qr_$N(int raw, int complete, int reduced, const $T *x, int64_t ro
         for (int64_t j = 0; j < n; j++) r[i * n + j] = i <= j ? a[i * n + j] : 0;
 }
 """,
+    "tg_lstsq": """
+/* Least squares by NumPy's loop, which wants at least one right side. Returns 1 without a result, -1 without memory. */
+static int tg_lstsq_$N(int native, const $T *a, int64_t a_row, int64_t a_column, const $T *b, int64_t b_row,
+                       int64_t b_column, int64_t m, int64_t n, int64_t k, double rcond, $T *x, int64_t *rank, double *s)
+{
+    const int64_t size = sizeof($T), columns = k ? k : 1, most = m > n ? m : n;
+    double limit = rcond < 0 ? __DBL_EPSILON__ * most : rcond;
+    $T *none = calloc(m + n + 1, size);
+    double *residuals = malloc((columns + 1) * size);
+    int found = 0, failed = -1;
+    if (none && residuals) {
+        char *args[] = {(char *)a, (char *)(k ? b : none), (char *)&limit, (char *)(k ? x : none + m),
+                        (char *)residuals, (char *)&found, (char *)s};
+        const int64_t lengths[] = {1, m, n, columns, m < n ? m : n};
+        const int64_t steps[] = {0, 0, 0, 0, 0, 0, 0, a_row * size, a_column * size, (k ? b_row : 1) * size,
+                                 (k ? b_column : 1) * size, columns * size, size, sizeof(double), sizeof(double)};
+        failed = tg_call_loop(native, args, lengths, steps);
+        if (m == 0) for (int64_t i = 0; i < n * k; i++) x[i] = 0;
+        *rank = found;
+    }
+    free(none);
+    free(residuals);
+    return failed;
+}
+""",
 }

@@ -117,10 +117,24 @@ def _loop(x: _Text) -> None:
 
 
 def _finite(x: _Text) -> None:
-    (a,) = x.n.reads
-    steps = ", ".join(x.p.poly(step) for step in (a.batch[-1] if x.inner else ZERO, *a.core))
-    sizes = ", ".join([x.count, x.size("m"), x.size("n")])
-    x.p.add(f"if (!tg_finite_{SHORT[a.buf.dtype]}({x.pointer(a)}, {sizes}, {steps})) {x.fail(1)}")
+    for a, core in zip(x.n.reads, x.n.spec.ins):
+        steps = ", ".join(x.p.poly(step) for step in (a.batch[-1] if x.inner else ZERO, *a.core))
+        sizes = ", ".join([x.count, *map(x.size, core)])
+        x.p.add(f"if (!tg_finite_{SHORT[a.buf.dtype]}({x.pointer(a)}, {sizes}, {steps})) {x.fail(1)}")
+
+
+def _lstsq(x: _Text) -> None:
+    (a, b), (out, _, rank, values) = x.n.reads, x.n.results
+    _finite(x)
+    rcond = x.n.term.op.params["rcond"]
+    given = [
+        x.natives[0], x.pointer(a), *map(x.p.poly, a.core), x.pointer(b), *map(x.p.poly, b.core),
+        x.size("m"), x.size("n"), x.size("k"), "-1" if rcond is None else repr(float(rcond)),
+        x.pointer(out), x.pointer(rank), x.pointer(values),
+    ]  # fmt: skip
+    with x.p.block(""):
+        x.p.add(f"const int failed = tg_lstsq_{SHORT[a.buf.dtype]}({', '.join(given)});")
+        x.p.add(f"if (failed > 0) {x.fail(0)}", f"if (failed < 0) {x.no_memory()}")
 
 
 def _fft(x: _Text) -> None:
@@ -198,6 +212,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "searchsorted": _searchsorted,
     "trsm": _trsm,
     "qr": _qr,
+    "lstsq": _lstsq,
 }
 
 
@@ -206,7 +221,7 @@ def helpers(source: str) -> str:
     out = []
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
-            if name in source or "tg_qr_" in source:
+            if any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
                 out.append(template)
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):

@@ -280,9 +280,12 @@ def _eig(a: Any) -> tuple:
     return w.astype(_complex_of(w.dtype.name), copy=False), v.astype(_complex_of(v.dtype.name), copy=False)
 
 
+NOT_FINITE_LSTSQ = "lstsq needs finite numbers; an operand has infinite or NaN elements"
+
+
 def _lstsq(a: Any, b: Any, *, rcond: float | None) -> tuple:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise np.linalg.LinAlgError("lstsq needs finite numbers; an operand has infinite or NaN elements")
+        raise np.linalg.LinAlgError(NOT_FINITE_LSTSQ)
     x, residuals, rank, s = np.linalg.lstsq(_as_lapack(a), _as_lapack(b), rcond=rcond)
     return x, residuals, np.asarray(rank, dtype=np.int64), s
 

@@ -15,7 +15,7 @@ from termgraph.terms.types import TensorType, TupleType
 
 SQUARE = [
     linalg.inv, linalg.det, linalg.slogdet, linalg.cholesky, linalg.cholesky.bind(lower=False), linalg.eigh,
-    linalg.eigh.bind(lower=False), linalg.eigvalsh,
+    linalg.eigh.bind(lower=False), linalg.eigvalsh, linalg.eig, linalg.eigvals,
 ]  # fmt: skip
 RECTANGULAR = [
     linalg.svd, linalg.svd.bind(full_matrices=False), linalg.svdvals, linalg.qr, linalg.qr.bind(mode="complete"),
@@ -102,6 +102,7 @@ def test_an_operand_with_one_matrix_for_a_whole_batch(rng):
         (lambda a: T.linalg.solve_triangular(a, a + 1), np.diag([1.0, 2.0, 0.0])),
         (lambda a: T.linalg.svd(a)[1], np.full((3, 3), np.inf)),
         (lambda a: T.linalg.eigh(a)[0], np.full((3, 3), np.nan)),
+        (lambda a: abs(T.linalg.eigvals(a)), np.full((3, 3), np.nan)),
     ],
 )  # fmt: skip
 def test_failures_read_the_same_and_change_nothing(build, value):
@@ -118,6 +119,24 @@ def test_failures_read_the_same_and_change_nothing(build, value):
         messages.append((place, line, why))
     assert not isinstance(f, MachineFunction)
     assert messages[0] == messages[1] and "lambda a" in messages[0][1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
+def test_least_squares(rng, dtype):
+    a, b = (Arg(i, TensorType(dtype, (None, None))) for i in range(2))
+    terms = [mk(linalg.lstsq.bind(rcond=rcond), (a, b)) for rcond in (None, 0.3)]
+    f = compile_terms([a, b], [mk(nth.bind(i=i), (t,)) for t in terms for i in (0, 2, 3)], returns="tuple")
+    low = numbers(rng, (5, 2), dtype) @ numbers(rng, (2, 4), dtype)
+    for matrix in (numbers(rng, (6, 3), dtype), numbers(rng, (3, 6), dtype)[:, ::-1], low, low[:0], low[:, :0]):
+        for k in (2, 1, 0):
+            right = numbers(rng, (k, len(matrix)), dtype).T
+            want = [part for t in terms for i, part in enumerate(t.op.meaning(matrix, right)) if i != 1]
+            for g, w in zip(f(matrix, right), want):
+                np.testing.assert_array_equal(g, w)
+                assert g.dtype == w.dtype
+    if dtype == "float64":
+        with pytest.raises(np.linalg.LinAlgError, match="lstsq needs finite numbers"):
+            f(np.ones((3, 2)), np.full((3, 1), np.inf))
 
 
 def test_nan_is_no_failure(rng):
