@@ -61,7 +61,7 @@ def show(row: dict) -> str:
     """A measurement as a line."""
     units = [("us", "9.1f"), ("GB/s", "8.0f"), ("of copy", "6.0%"), ("TFLOP/s", "7.2f")]
     parts = [f"{row[key]:{form}} {key}" for key, form in units if key in row]
-    return f"  {row['what']:36} {'  '.join(parts)}" + ("  recorded" if row.get("recorded") else "")
+    return f"  {row['what']:48} {'  '.join(parts)}" + ("  recorded" if row.get("recorded") else "")
 
 
 def main() -> int:

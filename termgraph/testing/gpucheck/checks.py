@@ -140,6 +140,8 @@ def program_checks() -> Iterator[Check]:
             T.set_subtensor(x[i], 1),
             T.inc_subtensor(x[i], 1),
             T.cumsum(x, 0),
+            T.sort(x, 1),
+            T.argsort(x, 0),
             x.T.reshape((-1,)),
         ]
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5

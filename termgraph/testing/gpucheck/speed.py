@@ -50,6 +50,7 @@ def measure(device: Device, scale: int) -> Iterator[Row]:
     copy = copy_rate(device, scale)
     yield {"what": "copy on the device", "GB/s": copy}
     yield from memory_kernels(device, scale, copy)
+    yield from ordered(device, scale, copy)
     yield from products(device, scale)
     yield from launches(device)
 
@@ -83,15 +84,53 @@ def memory_kernels(device: Device, scale: int, copy: float) -> Iterator[Row]:
         yield {"what": name, "us": t * 1e6, "GB/s": rate, "of copy": rate / copy}
 
 
+def ordered(device: Device, scale: int, copy: float) -> Iterator[Row]:
+    """Kernels of several passes: running sums, sorting, assignments at computed places."""
+    x, i = T.fmatrix("x"), T.lvector("i")
+    rows, columns = (4, 256) if scale == 1 else (scale, 1 << 18)
+    rng = np.random.default_rng(0)
+    v = DeviceArray.of(rng.standard_normal((rows, columns)).astype("float32"))
+    places = DeviceArray.of(rng.permutation(columns))
+    cases = {
+        "running sum of rows": ([x], T.cumsum(x, 1), [v]),
+        "running sum of columns": ([x], T.cumsum(x, 0), [v]),
+        "sort of rows": ([x], T.sort(x, 1), [v]),
+        "argsort of rows": ([x], T.argsort(x, 1), [v]),
+        "a row to computed places": ([x, i], T.set_subtensor(x[0][i], x[1]), [v, places]),
+    }
+    for name, (inputs, out, values) in cases.items():
+        run = executable(device, inputs, [out])
+        t = seconds(device, lambda run=run, values=values: run(*values), batch=1, repeats=3)  # type: ignore[misc]
+        rate = 2 * v.nbytes / t / 1e9
+        yield {"what": f"{name}, {rows} x {columns}", "us": t * 1e6, "GB/s": rate, "of copy": rate / copy}
+
+
 def products(device: Device, scale: int) -> Iterator[Row]:
-    """Square products."""
-    n = 128 if scale == 1 else 4096
-    for dtype in ("float32", "float64"):
-        x = T.matrix("x", dtype=dtype)
+    """Square products, by dtype and by what operands of float32 may be rounded to; one with a bias and relu."""
+    n = 64 if scale == 1 else 4096
+    for dtype, precision in PRODUCTS:
+        x, b = T.matrix("x", dtype=dtype), T.vector("b", dtype=dtype)
         v = DeviceArray.of(np.random.default_rng(0).standard_normal((n, n)).astype(dtype))
-        run = executable(device, [x], [T.dot(x, x)])
-        t = seconds(device, lambda run=run, v=v: run(v), batch=3)  # type: ignore[misc]
-        yield {"what": f"product of {n} x {n}, {dtype}", "us": t * 1e6, "TFLOP/s": 2 * n**3 / t / 1e12}
+        bias = DeviceArray.of(np.zeros(n, dtype))
+        with tg.config.change_flags(cuda__products=precision):
+            runs = {"product": (executable(device, [x], [T.dot(x, x)]), [v])}
+            if dtype != "complex64":
+                runs["relu(product + b)"] = executable(device, [x, b], [T.nnet.relu(T.dot(x, x) + b)]), [v, bias]
+        for name, (run, values) in runs.items():
+            t = seconds(device, lambda run=run, values=values: run(*values), batch=3)  # type: ignore[misc]
+            how = dtype if precision == "float32" else f"{dtype} in {precision}"
+            flops = (8 if dtype == "complex64" else 2) * n**3
+            yield {"what": f"{name} of {n} x {n}, {how}", "us": t * 1e6, "TFLOP/s": flops / t / 1e12}
+
+
+PRODUCTS = [
+    ("float32", "float32"),
+    ("float32", "tf32"),
+    ("float32", "bfloat16"),
+    ("float16", "float32"),
+    ("float64", "float32"),
+    ("complex64", "float32"),
+]
 
 
 def launches(device: Device) -> Iterator[Row]:
