@@ -43,7 +43,7 @@ def indexing(x, y, z, u, v, n, m, s, f: head, r: head[sum_, prod, max_, min_, an
     yield rule("elementwise",    subtensor(f(*xs), *ks, index=i),                f(*ys),                      elemwise(f), indexed_operands(f, xs, ks, i, ys))
     yield rule("dimshuffle",     subtensor(dimshuffle(x, order=o), *ks, index=i), y,                          index_before_order(x, o, ks, i, y))
     yield rule("reduction",      subtensor(r(x), *ks, index=i),                  y,                           index_before_reduction(r, x, ks, i, y), assumes=["reassoc"])
-    yield rule("dot",            subtensor(dot(x, y), *ks, index=i),             dot(u, v),                   index_of_product(x, y, ks, i, u, v), assumes=["reassoc"])
+    yield rule("dot",            subtensor(dot(x, y), *ks, index=i),             dot(u, v),                   index_of_product(x, y, ks, i, u, v), assumes=["finite", "reassoc"])
     yield rule("alloc",          subtensor(alloc(x, *ns), *ks, index=i),         y,                           index_of_alloc(x, ns, ks, i, y))
     yield rule("join",           subtensor(join(*xs, axis=a), *ks, index=i),     y,                           index_of_join(xs, a, ks, i, y))
     yield rule("make_vector",    subtensor(make_vector(*xs, dtype=d), index=i),  y,                           index_of_list(xs, i, d, y))

@@ -29,7 +29,7 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("exp_difference",  exp(x - softplus(x)),              sigmoid(x))
 
     # derivatives: an overflowing exponential meets a sigmoid that is 0
-    yield rule("scaled_exp",      (y * exp(x)) / (1 + exp(x)),       y * sigmoid(x))
+    yield rule("scaled_exp",      (y * exp(x)) / (1 + exp(x)),       y * sigmoid(x), assumes=["domain", "reassoc"])
     yield rule("scaled_neg",      y / (1 + exp(-x)),                 y * sigmoid(x), assumes=["reassoc"])
     yield rule("scaled",          y / (1 + exp(x)),                  y * sigmoid(-x), assumes=["reassoc"])
     yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),            (y * sigmoid(x)) / z, assumes=["reassoc"])
