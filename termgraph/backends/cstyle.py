@@ -372,7 +372,7 @@ class Printer:
         self.add(f"int64_t {rows} = 0;")
 
         if not s.outer:
-            several = 8 if len(s.body) <= 2 and not self.brief else 4
+            several = 8 if len(s.body) <= 2 else 4
             with self.block(f"for (; {rows} + {several} <= {extent}; {rows} += {several})"):
                 self.add(self.d.simd)
                 with self.block(step):

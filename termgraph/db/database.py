@@ -97,8 +97,20 @@ def query(
 
 
 def _select(asked: Query) -> RuleSet:
-    chosen = [r for r in all_rules() if asked.selects(names_of(r)) and asked.admits(r.assumes)]
+    rules = _derivative_rules() if asked.include == {"grad"} else all_rules()
+    chosen = [r for r in rules if asked.selects(names_of(r)) and asked.admits(r.assumes)]
     return RuleSet(chosen, _trusted(asked), asked.text)
+
+
+def _derivative_rules() -> list[Rule]:
+    """The rules with the tag `grad` among others: their files alone are read if only those of the library count."""
+    from termgraph.db import images
+
+    if _loaded or images.changed():
+        return all_rules()
+    with _loading:
+        loading.load_files("grad")
+    return sorted(authoring.DEFINED.values(), key=lambda r: r.order)
 
 
 def _stored(asked: Query) -> RuleSet | None:

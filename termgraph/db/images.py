@@ -35,10 +35,11 @@ _reported: set[str] = set()
 def usable(asked: Query) -> bool:
     """Whether a query has an image, and everything is as it was when termgraph was installed."""
     usual = asked.include in _SETS and not asked.exclude and len(asked.require) == 1 and asked.require <= {*_STAGES}
-    return usual and asked.assume in _TRUST and not _changed()
+    return usual and asked.assume in _TRUST and not changed()
 
 
-def _changed() -> bool:
+def changed() -> bool:
+    """Whether rules or facts are not those that termgraph was installed with."""
     added = os.environ.get("TERMGRAPH_RULES") or _rulelib.plugins()
     return bool(added) or loading.changes() != 0 or facts.changed()
 

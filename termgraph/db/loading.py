@@ -36,15 +36,8 @@ def changes() -> int:
 
 def load_library() -> None:
     """Load the rule library, the files named in TERMGRAPH_RULES and installed plug-ins."""
-    global library_size
-    before, known = authoring.generation(), set(authoring.DEFINED)
-    _rulelib.package()
-    for path in _rulelib.files():
-        name = _rulelib.module_name(path)
-        _guarded(str(path), functools.partial(importlib.import_module, name))
+    load_files()
     load_companions()
-    library_size = authoring.generation() - before
-    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if name not in known})
     for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
         path = Path(entry).expanduser()
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
@@ -56,6 +49,18 @@ def load_library() -> None:
 
     for point in sorted(entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         _guarded(f"entry point {point.name} = {point.value}", point.load)
+
+
+def load_files(beginning: str = "") -> None:
+    """Load the files of the library whose names begin like this."""
+    global library_size
+    before, known = changes(), set(authoring.DEFINED)
+    _rulelib.package()
+    for path in _rulelib.files():
+        if path.name.startswith(beginning):
+            _guarded(str(path), functools.partial(importlib.import_module, _rulelib.module_name(path)))
+    library_size += changes() - before
+    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if name not in known})
 
 
 def load_companions() -> None:

@@ -205,7 +205,7 @@ def test_an_image_of_other_files_or_of_another_python_is_none(tmp_path, monkeypa
 
 
 def test_which_queries_have_an_image(monkeypatch):
-    monkeypatch.setattr(images, "_changed", lambda: False)
+    monkeypatch.setattr(images, "changed", lambda: False)
 
     def usable(*words, **more):
         return images.usable(Query.parse(*words, **more))
@@ -214,6 +214,19 @@ def test_which_queries_have_an_image(monkeypatch):
     assert usable("+fast_run +unsafe", "&specialize")
     assert not usable("+fast_run") and not usable("+fast_run", "-inplace", "&canonicalize")
     assert not usable("+fast_run", "&canonicalize", assume=("finite",))
+
+
+def test_a_gradient_reads_the_files_of_derivative_rules_only(place):
+    more = "loss = T.log(T.exp(x).sum()) * T.dot(y, x)[0]; before += [tg.grad(loss, x)]"
+    shown, files, _ = run(place, more)
+    assert 0 < files < 10
+    everything = f"from termgraph import db; n = len(db.all_rules()); {more}; assert n == len(db.all_rules())"
+    assert run(place, everything)[0] == shown
+    afterwards = f"{more}; from termgraph import db; assert len(db.all_rules()) > 800 and db.ERRORS == []"
+    assert run(place, afterwards)[0] == shown
+    database.all_rules()
+    files = {Path(r.where.rpartition(":")[0]).name for r in loading.LIBRARY.values() if "grad" in r.tags}
+    assert files and all(name.startswith("grad") for name in files), "another file with rules of this tag"
 
 
 def test_knowledge_beside_the_rules_is_in_files_of_its_own():
