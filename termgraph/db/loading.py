@@ -54,13 +54,13 @@ def load_library() -> None:
 def load_files(beginning: str = "") -> None:
     """Load the files of the library whose names begin like this."""
     global library_size
-    before, known = changes(), set(authoring.DEFINED)
+    before, folder = changes(), str(_rulelib.folder())
     _rulelib.package()
     for path in _rulelib.files():
         if path.name.startswith(beginning):
             _guarded(str(path), functools.partial(importlib.import_module, _rulelib.module_name(path)))
     library_size += changes() - before
-    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if name not in known})
+    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if r.where.startswith(folder)})
 
 
 def load_companions() -> None:
