@@ -22,6 +22,7 @@ class Measured:
     part: dict[Any, str] = field(default_factory=dict)
     overwritten: set[tuple[Any, Any]] = field(default_factory=set)
     shared: frozenset = frozenset()  # arguments that are shared variables
+    inside: dict[Any, Measured] = field(default_factory=dict)  # by loop op: what is known of its steps
 
 
 def measured(obj: Any) -> Measured:
@@ -34,7 +35,17 @@ def measured(obj: Any) -> Measured:
     found.shared = frozenset(a for a, item in zip(work.args, maker.inputs) if item.shared)
     if maker.profile.running and maker.profile.calls:
         _add_times(found, maker.profile.by_terms(), work.roots)
+        found.inside = _inside(maker.profile)
     return found
+
+
+def _inside(profile: Any) -> dict[Any, Measured]:
+    """The times in the steps of loops, where the virtual machine ran them one by one."""
+    made: dict[Any, Measured] = {}
+    for op, inner in profile.steps():
+        made[op] = Measured(inside=_inside(inner))
+        _add_times(made[op], inner.by_terms(), op.params["body"])
+    return made
 
 
 def _add_times(found: Measured, parts: Sequence[tuple[float, str, Sequence[Any]]], roots: Iterable[Any]) -> None:

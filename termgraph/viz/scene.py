@@ -13,7 +13,9 @@ from termgraph.tensor.naming import constant_text, type_name
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.tensor.view import variables_of
+from termgraph.terms.op import index_text
 from termgraph.terms.ops.call import call
+from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg
 from termgraph.viz.loops import inner_graph
@@ -56,15 +58,15 @@ def scenes_of(obj: Any, most: int = MOST_NODES) -> list[Scene]:
     """
     roots, order = graph_outputs(obj)
     kind = "compiled function" if order is not None else "graph"
-    known = measured(obj)
     scenes = [Scene(getattr(obj, "name", None) or kind)]
-    waiting: list[tuple[int, Sequence[Variable], Sequence[str]]] = [(0, roots, _output_names(obj, len(roots)))]
+    waiting: list[tuple[int, Sequence[Variable], Sequence[str], Measured]]
+    waiting = [(0, roots, _output_names(obj, len(roots)), measured(obj))]
     while waiting:
-        number, outputs, names = waiting.pop(0)
-        for node, body in _fill(scenes[number], outputs, names, known if number == 0 else Measured(), most):
+        number, outputs, names, known = waiting.pop(0)
+        for node, body, op in _fill(scenes[number], outputs, names, known, most):
             node.inner = len(scenes)
             scenes.append(Scene(f"inside {node.label}"))
-            waiting.append((node.inner, *body))
+            waiting.append((node.inner, *body, known.inside.get(op) or Measured()))
     return scenes
 
 
@@ -77,10 +79,11 @@ def _output_names(obj: Any, n: int) -> list[str]:
 
 def _fill(
     scene: Scene, outputs: Sequence[Variable], names: Sequence[str], known: Measured, most: int
-) -> list[tuple[Node, tuple]]:
-    """Add the boxes and edges of one graph; returns the boxes that have a body, with its outputs and their names."""
+) -> list[tuple[Node, tuple, Any]]:
+    """Add the boxes and edges of one graph; returns the boxes that have a body, with its outputs and their names, and
+    their ops."""
     number: dict[Any, int] = {}
-    bodies: list[tuple[Node, tuple]] = []
+    bodies: list[tuple[Node, tuple, Any]] = []
     for part in _in_order(outputs):
         if len(scene.nodes) >= most:
             raise ValueError(f"the graph has more than {most} nodes, which no picture makes clear; use tg.dprint")
@@ -92,7 +95,7 @@ def _fill(
             _mark_overwritten(scene, number, part, known)
             body = _body(part)
             if body is not None:
-                bodies.append((node, body))
+                bodies.append((node, body, part.op))
     for k, v in enumerate(outputs):
         label = names[k] or v.name or ("output" if len(outputs) == 1 else f"output {k}")
         scene.edges.append((number[v.owner or v], len(scene.nodes), ""))
@@ -142,7 +145,7 @@ def _op_node(node: Apply, known: Measured) -> Node:
     facts = [("op", str(node.op))]
     for v in node.outputs:
         facts += _facts(v)
-    made = Node(node.op.name, "op", facts)
+    made = Node(_op_label(node.op), "op", facts)
     term = node.outputs[0].term
     if term in known.share:
         slowest = max(known.share.values()) or 1.0
@@ -151,6 +154,13 @@ def _op_node(node: Apply, known: Measured) -> Node:
             ("time", f"{known.seconds[term] * 1e3:.3f} ms, {100 * known.share[term]:.1f} %: {known.part[term]}")
         )
     return made
+
+
+def _op_label(op: Any) -> str:
+    """The name of an op, and of the part that is read where that is plain."""
+    if getattr(op, "family", None) is subtensor:
+        return _short(f"[{index_text(op.params['index'])}]")
+    return op.name
 
 
 def _facts(v: Variable) -> list[tuple[str, str]]:

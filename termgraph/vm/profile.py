@@ -163,6 +163,15 @@ class Profile:
         instructions = self._program.instructions if self._program is not None else []
         return [(r["seconds"], r["op"], instructions[r["instruction"]].terms) for r in rows]
 
+    def steps(self) -> list[tuple[Any, Profile]]:
+        """(op, profile of its steps) for each loop that the virtual machine looked into.
+
+        Compiled loops are left out: it is not known which terms of the body their parts compute.
+        """
+        if self._program is None or self._timers is not None:
+            return []
+        return [(self._program.instructions[i].op, inner) for i, inner in self.loops.items()]
+
     def by_op(self) -> list[tuple[str, int, float]]:
         """(op, calls, seconds) summed over instructions, the slowest first."""
         total: dict[str, list] = {}

@@ -150,6 +150,25 @@ def test_profiled_operations_have_the_colour_of_their_time(linker, tmp_path):
 
 
 @pytest.mark.parametrize("linker", ["py", "auto"])
+def test_steps_of_loops_have_colours_too(linker):
+    x = T.dmatrix("x")
+    out, _ = tg.scan(lambda v, s: T.tanh(T.dot(x, s)) + v, sequences=x, outputs_info=T.zeros(30))
+    f = tg.function([x], out[-1], profile=True, mode=tg.Mode(linker=linker))
+    f(np.ones((30, 30)))
+    outer, body = scenes_of(f)
+    assert outer.timed
+    if linker == "auto":  # it is not known which operations of the body a part of a compiled loop computes
+        return
+    assert body.timed and max(n.heat or 0 for n in body.nodes) == 1.0
+    assert any(what == "time" and "%" in value for n in body.nodes for what, value in n.facts)
+
+
+def test_what_is_read_is_written_in_the_box():
+    x = T.dmatrix("x")
+    assert ("op", "[1:, 0]") in boxes(tg.viz.to_svg(x[1:, 0]))
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
 def test_what_the_memory_plan_overwrites_is_red(linker):
     w, x = tg.shared(np.ones(4), name="w"), T.dvector("x")
     f = tg.function([x], [x.sum()], updates=[(w, w * x.sum() + 1)], mode=tg.Mode(linker=linker))
