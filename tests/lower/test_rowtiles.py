@@ -72,3 +72,9 @@ def test_updates_in_place_see_the_old_rows():
     first, second = f(), f()
     np.testing.assert_allclose(first, np.full(200, np.log(5.0)))
     np.testing.assert_allclose(second, np.full(200, np.log(5.0) - 5.0))
+
+
+def test_the_work_that_threads_are_asked_for_counts_loops_inside():
+    source = tg.function([m], m.sum(axis=1)).source("c")
+    (call,) = [line for line in source.splitlines() if "tg_each(c, kernel" in line]
+    assert "n0_0, " in call and "*n0_1" in call.partition("n0_0, ")[2]

@@ -152,6 +152,12 @@ _POLYGAMMA = """static double tg_polygamma_f64(double n, double x)
     return pow(-1, n + 1) * tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2);
 }"""
+_POLYGAMMA_F32 = """static float tg_polygamma_f32(float n, float x)
+{
+    if (n == 0) return (float)tg_polygamma_f64(n, x);
+    return (float)pow(-1, n + 1) * (float)tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
+           (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2); /* as SciPy: either may overflow */
+}"""
 _SCIPY = {
     "scipy": _CALL,
     "least": _LEAST,
@@ -162,7 +168,7 @@ _SCIPY = {
     "poisson_quantile_f64": _POISSON_QUANTILE,
     "binomial_quantile_f64": _BINOMIAL_QUANTILE,
     "polygamma_f64": _POLYGAMMA,
-    "polygamma_f32": "static float tg_polygamma_f32(float n, float x) { return (float)tg_polygamma_f64(n, x); }",
+    "polygamma_f32": _POLYGAMMA_F32,
 }
 _DOUBLE = {
     "digamma": _DIGAMMA,
