@@ -83,14 +83,14 @@ class TermFact(Goal):
     def known(self, term: Any) -> bool | None:
         """True, False, or None for unknown."""
         found = self._memo.get(term, _MISSING)
-        return _work_out(self, term, whole=True) if found is _MISSING else found
+        return _work_out(self, term) if found is _MISSING else found
 
     def proved(self, term: Any) -> bool:
         """Whether the fact is known to hold: cheaper than asking whether it is known not to."""
         noted = term._facts
         if noted & self.asked:
             return noted & self.holding != 0
-        return self.may_hold(term) and _work_out(self, term, whole=False) is True
+        return self.may_hold(term) and _prove(self, term)
 
     def may_hold(self, term: Any) -> bool:
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
@@ -117,18 +117,19 @@ def _no_answer(f: TermFact, t: Any) -> None:
 
 
 class _Provable:
-    """Which facts rules may prove of terms with one operator and one kind of dtype: the bits of `asked`."""
+    """What rules may prove of terms with one operator and one kind of dtype: the bits of `asked`, and how."""
 
-    __slots__ = ("_direct", "_ways", "facts")
+    __slots__ = ("_direct", "_family", "_kind", "_plans", "facts")
 
     def __init__(self, family: Any, kind: str) -> None:
+        self._family, self._kind = family, kind
         anything = family is CONST or family is assume
         self._direct = 0
         for f in FACTS.values():
-            if f.by_kind.get(kind, anything or family in f.rules):
+            if f.by_kind.get(kind, kind and (anything or family in f.rules)):
                 self._direct |= f.asked
         self.facts = self._following(0)
-        self._ways: dict[TermFact, list] = {}
+        self._plans: dict[TermFact, tuple] = {}
 
     def _following(self, barred: int) -> int:
         """All facts that may follow without the `barred` one."""
@@ -140,18 +141,51 @@ class _Provable:
                     facts |= f.asked
         return facts
 
-    def ways(self, f: TermFact) -> list:
-        """The premises from which the fact may follow and that do not themselves follow from it only."""
-        found = self._ways.get(f)
+    def plan(self, f: TermFact) -> tuple[Callable, list]:
+        """The rule to try, and then the premises from which the fact may follow that do not follow from it only."""
+        found = self._plans.get(f)
         if found is None:
-            facts = self._following(f.asked)
-            found = self._ways[f] = [ps for ps in f.implied_by if _within(facts, ps)]
+            found = self._plans[f] = self._rule(f), self._ways(f)
         return found
+
+    def _rule(self, f: TermFact) -> Callable:
+        if not self._kind or self._kind in f.by_kind:
+            says = f.by_kind.get(self._kind)
+            return lambda t, ask: says
+        if self._family is CONST:
+            return lambda t, ask: _of_constant(f, t.value)
+        if self._family is assume:
+            return lambda t, ask: _declared_or_known(f, t, ask)
+        return f.rules.get(self._family, _unruled)
+
+    def _ways(self, f: TermFact) -> list:
+        if not self._kind or self._kind in f.by_kind or self._family is CONST:
+            return []
+        facts = self._following(f.asked)
+        return [ps for ps in f.implied_by if _within(facts, ps)]
 
     def forget(self) -> None:
         """Rules have changed: any fact may follow now."""
         self.facts = self._direct = -1
-        self._ways.clear()
+        self._plans.clear()
+
+
+def _unruled(t: Any, ask: Ask) -> None:
+    return None
+
+
+def _declared(f: TermFact, t: Any) -> bool | None:
+    """What `T.assume` says."""
+    declared = t.op.params["facts"]
+    if f.name in declared:
+        return True
+    return False if any(other.name in declared for other in f.excluded_by) else None
+
+
+def _declared_or_known(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    """What `T.assume` says, or else what is proved of its operand."""
+    found = _declared(f, t)
+    return ask(f, t.args[0]) or None if found is None else found
 
 
 def _within(facts: int, premises: tuple) -> bool:
@@ -184,29 +218,73 @@ def _forget_proofs() -> None:
         _proofs_noted = False
 
 
-def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
-    """Evaluate operands first: by recursion as far as that goes safely, from there on with an explicit stack.
-
-    A rule that misses an operand's fact too deep down is asked again once that is known. Only the `whole` truth
-    looks for what shows that the fact does not hold; proofs are noted in the terms.
-    """
+def _prove(fact: TermFact, term: Any) -> bool:
+    """Whether a proof is found, which the terms note; nobody looks for what shows that the fact does not hold."""
     global _proofs_noted
-    _proofs_noted = _proofs_noted or not whole
+    _proofs_noted = True
+    asking: set[tuple[int, int]] = set()  # what was not proved by a rule, and now from premises about the same term
+    depth = 0
+
+    def ask(f: TermFact, t: Any) -> bool | None:
+        nonlocal depth
+        noted = t._facts
+        if noted & f.asked:
+            return True if noted & f.holding else None
+        provable = t.sig.provable or _provable(t)
+        if not provable.facts & f.asked or (asking and (f.asked, id(t)) in asking):
+            return None  # cannot be, or was asked in a circle: nothing follows
+        if depth >= _DEEPEST:
+            raise _Missing(f, t)
+        depth += 1
+        rule, ways = provable.plan(f)
+        found = rule(t, ask)
+        if found is None and ways:
+            asking.add((f.asked, id(t)))
+            for premises in ways:
+                for p in premises:
+                    if ask(p, t) is not True:
+                        break
+                else:
+                    found = True
+                    break
+            asking.discard((f.asked, id(t)))
+        depth -= 1
+        t._facts |= f.asked | f.holding if found else f.asked
+        return found
+
+    stack: list[tuple[TermFact, Any]] = [(fact, term)]
+    while stack:
+        f, t = stack[-1]
+        asking.discard((f.asked, id(t)))
+        try:
+            found = ask(f, t)
+        except _Missing as missing:
+            depth = 0
+            asking.clear()
+            asking.update([(g.asked, id(u)) for g, u in stack])
+            if missing.term is t and missing.fact is f:
+                t._facts |= f.asked  # a rule that asks for what it says
+            else:
+                stack.append((missing.fact, missing.term))
+            continue
+        stack.pop()
+    return found is True
+
+
+def _work_out(fact: TermFact, term: Any) -> bool | None:
+    """The whole truth: True, False, or None for unknown.
+
+    Evaluates operands first: by recursion as far as that goes safely, from there on with an explicit stack. A rule that
+    misses an operand's fact too deep down is asked again once that is known.
+    """
     asking: set[tuple[int, int]] = set()
     depth = 0
 
     def ask(f: TermFact, t: Any) -> bool | None:
         nonlocal depth
-        if whole:
-            found = f._memo.get(t, _MISSING)
-            if found is not _MISSING:
-                return found
-        else:
-            noted = t._facts
-            if noted & f.asked:
-                return True if noted & f.holding else None
-            if not (t.sig.provable or _provable(t)).facts & f.asked:
-                return None
+        found = f._memo.get(t, _MISSING)
+        if found is not _MISSING:
+            return found
         place = (f.asked, id(t))
         if place in asking:
             return None  # asked in a circle: nothing follows
@@ -215,14 +293,10 @@ def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
         asking.add(place)
         depth += 1
         try:
-            found = _derive(f, t, ask, whole)
+            found = f._memo[t] = _derive(f, t, ask)
         finally:
             depth -= 1
             asking.discard(place)
-        if whole:
-            f._memo[t] = found
-        else:
-            t._facts |= f.asked | f.holding if found else f.asked
         return found
 
     stack: list[tuple[TermFact, Any]] = [(fact, term)]
@@ -239,7 +313,7 @@ def _work_out(fact: TermFact, term: Any, whole: bool) -> bool | None:
     return found
 
 
-def _derive(f: TermFact, t: Any, ask: Ask, whole: bool = True) -> bool | None:
+def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
     type_ = t.type
     if not isinstance(type_, TensorType):
         return None
@@ -250,15 +324,10 @@ def _derive(f: TermFact, t: Any, ask: Ask, whole: bool = True) -> bool | None:
         return _of_constant(f, t.value)
     family = t.op.family
     if family is assume:
-        declared = t.op.params["facts"]
-        if f.name in declared:
-            return True
-        if any(other.name in declared for other in f.excluded_by):
-            return False
-        return _implied(f, t, ask, whole) or ask(f, t.args[0])
-    rule = f.rules.get(family)
-    found = rule(t, ask) if rule is not None else None
-    return found if found is not None else _implied(f, t, ask, whole)
+        found = _declared(f, t)
+        return (_implied(f, t, ask) or ask(f, t.args[0])) if found is None else found
+    found = f.rules.get(family, _unruled)(t, ask)
+    return _implied(f, t, ask) if found is None else found
 
 
 def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
@@ -268,14 +337,14 @@ def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
         return None
 
 
-def _implied(f: TermFact, t: Any, ask: Ask, whole: bool) -> bool | None:
-    for premises in f.implied_by if whole else (t.sig.provable or _provable(t)).ways(f):
+def _implied(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    for premises in f.implied_by:
         for p in premises:
             if ask(p, t) is not True:
                 break
         else:
             return True
-    for other in f.excluded_by if whole else ():
+    for other in f.excluded_by:
         if ask(other, t) is True:
             return False
     return None

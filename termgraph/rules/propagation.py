@@ -73,7 +73,13 @@ def same(fact: TermFact) -> Rule:
 def _sum_positive(t: Any, ask: Ask) -> bool | None:
     if t.type.np_dtype.kind != "f":
         return None  # integers wrap around
-    return True if all(ask(nonnegative, a) for a in t.args) and any(ask(positive, a) for a in t.args) else None
+    for a in t.args:
+        if ask(nonnegative, a) is not True:
+            return None
+    for a in t.args:
+        if ask(positive, a) is True:
+            return True
+    return None
 
 
 def _float_only(rule: Rule) -> Rule:

@@ -11,11 +11,11 @@ from termgraph.db.database import STAGES
 from termgraph.rules import RuleSet, rule, ruleset
 from termgraph.rules.clients import USES
 from termgraph.rules.collecting import _is_collected_product, _is_collected_sum, _Product, _Sum
-from termgraph.rules.facts import nonnegative
+from termgraph.rules.facts import FACTS, nonnegative
 from termgraph.rules.memo import Memo
 from termgraph.rules.names import MARK, reuse_names
 from termgraph.terms.op import Op
-from termgraph.terms.ops.elementwise import add, exp, hypot, log, log1p, maximum, mul, neg, sin, sub, true_div
+from termgraph.terms.ops.elementwise import add, exp, hypot, log, log1p, maximum, mul, neg, sin, sub, tanh, true_div
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
 from tests.rulelib.test_random_graphs import grown
@@ -115,6 +115,37 @@ def test_facts_declared_late_are_seen_at_once():
     finally:
         del nonnegative.rules[op]
     assert nonnegative(T.exp(x)) is True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_known_to_hold_is_proved_and_the_other_way_round(seed):
+    terms = children_first([v.term for v in grown(np.random.default_rng(seed), 80)])
+    terms += [T.assume(T.dvector("v"), positive=True).term, T.assume(T.dvector("w"), negative=True).term]
+    found = 0
+    for fact in FACTS.values():
+        for t in reversed(terms):
+            assert fact.proved(t) is (fact.known(t) is True), (fact, t)
+            found += fact.proved(t)
+    assert found > 20
+
+
+def test_a_rule_that_asks_for_what_it_says_proves_nothing():
+    op = Op("circular", arity=1, infer=lambda t: t, kind="elementwise")
+    t = op(x)
+    nonnegative.propagate(op, lambda t, ask: ask(nonnegative, t))
+    try:
+        assert not nonnegative.proved(t) and nonnegative.known(t) is None
+        assert nonnegative.proved(exp(t))
+    finally:
+        del nonnegative.rules[op]
+
+
+def test_facts_of_a_deep_chain():
+    up = exp(x)
+    down = x
+    for _ in range(3000):
+        up, down = tanh(up), tanh(down)
+    assert nonnegative.proved(up) and not nonnegative.proved(down)
 
 
 # ---------------------------------------------------------------------- twins
