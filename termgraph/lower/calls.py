@@ -1,14 +1,14 @@
-"""Ops along one axis that some backends have kernels of their own for: running sums and products, sorting.
+"""Ops along one axis that some backends have kernels of their own for: running sums and products, sorting, searching.
 
-Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere running sums are loops, and sorting is
-not lowered. May import this package only.
+Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere running sums are loops, and the others
+routines. May import this package only.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.index import Poly, product
+from termgraph.lower.index import ONE, Poly, product
 from termgraph.lower.kernel import LOAD, Buf, values
 from termgraph.lower.policy import Storage, call_rule, nest
 from termgraph.lower.tree import Call
@@ -28,6 +28,19 @@ def _along(s: Storage, t: Any, buf: Buf) -> None:
     sizes = (product(shape[:axis]), shape[axis], product(shape[axis + 1 :]))
     options = {"batch": [], "beta": 0, "dtype": t.type.dtype}
     s.stores.append(Call(t.op.family.name, buf, [(*found, ())], sizes, options=options))
+
+
+@call_rule("searchsorted")
+def _searched(s: Storage, t: Any, buf: Buf) -> None:
+    """A sorted vector, and values of any shape."""
+    places = [_contiguous(s, x, Buf("", x.type.dtype, s.lengths[x], "temp")) for x in t.args]
+    s.wanted += [x for x, place in zip(t.args, places) if place is None]
+    if None in places:
+        return
+    table, values_ = t.args
+    options = {"batch": [], "beta": 0, "dtype": t.type.dtype, "side": t.op.params["side"]}
+    sizes = (ONE, s.lengths[table][0], product(s.lengths[values_]))
+    s.stores.append(Call("searchsorted", buf, [(*place, ()) for place in places if place], sizes, options=options))
 
 
 def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:

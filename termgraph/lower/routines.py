@@ -5,6 +5,7 @@ What there is stands in `routine_table`, the C text in `backends/c/routines.py`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -160,10 +161,21 @@ def _one_of_several(s: Lengths, t: Any, i: int) -> Shape:
     return result_shapes(s, t)[i]
 
 
+LIKE = {"sort": 0, "argsort": 0, "searchsorted": 1}  # results as long as an operand, also of dtypes without a routine
+
+
+def _as_operand(s: Lengths, t: Any, number: int) -> Shape:
+    return s[t.args[number]]
+
+
+def _as_specified(s: Lengths, t: Any) -> Shape:
+    return result_shapes(s, t)[0]
+
+
 def _declare() -> None:
     for name in SPECS:
         cut_rule(name)(_single)
-        SHAPES[name] = lambda s, t: result_shapes(s, t)[0]
+        SHAPES[name] = functools.partial(_as_operand, number=LIKE[name]) if name in LIKE else _as_specified
         RESULTS[name] = _one_of_several
 
 

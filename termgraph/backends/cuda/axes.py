@@ -1,4 +1,4 @@
-"""Running sums and products, and sorting, along one axis, by many threads. An array is seen as (before, along, after).
+"""Running sums and products, sorting and searching along one axis, by many threads: (before, along, after) it.
 
 Running sums: chunks of the axis are added up, then the sums of the chunks, then each chunk again from where it begins.
 Sorting: tiles in shared memory by a bitonic network, then runs of twice the length, in which each element finds its
@@ -20,7 +20,8 @@ from termgraph.lower.tree import Call
 
 RUNNING = {"cumsum": "tg_sum", "cumprod": "tg_prod"}
 SORTING = ("sort", "argsort")
-NAMES = (*RUNNING, *SORTING)
+SEARCHING = "searchsorted"
+NAMES = (*RUNNING, *SORTING, SEARCHING)
 BLOCK = 256
 CHUNK = 2048  # elements of a row that a block adds up, or sorts in shared memory
 SHORT = 32  # rows up to this length are added up by one thread each
@@ -41,7 +42,7 @@ def _suffix(call: Call) -> str:
 
 def _text(call: Call) -> str:
     given, made = call.operands[0][0].dtype, call.buf.dtype
-    sorts = call.name in SORTING
+    sorts = call.name in (*SORTING, SEARCHING)
     number = given if sorts else made
     marks = {
         "$NAME": _suffix(call), "$IN": STORED[given], "$OUT": STORED[made], "$C": COMPUTED[number],
@@ -50,7 +51,7 @@ def _text(call: Call) -> str:
         "$ARG": str(int(call.name == "argsort")),
         "$UNIT": _unit(call.name, number),
     }  # fmt: skip
-    text = SORT_TEXT if sorts else RUNNING_TEXT
+    text = SEARCH_TEXT if call.name == SEARCHING else SORT_TEXT if sorts else RUNNING_TEXT
     for mark, meaning in marks.items():
         text = text.replace(mark, meaning)
     return text
@@ -66,6 +67,8 @@ def plan(step: AxisCall, env: Mapping[str, int], processors: int) -> tuple[list[
     """The launches of a call, and the bytes that they need besides."""
     call = step.call
     sizes = [evaluate(n, env) for n in call.sizes]
+    if call.name == SEARCHING:
+        return _search(step, sizes, env, processors), 0
     if 0 in sizes:
         return [], 0
     (buf, offset, _), item = call.operands[0], np.dtype(call.operands[0][0].dtype).itemsize
@@ -139,7 +142,36 @@ def _sort(call: Call, sizes: list[int], source: Any, target: Any, processors: in
     return out, 2 * (keys + places) if tiles > 1 else 0
 
 
+def _search(step: AxisCall, sizes: list[int], env: Mapping[str, int], processors: int) -> list[Launch]:
+    """A thread for each value."""
+    call, (_, n, count) = step.call, sizes
+    item = np.dtype(call.operands[0][0].dtype).itemsize
+    places = [("at", (b, evaluate(offset, env) * item)) for b, offset, _ in call.operands]
+    params = [("int", count), ("int", n), ("int", int(call.options["side"] == "right")), *places, ("buf", call.buf)]
+    grid = min(-(-count // BLOCK), processors * 16)
+    return [_launch(_suffix(call), grid, [*params, ("flag", step.guard)])] if count else []
+
+
 # ---------------------------------------------------------------------- text
+SEARCH_TEXT = r"""
+extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
+    tg_int count, tg_int n, tg_int right, const $IN *__restrict__ table, const $IN *__restrict__ x,
+    $OUT *__restrict__ y, const bool *needed)
+{
+    if (needed && !*needed) return;
+    for (tg_int t = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; t < count; t += gridDim.x * (tg_int)blockDim.x) {
+        const $C v = $READ(x[t]);
+        tg_int low = 0, high = n;
+        while (low < high) {
+            const tg_int middle = low + (high - low) / 2;
+            const $C other = $READ(table[middle]);
+            if (right ? !tg_less(v, other) : tg_less(other, v)) low = middle + 1;
+            else high = middle;
+        }
+        y[t] = low;
+    }
+}"""
+
 RUNNING_TEXT = r"""
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_sums(
     tg_int n, tg_int chunks, const $IN *__restrict__ x, $C *__restrict__ sums, const bool *needed)

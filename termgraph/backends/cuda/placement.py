@@ -28,7 +28,7 @@ from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
 PRODUCTS = ("dot", "matmul", "gemm")
-ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "softmax", "log_softmax", "logsumexp")
+ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "searchsorted", "softmax", "log_softmax", "logsumexp")
 
 
 # ---------------------------------------------------------------------- what CUDA can express
@@ -61,6 +61,8 @@ def why_on_cpu(t: Any) -> str | None:
         and (name == "matmul" or t.type.dtype in NUMBERS)
     ):
         return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
+    if name == "searchsorted" and t.args[0].type.dtype != t.args[1].type.dtype:
+        return f"kernels search {t.args[0].type.dtype} for {t.args[0].type.dtype} only, not for {t.args[1].type.dtype}"
     here = name in axes.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
     return None if here else f"there is no kernel for {name}"
 

@@ -54,6 +54,8 @@ def cases():
         "running sums over many blocks": ([x], [T.cumsum(x, 1), T.cumsum(x.T, 0) + x.sum(1), T.cumsum(x * 2)], [whole]),
         "running products": ([d], [T.cumprod(d, 0), T.cumprod(d, 1)], [ds]),
         "sorting": ([x, d], [T.sort(x, 1), T.argsort(x, 1), T.sort(d, 0), T.argsort(d, 0)[::-1]], [rough, ds]),
+        "searching": ([d, v], [T.searchsorted(T.sort(v), d), T.searchsorted(T.sort(v)[3:], v, "right")], [ds, vs]),
+        "sorting other dtypes": ([h, i], [T.sort(h, 1), T.searchsorted(T.sort(h[0]), h), T.argsort(i)], [hs, where]),
         "sorting by tiles": ([x], [T.sort(x, 1), T.argsort(x, 1), T.argsort(x.T, 0)], [whole]),
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
