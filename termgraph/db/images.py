@@ -6,6 +6,7 @@ that a user's rules or facts take part in have none. May touch these two folders
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -139,6 +140,7 @@ def _report(about: str, message: str) -> None:
 
 
 # ---------------------------------------------------------------------- what rules know beside themselves
+@functools.cache
 def _read_knowledge() -> None:
     """Read the files that say what facts follow from others: rules that come from an image use them too."""
     _rulelib.package()
