@@ -17,6 +17,7 @@ import numpy as np
 
 from termgraph.tensor.variable import Apply
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms import userop
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 
@@ -35,6 +36,10 @@ typedef struct { void *data; int64_t ndim; const int64_t *shape, *strides; } tg_
 /* Stop with a message, as printf takes it: the call raises RuntimeError. */
 #define TG_FAIL(...) do { snprintf(error, 256, __VA_ARGS__); failed = 1; goto tg_cleanup; } while (0)
 """
+
+
+_CTYPES = {"float32": "float", "float64": "double", "bool": "_Bool"}
+_CTYPES |= {f"{kind}{bits}": f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 
 
 class COpError(RuntimeError):
@@ -57,9 +62,13 @@ class COp(Op):
     of a file with lines `#section name`; `c_headers` (lines after `#include`), `c_include_dirs`, `c_libraries` (`"m"`
     or `"-lm"`), `c_flags`. The body finds arrays `in[0], in[1], ...` and `out[0], ...`, each with `data`, `ndim`,
     `shape` and `strides`, inputs in row-major order. `out_shapes(*shapes)` gives the lengths of the results; without
-    it they are those of the first input. `TG_FAIL("...", ...)` raises. Sections `support_code*` stand in front of the
-    function, `init_code*` runs once before the first call, `code_cleanup` after every call, also one that failed, and
-    `cleanup_code_struct` when the process ends.
+    it they are those of the first input. With `c_strided = True` inputs come as they lie in memory, whatever their
+    strides. `TG_FAIL("...", ...)` raises. Sections `support_code*` stand in front of the function, `init_code*` runs
+    once before the first call, `code_cleanup` after every call, also one that failed, and `cleanup_code_struct` when
+    the process ends.
+
+    In place of all that, `c_element` is an expression for one element, of `x0`, `x1`, ... and the functions of math.h:
+    inputs broadcast, and compiled functions compute it within their own loops.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> class Steps(tg.COp):
@@ -78,6 +87,8 @@ class COp(Op):
     kind = "kernel"  # it is compiled already: linker="c" takes it as it is
     c_code: Any = None
     c_file: str | os.PathLike | None = None
+    c_element: str | None = None
+    c_strided = False
     c_headers: Sequence[str] = ()
     c_include_dirs: Sequence[str] = ()
     c_libraries: Sequence[str] = ()
@@ -98,24 +109,40 @@ class COp(Op):
 
     def out_shapes(self, *shapes: tuple) -> Sequence[tuple]:
         """The lengths of the results for inputs of these lengths."""
-        return [shapes[0]] * self.nout
+        return [shapes[0] if self.c_element is None else np.broadcast_shapes(*shapes)] * self.nout
 
     # ------------------------------------------------------------------ the code
     def sections(self) -> dict[str, str]:
         """The C text of each section, with `#line` marks that name its file."""
-        if (self.c_code is None) == (self.c_file is None):
-            raise TypeError(f"{type(self).__name__} must define c_code or c_file, and not both")
+        if [self.c_code, self.c_file, self.c_element].count(None) != 2:
+            raise TypeError(f"{type(self).__name__} must define one of c_code, c_file and c_element")
+        if self.c_element is not None:
+            return {"code": self._loop_over_elements()}
         if self.c_file is not None:
             return _from_file(os.path.abspath(os.fspath(self.c_file)))
         given = self.c_code if isinstance(self.c_code, Mapping) else {"code": self.c_code}
         _refuse_unknown(given, f"{type(self).__name__}.c_code")
         return {name: f'#line 1 "{type(self).__name__}.{name}"\n{text}' for name, text in given.items()}
 
+    def _loop_over_elements(self) -> str:
+        """The body that an expression for one element stands for."""
+        node = userop.node_for(self, next(iter(self._tc)))
+        if len(node.outputs) != 1:
+            raise TypeError(f"{type(self).__name__}.c_element computes one result, the op has {len(node.outputs)}")
+        names = [f"x{i}" for i in range(len(node.inputs))]
+        types = [_ctype(self, v.type) for v in (*node.inputs, *node.outputs)]
+        reads = [f"const {c} *in_{x} = in[{i}].data;" for i, (c, x) in enumerate(zip(types, names))]
+        values = [f"const {c} {x} = in_{x}[i];" for c, x in zip(types, names)]
+        count = "int64_t count = 1; for (int64_t d = 0; d < out[0].ndim; d++) count *= out[0].shape[d];"
+        head = [*reads, f"{types[-1]} *made = out[0].data;", count, "for (int64_t i = 0; i < count; i++) {", *values]
+        return "\n".join([*head, f'#line 1 "{type(self).__name__}.c_element"', f"made[i] = {self.c_element};", "}"])
+
     @property
     def source(self) -> str:
         """The C file that is compiled."""
         parts = self.sections()
-        includes = "".join(f"#include {h if h[:1] in _QUOTES else '<' + h + '>'}\n" for h in self.c_headers)
+        headers = [*self.c_headers, *(["math.h"] if self.c_element is not None else [])]
+        includes = "".join(f"#include {h if h[:1] in _QUOTES else '<' + h + '>'}\n" for h in headers)
         support = [parts[s] for s in SECTIONS[:3] if s in parts]
         run = _function("tg_call", [parts[s] for s in ("code",) if s in parts], [parts.get("code_cleanup", "")])
         start = _function("tg_start", [parts[s] for s in SECTIONS[3:6] if s in parts])
@@ -148,8 +175,10 @@ class COp(Op):
 
     def perform(self, node: Any, inputs: list, output_storage: list) -> None:
         """Run the C function on new arrays for the results; other threads go on meanwhile."""
-        given = [np.ascontiguousarray(v) if v.ndim else v for v in inputs]
-        shapes = self.out_shapes(*[v.shape for v in given])
+        shapes = self.out_shapes(*[v.shape for v in inputs])
+        if self.c_element is not None:
+            inputs = np.broadcast_arrays(*inputs)
+        given = [v if not v.ndim or self._takes(v) else np.ascontiguousarray(v) for v in inputs]
         made = [np.empty(shape, v.type.np_dtype) for shape, v in zip(shapes, node.outputs, strict=True)]
         error = ctypes.create_string_buffer(256)
         if self.compiled()(_arrays(given), _arrays(made), error):
@@ -157,8 +186,19 @@ class COp(Op):
         for cell, value in zip(output_storage, made):
             cell[0] = value
 
+    def _takes(self, v: np.ndarray) -> bool:
+        """Whether the code can read an array as it lies: by strides that are whole elements, if it has said so."""
+        return self.c_strided and v.flags.aligned and all(s % v.itemsize == 0 for s in v.strides)
+
     def __getstate__(self) -> dict:
-        return {k: v for k, v in self.__dict__.items() if k != "_called"}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_called", "_elements")}
+
+
+def _ctype(op: COp, type_: Any) -> str:
+    found = _CTYPES.get(type_.dtype)
+    if found is None:
+        raise TypeError(f"{type(op).__name__}.c_element: there is no C type for elements of {type_.dtype}")
+    return found
 
 
 def _function(name: str, body: Sequence[str], cleanup: Sequence[str] = ()) -> str:

@@ -1,4 +1,7 @@
-"""Composite ops in terms of simpler ones, so that loops can fuse them. May import terms and `routine_table`."""
+"""Composite ops in terms of simpler ones, so that loops can fuse them.
+
+May import terms, `elements` and `routine_table`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.lower.elements import element_op
 from termgraph.lower.routine_table import operand_dtypes
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
@@ -187,6 +191,9 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
         if t.args and t.op.family.name == "dot":
             return _dot(t, args, products)
+        element = element_op(t)
+        if element is not None:
+            return mk(element, args)
         dtypes = operand_dtypes(t) if t.args else None
         if dtypes is not None:
             return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))

@@ -132,7 +132,7 @@ def _checked(op: Any, i: int, value: Any, type_: Type) -> Any:
 
 
 # ---------------------------------------------------------------------- pickling
-_OWN_STATE = frozenset(("_tc", "sigs", "_bound", "_canonical", "_nodes", "_h", "family"))
+_OWN_STATE = frozenset(("_tc", "sigs", "_bound", "_canonical", "_nodes", "_h", "family", "_called", "_elements"))
 
 
 def state_of(op: Any) -> tuple:

@@ -112,7 +112,65 @@ def test_f64_errors_cite_the_file_and_line(tmp_path):
     assert (info.value.file, info.value.line) == (str(tmp_path / "op.c"), 3)
     with pytest.raises(ValueError, match=r"op\.c: there is no section 'cod'; the sections are support_code, "):
         in_file(tmp_path, "#section cod\n").source
-    with pytest.raises(TypeError, match="must define c_code or c_file, and not both"):
+    with pytest.raises(TypeError, match="must define one of c_code, c_file and c_element"):
         in_file(tmp_path, "", c_code="x").source
     with pytest.raises(TypeError, match=r"input 0 of FromFile must have type TensorType\(float64, \(\?, \?\)\)"):
         op(v)
+
+
+class Soft(tg.COp):
+    __props__ = ()
+    itypes, otypes = [T.dvector, T.fvector], [T.dvector]
+    c_element = "x0 > x1 ? x0 + exp(-fabs(x1)) : 0.1 * x0"
+
+
+def test_an_expression_for_one_element_is_fused():
+    u = T.fvector("u")
+    out = T.tanh(Soft()(v * 2, u) + 1).sum()
+    a, b = np.array([1.0, -2.0, 3.0]), np.array([0.0, 0.0, 5.0], "float32")
+    want = np.tanh(np.where(2 * a > b, 2 * a + np.exp(-abs(b.astype(float))), 0.2 * a) + 1).sum()
+    for linker in ("py", "c"):
+        f = tg.function([v, u], out, mode=tg.Mode(linker=linker))
+        np.testing.assert_allclose(f(a, b), want)
+        assert f(a[:0], b[:0]) == 0
+    assert f.maker.work.not_native is None and f.source("c").count("static void kernel") == 1
+    assert pickle.loads(pickle.dumps(f))(a, b) == f(a, b)
+    with pytest.raises(ValueError, match="length"):
+        f(a, b[:2])
+
+
+def test_an_expression_for_one_element_in_the_steps_of_a_loop():
+    u = T.fvector("u")
+    out = tg.scan(lambda h, u: Soft()(h, u) * 0.5, outputs_info=v, non_sequences=u, n_steps=20)[0][-1]
+    made = [tg.function([v, u], out, mode=tg.Mode(linker=linker)) for linker in ("py", "c")]
+    want, got = [f(np.arange(4.0), np.ones(4, "float32")) for f in made]
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+class Strides(tg.COp):
+    __props__ = ()
+    itypes, otypes = [T.dmatrix], [T.lvector]
+    c_strided = True
+    c_code = "int64_t *y = out[0].data; y[0] = in[0].strides[0]; y[1] = in[0].strides[1];"
+
+    def out_shapes(self, shape):
+        return [(2,)]
+
+
+def test_code_that_follows_strides_gets_arrays_as_they_lie():
+    m = T.dmatrix("m")
+    f = tg.function([m], Strides()(m))
+    a = np.zeros((3, 4))
+    assert [f(x).tolist() for x in (a, a.T, a[::-1, ::2])] == [[4, 1], [1, 4], [-4, 2]]
+    odd = np.zeros((2, 2), [("a", "i1"), ("b", "f8")])["b"]
+    assert f(odd).tolist() == [2, 1]
+
+
+def test_an_op_has_one_kind_of_code():
+    class Both(tg.COp):
+        __props__ = ()
+        itypes, otypes = [T.dvector], [T.dvector]
+        c_code, c_element = "", "x0"
+
+    with pytest.raises(TypeError, match="must define one of c_code, c_file and c_element"):
+        tg.function([v], Both()(v), mode=tg.Mode(linker="py"))([1.0])

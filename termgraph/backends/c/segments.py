@@ -16,6 +16,7 @@ from termgraph.backends.c.natives import available
 from termgraph.backends.c.numbers import NUMBER, value_of, with_numbers
 from termgraph.backends.c.program import compile_program
 from termgraph.backends.c.standalone import mixed_loop, native_loop
+from termgraph.lower.elements import element_op
 from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
@@ -61,6 +62,11 @@ def expressible(t: Any) -> bool:
         return is_routine(t)
     if not isinstance(t.type, TensorType) or not all(isinstance(a.type, TensorType) for a in t.args):
         return False
+    element = element_op(t)
+    if element is not None:
+        return all(a.type.dtype != "float16" for a in (t, *t.args)) and _elementwise(
+            element, tuple([a.type.dtype for a in t.args]), (None,) * len(t.args)
+        )
     if t.op.kind == "elementwise":
         constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])
         return _elementwise(t.op, tuple([a.type.dtype for a in t.args]), constant)

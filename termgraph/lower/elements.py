@@ -1,0 +1,38 @@
+"""Ops of users that give C text for one element: in compiled programs they are element-wise ops like all others.
+
+Outside of lowering such an op is one of the user's, which only says how long its results are. May import terms only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from termgraph.terms.op import Op
+from termgraph.terms.ops.elementwise import ElementwiseOp
+
+_OPERAND = re.compile(r"\bx(\d+)\b")
+
+
+def element_op(t: Any) -> Op | None:
+    """The element-wise op that computes what a term of a user's op does, or None if its op says nothing of elements."""
+    text = getattr(t.op, "c_element", None)
+    if text is None or not t.args:
+        return None
+    dtypes = tuple([a.type.dtype for a in t.args])
+    known = t.op.__dict__.setdefault("_elements", {})
+    if dtypes not in known:
+        known[dtypes] = _made(t, text)
+    return known[dtypes]
+
+
+def _made(t: Any, text: str) -> Op:
+    rule = (*[a.type.np_dtype for a in t.args], t.type.np_dtype)
+    template = _OPERAND.sub(r"({\1})", text.replace("{", "{{").replace("}", "}}"))
+    return ElementwiseOp(
+        t.op.name, arity=len(t.args), kind="elementwise", c=f"({template})", meaning=t.op.meaning,
+        dtype_rule=lambda *_: rule,
+    )  # fmt: skip
+
+
+__all__ = ["element_op"]
