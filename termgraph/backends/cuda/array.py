@@ -5,6 +5,7 @@ May import this package and NumPy.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Sequence
 from math import prod
@@ -18,21 +19,23 @@ DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours
 
 
 class DeviceArray:
-    """A C-contiguous array on the device. `np.asarray(a)` copies it to the host.
+    """An array on the device. `np.asarray(a)` copies it to the host; `a.T` and `a[1::2]` are views of the same memory.
 
     It offers `__cuda_array_interface__` and `__dlpack__`, so PyTorch, CuPy and JAX take it without a copy.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape", "stream")
+    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape", "stream", "strides")
 
     def __init__(
         self, device: Device, address: int, shape: tuple[int, ...], dtype: Any, keeps: Any = None,
-        stream: int | None = None,
+        stream: int | None = None, strides: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         self.device, self.address = device, address
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.keeps = keeps  # what owns the memory, if it is not this array
         self.stream = stream  # the one in which that works, if it is known
+        packed = strides is None or tuple(strides) == _packed(self.shape) or 0 in self.shape
+        self.strides = None if packed else tuple(strides or ())  # in elements; None where it is C-contiguous
 
     def __del__(self) -> None:
         if getattr(self, "keeps", self) is None and not sys.is_finalizing():
@@ -72,15 +75,64 @@ class DeviceArray:
         return self.size * self.dtype.itemsize
 
     @property
+    def steps(self) -> tuple[int, ...]:
+        """Its strides, in elements."""
+        return _packed(self.shape) if self.strides is None else self.strides
+
+    def view(self, begin: int, shape: Sequence[int], strides: Sequence[int]) -> DeviceArray:
+        """Another array on the same memory, which starts at some element."""
+        address = self.address + begin * self.dtype.itemsize
+        return DeviceArray(self.device, address, tuple(shape), self.dtype, self, self.stream, strides)
+
+    @property
+    def T(self) -> DeviceArray:
+        """The axes in reverse order, where they are."""
+        return self.view(0, self.shape[::-1], self.steps[::-1])
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        """Part of the array, where it is: numbers, slices, `...` and None."""
+        begin, axis = 0, 0
+        shape: list[int] = []
+        strides: list[int] = []
+        for k in _full_key(key, self.ndim):
+            if k is None:
+                shape.append(1)
+                strides.append(0)
+                continue
+            n, step = self.shape[axis], self.steps[axis]
+            axis += 1
+            if isinstance(k, slice):
+                first, end, by = k.indices(n)
+                shape.append(len(range(first, end, by)))
+                strides.append(step * by)
+            else:
+                first = operator.index(k)
+                if not -n <= first < n:
+                    raise IndexError(f"index {first} is out of bounds for axis {axis - 1} with size {n}")
+                first %= n
+            begin += first * step
+        return self.view(begin if 0 not in shape else 0, shape, strides)
+
+    def contiguous(self) -> DeviceArray:
+        """The array itself, or a copy if it is not C-contiguous."""
+        if self.strides is None:
+            return self
+        from termgraph.backends.cuda.copying import copier
+
+        (made,) = copier(self.device, self.dtype, self.ndim)(self)
+        return made
+
+    @property
     def is_foreign(self) -> bool:
         """Whether another library owns the memory."""
-        return self.keeps is not None and not isinstance(self.keeps, DeviceArray)
+        owner = self.keeps
+        while isinstance(owner, DeviceArray):
+            owner = owner.keeps
+        return owner is not None
 
     def rows(self, begin: int, end: int) -> DeviceArray:
         """Some rows, where they are."""
-        shape = (end - begin, *self.shape[1:])
-        offset = begin * prod(self.shape[1:]) * self.dtype.itemsize
-        return DeviceArray(self.device, self.address + offset, shape, self.dtype, keeps=self)
+        return self[begin:end]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,6 +143,8 @@ class DeviceArray:
 
     def copy(self) -> DeviceArray:
         """Another array with the same values."""
+        if self.strides is not None:
+            return self.contiguous()
         other = DeviceArray.empty(self.device, self.shape, self.dtype, "a copy")
         other.assign(self)
         return other
@@ -98,6 +152,7 @@ class DeviceArray:
     def assign(self, other: DeviceArray) -> None:
         """Take the values of another array of the same shape and dtype."""
         if self.size:
+            other = other.contiguous()
             with self.device.lock:
                 self.device.driver.copy(self.address, other.address, self.nbytes)
 
@@ -123,7 +178,7 @@ class DeviceArray:
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self.address if self.size else 0, False),
-            "strides": None,
+            "strides": None if self.strides is None else tuple(n * self.dtype.itemsize for n in self.strides),
             "version": 3,
             "stream": None,
         }
@@ -174,6 +229,7 @@ class Spare:
 
 def to_host(values: Sequence[Any]) -> list[Any]:
     """The values, copied to the host if they are on the device, with one wait for all."""
+    values = [v.contiguous() if isinstance(v, DeviceArray) else v for v in values]
     out: list[Any] = [np.empty(v.shape, v.dtype) if isinstance(v, DeviceArray) else v for v in values]
     moving = [(v, host) for v, host in zip(values, out) if isinstance(v, DeviceArray) and host.size]
     for device in dict.fromkeys(v.device for v, _ in moving):
@@ -201,17 +257,19 @@ def as_device_array(
     if stream is not None:
         with device.lock:
             device.driver.wait_for(stream)
-    if strides is not None and tuple(strides) != _packed(shape, dtype.itemsize) and 0 not in shape:
+    if strides is not None and any(n % dtype.itemsize for n in strides):
         raise ValueError(
-            f"an array on the GPU with shape {shape} and strides {tuple(strides)} is not C-contiguous; "
-            "make it contiguous first (x.contiguous() in PyTorch, cupy.ascontiguousarray(x) in CuPy)"
+            f"an array on the GPU with strides of {tuple(strides)} bytes has elements of {dtype.itemsize} bytes that "
+            "do not lie side by side; copy it first (x.contiguous() in PyTorch, cupy.ascontiguousarray(x) in CuPy)"
         )
+    steps = None if strides is None else tuple(n // dtype.itemsize for n in strides)
     owner = interface.get("owner", value)
-    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, owner, stream)
+    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, owner, stream, steps)
 
 
 def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) -> DeviceArray:
     """The array on another device: copied from one to the other if they can, else by way of the host."""
+    value = value.contiguous()
     made = (spare or Spare(device)).take(name, value.shape, value.dtype, "a copy from another device")
     if not value.size:
         return made
@@ -236,7 +294,19 @@ def interface_of(value: Any) -> dict[str, Any] | None:
     return found
 
 
-def _packed(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
+def _full_key(key: Any, ndim: int) -> list[Any]:
+    """One entry per axis, and None for each new one."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    if not all(k is None or k is Ellipsis or isinstance(k, slice) or hasattr(k, "__index__") for k in keys):
+        raise TypeError(f"arrays on the GPU are indexed by numbers, slices, ... and None, got {key!r:.60}")
+    missing = ndim - sum(k is not None and k is not Ellipsis for k in keys)
+    if missing < 0 or keys.count(Ellipsis) > 1:
+        raise IndexError(f"{key!r:.60} is no index of an array with {ndim} dimensions")
+    at = keys.index(Ellipsis) if Ellipsis in keys else len(keys)
+    return [*keys[:at], *[slice(None)] * missing, *keys[at + 1 :]]
+
+
+def _packed(shape: tuple[int, ...], item: int = 1) -> tuple[int, ...]:
     out: list[int] = []
     for n in reversed(shape):
         out.insert(0, item)

@@ -23,6 +23,7 @@ class Device:
     def __init__(self, driver: Driver, compile: Compile, number: int = 0) -> None:
         self.driver, self.compile, self.number = driver, compile, number
         self.lock = threading.RLock()
+        self.copiers: dict[Any, Any] = {}  # programs that copy views
         self.live: dict[int, tuple[int, Any]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
         self.spares: weakref.WeakSet = (

@@ -77,13 +77,9 @@ def imported(value: Any) -> dict[str, Any]:
 
 
 def capsule(array: Any) -> Any:
-    """The capsule of a C-contiguous array with `address`, `shape` and `dtype`."""
+    """The capsule of an array with `address`, `shape`, `steps` and `dtype`."""
     sizes = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
-    steps = (ctypes.c_int64 * max(1, array.ndim))()
-    step = 1
-    for d in reversed(range(array.ndim)):
-        steps[d] = step
-        step *= array.shape[d]
+    steps = (ctypes.c_int64 * max(1, array.ndim))(*array.steps)
     managed = _Managed()
     t = managed.tensor
     t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, array.device.number, array.ndim

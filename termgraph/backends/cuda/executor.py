@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from termgraph.backends.cuda.steps import LARGEST, PlannedSteps
 from termgraph.backends.cuda.updates import Pending, Unfinished
 from termgraph.lower.index import evaluate
 from termgraph.lower.kernel import Buf
+from termgraph.lower.lengths import NotLowerable
 
 WIDE = 2**30  # more elements than this are counted with 64 bits
 PLANS, GRAPHS = 64, 8  # kept per program, and per plan
@@ -48,8 +49,10 @@ class Part:
 class Plan:
     """A program for given shapes: launches, lengths of the outputs, and where everything lies in the arena."""
 
-    def __init__(self, program: CudaProgram, shapes: Sequence[tuple[int, ...]], processors: int) -> None:
-        env = program.environment(shapes)
+    def __init__(
+        self, program: CudaProgram, shapes: Sequence[tuple[int, ...]], processors: int, strides: Sequence[tuple | None]
+    ) -> None:
+        env = program.environment(shapes, strides)
         self.env = env
         self.failed = program.failed_check(env)
         self.shapes: list[tuple[int, ...]] = []
@@ -72,6 +75,8 @@ class Plan:
         self.last = Part(self.plan(last, processors))
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
         largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
+        spans = [sum(abs(s) * n for s, n in zip(steps, shape)) for steps, shape in zip(strides, shapes) if steps]
+        largest = max([largest, *spans])
         self.wide = largest > WIDE
 
     def take(self, size: int) -> int:
@@ -126,6 +131,8 @@ class Executable:
         self.arena: DeviceArray | None = None
         self.spare = Spare(device)
         self.replays = 0
+        self.views: tuple[int, ...] = ()  # the arguments that it reads by strides
+        self.variants: dict[tuple[int, ...], Callable[..., list[Any]]] = {}
         self.tolerant = False  # whether failures are only noted, in `failed`
         self.failed: Exception | None = None
 
@@ -138,7 +145,10 @@ class Executable:
         values = tuple([self.here(v) for v in values])
         with self.device.lock:
             arrays = [as_device_array(v, self.device, self.spare, ("argument", i)) for i, v in enumerate(values)]
-            plan = self.plan_for(tuple(a.shape for a in arrays))
+            views = tuple([i for i, a in enumerate(arrays) if a.strides is not None and i in self.program.inputs])
+            if views and not self.views:
+                return self.variant(views)(*arrays)
+            plan = self.plan_for(tuple([a.shape for a in arrays]), tuple([a.strides for a in arrays]))
             self.failed = None
             if plan.failed:
                 raise self.failure(*plan.failed, 0, 0)
@@ -165,14 +175,36 @@ class Executable:
         elsewhere = isinstance(value, DeviceArray) and value.device is not self.device
         return as_device_array(value, self.device) if elsewhere else value
 
-    def plan_for(self, shapes: tuple) -> Plan:
-        """The plan for these shapes, made once."""
-        plan = self.plans.get(shapes)
+    def variant(self, views: tuple[int, ...]) -> Callable[..., list[Any]]:
+        """The same for arguments that are not C-contiguous: its kernels read them where they are, if they can."""
+        if views not in self.variants:
+            program = self._with_strides(views)
+            if program is None:
+                self.variants[views] = lambda *arrays: self(*[a.contiguous() for a in arrays])
+            else:
+                program.leaves, program.renamed = self.program.leaves, self.program.renamed
+                made = self.variants[views] = Executable(program, self.device, self.name)
+                made.views, made.tolerant = views, self.tolerant
+        return self.variants[views]
+
+    def _with_strides(self, views: tuple[int, ...]) -> CudaProgram | None:
+        """The program whose kernels read views; None where products, sortings or loops want their operands packed."""
+        if not all(isinstance(step, KernelText) for step in self.program.steps) or self.program.again is None:
+            return None
+        try:
+            return self.program.again(strided=views)  # type: ignore[call-arg]
+        except NotLowerable:
+            return None
+
+    def plan_for(self, shapes: tuple, strides: tuple = ()) -> Plan:
+        """The plan for these shapes, and strides where there are any; made once."""
+        key = (shapes, strides if any(steps is not None for steps in strides) else ())
+        plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[shapes] = Plan(self.program, shapes, self.device.driver.multiprocessors)
+            plan = self.plans[key] = Plan(self.program, shapes, self.device.driver.multiprocessors, strides)
             if len(self.plans) > PLANS:
                 self.plans.popitem(last=False)
-        self.plans.move_to_end(shapes)
+        self.plans.move_to_end(key)
         return plan
 
     def outputs(self, plan: Plan) -> dict[Buf, DeviceArray]:

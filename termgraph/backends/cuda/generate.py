@@ -6,7 +6,7 @@ May import terms, lower and this package; needs no device and compiles nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ class CudaProgram:
     lowered: Lowered
     in_place: dict[int, tuple[int, str]] = field(default_factory=dict)  # output -> (argument it may replace, how)
     leaves: dict[Any, Any] = field(default_factory=dict)
+    again: Callable[[Sequence[int]], CudaProgram] | None = None  # the same for some arguments with strides of their own
     renamed: dict[Any, Any] = field(default_factory=dict)  # terms of its text -> those of the graph, where they differ
     precision: str = "float32"  # of products, as the flag cuda.products says
     given: list[str] = field(default_factory=list)  # ops that bring their own text
@@ -68,9 +69,10 @@ class CudaProgram:
         found = substitute([found], self.leaves)[0] if self.leaves else found
         return self.renamed.get(found, found)
 
-    def environment(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-        """The symbols of lengths, given the shapes of the arguments."""
-        return {f"n{i}_{d}": n for i, shape in enumerate(shapes) for d, n in enumerate(shape)}
+    def environment(self, shapes: Sequence[tuple], strides: Sequence[tuple | None] = ()) -> dict[str, int]:
+        """The symbols of lengths and strides, given those of the arguments."""
+        out = {f"n{i}_{d}": n for i, shape in enumerate(shapes) for d, n in enumerate(shape)}
+        return out | {f"s{i}_{d}": n for i, steps in enumerate(strides) for d, n in enumerate(steps or ())}
 
     def failed_check(self, env: Mapping[Any, int]) -> tuple[int, int, int, int] | None:
         """(code, site, a, b) of a condition on lengths that does not hold."""
@@ -86,13 +88,17 @@ class CudaProgram:
         return functools.reduce(maximum, sizes)
 
 
-def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, int] | None = None) -> CudaProgram:
+def generate(
+    args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, int] | None = None, strided: Sequence[int] = ()
+) -> CudaProgram:
     """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had.
 
     `updates` says which output is the new value of which argument, for those that nothing else needs: where that is
-    safe, the last kernels write them, and the old value may be what they write to.
+    safe, the last kernels write them, and the old value may be what they write to. `strided` arguments are read by
+    strides that are given when the program is called, the others are C-contiguous.
     """
-    lowered = lower(list(outputs), use_values=False, products=tuple(gemm.NUMBERS), calls=axes.NAMES)
+    views = [a for a in args if a.index in strided]
+    lowered = lower(list(outputs), views, use_values=False, products=tuple(gemm.NUMBERS), calls=axes.NAMES)
     st = lowered.statements
     targets = {int(b.name[3:]): b for b in st.outputs}
     pairs = _replaceable(lowered, targets, updates or {})
@@ -122,6 +128,7 @@ def generate(args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, 
         {k: (i, modes[new]) for k, i, _, new in pairs if new in modes},
         precision=config.cuda.products,
         given=sorted({n.term.op.name for n in walk(nodes) if isinstance(n, Let) and n.term.op.family.cuda}),
+        again=functools.partial(generate, args, outputs, updates),
     )
 
 

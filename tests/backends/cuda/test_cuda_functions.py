@@ -206,8 +206,10 @@ def test_arrays_of_other_libraries_are_taken_without_a_copy(gpu):
     assert seen.address == mine.address
     np.testing.assert_array_equal(f(Foreign()), [0, 2, 4, 6])
     np.testing.assert_array_equal(f(mine), [0, 2, 4, 6])
-    Foreign.__cuda_array_interface__ = {**mine.__cuda_array_interface__, "strides": (8,)}
-    with pytest.raises(ValueError, match="not C-contiguous"):
+    Foreign.__cuda_array_interface__ = {**mine.__cuda_array_interface__, "shape": (2,), "strides": (8,)}
+    np.testing.assert_array_equal(f(Foreign()), [0, 4])
+    Foreign.__cuda_array_interface__ = {**mine.__cuda_array_interface__, "shape": (2,), "strides": (6,)}
+    with pytest.raises(ValueError, match="do not lie side by side"):
         f(Foreign())
 
 

@@ -1,0 +1,128 @@
+"""Arrays on the device that are not C-contiguous: kernels read them where they are."""
+
+import numpy as np
+import pytest
+from backends.cuda.cudacases import cases, no_emulation, program
+from lower.randomgraphs import Graphs, agree
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.functions import KernelText
+from termgraph.backends.cuda.generate import generate
+from termgraph.terms.evaluate import evaluate
+from termgraph.testing.emucuda.driver import emulation
+
+LINKER = "auto"
+pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+CASES = cases()
+
+
+@pytest.fixture
+def gpu():
+    with emulation() as device, tg.config.change_flags(device="cuda"):
+        yield device
+
+
+def scattered(value, turn):
+    """The same values on the device, with other strides: transposed, backwards, every second, spread."""
+    value = np.asarray(value)
+    if turn == 0:
+        return DeviceArray.of(np.ascontiguousarray(value.T)).T
+    backwards = (slice(None, None, -1),) * value.ndim
+    if turn == 1:
+        return DeviceArray.of(np.ascontiguousarray(value[backwards]))[backwards]
+    room = np.full([2 * n + 1 for n in value.shape], 77).astype(value.dtype)
+    part = (slice(1, None, 2),) * value.ndim
+    room[part] = value
+    return DeviceArray.of(room)[part]
+
+
+KEYS = [
+    np.s_[1], np.s_[::2], np.s_[::-1], np.s_[1:, ::-2], np.s_[..., 0], np.s_[None, -1, ..., None], np.s_[2:2],
+    np.s_[:, 1, 3:0:-1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_views_are_those_of_numpy(gpu, key):
+    host = np.arange(60.0).reshape(3, 4, 5)
+    there = DeviceArray.of(host)
+    for a, b in ((there, host), (there.T, host.T)):
+        view = a[key]
+        np.testing.assert_array_equal(view, b[key])
+        assert view.size == 0 or there.address <= view.address < there.address + there.nbytes
+        np.testing.assert_array_equal(view.copy(), b[key])
+    assert there.T.T.strides is None and there.contiguous() is there
+    for wrong, kind in ((9, IndexError), ((0, 0, 0, 0), IndexError), ([0, 1], TypeError), ((..., ...), IndexError)):
+        with pytest.raises(kind):
+            there[wrong]
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("empty",)])
+def test_cases_on_views(name):
+    inputs, outputs, values = CASES[name]
+    want = tg.function(inputs, outputs, mode=tg.Mode(linker="py"))(*values)
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for turn in range(3):
+            for got, expected in zip(run(*[scattered(v, turn) for v in values]), want):
+                tol = 2e-2 if expected.dtype == "float16" else 2e-5
+                np.testing.assert_allclose(np.asarray(got), expected, rtol=tol, atol=tol)
+        plain = all(isinstance(step, KernelText) for step in run.program.steps)
+        assert bool(run.modules) != plain  # where kernels read views the program for packed arrays is not needed
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_on_views(seed):
+    g = Graphs(seed).grow(3 + seed)
+    outs = g.outputs()
+    with np.errstate(all="ignore"):
+        want = evaluate(outs, dict(zip(g.args, g.values)))
+    with emulation() as device:
+        views = [scattered(v, (seed + i) % 3) for i, v in enumerate(g.values)]
+        got = [np.asarray(a) for a in Executable(generate(g.args, outs), device)(*views)]
+    agree(got, want, g, outs, seed)
+
+
+def test_functions_take_views(gpu, rng):
+    x, w = T.fmatrix("x"), tg.shared(np.ones((4, 3), "float32"), name="w")
+    f = tg.function([x], [T.dot(x, w), tg.Out(T.exp(x), target="cuda")], updates=[(w, w - T.dot(x.T, x).sum())])
+    xs = rng.standard_normal((4, 5)).astype("float32")
+    there = DeviceArray.of(xs)
+    f(xs.T.copy())
+    w.set_value(np.ones((4, 3), "float32"))
+    before = gpu.allocations
+    product, powers = f(there.T)
+    np.testing.assert_allclose(product, xs.T @ np.ones((4, 3)), rtol=1e-5)
+    np.testing.assert_allclose(powers, np.exp(xs.T), rtol=1e-5)
+    for _ in range(3):
+        f(there.T)
+    assert gpu.allocations < before + 8
+
+
+def test_views_go_out_and_come_in(gpu):
+    there = DeviceArray.of(np.arange(12.0).reshape(3, 4)).T[::2]
+    assert there.__cuda_array_interface__["strides"] == (16, 32)
+
+    class Foreign:
+        def __dlpack_device__(self):
+            return there.__dlpack_device__()
+
+        def __dlpack__(self, stream=None):
+            return there.__dlpack__(stream=stream)
+
+    seen = as_device_array(Foreign())
+    assert (seen.address, seen.strides) == (there.address, (2, 4))
+    np.testing.assert_array_equal(seen, np.arange(12.0).reshape(3, 4).T[::2])
+
+
+def test_loops_over_views(gpu):
+    x = T.dmatrix("x")
+    out, _ = tg.scan(lambda r, s: (s + r, tg.until(s.sum() > 100)), sequences=[x], outputs_info=[T.zeros(3)])
+    total, _ = tg.scan(lambda r, s: s + r, sequences=[x], outputs_info=[T.zeros(3)])
+    f, g = tg.function([x], [out, total]), tg.function([x], [out, total], mode=tg.Mode(linker="py"))
+    xs = np.arange(30.0).reshape(3, 10)
+    for a, b in zip(f(DeviceArray.of(xs).T), g(xs.T)):
+        np.testing.assert_array_equal(a, b)
