@@ -38,6 +38,7 @@ SECTIONS = (
     ("Flags", "termgraph.doctor:flags"),
     ("C compiler", "termgraph.backends.c.doctor:compiler"),
     ("BLAS", "termgraph.backends.c.doctor:blas"),
+    ("Routines", "termgraph.backends.c.doctor:routines"),
     ("GPU", "termgraph.backends.cuda.doctor:gpu"),
     ("Cache of compiled code", "termgraph.backends.c.doctor:cache"),
 )

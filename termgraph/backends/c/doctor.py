@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from termgraph.backends.c import blas as blas_module
-from termgraph.backends.c import compilers, glue
+from termgraph.backends.c import compilers, glue, natives
 from termgraph.backends.c.builder import build_library
 from termgraph.backends.c.cache import default_cache
 from termgraph.backends.c.cores import thread_count
@@ -104,6 +104,19 @@ def blas() -> Iterator[Row]:
     if compilers.find_compiler() is not None:
         for letter, dtype in (("s", np.float32), ("d", np.float64)):
             yield f"{letter}gemm 512", "ok", f"{_gemm_rate(letter, dtype, 512):.0f} GFLOP/s"
+
+
+def routines() -> Iterator[Row]:
+    """Which compiled loops of NumPy and SciPy generated code can call."""
+    wanted = {
+        "linear algebra": ["linalg__solve__dd_d", "linalg__svd_f__d_ddd", "linalg__qr_r_raw__d_d"],
+        "transforms": ["fft__fft__Dd_D", "fft__rfft_n_even__dd_D"],
+        "sorting": ["sort__sort__float64_", "sort__argsort__float64_"],
+    }
+    for what, names in wanted.items():
+        missing = [name.split("__")[1] for name in names if not natives.available([name])]
+        text = f"no address for {', '.join(missing)} in NumPy {np.__version__}: they run between compiled parts"
+        yield what, "note" if missing else "ok", text if missing else f"NumPy {np.__version__}, called without Python"
 
 
 def _gemm_rate(letter: str, dtype: type, n: int) -> float:
