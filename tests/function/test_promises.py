@@ -72,6 +72,7 @@ PROMISES = {
     76: "FAST_COMPILE",
     77: "saved functions",
     78: "copies",
+    79: "pictures with times and what is overwritten",
     80: "OpFromGraph",
     81: "test values",
     82: "NanGuardMode",

@@ -52,7 +52,7 @@ def test_views_and_overwritten_operands_are_coloured():
     assert strokes(tg.viz.to_svg(T.exp(x))) == ["#888888"] * 2
 
 
-def test_the_page_is_complete(tmp_path):
+def test_f79_the_page_is_complete(tmp_path):
     x, w = T.dmatrix("x"), T.dmatrix("w")
     step = tg.OpFromGraph([x], [T.tanh(x) * 2])
     cost = step(T.dot(x, w)).sum()
@@ -135,7 +135,7 @@ def fills(svg):
 
 
 @pytest.mark.parametrize("linker", ["py", "auto"])
-def test_profiled_operations_have_the_colour_of_their_time(linker, tmp_path):
+def test_f79_profiled_operations_have_the_colour_of_their_time(linker, tmp_path):
     x = T.dmatrix("x")
     f = tg.function([x], T.tanh(T.dot(x, x)).sum(), profile=True, mode=tg.Mode(linker=linker))
     assert fills(tg.viz.to_svg(f))["dot"] == "#fff6dd"  # not called yet
@@ -169,7 +169,7 @@ def test_what_is_read_is_written_in_the_box():
 
 
 @pytest.mark.parametrize("linker", ["py", "auto"])
-def test_what_the_memory_plan_overwrites_is_red(linker):
+def test_f79_what_the_memory_plan_overwrites_is_red(linker):
     w, x = tg.shared(np.ones(4), name="w"), T.dvector("x")
     f = tg.function([x], [x.sum()], updates=[(w, w * x.sum() + 1)], mode=tg.Mode(linker=linker))
     svg = tg.viz.to_svg(f)
