@@ -85,7 +85,11 @@ class Compilation:
         slow = [i for i in program.instructions if i.op.kind != "kernel"]
         if self.mode.linker != "c" or not slow:
             return
-        places = [placed(self.lookup(i.terms[0])[1], f"{i.op.name} has no C code") for i in slow[:5]]
+        places = []
+        for i in slow[:5]:
+            reason = getattr(i.run, "not_in_c", "")
+            text = f"{i.op.name} has no C code" + (f": {reason}" if reason else "")
+            places.append(placed(self.lookup(i.terms[0])[1], text))
         raise NotImplementedError(
             "linker='c' runs C code only, and this graph needs more:\n" + "\n".join(places) + "\nUse linker='auto'."
         )

@@ -294,13 +294,16 @@ def _with_loops(program: Program) -> Program:
 
 def _compiled_loop(ins: Instruction) -> Instruction:
     (t,) = ins.terms
+    reason = "its steps need what has none"
     if expressible(t):
         try:
             code, run = native_loop(t)
             return Instruction(KernelOp(repr(t.op), code), ins.inputs, ins.outputs, ins.terms, True, run)
-        except NotLowerable:
-            pass  # the body runs by the machine, with C code inside
-    return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, mixed_loop(t.op, link))
+        except NotLowerable as why:
+            reason = why.why  # the body runs by the machine, with C code inside
+    run = mixed_loop(t.op, link)
+    run.not_in_c = reason  # type: ignore[attr-defined]
+    return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, run)
 
 
 def _ordered(plain: Program, merged: dict[int, Instruction], gone: set[int]) -> Program:
