@@ -8,6 +8,7 @@ library or, with `none`, an emulated driver: a test of the backend and of this s
 
 import argparse
 import json
+import os
 import platform
 import sys
 import time
@@ -31,7 +32,11 @@ def open_device(given: argparse.Namespace) -> devices.Device:
     if given.emu:
         from termgraph.testing.emucuda.driver import emulated_device, packaged_device
 
-        devices.use(emulated_device() if given.emu == "none" else packaged_device(given.emu))
+        os.environ.setdefault("EMUCUDA_DEVICES", "2")
+        make = (
+            (lambda k: emulated_device(number=k)) if given.emu == "none" else (lambda k: packaged_device(given.emu, k))
+        )
+        devices.use(*[make(k) for k in range(1 if given.emu == "pycuda" else 2)])  # there cuBLAS knows one device
     else:
         tg.config.cuda.driver = given.driver
     return devices.current()

@@ -34,6 +34,10 @@ class Device:
 
     def blas(self) -> Any:
         """cuBLAS, if it is installed and the driver is a real package; else None, and own kernels do the work."""
+        if len(_devices) > 1:  # the library works in the context that the thread is in
+            if not hasattr(self.driver, "enter"):
+                return None
+            self.driver.enter()
         if self._blas is _UNKNOWN:
             from termgraph.backends.cuda.blas import Cublas
 

@@ -147,6 +147,11 @@ def program_checks() -> Iterator[Check]:
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5
     yield from _of_other_dtypes(rng)
     yield from _finished_products(rng)
+    yield from loop_checks()
+    yield "views", _views(), 1e-5
+    yield "results and updates on the device", _on_device(), 1e-5
+    if _second_device():
+        yield "two devices", _two_devices(), 1e-5
     yield "a call from another thread", _in_a_thread(), 1e-6
     stream = T.random.RandomStream(seed=3)
     draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
@@ -174,6 +179,63 @@ def _finished_products(rng: np.random.Generator) -> Iterator[Check]:
         outs = [z, T.nnet.relu(z[:-1]), T.nnet.gelu(T.dot(y.T, w[:45, 1:]) + b[1:], approximate=True)]
         outs += [T.nnet.relu(T.dot(y, x)), T.dot(T.nnet.relu(T.dot(x, w) + b * 2), y)]
         yield f"products with epilogues {dtype}", worst([x, w, b, y], outs, values), 4 * TOLERANCE[dtype]
+
+
+def loop_checks() -> Iterator[Check]:
+    """Loops that stop early, that choose, and that make a number of steps that is computed."""
+    rng = np.random.default_rng(1)
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    total = tg.scan(lambda r, s: (s + r, tg.until(s.sum() > 20)), sequences=[x], outputs_info=[T.zeros(3)])[0]
+    side = lambda r, s: tg.ifelse(r.sum() > 0, T.dot(s, s) * 0.5, T.nnet.softmax(s) + r)  # noqa: E731
+    chosen = tg.scan(side, sequences=[x], outputs_info=[T.eye(3)])[0]
+    counted = tg.scan(lambda s, x: s * 0.5 + x.sum(0), outputs_info=[T.zeros(3)], non_sequences=[x], n_steps=n)[0]
+    v = rng.standard_normal((150, 3)) + 0.05
+    yield "a loop that stops early", worst([x], [total, total.shape[0]], [v]), 1e-11
+    yield "choices inside a loop", worst([x], [chosen], [v[:20]]), 1e-10
+    yield "a computed number of steps", worst([x, n], [counted], [v, np.array(7)]), 1e-11
+
+
+def _views() -> float:
+    """Arguments that are transposed, reversed and sliced on the device."""
+    from termgraph.backends.cuda.array import DeviceArray
+
+    x, v = T.fmatrix("x"), np.random.default_rng(2).standard_normal((40, 33)).astype("float32")
+    outs = [T.exp(x), x.sum(0), T.dot(x, x.T), x.max(1)]
+    there, here = (tg.function([x], outs, mode=tg.Mode(linker=k)) for k in ("cuda", "py"))
+    pairs = [(DeviceArray.of(v).T, v.T), (DeviceArray.of(v)[::-1, 1::2], v[::-1, 1::2])]
+    return max(error_of(a, b) for d, h in pairs for a, b in zip(there(d), here(np.ascontiguousarray(h))))
+
+
+def _on_device() -> float:
+    """Results that stay are arguments of the next call; a variable keeps its place."""
+    x, w = T.fmatrix("x"), tg.shared(np.ones((20, 20), "float32"))
+    y = tg.Out(T.tanh(T.dot(x, w)), target="cuda")
+    f = tg.function([x], y, updates=[(w, w * 0.5 + x.mean())], mode=tg.Mode(linker="cuda"))
+    value = host = np.eye(20, dtype="float32")
+    weights, places = np.ones((20, 20), "float32"), set()
+    for _ in range(5):
+        value = f(value)
+        host, weights = np.tanh(host @ weights), weights * np.float32(0.5) + host.mean()
+        places.add(w.container.storage[0].address)
+    return max(error_of(np.asarray(value), host), error_of(w.get_value(), weights)) if len(places) < 3 else np.inf
+
+
+def _second_device() -> bool:
+    from termgraph.backends.cuda.device import numbered
+    from termgraph.backends.cuda.driver.base import NoDevice
+
+    try:
+        return numbered(1) is not None
+    except NoDevice:
+        return False
+
+
+def _two_devices() -> float:
+    x = T.fmatrix("x")
+    w = tg.shared(np.full((9, 9), 0.1, "float32"), target="cuda:1")
+    f = tg.function([x], T.dot(x, x) + T.dot(x.transfer("cuda:1"), w), mode=tg.Mode(linker="cuda"))
+    v = np.random.default_rng(3).standard_normal((9, 9)).astype("float32")
+    return max(error_of(f(v), v @ v + v @ np.full((9, 9), 0.1, "float32")) for _ in range(3))
 
 
 def _in_a_thread() -> float:
