@@ -32,11 +32,12 @@ def open_device(given: argparse.Namespace) -> devices.Device:
     if given.emu:
         from termgraph.testing.emucuda.driver import emulated_device, packaged_device
 
-        os.environ.setdefault("EMUCUDA_DEVICES", "2")
+        count = 1 if given.emu == "pycuda" else 2  # under pycuda cuBLAS knows one device only
+        os.environ.setdefault("EMUCUDA_DEVICES", str(count))
         make = (
             (lambda k: emulated_device(number=k)) if given.emu == "none" else (lambda k: packaged_device(given.emu, k))
         )
-        devices.use(*[make(k) for k in range(1 if given.emu == "pycuda" else 2)])  # there cuBLAS knows one device
+        devices.use(*[make(k) for k in range(count)])
     else:
         tg.config.cuda.driver = given.driver
     return devices.current()
