@@ -19,20 +19,34 @@ def files_digest(*rooms: str) -> str:
 
     With `rooms`, of these folders of termgraph and of the rule files.
     """
-    here = os.path.dirname(os.path.abspath(_rulelib.__file__))
-    places = [os.path.join(here, room) for room in rooms] or [here]
-    found = sorted({line for place in (*places, str(_rulelib.folder())) for line in _listed(place, "")})
+    found = sorted({f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in _files(rooms)})
     return blake2b("\n".join(found).encode(), digest_size=20).hexdigest()
 
 
-def _listed(folder: str, inside: str) -> Iterator[str]:
+def changed_since_import(*rooms: str) -> bool:
+    """Whether one of these files was changed after termgraph was imported: this process may have read what it was.
+
+    The system's own time of change counts, where it keeps one: no copying sets it back.
+    """
+    times = (status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns for _, status in _files(rooms))
+    return max(times, default=0) > _rulelib.IMPORTED
+
+
+@functools.cache
+def _files(rooms: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:
+    """Looked up once, so that a digest and what is said about the times are of the same files."""
+    here = os.path.dirname(os.path.abspath(_rulelib.__file__))
+    places = [os.path.join(here, room) for room in rooms] or [here]
+    return [file for place in (*places, str(_rulelib.folder())) for file in _listed(place, "")]
+
+
+def _listed(folder: str, inside: str) -> Iterator[tuple[str, os.stat_result]]:
     for item in os.scandir(folder):
         if item.is_dir():
             if item.name != "__pycache__":
                 yield from _listed(item.path, f"{inside}{item.name}/")
         elif item.name.endswith((".py", ".c", ".h")):
-            status = item.stat()
-            yield f"{inside}{item.name} {status.st_size} {status.st_mtime_ns}"
+            yield f"{inside}{item.name}", item.stat()
 
 
 @functools.cache
@@ -41,4 +55,4 @@ def versions() -> str:
     return f"Python {sys.version.split()[0]}, NumPy {np.__version__}"
 
 
-__all__ = ["files_digest", "versions"]
+__all__ = ["changed_since_import", "files_digest", "versions"]

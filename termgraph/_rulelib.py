@@ -8,11 +8,13 @@ import functools
 import importlib.util
 import os
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
 PACKAGE = "termgraph.rulelib"
 ENTRY_POINTS = "termgraph.rules"  # the group of entry points by which a package offers rules
+IMPORTED = time.time_ns()  # about when this process began to read termgraph
 _HERE = Path(__file__).resolve().parent
 COMPANIONS: list[str] = []  # modules of upper rooms that add to the rule database: imported together with the library
 

@@ -6,7 +6,6 @@ May import rules and the other modules of this room.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from unification import Var
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, Query
 from termgraph.rules import authoring
-from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
+from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import Rule, all_tags
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith
@@ -40,7 +39,7 @@ PASSES: dict[str, GraphPass] = {}
 _cache: dict[tuple, RuleSet] = {}
 _cached_at = -1
 _loaded = _begun = False
-_loading = threading.RLock()  # the thread that loads the library may ask for rules on the way; others wait for all
+_loading = REWRITING  # the thread that loads the library may ask for rules on the way; others wait for all
 
 
 def all_rules() -> list[Rule]:

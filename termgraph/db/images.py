@@ -21,15 +21,16 @@ from termgraph import _installed, _rulelib
 from termgraph.config import config
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, TRUSTED, Query
-from termgraph.rules.image import Damaged, Image, make_image, read_image, write_image
+from termgraph.rules.image import Damaged, Image, declared, make_image, read_image, write_image
 from termgraph.rules.naming import Nameless
 from termgraph.terms import facts
 from termgraph.terms.errors import RuleWarning
-from termgraph.terms.op import OPS
+from termgraph.terms.op import OPS, Op
 
 _SETS = (frozenset(("fast_run",)), frozenset(("fast_compile",)), frozenset(("fast_run", "unsafe")))
 _STAGES = ("canonicalize", "stabilize", "specialize", "scan")
 _TRUST = {TRUSTED: "", frozenset(): "-strict", TRUSTED | {EVERYTHING}: ""}
+_ROOMS = ("terms", "tensor", "rules", "db")  # what images are made from, beside the rule files
 _reported: set[str] = set()
 
 
@@ -48,8 +49,11 @@ def changed() -> bool:
 def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     """The image of a usual query, made of the rule set that `select` gives if there is none yet.
 
-    None if it fits nowhere: making one would then be in vain, since it takes longer than this process gains.
+    None if it fits nowhere: making one would then be in vain, since it takes longer than this process gains. Also None
+    if this process has perhaps read other files than there are now, or if ops of the user have facts.
     """
+    if _installed.changed_since_import(*_ROOMS):
+        return None
     name, key = _file_name(asked), _key()
     for folder in _folders():
         image = _read(os.path.join(folder, name), key)
@@ -59,9 +63,11 @@ def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     place = next((f for f in _folders() if _writable(f)), None)
     if place is None:
         return None
-    _import_all_ops()
+    ops = _own_ops()
+    if not declared() <= {op.name for op in ops}:
+        return None
     try:
-        image = make_image(select(), OPS.values())
+        image = make_image(select(), ops)
         write_image(os.path.join(place, name), key, image)
     except (Nameless, OSError) as error:
         _report(place, f"the image of rules {name} cannot be kept in {place}: {error}")
@@ -78,7 +84,7 @@ def _file_name(asked: Query) -> str:
 def _key() -> bytes:
     """What images are made from: the files of termgraph and its rules, Python and NumPy."""
     magic = importlib.util.MAGIC_NUMBER.hex()
-    text = f"{_installed.files_digest('terms', 'tensor', 'rules', 'db')} {_installed.versions()} {magic}"
+    text = f"{_installed.files_digest(*_ROOMS)} {_installed.versions()} {magic}"
     return blake2b(text.encode(), digest_size=20).digest()
 
 
@@ -149,11 +155,15 @@ def _read_knowledge() -> None:
             import_module(_rulelib.module_name(path))
 
 
-def _import_all_ops() -> None:
-    """Some ops are defined when a part of termgraph is first used: an image knows them all."""
+def _own_ops() -> list[Op]:
+    """The ops that come with termgraph, also those that are defined when a part of it is first used.
+
+    Not those of users: another process may give an op of the same name another meaning.
+    """
     package = import_module("termgraph.terms.ops")
-    for module in iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
+    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
+    defined = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Op)}
+    return [op for op in OPS.values() if id(op) in defined]
 
 
 __all__ = ["image_of", "usable"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from termgraph import _rulelib
 from termgraph._flags import FLAGS
-from termgraph._installed import files_digest, versions
+from termgraph._installed import changed_since_import, files_digest, versions
 from termgraph.config import config
 from termgraph.terms import facts
 
@@ -63,4 +63,4 @@ def _defined_here() -> str | None:
     return None
 
 
-__all__ = ["changed_rules", "files_digest", "flags_text", "versions"]
+__all__ = ["changed_rules", "changed_since_import", "files_digest", "flags_text", "versions"]

@@ -138,6 +138,8 @@ def place_of(maker: Any, captured: Captured, what: str = "program") -> Place:
         raise NotKept("it is not compiled to C")
     if any(not isinstance(a.type, TensorType) for a in captured.args):
         raise NotKept("one of its inputs is not an array")
+    if shipped.changed_since_import():
+        raise NotKept("termgraph's files changed after this process imported it")
     rules = shipped.changed_rules()
     if rules is not None:
         raise NotKept(rules)

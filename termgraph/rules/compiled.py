@@ -18,6 +18,7 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules.definition import Rule, is_nary
+from termgraph.rules.facts import knowledge_version
 from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
 from termgraph.rules.pattern import Captured
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
@@ -25,7 +26,6 @@ from termgraph.rules.stage import for_family
 from termgraph.rules.trace import Trace, Traces
 from termgraph.rules.tree import matcher, matcher_of_many
 from termgraph.rules.waking import Form, Sleepers
-from termgraph.terms import facts
 from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.text import html_table
@@ -34,13 +34,14 @@ from termgraph.terms.traverse import subterms
 _SHOWN = 50  # rules in a notebook
 
 # One thread rewrites at a time: rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
-_rewriting = threading.RLock()
+# Who loads rules holds it too: rewriting may have to load some, and the making of an image prepares rule sets.
+REWRITING = threading.RLock()
 
 
 def _one_at_a_time(method: Callable) -> Any:
     @functools.wraps(method)
     def alone(*args: Any, **options: Any) -> Any:
-        with _rewriting:
+        with REWRITING:
             return method(*args, **options)
 
     return alone
@@ -145,10 +146,10 @@ class RuleSet:
     @_one_at_a_time
     def prepare(self) -> None:
         """Forget matchers made before the newest fact about operators."""
-        if self._version == facts.version():
+        if self._version == knowledge_version():
             return
         started = time.perf_counter()
-        self._version, self.stamp = facts.version(), object()
+        self._version, self.stamp = knowledge_version(), object()
         self.matchers.clear()
         self._verdicts.clear()
         self._candidates.clear()

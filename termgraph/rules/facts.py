@@ -15,6 +15,7 @@ import numpy as np
 
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.pattern import Pattern
+from termgraph.terms import facts as operator_facts
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import forget_facts
@@ -22,6 +23,7 @@ from termgraph.terms.types import TensorType
 
 FACTS: dict[str, TermFact] = {}
 _DEEPEST = 60  # nested questions, of three Python frames each
+_propagations = 0  # how many rules of propagation were declared
 Ask = Callable[["TermFact", Any], "bool | None"]
 
 
@@ -73,9 +75,11 @@ class TermFact(Goal):
     def propagate(self, op: Op, rule: Callable[[Any, Ask], bool | None]) -> None:
         """Say when results of `op` have this property: `rule(term, ask)` gives True, False or None.
 
-        `ask(fact, operand)` answers for operands. Declare it before compiling anything with the op.
+        `ask(fact, operand)` answers for operands. What is compiled from then on knows of it.
         """
+        global _propagations
         self.rules[op] = rule
+        _propagations += 1
         for f in FACTS.values():
             f._memo.clear()
         _forget_proofs()
@@ -168,6 +172,11 @@ class _Provable:
         """Rules have changed: any fact may follow now."""
         self.facts = self._direct = -1
         self._plans.clear()
+
+
+def knowledge_version() -> int:
+    """Moves with every new fact about operators, and every rule by which facts about terms follow from others."""
+    return operator_facts.version() + _propagations
 
 
 def _unruled(t: Any, ask: Ask) -> None:
@@ -425,7 +434,8 @@ nonnegative.excluded_by += [negative]
 nonpositive.excluded_by += [positive]
 
 __all__ = [
-    "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative",
+    "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "knowledge_version",
+    "lower_triangular", "negative",
     "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted_",
     "symmetric", "upper_triangular",
 ]  # fmt: skip

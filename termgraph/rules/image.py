@@ -135,13 +135,18 @@ def write_image(path: str, key: bytes, image: Image) -> None:
     data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
     unfinished = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        with open(unfinished, "xb") as out:
+        with open(unfinished, "xb", opener=_for_owner) as out:
             out.write(data)
         os.replace(unfinished, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(unfinished)
         raise
+
+
+def _for_owner(path: str, flags: int) -> int:
+    """Others may not write to an image, whatever they may do to new files of this user: it would not be trusted."""
+    return os.open(path, flags, 0o644)
 
 
 def read_image(path: str, key: bytes) -> Image | None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
+from termgraph.rules.facts import knowledge_version
 from termgraph.rules.image import Image, Named, named_rules
 from termgraph.rules.pattern import Captured
 from termgraph.rules.stage import for_family
-from termgraph.terms import facts
 from termgraph.terms.op import Op
 
 
@@ -47,15 +47,16 @@ class StoredRuleSet(RuleSet):
 
     def prepare(self) -> None:
         """Take notice of new facts about operators."""
-        if self._version == facts.version():
+        if self._version == knowledge_version():
             return
         self.from_image = self.image.fits_facts()
         if not self.from_image:
             super().prepare()
             return
-        self._version, self.stamp = facts.version(), object()
+        self._version, self.stamp = knowledge_version(), object()
         self.matchers.clear()
         self._verdicts.clear()
+        self._candidates.clear()
 
     def meet(self, new: Iterable[Any]) -> None:
         """Nothing sleeps in an image."""

@@ -134,6 +134,61 @@ def test_a_rule_file_that_changes_is_used_as_it_is_now(tmp_path):
     assert run(tmp_path, home=home) == (shown, 0, "")
 
 
+def test_no_image_says_it_is_of_files_that_changed_after_they_were_read(tmp_path):
+    home = tmp_path / "home"
+    for name in ("termgraph", "rules"):
+        shutil.copytree(HERE / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
+    file = home / "rules" / "algebra.py"
+    edit = f"from termgraph import db; db.all_rules(); f = open({str(file)!r}, 'a'); f.write({ADDED!r}); f.close()"
+    before = run(tmp_path, edit, home=home)[0]
+    shown, files, _ = run(tmp_path, home=home)
+    assert files and "sinh" in shown and "sinh" not in before
+
+
+def test_an_image_is_trusted_whatever_others_may_do_to_new_files(filled, tmp_path):
+    shown, _, _ = run(tmp_path, "import os; os.umask(0o002)", PYTHONDONTWRITEBYTECODE="1")
+    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
+
+
+def test_ops_of_users_are_in_no_image(filled, tmp_path):
+    define = (
+        "import numpy as np; from termgraph.terms.op import define; from termgraph.terms.ops.elementwise import "
+        "elementwise; from termgraph.terms.term import mk1; from termgraph.tensor.variable import Variable\n"
+        "{how}\nbefore.append(mk1(wave, y.dimshuffle(1, 0).term))\nbefore[:4] = [b.term for b in before[:4]]"
+    )
+    fixed = define.format(how="wave = define('wave', arity=1, infer=lambda t: t, meaning=lambda v: np.cumsum(v, 0))")
+    by_element = define.format(how="wave = elementwise('wave', 1, np.tanh)")
+    first = run(tmp_path, by_element)[0]
+    assert first.endswith("wave(y).T"), first
+    assert run(tmp_path, fixed)[0].endswith("wave(y.T)")
+    assert run(tmp_path, by_element)[0] == first
+    assert run(tmp_path)[0] == filled[1][0]
+
+
+def test_a_thread_that_loads_rules_for_an_image_and_one_that_rewrites_do_not_wait_for_each_other(place):
+    threads = """
+import faulthandler, threading
+from termgraph import db
+from termgraph.db import loading
+faulthandler.dump_traceback_later(120, exit=True)
+tg.rewrite(before)
+class Twice(tg.Op):
+    itypes = otypes = [x.type]
+    def perform(self, node, inputs, out): out[0][0] = inputs[0] * 2
+inside, load = threading.Event(), loading.load_library
+def slowly():
+    inside.set()
+    other.join(0.5)
+    load()
+loading.load_library = slowly
+other = threading.Thread(target=lambda: inside.wait() and tg.rewrite(Twice()(x + 0)))
+other.start()
+db.query("+fast_compile", "&scan")
+other.join()
+"""
+    assert run(place, threads)[2] == ""
+
+
 def test_rules_and_facts_of_the_user_are_used_and_kept_in_no_image(filled, place, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text("from termgraph.rules import rule, ruleset\n" + ADDED)

@@ -15,7 +15,21 @@ from termgraph.rules.facts import FACTS, nonnegative
 from termgraph.rules.memo import Memo
 from termgraph.rules.names import MARK, reuse_names
 from termgraph.terms.op import Op
-from termgraph.terms.ops.elementwise import add, exp, hypot, log, log1p, maximum, mul, neg, sin, sub, tanh, true_div
+from termgraph.terms.ops.elementwise import (
+    abs_,
+    add,
+    exp,
+    hypot,
+    log,
+    log1p,
+    maximum,
+    mul,
+    neg,
+    sin,
+    sub,
+    tanh,
+    true_div,
+)
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
 from tests.rulelib.test_random_graphs import grown
@@ -115,6 +129,19 @@ def test_facts_declared_late_are_seen_at_once():
     finally:
         del nonnegative.rules[op]
     assert nonnegative(T.exp(x)) is True
+
+
+def test_rules_see_facts_declared_after_a_graph_was_rewritten():
+    op = Op("wave", arity=1, infer=lambda t: t, kind="elementwise")
+    e = abs_(op(x))
+    staged = lambda: db.rewrite([e])[0]  # noqa: E731
+    alone = db.query("+fast_run", "-inplace", "&canonicalize")
+    assert staged() is e and alone.rewrite_terms([e])[0] == [e]
+    nonnegative.propagate(op, lambda t, ask: True)
+    try:
+        assert staged() is op(x) and alone.rewrite_terms([e])[0] == [op(x)]
+    finally:
+        del nonnegative.rules[op]
 
 
 @pytest.mark.parametrize("seed", range(6))
