@@ -202,10 +202,11 @@ class Planner:
         out: dict[tuple, Group] = {}
         for f in folds:
             var = f.op.params["var"]
-            out.setdefault((phase[f], var.key), Group(var)).folds.append(f)
+            out.setdefault((phase[f], var.key, False), Group(var)).folds.append(f)
         for x in statements:
             var = x.vars[0] if isinstance(x, Store) and x.vars else None
-            key = (phase[x], var.key if var is not None else "~")
+            # what runs in order has a loop of its own: folds beside it take many steps at once
+            key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var))
             out.setdefault(key, Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
 
@@ -328,7 +329,7 @@ class Planner:
         var = group.var
         assert var is not None
         is_leaf = not any(isinstance(x, Store) and x.vars for x in statements) and not self.placeable(statements, inner)
-        if not is_leaf and not group.folds:
+        if not is_leaf and not group.folds and not self.is_serial(group):
             columns = self.columns(var, scope, inner, statements)
             if columns is not None:
                 return columns
@@ -353,9 +354,7 @@ class Planner:
 
     def is_serial(self, group: Group) -> bool:
         """Whether iterations must run one after the other."""
-        return any(
-            isinstance(x, Store) and group.var in x.ordered and not _is_injective(x, group.var) for x in group.stores
-        )
+        return any(_runs_in_order(x, group.var) for x in group.stores)
 
     # ------------------------------------------------------------------ columns
     def columns(self, var: Var, scope: Scope, inner: Scope, statements: list[Any]) -> Columns | None:
@@ -393,6 +392,11 @@ class Planner:
             self.leaf(x, lanes)
         inner.known.update(group.folds)
         return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
+
+
+def _runs_in_order(x: Any, var: Any) -> bool:
+    """Whether a step along the variable needs the one before."""
+    return isinstance(x, Store) and var in x.ordered and not _is_injective(x, var)
 
 
 def _is_injective(x: Store, var: Any) -> bool:

@@ -66,6 +66,20 @@ def test_row_chain_and_column_sum():
             np.testing.assert_allclose(g, w, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_running_sums_beside_sums_of_the_same_rows(dtype):
+    x = arg(0, 2, dtype)
+
+    def total(t, *axis):
+        return mk(red.sum_.bind(axis=axis, dtype=dtype), (t,))
+
+    outs = [mk(red.cumsum.bind(axis=k), (x,)) for k in (0, 1)] + [total(x, 0), total(x, 1)]
+    outs += [mk(red.cumsum.bind(axis=0), (total(x, k),)) for k in (0, 1)]
+    a = (np.random.default_rng(2).standard_normal((37, 300)) * 5).astype(dtype)
+    rtol = 1e-4 if dtype == "float32" else 1e-11
+    check([x], outs, a, rtol=rtol, atol=rtol)
+
+
 FUNCTIONS = [
     op
     for op in vars(ew).values()
