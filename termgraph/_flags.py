@@ -4,8 +4,11 @@ To add a flag, add one line to FLAGS. How flags are read, set and overridden is 
 termgraph.
 """
 
+import contextlib
+import functools
 import operator
 import os
+import stat
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -123,8 +126,28 @@ def _parse_device(value: Any) -> str:
 
 
 def default_cache_folder() -> str:
-    """$XDG_CACHE_HOME/termgraph, or ~/.cache/termgraph."""
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "termgraph")
+    """$XDG_CACHE_HOME/termgraph, or ~/.cache/termgraph; for a user without a home, a folder of their own in /tmp."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return _folder_without_home() if base.startswith("~") else os.path.join(base, "termgraph")
+
+
+@functools.cache
+def _folder_without_home() -> str:
+    """A temporary folder that nobody else can have put anything into: code is loaded from it."""
+    import tempfile
+
+    if not hasattr(os, "geteuid"):
+        return tempfile.mkdtemp(prefix="termgraph-")
+    folder = os.path.join(tempfile.gettempdir(), f"termgraph-{os.geteuid()}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        status = os.lstat(folder)
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077:
+            return folder
+    except OSError:  # nothing can be written there: whoever writes will say so
+        return folder
+    return tempfile.mkdtemp(prefix="termgraph-")
 
 
 BOOLEAN = Kind("true or false", _parse_boolean)

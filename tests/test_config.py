@@ -2,14 +2,17 @@
 
 import asyncio
 import copy
+import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import timeit
 
 import pytest
 
+from termgraph import _flags
 from termgraph._flags import FLAGS
 from termgraph.config import Config, ConfigError, UnknownFlagError, config, describe
 
@@ -281,3 +284,19 @@ def test_import_reads_no_file(tmp_path):
     environ = {"HOME": str(tmp_path), "PYTHONPATH": ":".join(path for path in sys.path if path)}
     run = subprocess.run([sys.executable, "-c", program], env=environ, check=True, capture_output=True, text=True)
     assert run.stdout == "read on first use\n" and not run.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="users have numbers on POSIX systems")
+def test_without_a_home_the_cache_is_a_folder_that_only_this_user_can_write(tmp_path, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as for a user who is in no list of users
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    usual = tmp_path / f"termgraph-{os.geteuid()}"
+    _flags._folder_without_home.cache_clear()
+    assert _flags.default_cache_folder() == str(usual) and usual.stat().st_mode & 0o077 == 0
+    usual.chmod(0o777)  # anybody may have put code into it
+    _flags._folder_without_home.cache_clear()
+    other = _flags.default_cache_folder()
+    assert os.path.dirname(other) == str(tmp_path) and other != str(usual) and os.stat(other).st_mode & 0o077 == 0
+    assert _flags.default_cache_folder() == other
+    _flags._folder_without_home.cache_clear()
