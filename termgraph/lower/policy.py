@@ -159,10 +159,8 @@ class Storage:
     def _round(self) -> list[Any]:
         self.scalars = Scalars(self.reciprocal)
         bufs: dict[Any, Buf] = dict(self.inputs)
-        for t in self.order:
-            if t in self.cuts:
-                n = len(bufs) - len(self.inputs)
-                bufs[t] = self.targets.get(t) or Buf(f"{self.prefix}t{n}", t.type.dtype, self.lengths[t], "temp")
+        for n, t in enumerate([t for t in self.order if t in self.cuts]):
+            bufs[t] = self.targets.get(t) or Buf(f"{self.prefix}t{n}", t.type.dtype, self.lengths[t], "temp")
         self.push = Push(self.lengths, bufs, self.scalars)
         self.stores: list[Any] = []
         self.wanted: list[Any] = []
@@ -209,8 +207,9 @@ class Storage:
         self.stores.append(Store(buf, buf.offset(index), self.value(t, index), vars))
 
     def value(self, t: Any, index: Index) -> Any:
-        """An element of a root, computed even if it has storage; what was given is only read."""
-        return self.push.at(t, index) if t in self.inputs else self.push.through(t, index)
+        """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
+        given = self.inputs.get(t)
+        return self.push.through(t, index) if given is None else self.scalars.load(given, given.offset(index))
 
     # ------------------------------------------------------------------ the criterion
     def _choose(self) -> list[Any]:

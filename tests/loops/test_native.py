@@ -249,3 +249,21 @@ def test_gradients_of_loops_that_stop():
     made = [tg.function([x], [cost, tg.grad(cost, x)], mode=tg.Mode(linker=k)) for k in ("c", "py")]
     for got, want in zip(*[f(np.linspace(0.5, 3, 9)) for f in made]):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("inside", [lambda p: p, T.tanh], ids=["plain", "tanh"])
+@pytest.mark.parametrize(
+    "view", [lambda w: w[::-1], lambda w: w[:, ::-1], lambda w: w[::-1].T], ids=["rows", "columns", "both"]
+)
+def test_products_with_constants_and_rows_that_blas_cannot_read(view, inside):
+    xs, w = T.tensor("xs", dtype="float64", shape=(None, None, None)), T.dmatrix("w")
+    outs = [
+        tg.scan(lambda x, w: inside(T.dot(x, view(w))), xs, non_sequences=w)[0],
+        tg.scan(lambda x, w: inside(T.dot(w, x)), xs[:, :, ::-1], non_sequences=w)[0],
+        tg.scan(lambda x, w: inside(T.dot(view(w), x[::-1])), xs, non_sequences=w)[0],
+    ]
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 3, 3)), rng.normal(size=(3, 3))
+    native, meaning = (tg.function([xs, w], outs, mode=tg.Mode(linker=k)) for k in ("c", "py"))
+    for got, want in zip(native(*values), meaning(*values), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
