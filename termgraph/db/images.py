@@ -42,7 +42,7 @@ def usable(asked: Query) -> bool:
 
 def changed() -> bool:
     """Whether rules or facts are not those that termgraph was installed with."""
-    added = os.environ.get("TERMGRAPH_RULES") or _rulelib.plugins()
+    added = config.rules.path or (config.plugins and _rulelib.plugins())
     return bool(added) or loading.changes() != 0 or facts.changed()
 
 

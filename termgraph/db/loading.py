@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from termgraph import _rulelib
+from termgraph.config import config
 from termgraph.rules import authoring
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
@@ -35,15 +36,15 @@ def changes() -> int:
 
 
 def load_library() -> None:
-    """Load the rule library, the files named in TERMGRAPH_RULES and installed plug-ins."""
+    """Load the rule library, the files of the flag rules.path and installed plug-ins."""
     load_files()
     load_companions()
-    for entry in filter(None, os.environ.get("TERMGRAPH_RULES", "").split(os.pathsep)):
-        path = Path(entry).expanduser()
+    for entry in config.rules.path:
+        path = Path(entry)
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         for file in files:
             load(file)
-    if not _rulelib.plugins():
+    if not (config.plugins and _rulelib.plugins()):
         return
     from importlib.metadata import entry_points
 

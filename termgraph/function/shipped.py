@@ -6,7 +6,6 @@ asking loads neither the rule library nor the generator of code. May import conf
 
 from __future__ import annotations
 
-import os
 import sys
 from operator import attrgetter
 from typing import Any
@@ -44,11 +43,11 @@ def flags_text() -> str:
 
 def changed_rules() -> str | None:
     """What makes the rules in use others than those that termgraph ships with, or None."""
-    if os.environ.get("TERMGRAPH_RULES"):
+    if config.rules.path:
         return "TERMGRAPH_RULES names further rules"
     if facts.changed():
         return "facts about ops were added in this process"
-    offered = _rulelib.plugins()
+    offered = _rulelib.plugins() if config.plugins else ()
     return _defined_here() or (f"{offered[0]} may add rules" if offered else None)
 
 

@@ -195,6 +195,7 @@ def test_rules_and_facts_of_the_user_are_used_and_kept_in_no_image(filled, place
     images_before = {p: p.read_bytes() for p in kept(place)}
     shown, files, _ = run(place, TERMGRAPH_RULES=str(mine))
     assert files and "sinh" in shown
+    assert run(place, f"tg.config.rules.path = {str(mine)!r}")[0] == shown
     in_process = f"from termgraph import db; db.load({str(mine)!r})"
     assert run(place, in_process)[0] == shown
     late = f"tg.rewrite(before); {in_process}"  # the sets are there already
