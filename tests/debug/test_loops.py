@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.compilers import find_compiler
 from termgraph.debug import NanGuardMode
 
 x, k = T.dvector("x"), T.lscalar("k")
@@ -49,6 +50,7 @@ def test_profile_of_the_steps(linker):
     assert "in the steps of a loop" in str(f.profile) and f.profile.to_dict()["loops"]
 
 
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 def test_profile_of_the_steps_of_compiled_loops():
     total = tg.scan(lambda u, t: t * 0.5 + u, sequences=x, outputs_info=T.constant(0.0))[0][-1]
     inner = lambda h: tg.loop(lambda g, u: (T.tanh(T.dot(w, g) * u), None), h, x)[0]  # noqa: E731
