@@ -10,7 +10,7 @@ from typing import Any
 
 from termgraph.lower.at_rules import source_index
 from termgraph.lower.index import ONE, ZERO, Poly, Var, nonneg, poly
-from termgraph.lower.kernel import LOAD, Buf, values
+from termgraph.lower.kernel import INDEX, IVAL, LOAD, Buf, values
 from termgraph.lower.lengths import Indexing, indexing
 from termgraph.lower.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.lower.push import Index
@@ -143,7 +143,18 @@ def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank:
     value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     offset = buf.offset(place)
     ordered = frozenset(vars) if values(offset) else frozenset()
-    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered=ordered))
+    apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
+    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
+
+
+def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
+    """Whether an index is the count of one loop, or that and what no loop changes: another place in each iteration."""
+    if (p - poly(v)).fv.isdisjoint(vars):
+        return True
+    atom = p.atoms()[0] if len(p.terms) == 1 else None
+    t = getattr(atom, "term", None)  # the index may be an array's value that is the count itself, as in x[arange(n), y]
+    count = t.args[0] if t is not None and p is poly(atom) and t.op.family is INDEX else None
+    return count is not None and count.op.family is IVAL and count.op.params["index"] is poly(v)
 
 
 # ---------------------------------------------------------------------- laying end to end

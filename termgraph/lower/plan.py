@@ -206,7 +206,7 @@ class Planner:
         for x in statements:
             var = x.vars[0] if isinstance(x, Store) and x.vars else None
             # what runs in order has a loop of its own: folds beside it take many steps at once
-            key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var))
+            key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var) and var not in x.apart)
             out.setdefault(key, Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
 

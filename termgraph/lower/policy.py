@@ -35,6 +35,7 @@ class Store:
     mode: str = "set"
     rank: int = 0
     ordered: frozenset[Var] = EMPTY  # variables whose iterations must run in order
+    apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
 
 
 @dataclass

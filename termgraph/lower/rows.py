@@ -39,7 +39,7 @@ def computed_where_needed(planner: Planner, statements: Sequence[Any], top: Scop
 
 
 def _changed(x: Store, value: Any) -> Store:
-    return Store(x.buf, x.offset, value, x.vars, x.mode, x.rank, x.ordered)
+    return Store(x.buf, x.offset, value, x.vars, x.mode, x.rank, x.ordered, x.apart)
 
 
 def _one_for_each(x: Any) -> bool:

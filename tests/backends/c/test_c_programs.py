@@ -80,6 +80,16 @@ def test_running_sums_beside_sums_of_the_same_rows(dtype):
     check([x], outs, a, rtol=rtol, atol=rtol)
 
 
+def test_a_sum_beside_what_is_added_at_computed_places():
+    x, k = arg(0, 1), arg(1, 1, "int64")
+    places = mk(ix.scatter_add.bind(index=("a",)), (Const(np.zeros(9)), x, k))
+    rng = np.random.default_rng(3)
+    outs = [places, mk(red.sum_.bind(axis=(0,), dtype="float64"), (x,))]
+    check([x, k], outs, rng.standard_normal(1000), rng.integers(0, 9, 1000), rtol=1e-11)
+    rows = mk(ix.scatter_add.bind(index=("a", "a")), (Const(np.zeros((1000, 9))), x, Const(np.arange(1000)), k))
+    check([x, k], [rows, outs[1]], rng.standard_normal(1000), rng.integers(0, 9, 1000), rtol=1e-11)
+
+
 FUNCTIONS = [
     op
     for op in vars(ew).values()
