@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.lower import at_rules, bodies, checked, cut_rules, repeat, routines  # noqa: F401  they declare their rules
+from termgraph.lower import at_rules, bodies, checked, cut_rules, repeat, routines, shapes  # noqa: F401  they declare their rules
 from termgraph.lower import calls as _calls  # noqa: F401
 from termgraph.lower.expand import BLAS_DTYPES, expand
 from termgraph.lower.lengths import Lengths

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.index import Var
@@ -30,16 +31,12 @@ def computed_where_needed(planner: Planner, statements: Sequence[Any], top: Scop
         for together in ([near] if near else []) + ([[w] for w in near] if len(near) > 1 else []):
             x = out[k]
             for w in together:
-                x = _changed(x, _with_value(planner.s, x.value, w))
+                x = replace(x, value=_with_value(planner.s, x.value, w))
             trial = [*out[:k], x, *out[k + 1 :]]
             if _run_together(planner, trial, x, together, top):
                 out = trial
                 break
     return out
-
-
-def _changed(x: Store, value: Any) -> Store:
-    return Store(x.buf, x.offset, value, x.vars, x.mode, x.rank, x.ordered, x.apart)
 
 
 def _one_for_each(x: Any) -> bool:

@@ -178,9 +178,8 @@ def mk1(op: Any, a: Any) -> Any:
         if term is not None:
             return term
     try:
-        sig = op.sigs.table[
-            a.sig.kind
-        ]  # only ground terms have a kind, and only ops have a table: nothing else to check
+        # only ground terms have a kind, and only ops have a table: nothing else to check
+        sig = op.sigs.table[a.sig.kind]
     except (KeyError, AttributeError):
         return _make(op, (a,), key)
     t = _new(Term)  # from here on `_intern`, written out: a call would cost a tenth of it

@@ -5,6 +5,26 @@ Pure text.
 
 from __future__ import annotations
 
+
+def _searched(side: str, what: str, before: str) -> str:
+    """A binary search; `before` is C that says whether the element `at` comes before the place of `v`."""
+    return f"""
+/* {what} */
+static inline int64_t tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, $T v)
+{{
+    int64_t low = 0;
+    while (n > 0) {{
+        const int64_t half = n >> 1;
+        const $T at = x[(low + half) * step];
+        const int before = {before};
+        low = before ? low + half + 1 : low;
+        n = before ? n - half - 1 : half;
+    }}
+    return low;
+}}
+"""
+
+
 TEXTS = {
     "tg_call_loop": """
 #include <fenv.h>
@@ -64,36 +84,14 @@ static int tg_argsort_$N(int native, const void *source, int64_t *out, int64_t n
     return failed;
 }
 """,
-    "tg_searchsorted_left": """
-/* How many elements come before a value; NaN is larger than all numbers. */
-static inline int64_t tg_searchsorted_left_$N(const $T *x, int64_t n, int64_t step, $T v)
-{
-    int64_t low = 0;
-    while (n > 0) {
-        const int64_t half = n >> 1;
-        const $T at = x[(low + half) * step];
-        const int before = at < v || (v != v && at == at);
-        low = before ? low + half + 1 : low;
-        n = before ? n - half - 1 : half;
-    }
-    return low;
-}
-""",
-    "tg_searchsorted_right": """
-/* How many elements come before a value or are equal to it. */
-static inline int64_t tg_searchsorted_right_$N(const $T *x, int64_t n, int64_t step, $T v)
-{
-    int64_t low = 0;
-    while (n > 0) {
-        const int64_t half = n >> 1;
-        const $T at = x[(low + half) * step];
-        const int before = !(v < at || (at != at && v == v));
-        low = before ? low + half + 1 : low;
-        n = before ? n - half - 1 : half;
-    }
-    return low;
-}
-""",
+    "tg_searchsorted_left": _searched(
+        "left",
+        "How many elements come before a value; NaN is larger than all numbers.",
+        "at < v || (v != v && at == at)",
+    ),
+    "tg_searchsorted_right": _searched(
+        "right", "How many elements come before a value or are equal to it.", "!(v < at || (at != at && v == v))"
+    ),
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,

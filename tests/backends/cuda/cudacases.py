@@ -65,3 +65,8 @@ def cases():
         "complex sums": ([z], [z.sum(), z.sum(0), z.sum(1), z.prod(1), T.dot(z, z.T), T.dot(z, z[0])], [zs]),
         "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
     }  # fmt: skip
+
+
+def ops_of(f):
+    """The names of the operations that a compiled function runs, kernels by what they are."""
+    return [i.op.name.split(":")[0] for i in f.vm.program.instructions]

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation
+from backends.cuda.cudacases import no_emulation, ops_of
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -18,16 +18,6 @@ from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
-
-
-@pytest.fixture
-def gpu():
-    with emulation() as device, tg.config.change_flags(device="cuda"):
-        yield device
-
-
-def ops_of(f):
-    return [i.op.name.split(":")[0] for i in f.vm.program.instructions]
 
 
 def logistic(rng):

@@ -6,16 +6,9 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.testing.emucuda.driver import emulation
 
 LINKER = "auto"
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
-
-
-@pytest.fixture
-def gpu():
-    with emulation() as device, tg.config.change_flags(device="cuda"):
-        yield device
 
 
 def same(inputs, outputs, *calls):

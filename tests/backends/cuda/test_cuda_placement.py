@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation
+from backends.cuda.cudacases import no_emulation, ops_of
 from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
@@ -17,21 +17,10 @@ from termgraph.terms.ops import transfer
 from termgraph.terms.ops.transfer import Judge, gpu_from_host, host_from_gpu, judging
 from termgraph.terms.term import mk1
 from termgraph.terms.traverse import children_first
-from termgraph.testing.emucuda.driver import emulation
 from termgraph.vm.machine import Machine
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
-
-
-@pytest.fixture
-def gpu():
-    with emulation() as device, tg.config.change_flags(device="cuda"):
-        yield device
-
-
-def names(f):
-    return [i.op.name.split(":")[0] for i in f.vm.program.instructions]
 
 
 def test_the_rules_can_be_asked_for_and_used_by_hand():
@@ -87,7 +76,7 @@ def test_a_trace_tells_who_placed_what(gpu):
     x = T.fvector("x")
     f = tg.function([x], T.exp(x) + T.polygamma(1, x))
     assert {"placement.onto_device", "placement.there_and_back"} <= {r.rule for r in f.trace}
-    assert names(f) == ["gpu_from_host", "cuda", "polygamma", "gpu_from_host", "cuda", "host_from_gpu"]
+    assert ops_of(f) == ["gpu_from_host", "cuda", "polygamma", "gpu_from_host", "cuda", "host_from_gpu"]
     assert f.on_cpu() == ["polygamma: CUDA has no polygamma of float32"] and f.profile.stages["gpu"] > 0
 
 
@@ -97,7 +86,7 @@ def test_without_the_rules_nothing_is_on_the_device(gpu):
     f = tg.function([x], T.exp(x) + w, updates=[(w, w + x)], mode=get_mode(None).excluding("gpu"))
     np.testing.assert_allclose(f([0, 0, 0]), [2, 2, 2])
     np.testing.assert_allclose(f([0, 0, 0]), [2, 2, 2])
-    assert not gpu.driver.launches and "cuda" not in names(f)
+    assert not gpu.driver.launches and "cuda" not in ops_of(f)
     assert f.on_cpu() and all("left out" in line for line in f.on_cpu())
 
 
@@ -122,7 +111,7 @@ def test_the_host_works_while_the_device_does(gpu):
     watch.seen.clear()
     f(np.ones(3, "float32"), np.ones(3, "float32"))
     assert watch.seen[0] > 0
-    assert names(f).index("cuda") < names(f).index("Watch") < names(f).index("host_from_gpu")
+    assert ops_of(f).index("cuda") < ops_of(f).index("Watch") < ops_of(f).index("host_from_gpu")
 
 
 @emulated

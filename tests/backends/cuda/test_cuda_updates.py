@@ -16,12 +16,6 @@ LINKER = "auto"
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
 
 
-@pytest.fixture
-def gpu():
-    with emulation() as device, tg.config.change_flags(device="cuda"):
-        yield device
-
-
 def address(w):
     return w.container.storage[0].address
 

@@ -19,12 +19,6 @@ pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++"
 CASES = cases()
 
 
-@pytest.fixture
-def gpu():
-    with emulation() as device, tg.config.change_flags(device="cuda"):
-        yield device
-
-
 def scattered(value, turn):
     """The same values on the device, with other strides: transposed, backwards, every second, spread."""
     value = np.asarray(value)
