@@ -25,7 +25,8 @@ def view_of(s: Storage, a: Any) -> View | None:
         strides = tuple([offset.coefficient(v) for v in vars])
         base = offset.without(vars)
         whole = base + sum((c * poly(v) for c, v in zip(strides, vars)), ZERO)
-        if whole is offset and not values(offset):
+        straight = not base.fv and not any(c.fv for c in strides)  # no remainder or quotient of a position is left
+        if straight and whole is offset and not values(offset):
             return value.op.params["buf"], base, strides
     return None
 

@@ -267,3 +267,17 @@ def test_products_with_constants_and_rows_that_blas_cannot_read(view, inside):
     native, meaning = (tg.function([xs, w], outs, mode=tg.Mode(linker=k)) for k in ("c", "py"))
     for got, want in zip(native(*values), meaning(*values), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "rows", [lambda u: T.tile(u, (3, 1)), lambda u: T.tile(u, (1, 2))[:, :3]], ids=["down", "along"]
+)
+def test_rows_and_constants_that_repeat_lie_nowhere(rows):
+    xs = T.dmatrix("xs")
+    out = tg.scan(
+        lambda row, h, every: h * 0.5 + row[::-1] + every[0], sequences=rows(xs), outputs_info=T.zeros((3,)),
+        non_sequences=rows(xs),
+    )[0]  # fmt: skip
+    solved = T.linalg.solve(T.eye(6) * 2.0, T.tile(xs, (3, 1)))
+    f, _ = both([xs], [out, solved], rng.normal(size=(2, 3)))
+    assert is_native(f)
