@@ -87,6 +87,14 @@ def test_until(length, limit):
     assert is_native(g)
 
 
+def test_until_with_rows_of_known_number():
+    known = T.tensor("known", dtype="float64", shape=(200,))
+    total = tg.scan(lambda u, v, h: (h + u * v, tg.until(h > 60)), sequences=[known, x], outputs_info=0.0)[0]
+    for length in (3, 150):
+        _, (got,) = both([known, x], [total], np.ones(200), np.ones(length))
+        assert got.shape == (min(length, 62),)
+
+
 def test_nested_loops_and_their_gradient():
     def inner(h, w):
         return tg.scan(lambda v, h: T.tanh(h + v), sequences=w, outputs_info=h)[0][-1]

@@ -39,7 +39,9 @@ def native_loop(t: Any) -> tuple[CProgram, Callable[..., tuple]]:
 def _generated(op: Any, t: Any) -> CProgram:
     types = [a.type for a in t.args[1:]]
     if op is not t.op:
-        types.insert(op.n_consts + op.n_carry - 1, _BOOL)
+        first = len(types) - op.n_xs
+        pieces = [x.clone(shape=(None, *x.shape[1:])) for x in types[first:]]  # of any number of rows
+        types = [*types[:first], _BOOL, *pieces]
     args = [Arg(0, _LENGTH), *[Arg(i, type_) for i, type_ in enumerate(types, 1)]]
     term = mk(op, (mk(shape_i.bind(axis=0), (args[0],)), *args[1:]))
     try:
