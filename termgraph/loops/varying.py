@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import nonzero, subtensor
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.shaping import alloc, arange, eye, reshape
@@ -28,19 +29,24 @@ def varying(roots: Iterable[Any], moving: Iterable[Any]) -> set[Any]:
             continue  # the length of something that keeps its shape
         if any(a in values for a in t.args):
             values.add(t)
-            if not _is_known(t.type) and (any(a in shapes for a in t.args) or _asked_for(t, values)):
+            if not _is_known(t) and (any(a in shapes for a in t.args) or _asked_for(t, values)):
                 shapes.add(t)
     return shapes
 
 
-def _is_known(type_: Any) -> bool:
-    return isinstance(type_, TensorType) and None not in type_.shape
+def _is_known(t: Any) -> bool:
+    """Whether a shape is static, or that of a carry: where a loop ends does not show in it."""
+    if t.op.family is nth and t.args[0].op.family is loop:
+        inner = t.args[0].op
+        if t.op.params["i"] < inner.n_carry:
+            return True
+    return isinstance(t.type, TensorType) and None not in t.type.shape
 
 
 def _asked_for(t: Any, values: set[Any]) -> bool:
     """Whether the lengths of a result come from values that move."""
     family = t.op.family
-    if family in _BY_VALUE:
+    if family in _BY_VALUE or (family is loop and t.op.params["until"]):
         return True
     return any(a in values for a in _lengths_given(t, family))
 

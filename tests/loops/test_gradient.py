@@ -131,6 +131,17 @@ def test_values_whose_lengths_change_are_computed_again(part):
     same([m, h0], tg.grad((out**2).sum(), [m, h0]), tg.grad(sum(h**2 for h in hs), [m, h0]), *values)
 
 
+def test_loops_inside_that_stop_early():
+    def root(value):
+        better = tg.scan(lambda r: ((r + value / r) / 2, tg.until(abs(r * r - value) < 1e-12)), None, value, n_steps=99)
+        return better[0][-1], better[0].sum()
+
+    (roots, sums), _ = tg.scan(root, x)
+    values = np.array([2.0, 9.0, 0.25])
+    one = [root(x[i]) for i in range(3)]
+    same([x], [tg.grad(roots.sum() + sums.sum(), x)], [tg.grad(sum(r + s for r, s in one), x)], values)
+
+
 def test_truncated():
     out, _ = tg.scan(lambda a, h: T.tanh(h * w + a), sequences=x, outputs_info=h0, truncate_gradient=2)
     gx, gh, gw = tg.grad(out[-1], [x, h0, w])
