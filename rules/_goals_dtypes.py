@@ -9,6 +9,7 @@ import numpy as np
 
 from termgraph.rules import goal
 from termgraph.terms import facts
+from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.term import Const, Lit
@@ -17,15 +18,16 @@ from termgraph.terms.term import Const, Lit
 @functools.cache
 def holds_all(have: str, want: str) -> bool:
     """Whether every value of one dtype is a value of the other."""
-    a, b = np.dtype(have), np.dtype(want)
-    if a == b or a.kind == "b":
+    a, b = numpy_dtype(have), numpy_dtype(want)
+    kind, wanted = kind_of(a), kind_of(b)
+    if a == b or kind == "b":
         return True
-    if b.kind == "b" or a.kind in "fc" and b.kind in "iu" or a.kind == "c" and b.kind != "c":
+    if wanted == "b" or kind in "fc" and wanted in "iu" or kind == "c" and wanted != "c":
         return False
-    if a.kind in "iu" and b.kind in "fc":
-        digits = np.finfo(b).nmant + 1
-        return a.itemsize * 8 - (a.kind == "i") <= digits and b != np.float16
-    return np.can_cast(a, b, "safe")
+    if kind in "iu" and wanted in "fc":
+        digits = finfo(b).nmant + 1
+        return a.itemsize * 8 - (kind == "i") <= digits and b.name not in HALVES
+    return can_cast(a, b, "safe")
 
 
 @goal("ii")
@@ -45,7 +47,7 @@ def needless(x: Any, a: str, b: str) -> bool:
     """A cast to `a` on the way from `x` to `b` changes nothing."""
     if not holds_all(x.type.dtype, a):
         return False
-    have, through, want = x.type.np_dtype.kind, np.dtype(a).kind, np.dtype(b).kind
+    have, through, want = x.type.kind, kind_of(a), kind_of(b)
     return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
 
 
@@ -73,13 +75,14 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
         return x
     with np.errstate(all="ignore"):
         value = x.value.astype(dtype)
-    return Const(value) if np.array_equal(value, x.value) else x
+        back = value.astype(x.value.dtype)
+    return Const(value) if np.array_equal(back, x.value) else x
 
 
 @goal("ii")
 def keeps_zeros(f: Any, x: Any) -> bool:
     """The sign of a zero comes through: -0.0 + 0 is 0.0, everything else is as it was."""
-    return f.name not in ("add", "sub") or x.type.np_dtype.kind in "biu"
+    return f.name not in ("add", "sub") or x.type.kind in "biu"
 
 
 @goal("i")
@@ -88,16 +91,16 @@ def is_difference(t: Any) -> bool:
     return t.op.name == "sub"
 
 
-@goal("i", source="{0}.type.np_dtype.kind in 'fc'", worth=True)
+@goal("i", source="{0}.type.kind in 'fc'", worth=True)
 def rounds(t: Any) -> bool:
     """Floating point: sums in another order are rounded differently."""
-    return t.type.np_dtype.kind in "fc"
+    return t.type.kind in "fc"
 
 
-@goal("i", source="{0}.type.np_dtype.kind == 'i'", worth=True)
+@goal("i", source="{0}.type.kind == 'i'", worth=True)
 def wraps(t: Any) -> bool:
     """Signed whole numbers, which wrap around: every order of a sum or product gives the same bits."""
-    return t.type.np_dtype.kind == "i"
+    return t.type.kind == "i"
 
 
 # ---------------------------------------------------------------------- increasing functions
@@ -123,7 +126,7 @@ def one_increasing(xs: tuple) -> Any:
     for x in xs:
         if x.op is not f:
             return None
-    if f not in _increasing(facts.version()) or any(x.args[0].type.np_dtype.kind != "f" for x in xs):
+    if f not in _increasing(facts.version()) or any(x.args[0].type.kind != "f" for x in xs):
         return None
     return f, tuple([x.args[0] for x in xs])
 

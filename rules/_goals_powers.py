@@ -60,9 +60,9 @@ def exact_reciprocal(k: Any) -> Any:
         return None
     mantissa, exponent = math.frexp(n)
     kind = k.type.np_dtype
-    if abs(mantissa) != 0.5 or abs(exponent) > 14 or abs(n) == 1:  # 14: exact in every float, float16 included
+    if abs(mantissa) != 0.5 or abs(exponent) > 14 or abs(n) == 1:  # 14: exact in every float, those of 16 bits included
         return None
-    return Const(np.asarray(1 / n, dtype=kind if kind.kind == "f" else np.float16))
+    return Const(np.asarray(1 / n, dtype=kind if k.type.kind == "f" else np.float16))
 
 
 def _power_of_two(k: Any, x: Any) -> int | None:

@@ -92,15 +92,15 @@ def cheaper_left(x: Any, y: Any, z: Any) -> bool:
 @goal("iio")
 def square_product(x: Any, y: Any) -> Any:
     """The dtype of x @ y, if it is known to be square."""
-    if length(x, 0) is not length(y, 1) or x.type.dtype != y.type.dtype or x.type.np_dtype.kind not in "fc":
+    if length(x, 0) is not length(y, 1) or x.type.dtype != y.type.dtype or x.type.kind not in "fc":
         return None
     return x.type.dtype
 
 
-@goal("i", source="{0}.type.np_dtype.kind in 'fc'")
+@goal("i", source="{0}.type.kind in 'fc'")
 def inexact(x: Any) -> bool:
     """Floating point: sums keep its dtype."""
-    return x.type.np_dtype.kind in "fc"
+    return x.type.kind in "fc"
 
 
 @goal("i")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from termgraph.rulelib._goals_index import length
 from termgraph.rulelib._goals_shapes import number, product_along, reorder
 from termgraph.rules import goal
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shaping import alloc
@@ -146,4 +145,4 @@ def sum_of_parts(xs: tuple, r: Any, b: int) -> Any:
     if b not in r.params["axis"] or any(x.type.dtype != xs[0].type.dtype for x in xs):
         return None
     made = tuple([mk1(r, x) for x in xs])
-    return mk(ew.add, made) if np.dtype(d).kind != "b" and len(made) > 1 else None
+    return mk(ew.add, made) if kind_of(d) != "b" and len(made) > 1 else None

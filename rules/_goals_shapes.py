@@ -298,7 +298,7 @@ def promised_length(x: Any, ns: tuple, w: tuple, a: int) -> Any:
 @goal("i")
 def whole(n: Any) -> bool:
     """A number of an integer dtype."""
-    return n.type.np_dtype.kind in "iu"
+    return n.type.kind in "iu"
 
 
 @goal("iio")

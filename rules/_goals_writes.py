@@ -8,6 +8,7 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import length
 from termgraph.rules import goal
+from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, lt, switch
 from termgraph.terms.ops.indexing import scatter_add
@@ -28,7 +29,7 @@ def like(y: Any, x: Any) -> Any:
 @goal("ii")
 def takes(x: Any, y: Any) -> bool:
     """Adding `y` to `x` keeps the dtype and the rank of `x`."""
-    return np.result_type(x.type.np_dtype, y.type.np_dtype) == x.type.np_dtype and y.type.ndim <= x.type.ndim
+    return promote(x.type.np_dtype, y.type.np_dtype) == x.type.np_dtype and y.type.ndim <= x.type.ndim
 
 
 @goal("i")

@@ -25,7 +25,7 @@ def through_choice(c, xs, gs):
 def choice_of_tangents(c, xs, ts):
     """The choice between the tangents of the branches."""
     n = len(xs) // 2
-    full = [filled_like(x, 0) if t is NOTHING and x.type.np_dtype.kind in "fc" else t for x, t in zip(xs, ts)]
+    full = [filled_like(x, 0) if t is NOTHING and x.type.kind in "fc" else t for x, t in zip(xs, ts)]
     out = [NOTHING if a is NOTHING else mk(ifelse.bind(n=1), (c, a, b)) for a, b in zip(full[:n], full[n:])]
     return out[0] if n == 1 else mk(tup, tuple(out))
 

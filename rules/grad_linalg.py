@@ -62,7 +62,7 @@ def mT(x):
 
 def mH(x):
     """The conjugate transpose of the last two axes."""
-    return T.conj(mT(x)) if x.type.np_dtype.kind == "c" else mT(x)
+    return T.conj(mT(x)) if x.type.kind == "c" else mT(x)
 
 
 def one_triangle(g, lower):
@@ -77,7 +77,7 @@ def _diagonal_matrix(d):
 
 
 def _conj(*gs):
-    return [T.conj(g) if g.type.np_dtype.kind == "c" else g for g in gs]
+    return [T.conj(g) if g.type.kind == "c" else g for g in gs]
 
 
 # ---------------------------------------------------------------------- goals: products and solves
@@ -123,7 +123,7 @@ def pinv_slope(a, y, g):
 def logdet_scale(s, g, h):
     """What multiplies inv(a).T: the gradient of the logarithm and, for complex numbers, that of the phase."""
     s, g, h = map(handle, (s, g, h))
-    if s.type.np_dtype.kind != "c":
+    if s.type.kind != "c":
         return T.shape_padright(h, 2).term
     return T.shape_padright(h + 1j * T.imag(g * s), 2).term
 
@@ -152,7 +152,7 @@ def cholesky_slope(c, g, lower):
     low, g = (c, g) if lower else (mH(c), T.conj(mT(g)))
     n = T.matmul(mT(T.tril(g)), low)
     n = T.triu(n) - _diagonal_matrix(T.diagonal(n, axis1=-2, axis2=-1) * 0.5)
-    one = solve_triangular(low, n, lower=True, trans="C" if c.type.np_dtype.kind == "c" else "T")
+    one = solve_triangular(low, n, lower=True, trans="C" if c.type.kind == "c" else "T")
     p = mT(solve_triangular(low, mT(one), lower=True, trans="T"))
     return T.conj(one_triangle(T.conj(mT(p)), lower)).term
 
@@ -219,7 +219,7 @@ def svd_slope(u, s, vh, gu, gs, gvh, full):
     gaps = T.sqr(row) - T.sqr(column) + unit
     off = T.eq(unit, 0)
     inner = inner + T.switch(off, (uu - mH(uu)) / gaps * row + column * ((vv - mH(vv)) / gaps), 0)
-    if u.type.np_dtype.kind == "c":
+    if u.type.kind == "c":
         inner = inner + _diagonal_matrix(1j * T.imag(T.diagonal(uu, axis1=-2, axis2=-1)) / s)
     g = T.matmul(u, T.matmul(inner, vh))
     if n is None or n != m or m is None:

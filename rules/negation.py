@@ -27,8 +27,8 @@ from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
 
 Signed = Guard(
     "Signed",
-    lambda t: t.type.dtype is not None and t.type.np_dtype.kind in "ifc",
-    "({x}.type.dtype is not None and {x}.type.np_dtype.kind in 'ifc')",
+    lambda t: t.type.dtype is not None and t.type.kind in "ifc",
+    "({x}.type.dtype is not None and {x}.type.kind in 'ifc')",
 )
 ZERO = ["signed_zero"]
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import termgraph.tensor as T
+from termgraph.terms.dtypes import DTYPES as ALL_DTYPES
 from termgraph.terms.evaluate import evaluate
-from termgraph.terms.types import DTYPES
 
+DTYPES = tuple(d for d in ALL_DTYPES if d != "bfloat16")  # those of NumPy itself
 BOOLS, INTS = ("bool",), tuple(d for d in DTYPES if "int" in d)
 FLOATS, COMPLEX = ("float16", "float32", "float64"), ("complex64", "complex128")
 REALS = BOOLS + INTS + FLOATS
@@ -120,3 +121,8 @@ def check(ours, numpys, *values, rtol=None, what="", once=False):
                 assert_same(g, e, rtol, what)
         else:
             assert_same(got, expected, rtol, what)
+
+
+def wide_of_half(array):
+    """Numbers of 16 bits as float32, which NumPy's functions know."""
+    return np.asarray(array).astype("float32") if np.asarray(array).dtype.itemsize == 2 else np.asarray(array)

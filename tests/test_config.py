@@ -94,7 +94,10 @@ def test_flags_of_the_theano_papers(tmp_path):
         ("flaotX=float32", r"TERMGRAPH_FLAGS: there is no flag 'flaotX'; did you mean 'floatX'\?"),
         ("FLOATX=float32", r"did you mean 'floatX'\?"),
         ("floatX", "TERMGRAPH_FLAGS: expected name=value, got 'floatX'"),
-        ("floatX=float31", r"'floatX' \(TERMGRAPH_FLAGS\): expected one of float16, float32, float64, got 'float31'"),
+        (
+            "floatX=float31",
+            r"'floatX' \(TERMGRAPH_FLAGS\): expected one of bfloat16, float16, float32, float64, got 'float31'",
+        ),
         ("dnn.cnov.*=none", "no flag begins with 'dnn.cnov.'"),
         ("scan=True", "'scan' is a group of flags, not a flag: scan.allow_gc"),
         ("device=gpu1", "expected cpu or cuda, got 'gpu1'; to use GPU 1, set .* CUDA_VISIBLE_DEVICES"),

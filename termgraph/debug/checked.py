@@ -15,6 +15,7 @@ import numpy as np
 
 from termgraph.function.mode import Mode
 from termgraph.tensor.trace import describe_site
+from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import TermgraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.ops.call import inline_calls
@@ -79,10 +80,10 @@ class DebugMode(Mode):
         expected, got = np.asarray(expected), np.asarray(got)
         if expected.shape != got.shape or expected.dtype != got.dtype:
             return False
-        if expected.dtype.kind in "fc":
+        if kind_of(expected.dtype) in "fc":
             scale = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
             got = np.where(np.isfinite(expected), got, expected)
-            atol = self.atol if self.atol is not None else 1e2 * np.finfo(expected.dtype).eps * max(scale, 1.0)
+            atol = self.atol if self.atol is not None else 1e2 * finfo(expected.dtype).eps * max(scale, 1.0)
             return type_.values_eq_approx(expected, got, rtol=self.rtol, atol=atol)
         return type_.values_eq_approx(expected, got)
 
@@ -239,7 +240,7 @@ def _both(first: str, a: Any, second: str, b: Any) -> str:
         and isinstance(b, np.ndarray)
         and a.shape == b.shape
         and a.size
-        and a.dtype.kind in "fc"
+        and kind_of(a.dtype) in "fc"
     ):
         lines.append(f"  largest difference: {np.nanmax(np.abs(a - b))}")
     return "\n".join(lines)

@@ -14,6 +14,7 @@ from termgraph.config import config
 from termgraph.debug.loops import first_bad_step
 from termgraph.function.mode import Mode
 from termgraph.tensor.trace import describe_site
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import TermgraphError
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
@@ -65,7 +66,7 @@ class NanGuardMode(Mode):
 
     def kind_of(self, value: Any) -> str | None:
         """What is wrong with a value, or None."""
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or value.size == 0:
+        if not isinstance(value, np.ndarray) or kind_of(value.dtype) not in "fc" or value.size == 0:
             return None
         finite = np.isfinite(value)
         if not finite.all():

@@ -10,10 +10,11 @@ import numpy as np
 from termgraph.function.api import function
 from termgraph.grad.api import grad
 from termgraph.tensor.variable import Variable
+from termgraph.terms.dtypes import HALVES, kind_of
 from termgraph.terms.types import TensorType
 
-TOLERANCES = {"float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
-STEPS = {"float16": 0.1, "float32": 2e-2, "complex64": 2e-2}
+TOLERANCES = {"bfloat16": 0.15, "float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
+STEPS = {"bfloat16": 0.25, "float16": 0.1, "float32": 2e-2, "complex64": 2e-2}
 
 
 class GradientError(AssertionError):
@@ -51,7 +52,7 @@ def verify_grad(
     output = fun(*inputs)
     if not isinstance(output, Variable):
         raise TypeError(f"verify_grad: fun must return one variable, got {type(output).__name__}")
-    wrt = [i for i, v in enumerate(values) if v.dtype.kind in "fc"]
+    wrt = [i for i, v in enumerate(values) if kind_of(v.dtype) in "fc"]
     if not wrt:
         raise TypeError("verify_grad: no input has a float dtype, so there is nothing to differentiate")
     weights = output.type.make_variable("projection")
@@ -72,9 +73,9 @@ def _projected(output: Variable, weights: Variable) -> Any:
     from termgraph.tensor.elemwise import cast
     from termgraph.terms.ops.elementwise import conj, real
 
-    if output.type.np_dtype.kind == "c":
+    if output.type.kind == "c":
         return real(conj(weights) * output).sum()
-    wide = "float64" if output.type.dtype == "float16" else output.type.dtype
+    wide = "float64" if output.type.dtype in HALVES else output.type.dtype
     return (cast(weights, wide) * output).sum()
 
 
@@ -96,14 +97,14 @@ def numeric_gradient(f: Callable[..., Any], values: Sequence[np.ndarray], i: int
     x = values[i]
     step = eps or STEPS.get(x.dtype.name, 1e-3)
     out = np.zeros(x.shape, np.promote_types(x.dtype, np.float64))
-    directions = (1, 1j) if x.dtype.kind == "c" else (1,)
+    directions = (1, 1j) if kind_of(x.dtype) == "c" else (1,)
     for at in np.ndindex(*x.shape):
         for d in directions:
 
             def along(h: float, at: tuple = at, d: Any = d) -> Any:
                 moved = x.copy()
                 moved[at] += h * d
-                given = moved[at] if x.dtype.kind == "c" else moved[at].astype(np.float64)
+                given = moved[at] if kind_of(x.dtype) == "c" else moved[at].astype(np.float64)
                 moved_back = x.copy()
                 moved_back[at] -= h * d
                 width = abs(given - moved_back[at])  # the step that rounding left

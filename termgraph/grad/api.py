@@ -179,7 +179,7 @@ class _Sites:
 
 def _conj(g: Any) -> Any:
     """Between the user's convention (d/dRe + i d/dIm) and the one inside (dL = Re(g dy))."""
-    return mk1(conj, g) if g.type.np_dtype.kind == "c" else g
+    return mk1(conj, g) if g.type.kind == "c" else g
 
 
 def fill_gaps(
@@ -246,7 +246,7 @@ def _checked_cost(cost: Any) -> Variable:
             f"grad: the cost must be a scalar, {label(cost)} has type {cost.type}. Reduce it (cost.sum(), "
             "cost.mean()), or use jacobian for all derivatives of an array, Lop for their product with a vector"
         )
-    kind = cost.type.np_dtype.kind
+    kind = cost.type.kind
     if kind == "c":
         raise TypeError(
             f"grad: the cost {label(cost)} is complex; a gradient needs a real number, such as T.real(cost) or "
@@ -289,6 +289,6 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     term = resolve_bound([g.term])[0]
     if term.type.dtype == v.type.dtype:
         return term
-    if term.type.np_dtype.kind == "c" and v.type.np_dtype.kind != "c":
+    if term.type.kind == "c" and v.type.kind != "c":
         term = mk1(real, term)
     return mk1(cast.bind(dtype=v.type.dtype), term)

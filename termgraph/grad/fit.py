@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from termgraph.terms.build import lengths
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, real
 from termgraph.terms.ops.reduce import sum_
@@ -55,7 +54,7 @@ def _was_broadcast(arg: Any, result: Any) -> bool:
 def _same_dtype(g: Any, dtype: str) -> Any:
     if g.type.dtype == dtype:
         return g
-    if g.type.np_dtype.kind == "c" and np.dtype(dtype).kind != "c":
+    if g.type.kind == "c" and kind_of(dtype) != "c":
         g = mk1(real, g)
     return g if g.type.dtype == dtype else mk1(cast.bind(dtype=dtype), g)
 

@@ -158,7 +158,7 @@ def _variables(terms: Sequence[Any]) -> list[Variable]:
 
 
 def _conj(g: Any) -> Any:
-    return mk1(conj, g) if isinstance(g.type, TensorType) and g.type.np_dtype.kind == "c" else g
+    return mk1(conj, g) if isinstance(g.type, TensorType) and g.type.kind == "c" else g
 
 
 def _conjugated(cotangents: Sequence[Any]) -> list[Variable]:

@@ -107,7 +107,7 @@ def Rop(
 
 
 def _no_tangent(y: Variable, wrt: Sequence[Variable], disconnected: str, returned: str) -> Any:
-    if y.term.type.np_dtype.kind in "fc" and any(_depends(y, v) for v in wrt):
+    if y.term.type.kind in "fc" and any(_depends(y, v) for v in wrt):
         return as_tensor(filled_like(y.term, 0))  # connected by steps, whose derivative is zero
     if disconnected == "raise":
         raise DisconnectedInputError(f"Rop: the output {label(y)}: {disconnected_text(wrt[0], [y])}")

@@ -140,7 +140,7 @@ def refusal_of(t: Term, i: int, c: Term) -> Refusal:
 
 def can_move(t: Any) -> bool:
     """Whether a term has real or complex values: integers and truth values have no neighbours to move to."""
-    return t.type.__class__ is TensorType and t.type.np_dtype.kind in "fc"
+    return t.type.__class__ is TensorType and t.type.kind in "fc"
 
 
 def _every_result(whole: Term, parts: list) -> list:

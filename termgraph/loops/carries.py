@@ -13,6 +13,7 @@ import numpy as np
 from termgraph.tensor.trace import describe_site
 from termgraph.tensor.variable import Constant, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import can_cast, kind_of, promote
 from termgraph.terms.errors import ShapeError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
@@ -45,15 +46,15 @@ class Carry:
         if not isinstance(self.type, TensorType):
             return None
         array = np.asarray(value)
-        same_kind = array.dtype.kind in "biu" or array.dtype.kind == self.type.np_dtype.kind
-        return self.type.dtype if is_plain_number(value) and same_kind and self.type.np_dtype.kind in "fc" else None
+        same_kind = kind_of(array.dtype) in "biu" or kind_of(array.dtype) == self.type.kind
+        return self.type.dtype if is_plain_number(value) and same_kind and self.type.kind in "fc" else None
 
     def adapt(self) -> bool:
         """Let a carry that starts from a plain number take the dtype that the step returns; whether it changed."""
         old, new = self.type, self.new.type
         if not (self.weak and isinstance(new, TensorType) and old.dtype != new.dtype):
             return False
-        if not np.can_cast(old.np_dtype, new.np_dtype, "same_kind") or np.can_cast(new.np_dtype, old.np_dtype, "safe"):
+        if not can_cast(old.np_dtype, new.np_dtype, "same_kind") or can_cast(new.np_dtype, old.np_dtype, "safe"):
             return False
         self.weak = False
         self.init = as_tensor(self.init, dtype=new.dtype)
@@ -66,8 +67,8 @@ def _guess(init: Any, around: Sequence[Variable]) -> str | None:
     """The float dtype that a plain float most likely meets in the loop."""
     if not isinstance(init, float) or not is_plain_number(init):
         return None
-    floats = [v.type.np_dtype for v in around if isinstance(v.type, TensorType) and v.type.np_dtype.kind == "f"]
-    return np.result_type(*floats).name if floats else None
+    floats = [v.type.np_dtype for v in around if isinstance(v.type, TensorType) and v.type.kind == "f"]
+    return promote(*floats).name if floats else None
 
 
 def settle_types(carries: Sequence[Carry], function: Any) -> None:

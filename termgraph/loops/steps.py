@@ -69,7 +69,7 @@ def steps_variable(asked: Any, available: Any, what: str) -> Variable:
             raise ValueError(f"without sequences the number of steps is unknown: pass {what}=")
         return available
     n = asked if isinstance(asked, Variable) else as_tensor(asked)
-    if n.type.ndim != 0 or n.type.np_dtype.kind not in "iu":
+    if n.type.ndim != 0 or n.type.kind not in "iu":
         raise TypeMismatch(f"{what} must be an integer scalar, got {asked!r:.60} of type {n.type}")
     value = getattr(n, "data", None)
     if value is not None and int(value) < 0:

@@ -202,7 +202,7 @@ def _spread(p: Push, t: Any, i: Index) -> Steps:
 @pushes("arange")
 def _counted(p: Push, t: Any, i: Index) -> Steps:
     start, _, step = t.args
-    if start.type.np_dtype.kind not in "iub" or step.type.np_dtype.kind not in "iub":
+    if start.type.kind not in "iub" or step.type.kind not in "iub":
         raise NotLowerable(t, "a range of fractional numbers")
     by = p.lengths.as_poly(step, t)
     return p.scalars.number(p.lengths.as_poly(start, t) + i[0] * by, t.type.dtype)

@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.lower.elements import element_op
 from termgraph.lower.routine_table import operand_dtypes
+from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
@@ -40,7 +41,7 @@ def _kept(t: Any, axis: tuple, ndim: int) -> Any:
 
 def _widened(x: Any) -> tuple[Any, str]:
     """The operand in the dtype to compute in, and the dtype of the result."""
-    dtype = np.dtype("float64") if x.type.np_dtype.kind in "biu" else x.type.np_dtype
+    dtype = np.dtype("float64") if x.type.kind in "biu" else x.type.np_dtype
     wide = np.promote_types(dtype, np.float32)
     return (x if x.type.np_dtype == wide else mk(cast.bind(dtype=wide.name), (x,))), dtype.name
 
@@ -85,25 +86,32 @@ def _fit_results(old: Any, new: Any) -> Any:
 
 
 def _as_sum(a: Any, b: Any, dtype: str) -> Any:
-    """A product of vectors, or of dtypes that BLAS does not know, as a sum of products."""
-    a, b = _fit(a, dtype), _fit(b, dtype)
+    """A product of vectors, or of dtypes that BLAS does not know, as a sum of products, rounded once."""
+    wide = working_dtype(dtype).name
+    a, b = _fit(a, wide), _fit(b, wide)
     if a.type.ndim == 2 and b.type.ndim == 2:
         a = mk(dimshuffle.bind(order=(0, "x", 1)), (a,))
     if b.type.ndim == 2:
         b = mk(dimshuffle.bind(order=(1, 0)), (b,))
     product = mk(mul, (a, b))
-    return mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=dtype), (product,))
+    return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
 
 
 def _dot(t: Any, args: tuple, products: Sequence[str]) -> Any:
     """The library does products with a matrix in them, of floating numbers, both of the same dtype."""
     a, b = args
     dtype = t.type.dtype
+    if dtype in HALVES and dtype not in products:
+        wide = mk(t.op, (_fit(a, "float32"), _fit(b, "float32")))
+        return _fit(_dot(wide, wide.args, products), dtype)
+    if t.op.family.name == "matmul" and dtype not in products:
+        return mk(t.op, args)
     if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in products:
         return _as_sum(a, b, dtype)
     return mk(t.op, (_fit(a, dtype), _fit(b, dtype)))
 
 
+RUNNING = ("cumsum", "cumprod")  # where the backend adds in the dtype of the result, floats of 16 bits are widened
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
 # c + alpha * a @ b, which the library adds into the storage of c.
 GEMM = Op("gemm", arity=4, infer=lambda c, a, b, alpha: c, meaning=None, kind="linalg")
@@ -170,7 +178,8 @@ EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {
 def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple[list[Any], dict[Any, Any]]:
     """The graph with composite ops replaced, and which term of the old graph each new one comes from.
 
-    `products` are the dtypes of which there are products of matrices. Complex operands stay as they are.
+    `products` are the dtypes of which there are products of matrices, and running sums that are not rounded on the
+    way. Complex operands stay as they are.
     """
     origin: dict[Any, Any] = {}
 
@@ -189,8 +198,10 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
         if t.args and t.op.family is loop:
             return mk(_expanded_loop(t.op, origin, products), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
-        if t.args and t.op.family.name == "dot":
+        if t.args and t.op.family.name in ("dot", "matmul"):
             return _dot(t, args, products)
+        if t.args and t.op.family.name in RUNNING and t.type.dtype in HALVES and t.type.dtype not in products:
+            return _fit(mk(t.op, (_fit(args[0], "float32"),)), t.type.dtype)
         element = element_op(t)
         if element is not None:
             return mk(element, args)
@@ -199,7 +210,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
             return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))
         if t.args and t.op.family is nth and args[0] is not t.args[0]:
             return _fit_results(t, mk(t.op, args))
-        if rule is not None and args[0].type.np_dtype.kind != "c":
+        if rule is not None and args[0].type.kind != "c":
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)
 

@@ -148,7 +148,7 @@ class Scalars:
     def _per_row(self, args: tuple) -> bool:
         """Whether the divisor is a fold's result shared by many elements: then divide once and multiply."""
         x, y = args
-        return x.type.np_dtype.kind == "f" and self.free(y) < self.free(x) and bool(self.needs(y))
+        return x.type.kind == "f" and self.free(y) < self.free(x) and bool(self.needs(y))
 
     def _note(self, t: Any) -> Any:
         if t not in self.fv and t.args:

@@ -178,7 +178,7 @@ class Lengths:
         return self._norm(done[root])
 
     def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
-        if t.type.ndim != 0 or t.type.np_dtype.kind not in "iu":
+        if t.type.ndim != 0 or t.type.kind not in "iu":
             raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
         if t.op is CONST:
             return poly(t.value.item())
@@ -244,7 +244,7 @@ class Lengths:
 
 def _is_arithmetic(t: Any) -> bool:
     """Whether an integer is computed from integers in a way that polynomials can follow."""
-    return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.np_dtype.kind in "iu" for a in t.args)
+    return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
 
 
 def _lone_symbol(p: Poly) -> Any:

@@ -346,7 +346,7 @@ class Planner:
     def lanes(self, group: Group) -> int:
         """Partial results side by side: a matter of the folds only, so that results are the same everywhere."""
         kinds = {f.op.params["kind"] for f in group.folds}
-        if kinds & set(ARG_FOLDS) or all(f.type.np_dtype.kind in "iub" for f in group.folds):
+        if kinds & set(ARG_FOLDS) or all(f.type.kind in "iub" for f in group.folds):
             return 0  # integers may be added in any order: compilers see to that themselves
         body = scalars(self.values_of(group), lambda t: group.var not in self.s.free(t))
         heavy = kinds <= {"sum", "prod"} and any(own_cost(t) >= HEAVY for t in body if group.var in self.s.free(t))

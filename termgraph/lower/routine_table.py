@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.types import TupleType
 
@@ -58,7 +59,7 @@ def operand_dtypes(t: Any) -> tuple[str, ...] | None:
     if name in ("sort", "argsort"):
         return (types[0].dtype,)
     if name == "searchsorted":
-        return (np.result_type(*[x.np_dtype for x in types]).name,) * 2
+        return (promote(*[x.np_dtype for x in types]).name,) * 2
     if t.op.kind == "fft":
         return (_transformed(t),)
     dtype = lapack_dtype(name, *types)
@@ -157,7 +158,7 @@ def _transformed(t: Any) -> str:
 
 
 def _transform(t: Any) -> Spec | None:
-    if t.type.dtype == "float16" or t.args[0].type.dtype == "float16":
+    if t.type.dtype in HALVES or t.args[0].type.dtype in HALVES:
         return None
     name, axis = t.op.family.name, t.op.params["axis"]
     x = np.dtype(_transformed(t)).char
@@ -176,8 +177,8 @@ def _sorting(t: Any) -> Spec:
 
 
 def _searchsorted(t: Any) -> Spec | None:
-    dtype = np.result_type(*[a.type.np_dtype for a in t.args])
-    if dtype.kind == "c" or dtype.name == "float16":
+    dtype = promote(*[a.type.np_dtype for a in t.args])
+    if dtype.kind == "c" or dtype.name in HALVES:
         return None
     return Spec("searchsorted", (), (("n",), ()), ((),))
 

@@ -27,7 +27,7 @@ _IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))
 def _opens_sum(t: Any) -> bool:
     """Whether there is something to collect: never so for truth values and unsigned integers, which have no signs."""
     args = t.args
-    if t.type.np_dtype.kind not in "ifc":
+    if t.type.kind not in "ifc":
         return False
     if len(args) == 1:
         return args[0].op in _SUMS
@@ -188,7 +188,7 @@ def _many(op: Any, operands: list) -> Any:
 def _opens_product(t: Any) -> bool:
     """Whether there is something to collect."""
     args = t.args
-    if t.type.np_dtype.kind not in "ifc":
+    if t.type.kind not in "ifc":
         return False
     for a in args:
         if a.op in _IN_PRODUCTS:

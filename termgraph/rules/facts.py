@@ -16,6 +16,7 @@ import numpy as np
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.pattern import Pattern
 from termgraph.terms import facts as operator_facts
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import forget_facts
@@ -105,7 +106,7 @@ class TermFact(Goal):
         family = term.op.family
         if not (family in self.rules or self.excluded_by or family is CONST or family is assume):
             type_ = term.type  # nothing but this can tell
-            return type_.__class__ is TensorType and self.by_kind.get(type_.np_dtype.kind) is False
+            return type_.__class__ is TensorType and self.by_kind.get(type_.kind) is False
         return _derive(self, term, lambda f, t: _derive(f, t, _no_answer)) is False
 
     def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
@@ -208,7 +209,7 @@ _proofs_noted = False
 
 def _provable(t: Any) -> _Provable:
     """The facts that may be proved of a term; its signature knows them from then on."""
-    key = (t.op.family, t.type.np_dtype.kind if t.type.__class__ is TensorType else "")
+    key = (t.op.family, t.type.kind if t.type.__class__ is TensorType else "")
     found = _kinds.get(key)
     if found is None:
         found = _kinds[key] = _Provable(*key)
@@ -326,7 +327,7 @@ def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
     type_ = t.type
     if not isinstance(type_, TensorType):
         return None
-    kind = type_.np_dtype.kind
+    kind = type_.kind
     if kind in f.by_kind:
         return f.by_kind[kind]
     if t.op is CONST:
@@ -361,10 +362,10 @@ def _implied(f: TermFact, t: Any, ask: Ask) -> bool | None:
 
 def _every(test: Callable) -> Callable[[np.ndarray], Any]:
     def of_value(value: np.ndarray) -> Any:
-        if value.dtype.kind == "c":
+        if kind_of(value.dtype) == "c":
             raise TypeError("complex numbers have no order")
         with np.errstate(invalid="ignore"):
-            return np.all(test(value) | np.isnan(value) if value.dtype.kind == "f" else test(value))
+            return np.all(test(value) | np.isnan(value) if kind_of(value.dtype) == "f" else test(value))
 
     return of_value
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import can_cast, promote
 from termgraph.terms.op import CONST, OPS, Op
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast
@@ -35,7 +36,7 @@ def num(lit: Lit, *dtypes: Any) -> Const:
     found = _numbers.get(key)
     if found is None:
         value = lit.value
-        dtype = np.result_type(*dtypes, type(value)(0)) if dtypes else None
+        dtype = promote(*dtypes, type(value)(0)) if dtypes else None
         found = _numbers[key] = Const(np.asarray(value, dtype=dtype))
     return found
 
@@ -113,7 +114,7 @@ def _fit(new: Any, old: Any) -> Any:
 
 
 def _recast(new: Any, dtype: str) -> Any:
-    if not np.can_cast(new.type.np_dtype, dtype, "same_kind"):
+    if not can_cast(new.type.np_dtype, dtype, "same_kind"):
         return None
     return Const(new.value.astype(dtype)) if new.op is CONST else mk1(_bound(cast, "dtype", dtype), new)
 

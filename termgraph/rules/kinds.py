@@ -11,6 +11,7 @@ from typing import Any
 
 from unification import Var
 
+from termgraph.terms import dtypes
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.types import TensorType
 
@@ -96,8 +97,8 @@ class Guard(Kind):
         return Guard(f"~{self.name}", lambda t: not self.test(t), source, shallow=self.shallow)
 
 
-INEXACT = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
-FLOATS = frozenset(("float16", "float32", "float64"))
+INEXACT = frozenset((*dtypes.FLOATS, *dtypes.COMPLEX))
+FLOATS = frozenset(dtypes.FLOATS)
 COMPLEXES = frozenset(("complex64", "complex128"))
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 UNSIGNED = frozenset(("uint8", "uint16", "uint32", "uint64"))

@@ -95,7 +95,7 @@ def _may_swap(t: Any, assume: frozenset[str]) -> bool:
     """Whether another order of the operands gives the same numbers, as far as nothing is taken on trust."""
     if not getattr(t.op, "commutative", False) or len(t.args) < 2:
         return False
-    if getattr(t.type, "np_dtype", None) is None or t.type.np_dtype.kind in "biu":
+    if getattr(t.type, "np_dtype", None) is None or t.type.kind in "biu":
         return True
     if t.op.name in _PICKS_ONE:  # 0.0 or -0.0: whichever comes first
         return "signed_zero" in assume

@@ -24,6 +24,7 @@ from termgraph.rules.facts import (
     sorted_,
     symmetric,
 )
+from termgraph.terms.dtypes import can_cast, kind_of
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
@@ -38,7 +39,7 @@ def _yes(t: Any, ask: Ask) -> bool:
 
 
 def _not_complex(t: Any, ask: Ask) -> bool | None:
-    return True if t.args[0].type.np_dtype.kind != "c" else None
+    return True if t.args[0].type.kind != "c" else None
 
 
 def all_of(fact: TermFact) -> Rule:
@@ -71,7 +72,7 @@ def same(fact: TermFact) -> Rule:
 
 
 def _sum_positive(t: Any, ask: Ask) -> bool | None:
-    if t.type.np_dtype.kind != "f":
+    if t.type.kind != "f":
         return None  # integers wrap around
     for a in t.args:
         if ask(nonnegative, a) is not True:
@@ -83,14 +84,14 @@ def _sum_positive(t: Any, ask: Ask) -> bool | None:
 
 
 def _float_only(rule: Rule) -> Rule:
-    return lambda t, ask: rule(t, ask) if t.type.np_dtype.kind == "f" else None
+    return lambda t, ask: rule(t, ask) if t.type.kind == "f" else None
 
 
 def _product_sign(want: bool) -> Rule:
     """Nonnegative (want) or nonpositive product: an even or odd number of operands that are not above zero."""
 
     def rule(t: Any, ask: Ask) -> bool | None:
-        if t.type.np_dtype.kind not in "f":
+        if t.type.kind not in "f":
             return None
         flips = 0
         for a in t.args:
@@ -105,20 +106,20 @@ def _product_sign(want: bool) -> Rule:
 
 
 def _square(t: Any, ask: Ask) -> bool | None:
-    return True if t.type.np_dtype.kind == "f" else None
+    return True if t.type.kind == "f" else None
 
 
 def _self_product(t: Any, ask: Ask) -> bool | None:
-    if len(t.args) == 2 and t.args[0] is t.args[1] and t.type.np_dtype.kind == "f":
+    if len(t.args) == 2 and t.args[0] is t.args[1] and t.type.kind == "f":
         return True
     return _product_sign(True)(t, ask)
 
 
 def _even_power(t: Any, ask: Ask) -> bool | None:
     exponent = getattr(t.args[1], "scalar", None)
-    if isinstance(exponent, (int, float)) and exponent % 2 == 0 and t.type.np_dtype.kind == "f":
+    if isinstance(exponent, (int, float)) and exponent % 2 == 0 and t.type.kind == "f":
         return True
-    return True if ask(nonnegative, t.args[0]) is True and t.type.np_dtype.kind == "f" else None
+    return True if ask(nonnegative, t.args[0]) is True and t.type.kind == "f" else None
 
 
 def _switch(fact: TermFact) -> Rule:
@@ -130,7 +131,7 @@ def _cast(fact: TermFact) -> Rule:
 
     def rule(t: Any, ask: Ask) -> bool | None:
         have, want = t.args[0].type.np_dtype, t.type.np_dtype
-        safe = want.kind in "fc" and (have.kind in "biu" or want.itemsize >= have.itemsize)
+        safe = kind_of(want) in "fc" and (kind_of(have) in "biu" or can_cast(have, want))
         return ask(fact, t.args[0]) if safe else None
 
     return rule

@@ -32,6 +32,7 @@ from termgraph.rules.proving.examples import Example, Examples, RuleRaised, exam
 from termgraph.rules.proving.values import fact_holds, specials_for
 from termgraph.rules.proving.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
 from termgraph.rules.stage import Instance
+from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import INPUT
@@ -222,7 +223,7 @@ def _value(t: Any, given: dict) -> np.ndarray:
 
 def _met_undefined(values: list[Any]) -> bool:
     """Whether functions made NaN or infinities of the numbers given: outside their domains, or at their poles."""
-    return any(not np.isfinite(v).all() for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "fc")
+    return any(not np.isfinite(v).all() for v in values if isinstance(v, np.ndarray) and kind_of(v.dtype) in "fc")
 
 
 def _occurs(leaf: Any, term: Any) -> bool:
@@ -251,13 +252,13 @@ def _moved(before: Any, given: dict, left: Any) -> np.ndarray | None:
 def _signed(x: Any) -> np.ndarray:
     """Numbers that can be subtracted: truth values and unsigned integers as integers."""
     x = np.asarray(x)
-    return x.astype(np.int64) if x.dtype.kind in "bu" else x
+    return x.astype(np.int64) if kind_of(x.dtype) in "bu" else x
 
 
 def _jittered(x: Any, rng: np.random.Generator) -> Any:
-    if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+    if not isinstance(x, np.ndarray) or kind_of(x.dtype) not in "fc":
         return x
-    eps = np.finfo(x.dtype).eps
+    eps = finfo(x.dtype).eps
     return np.asarray(x * (1 + 4 * eps * rng.uniform(-1, 1, x.shape))).astype(x.dtype)
 
 

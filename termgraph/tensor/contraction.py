@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, reshape, specify_shape
+from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
 
@@ -101,5 +100,5 @@ def _row_products(a: Any, la: Labels, b: Any, lb: Labels, batch: list, summed: l
     """Nothing but batch dimensions left: multiply and sum, which fuses better than a matrix product."""
     labels = [*batch, *summed]
     terms = ew.mul(arrange(a, la, labels), arrange(b, lb, labels))
-    dtype = np.result_type(a.type.np_dtype, b.type.np_dtype).name
+    dtype = promote(a.type.np_dtype, b.type.np_dtype).name
     return sum_over(terms, axis=tuple(range(len(batch), len(labels))), dtype=dtype), list(batch)

@@ -15,6 +15,7 @@ from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import kind_of, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -106,7 +107,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
         start, stop = 0, start
     parts = (start, stop, step)
     if dtype is None:
-        dtype = np.result_type(*[_weak(p) for p in parts])
+        dtype = promote(*[_weak(p) for p in parts])
         dtype = dtype.name if dtype.kind != "b" else "int64"
     return ops.arange(*[as_tensor(p) for p in parts], dtype=dtype_name(dtype))
 
@@ -122,7 +123,7 @@ def _weak(value: Any) -> Any:
 def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis."""
     bounds = [v if is_plain_number(v) else as_tensor(v).type.np_dtype for v in (start, stop)]  # numbers are weak
-    working = np.result_type(*bounds, 1.0).name
+    working = promote(*bounds, 1.0).name
     start, stop, num = as_tensor(start), as_tensor(stop), as_length(num, "num")
     start, stop = to_dtype(start, working), to_dtype(stop, working)
     rank = max(start.ndim, stop.ndim)
@@ -131,7 +132,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
     made = ew.add(ew.mul(_step(start, stop, steps), to_dtype(i, _real_dtype(working))), start)
     if endpoint:
         made = ew.switch(ew.logical_and(ew.eq(i, steps), ew.gt(i, 0)), stop, made)  # exactly stop, not up to rounding
-    if dtype is not None and np.dtype(dtype_name(dtype)).kind in "iu":
+    if dtype is not None and kind_of(dtype_name(dtype)) in "iu":
         made = ew.floor(made)
     made = made if dtype is None else to_dtype(made, dtype_name(dtype))
     return made if rank == 0 else moveaxis(made, 0, normal_axis(axis, rank + 1))
@@ -162,7 +163,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers from start to stop with a constant ratio of neighbours. Both must be real, of one sign and not zero."""
     start, stop = as_tensor(start), as_tensor(stop)
-    working = np.result_type(start.type.np_dtype, stop.type.np_dtype, float(0))
+    working = promote(start.type.np_dtype, stop.type.np_dtype, float(0))
     if working.kind == "c":
         raise TypeError("geomspace is defined for real start and stop")
     start, stop, num = to_dtype(start, working.name), to_dtype(stop, working.name), as_length(num, "num")

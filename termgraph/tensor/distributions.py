@@ -18,12 +18,13 @@ from termgraph.tensor.products import dot
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import random as ops
 from termgraph.terms.term import Const
 from termgraph.terms.types import dtype_name
 
-_DIGITS = {"float64": 53, "float32": 24, "float16": 11}
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
 
@@ -283,20 +284,21 @@ def _dtype(dtype: Any) -> str:
 def _float_dtype(dtype: Any) -> str:
     name = _dtype(dtype)
     if name not in _DIGITS:
-        raise TypeError(f"this draw has dtype float16, float32 or float64, got {name}; use integers(), or cast it")
+        allowed = ", ".join(sorted(_DIGITS))
+        raise TypeError(f"this draw has one of the dtypes {allowed}; got {name}: use integers(), or cast it")
     return name
 
 
 def _checked_width(low: Any, high: Any, dtype: str) -> Any:
     """high - low; ValueError unless it is positive: at once where the bounds are known, else when it runs."""
-    if any(v.type.np_dtype.kind not in "iub" for v in (low, high)) or (high - low).type.np_dtype.kind not in "iu":
+    if any(v.type.kind not in "iub" for v in (low, high)) or (high - low).type.kind not in "iu":
         raise TypeError(f"integers: the bounds must be integers (int64 at most), got {low.type} and {high.type}")
     message = "integers: low must be below high"
     known = [v.term.value for v in (low, high) if v.owner is None and isinstance(v.term, Const)]
     if len(known) == 2:
         if not (known[0] < known[1]).all():
             raise ValueError(f"{message}, got {known[0]} and {known[1]}")
-        if np.dtype(dtype).kind in "iu" and not _fits(known[0].min(), known[1].max() - 1, np.iinfo(dtype)):
+        if kind_of(dtype) in "iu" and not _fits(known[0].min(), known[1].max() - 1, np.iinfo(dtype)):
             raise ValueError(f"integers from {known[0].min()} to {known[1].max() - 1} do not fit in {dtype}")
         return high - low
     return CheckAndRaise(ValueError, message)(high - low, reductions.all(low < high))

@@ -9,8 +9,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
 from termgraph.tensor.elemwise import cast
@@ -19,6 +17,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import shape_text
 
@@ -49,7 +48,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
         subscripts, operands = _from_sublists((subscripts, *operands))
     arrays = [as_tensor(x) for x in operands]
     inputs, output = parse(subscripts, [x.ndim for x in arrays])
-    dtype = np.result_type(*[x.type.np_dtype for x in arrays]).name
+    dtype = promote(*[x.type.np_dtype for x in arrays]).name
     arrays = [cast(x, dtype) for x in arrays]  # so that partial sums are as wide as the result
     labelled = [_diagonals(Labelled(x, labels), subscripts) for x, labels in zip(arrays, inputs)]
     check_lengths(labelled, subscripts)

@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import finfo
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
@@ -55,7 +56,7 @@ def cast(x: Any, dtype: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of a complex number, in radians or degrees."""
     z = as_tensor(z)
-    radians = ew.arctan2(ew.imag(z), ew.real(z)) if z.type.np_dtype.kind == "c" else ew.arctan2(0, z)
+    radians = ew.arctan2(ew.imag(z), ew.real(z)) if z.type.kind == "c" else ew.arctan2(0, z)
     return ew.rad2deg(radians) if deg else radians
 
 
@@ -68,7 +69,7 @@ def sinc(x: Any) -> Any:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Element by element: |a - b| <= atol + rtol |b|, infinities equal to themselves."""
     a, b = as_tensor(a), as_tensor(b)
-    b = cast(b, "float64") if b.type.np_dtype.kind in "biu" else b
+    b = cast(b, "float64") if b.type.kind in "biu" else b
     close = ew.le(ew.abs_(a - b), atol + rtol * ew.abs_(b))
     result = ew.switch(ew.logical_and(ew.isfinite(a), ew.isfinite(b)), close, ew.eq(a, b))
     if equal_nan:
@@ -100,13 +101,13 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
 def round(x: Any, decimals: int = 0) -> Any:
     """Elements rounded to the nearest number with that many decimals, halves to even."""
     x = as_tensor(x)
-    if decimals == 0 or (decimals > 0 and x.type.np_dtype.kind in "iu"):
+    if decimals == 0 or (decimals > 0 and x.type.kind in "iu"):
         return ew.round_(x)
     scale = 10.0 ** max(decimals, -decimals)  # `abs` is the symbolic function here
     if decimals > 0:
         return ew.true_div(ew.round_(ew.mul(x, scale)), scale)
     rounded = ew.mul(ew.round_(ew.true_div(x, scale)), scale)
-    return cast(rounded, x.type.dtype) if x.type.np_dtype.kind in "iu" else rounded
+    return cast(rounded, x.type.dtype) if x.type.kind in "iu" else rounded
 
 
 @on_terms
@@ -136,9 +137,9 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: fl
     dtype = x.type.np_dtype
     if dtype.kind == "c":
         return ew.complex_(*[nan_to_num(part, nan, posinf, neginf) for part in (ew.real(x), ew.imag(x))])
-    if dtype.kind != "f":
+    if x.type.kind != "f":
         return x
-    limits = np.finfo(dtype)
+    limits = finfo(dtype)
     x = ew.switch(ew.isnan(x), np.asarray(nan, dtype), x)
     x = ew.switch(isposinf(x), np.asarray(limits.max if posinf is None else posinf, dtype), x)
     return ew.switch(isneginf(x), np.asarray(limits.min if neginf is None else neginf, dtype), x)

@@ -16,6 +16,7 @@ import numpy as np
 from termgraph.tensor.lengths import item_of_shape, length, length_operands
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, apply_op, is_plain_number
 from termgraph.tensor.wrap import as_tensor, constant, pad_rank
+from termgraph.terms.dtypes import can_cast, kind_of
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import Op
 from termgraph.terms.ops import indexing as ops
@@ -80,10 +81,10 @@ def _classify(entry: Any) -> Any:
         raise IndexError(_not_an_index(entry))
     if isinstance(entry, (list, tuple)) and not _holds_variables(entry):
         entry = np.asarray(entry)
-        if entry.size == 0 and entry.dtype.kind == "f":
+        if entry.size == 0 and kind_of(entry.dtype) == "f":
             entry = entry.astype(np.int64)  # an empty list selects nothing
     v = as_tensor(entry)
-    kind = v.type.np_dtype.kind if isinstance(v, TensorVariable) else ""
+    kind = v.type.kind if isinstance(v, TensorVariable) else ""
     if kind not in "iub" or not kind:
         raise IndexError(_not_an_index(v))
     if kind == "b" and v.type.ndim == 0:
@@ -116,7 +117,7 @@ def _bound(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, Variable):
-        if not isinstance(value, TensorVariable) or value.type.ndim or value.type.np_dtype.kind not in "iu":
+        if not isinstance(value, TensorVariable) or value.type.ndim or value.type.kind not in "iu":
             raise TypeError(f"a slice bound must be an integer without dimensions, got {value} of type {value.type}")
         return int(value.data) if isinstance(value, Constant) else value
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
@@ -314,7 +315,7 @@ def as_values(y: Any, part: Any, name: str) -> Any:
     y = as_tensor(y)
     if y.type.dtype != part.type.dtype:
         exact = weak and _survives(y.data, part.type.np_dtype)
-        if not exact and not np.can_cast(y.type.np_dtype, part.type.np_dtype, "same_kind"):
+        if not exact and not can_cast(y.type.np_dtype, part.type.np_dtype, "same_kind"):
             raise TypeError(
                 f"{name}: values of dtype {y.type.dtype} do not fit {part} of dtype {part.type.dtype} without loss; "
                 f"cast them explicitly: T.cast(values, {part.type.dtype!r})"

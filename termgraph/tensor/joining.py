@@ -26,6 +26,7 @@ from termgraph.tensor.shaping import (
     transpose,
 )
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -38,7 +39,7 @@ def _arrays(xs: Any, name: str) -> list:
     if not xs:
         raise ValueError(f"{name} needs at least one array")
     arrays = [as_tensor(x) for x in xs]
-    common = np.result_type(*[a.type.np_dtype for a in arrays]).name
+    common = promote(*[a.type.np_dtype for a in arrays]).name
     return [to_dtype(a, common) for a in arrays]
 
 

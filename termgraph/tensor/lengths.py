@@ -14,6 +14,7 @@ import numpy as np
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
@@ -67,7 +68,7 @@ def as_length(value: Any, what: str = "length") -> Any:
             f"{what} must be an integer or a symbolic integer scalar, got {type(value).__name__} {value!r:.60}"
         )
     v = as_tensor(value)
-    if v.type.ndim != 0 or v.type.np_dtype.kind not in "iu":
+    if v.type.ndim != 0 or v.type.kind not in "iu":
         raise TypeError(f"{what} must be an integer scalar, got {v} of type {v.type}")
     if v.term.op is CONST:
         return int(v.term.scalar)
@@ -82,7 +83,7 @@ def as_lengths(shape: Any, what: str = "shape", ndim: int | None = None) -> list
             return [as_length(v, what)]
         return vector_items(v, what, ndim)
     if isinstance(shape, np.ndarray):
-        if shape.ndim > 1 or shape.dtype.kind not in "iu" and shape.size:
+        if shape.ndim > 1 or kind_of(shape.dtype) not in "iu" and shape.size:
             raise TypeError(f"{what} must be integers, got an array of {shape.dtype}{list(shape.shape)}")
         return [int(n) for n in np.atleast_1d(shape)]
     if isinstance(shape, (list, tuple)):
@@ -92,7 +93,7 @@ def as_lengths(shape: Any, what: str = "shape", ndim: int | None = None) -> list
 
 def vector_items(v: Any, what: str = "shape", ndim: int | None = None) -> list:
     """The items of an integer vector of known length, as lengths."""
-    if v.type.ndim != 1 or v.type.np_dtype.kind not in "iu":
+    if v.type.ndim != 1 or v.type.kind not in "iu":
         raise TypeError(f"{what} must be a vector of integers, got {v} of type {v.type}")
     n = v.type.shape[0] if v.type.shape[0] is not None else ndim
     if n is None:

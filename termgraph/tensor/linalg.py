@@ -22,6 +22,7 @@ from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, matrix_transpose, moveaxis, ravel, reshape, squeeze
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import finfo
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
@@ -183,7 +184,7 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = No
     if tol is None:
         if rtol is None:
             longest = ew.maximum(*[as_tensor(length(a, d)) for d in (-2, -1)])
-            rtol = cast(longest, s.dtype) * as_tensor(np.finfo(s.dtype).eps)
+            rtol = cast(longest, s.dtype) * as_tensor(finfo(s.dtype).eps)
         tol = max_over(s, axis=-1) * rtol
     tol = as_tensor(tol)
     return sum_over(ew.gt(s, dimshuffle(tol, *range(tol.ndim), "x")), axis=-1)
@@ -219,7 +220,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     TensorType(float32, (?,))
     """
     x = as_tensor(x)
-    if x.type.np_dtype.kind in "biu":
+    if x.type.kind in "biu":
         x = cast(x, "float64")
     if axis is None and ord is None:
         axes = tuple(range(x.ndim))
@@ -236,7 +237,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _squares(x: Any) -> Any:
-    return ew.add(ew.sqr(ew.real(x)), ew.sqr(ew.imag(x))) if x.type.np_dtype.kind == "c" else ew.sqr(x)
+    return ew.add(ew.sqr(ew.real(x)), ew.sqr(ew.imag(x))) if x.type.kind == "c" else ew.sqr(x)
 
 
 def _total(x: Any, axis: Any, keepdims: bool) -> Any:

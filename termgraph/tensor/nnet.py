@@ -158,7 +158,7 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
     coding, true = as_tensor(coding_dist), as_tensor(true_dist)
     if true.ndim == coding.ndim:
         return ew.neg(reductions.sum(ew.mul(true, ew.log(coding)), axis=-1))
-    if true.ndim != coding.ndim - 1 or true.type.np_dtype.kind not in "iu":
+    if true.ndim != coding.ndim - 1 or true.type.kind not in "iu":
         raise TypeError(
             f"categorical_crossentropy: true_dist must be probabilities of {coding.ndim} dimensions or integer labels "
             f"of {coding.ndim - 1}, got {true} of type {true.type}"

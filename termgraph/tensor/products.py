@@ -157,14 +157,14 @@ def inner(a: Any, b: Any) -> Any:
 def vdot(a: Any, b: Any) -> Any:
     """The inner product of the flattened arrays, the first one conjugated."""
     a, b = ravel(a), ravel(b)
-    return ops.dot(ew.conj(a) if a.type.np_dtype.kind == "c" else a, b)
+    return ops.dot(ew.conj(a) if a.type.kind == "c" else a, b)
 
 
 @on_terms
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     """The inner products of vectors along an axis, the first ones conjugated."""
     a, b = as_tensor(a), as_tensor(b)
-    terms = ew.mul(ew.conj(a) if a.type.np_dtype.kind == "c" else a, b)
+    terms = ew.mul(ew.conj(a) if a.type.kind == "c" else a, b)
     return sum_over(terms, axis=axis, dtype=terms.type.dtype)
 
 

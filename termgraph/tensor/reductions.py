@@ -12,6 +12,7 @@ import numpy as np
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
@@ -94,19 +95,19 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
 @on_terms
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
-    """The mean of elements along axes. Integers are averaged in float64, float16 by way of float32."""
+    """The mean of elements along axes. Integers are averaged in float64, floats of 16 bits by way of float32."""
     x = as_tensor(x)
     wanted = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
     if acc_dtype is not None:
         working = dtype_name(acc_dtype)
     else:
-        working = "float32" if dtype is None and wanted == "float16" else wanted
+        working = "float32" if dtype is None and wanted in HALVES else wanted
     total = sum(x, axis, working, keepdims)
     return to_dtype(_divided(total, count(x, axis)), wanted)
 
 
 def _mean_dtype(dtype: str) -> str:
-    return "float64" if np.dtype(dtype).kind in "biu" else dtype
+    return "float64" if kind_of(dtype) in "biu" else dtype
 
 
 def count(x: Any, axis: Any) -> Any:
@@ -116,7 +117,7 @@ def count(x: Any, axis: Any) -> Any:
 
 def _divided(total: Any, n: Any) -> Any:
     """`total / n` where counting must not widen the dtype."""
-    if isinstance(n, (int, float)) or total.type.np_dtype.kind in "biu":
+    if isinstance(n, (int, float)) or total.type.kind in "biu":
         return ew.true_div(total, n)
     return ew.true_div(total, to_dtype(n, np.empty(0, total.type.dtype).real.dtype.name))
 
@@ -129,7 +130,7 @@ def var(x: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: 
     n = count(x, axis)
     centre = _divided(sum(x, axis, working, keepdims=True), n)
     deviation = ew.sub(to_dtype(x, working), centre)
-    if deviation.type.np_dtype.kind == "c":
+    if deviation.type.kind == "c":
         squares = ew.add(ew.sqr(ew.real(deviation)), ew.sqr(ew.imag(deviation)))
     else:
         squares = ew.sqr(deviation)
@@ -162,7 +163,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fals
                 f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
             )
         weights = dimshuffle(weights, order=tuple([axes.index(d) if d in axes else "x" for d in range(x.ndim)]))
-    dtype = np.result_type(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
+    dtype = promote(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
     total = (
         sum(weights, axis, dtype, keepdims)
         if weights.type.shape == x.type.shape
@@ -172,7 +173,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fals
 
 
 def _whole(x: Any) -> bool:
-    return x.type.np_dtype.kind in "biu"
+    return x.type.kind in "biu"
 
 
 def _spread(x: Any, weights: Any, axis: Any, dtype: str, keepdims: bool) -> Any:
@@ -194,7 +195,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     ordered = language.sort(language.reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
     low, high = (n - 1) // 2, n // 2
     middle = mean(language.stack([ordered[..., low], ordered[..., high]]), 0)
-    if x.type.np_dtype.kind in "fc":
+    if x.type.kind in "fc":
         end = ordered[..., -1]  # NaN is sorted to the end
         middle = ew.switch(ew.isnan(end), end, middle)
     return _keep(middle, axes, x.ndim) if keepdims else middle

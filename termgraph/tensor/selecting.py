@@ -28,14 +28,9 @@ MODES = ("raise", "clip", "wrap")
 
 def _indices(value: Any, what: str) -> Any:
     v = as_tensor(value)
-    if (
-        isinstance(v, TensorVariable)
-        and v.type.np_dtype.kind == "f"
-        and 0 in v.type.shape
-        and not hasattr(value, "term")
-    ):
+    if isinstance(v, TensorVariable) and v.type.kind == "f" and 0 in v.type.shape and not hasattr(value, "term"):
         v = constant(np.zeros(v.type.shape, np.int64))  # an empty list
-    if not isinstance(v, TensorVariable) or v.type.np_dtype.kind not in "iu":
+    if not isinstance(v, TensorVariable) or v.type.kind not in "iu":
         raise TypeError(
             f"{what} must be integers, got {v} of type {v.type}; use T.cast({what}, 'int64') if that is meant"
         )

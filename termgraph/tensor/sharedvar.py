@@ -14,6 +14,7 @@ import numpy as np
 
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
@@ -283,7 +284,7 @@ def tensor_constructor(
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
         raise TypeError("not an array, a number or a list of numbers")
     array = np.asarray(value, dtype=dtype)
-    if array.dtype.kind not in "biufc":
+    if kind_of(array.dtype) not in "biufc":
         raise TypeError(f"not numbers (dtype {array.dtype})")
     if shape is None and broadcastable is None:
         shape = (None,) * array.ndim
@@ -328,7 +329,7 @@ def checked_update(target: Any, expression: Any) -> Any:
 def _of_dtype(value: Any, dtype: str) -> Any:
     """Plain numbers and lists take the dtype of what they replace, if they fit."""
     array = np.asarray(value)
-    return array.astype(dtype) if array.dtype.kind in "biuf" and np.dtype(dtype).kind in "fc" else value
+    return array.astype(dtype) if kind_of(array.dtype) in "biuf" and kind_of(dtype) in "fc" else value
 
 
 def compatible(old: Type, new: Type) -> bool:

@@ -194,7 +194,7 @@ def one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
     from termgraph.tensor.creation import arange
 
     y = as_tensor(y)
-    if y.type.np_dtype.kind not in "iu":
+    if y.type.kind not in "iu":
         raise TypeError(f"one_hot: labels must be integers, got {y} of dtype {y.type.dtype}")
     hot = ew.eq(dimshuffle(y, *range(y.ndim), "x"), arange(nb_class))
     return ew.cast(hot, dtype=dtype_name(config.floatX if dtype is None else dtype))

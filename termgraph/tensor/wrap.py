@@ -21,6 +21,7 @@ from termgraph.tensor.variable import (
     is_plain_number,
     result,
 )
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import loop_dtypes
@@ -47,7 +48,7 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorCo
         array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
     except (ValueError, TypeError) as err:
         raise TypeError(f"cannot make a constant of {type(value).__name__} {value!r:.60}: {err}") from None
-    if array.dtype.kind not in "biufc":
+    if kind_of(array.dtype) not in "biufc":
         raise TypeError(
             f"cannot make a constant of {type(value).__name__} {value!r:.60}: expected a number, an array of numbers "
             f"or a symbolic variable, got dtype {array.dtype}"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.hashing import bytes_hash, stable_hash
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.signature import Signature
@@ -140,7 +141,7 @@ class Const(Leaf):
         if type is not None and not isinstance(type, TensorType):
             return _opaque_const(value, type)
         array = np.asarray(value, dtype=dtype)
-        if array.dtype.kind not in "biufc":
+        if kind_of(array.dtype) not in "biufc":
             raise TypeError(f"a constant must be numeric, got dtype {array.dtype} from {value!r:.60}")
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))

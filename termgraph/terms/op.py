@@ -2,7 +2,7 @@
 
 An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an interned Op, so a term is always
 `(op, *args)`. An op says how to type a result (`infer`) and what it means on NumPy arrays (`meaning`).
-May import only `types`, `hashing`, `errors`.
+May import only `types`, `dtypes`, `widening`, `hashing`, `errors`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 from unification import Var
 
 from termgraph.terms import userop
+from termgraph.terms.dtypes import loaded
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.signature import Signatures
 from termgraph.terms.types import Type
+from termgraph.terms.widening import needs_widening, widened
 
 OPS: dict[str, Op] = {}  # the op table: every named op of the library, in definition order
 _NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
@@ -198,6 +200,8 @@ class Op:
         """The result on NumPy arrays: the reference of every backend. A tuple when there are several results."""
         if self._meaning is None:
             return userop.perform_by_values(self, values)
+        if loaded and needs_widening(self, values):
+            return widened(self, self._meaning, values)
         return self._meaning(*values, **self.params)
 
     def check_arity(self, n: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms.digest import NoName
+from termgraph.terms.dtypes import dtype_text, numpy_dtype
 from termgraph.terms.op import ARG, CONST, OPS
 from termgraph.terms.term import Arg, Const, Leaf, Term, mk
 from termgraph.terms.traverse import children_first
@@ -61,14 +62,14 @@ def _leaf(t: Any) -> dict[str, Any]:
         raise NoName(f"the leaf {t!r:.40} of type {t.type} exists in this process only")
     if t.op is ARG:
         return {"arg": t.index, "dtype": t.type.dtype, "shape": list(t.type.shape)}
-    return {"const": _bytes(t.value.tobytes()), "dtype": t.value.dtype.str, "shape": list(t.value.shape)}
+    return {"const": _bytes(t.value.tobytes()), "dtype": dtype_text(t.value.dtype), "shape": list(t.value.shape)}
 
 
 def _read_leaf(leaf: dict[str, Any]) -> Any:
     shape = tuple(leaf["shape"])
     if "arg" in leaf:
         return Arg(leaf["arg"], TensorType(leaf["dtype"], shape))
-    return Const(np.frombuffer(base64.b64decode(leaf["const"]), np.dtype(leaf["dtype"])).reshape(shape))
+    return Const(np.frombuffer(base64.b64decode(leaf["const"]), numpy_dtype(leaf["dtype"])).reshape(shape))
 
 
 def _head(op: Any) -> list[Any]:
@@ -89,9 +90,9 @@ def _plain(value: Any, op: Any) -> Any:
     if isinstance(value, TensorType):
         return ["type", value.dtype, list(value.shape)]
     if isinstance(value, np.dtype):
-        return ["dtype", value.str]
+        return ["dtype", dtype_text(value)]
     if isinstance(value, (float, complex, np.generic)):
-        of = value.dtype.str if isinstance(value, np.generic) else type(value).__name__
+        of = dtype_text(value.dtype) if isinstance(value, np.generic) else type(value).__name__
         return ["number", of, _bytes(np.asarray(value).tobytes())]
     raise NoName(f"a parameter of {op!r:.40} is a {type(value).__name__}")
 
@@ -103,7 +104,7 @@ def _read(value: Any) -> Any:
     if kind == "type":
         return TensorType(parts[0], tuple(parts[1]))
     if kind == "dtype":
-        return np.dtype(parts[0])
+        return numpy_dtype(parts[0])
     if kind == "number":
         return _number(*parts)
     values = [_read(p) for p in parts]
@@ -114,7 +115,7 @@ def _read(value: Any) -> Any:
 
 def _number(of: str, content: str) -> Any:
     python = {"float": "f8", "complex": "c16"}.get(of)
-    found = np.frombuffer(base64.b64decode(content), np.dtype(python or of))[0]
+    found = np.frombuffer(base64.b64decode(content), numpy_dtype(python or of))[0]
     return found.item() if python else found
 
 

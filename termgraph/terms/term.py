@@ -14,6 +14,7 @@ import numpy as np
 from etuples.core import ExpressionTuple
 from unification import Var
 
+from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
 from termgraph.terms.op import Lift, Op, is_var
@@ -333,9 +334,9 @@ def coerce_literals(op: Op, args: tuple) -> tuple:
     dtypes = [a.type.np_dtype for a in args if a.__class__ is not Lit and isinstance(a.type, TensorType)]
     numbers = [a.value for a in args if a.__class__ is Lit]
     if dtypes:
-        dtype = np.result_type(*dtypes, *[type(v)(0) for v in numbers])
+        dtype = promote(*dtypes, *[type(v)(0) for v in numbers])
     else:
-        dtype = np.result_type(*[np.asarray(v).dtype for v in numbers])
+        dtype = promote(*[np.asarray(v).dtype for v in numbers])
     return tuple([Const(np.asarray(a.value, dtype=dtype)) if a.__class__ is Lit else a for a in args])
 
 

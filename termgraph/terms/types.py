@@ -1,7 +1,8 @@
 """Types: what a value may be. Interned, so that "same type" is the Python test `is`.
 
 `TensorType(dtype, shape)` describes n-dimensional arrays; an unknown length is `None`. `TupleType` is the type of an
-operation with several results. Users may subclass `Type` for other data. May import only `hashing` and `errors`.
+operation with several results. Users may subclass `Type` for other data. May import only `dtypes`,
+`hashing` and `errors`.
 """
 
 from __future__ import annotations
@@ -11,25 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import DTYPES, can_cast, finfo, kind_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
 
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
 _ABBREVIATIONS = {"float": "float64", "int": "int64", "complex": "complex128"}
 _NAMES = ("scalar", "vector", "matrix")
 
@@ -55,7 +41,7 @@ def dtype_name(dtype: Any) -> str:
 
         return config.floatX
     try:
-        name = np.dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype).name
+        name = numpy_dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype).name
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:
@@ -138,12 +124,13 @@ class TensorType(Type):
     `broadcastable=(True, False)` is another way to say `shape=(1, None)`. Equal types are the same object.
     """
 
-    __slots__ = ("_hash", "_text", "dtype", "ndim", "np_dtype", "shape")
+    __slots__ = ("_hash", "_text", "dtype", "kind", "ndim", "np_dtype", "shape")
     _table: dict[tuple[str, tuple[int | None, ...]], TensorType] = {}
     dtype: str
     ndim: int
     shape: tuple[int | None, ...]
     np_dtype: np.dtype
+    kind: str  # b, i, u, f or c, as NumPy calls them; f for bfloat16 too
     _hash: int
     _text: str | None
 
@@ -167,7 +154,8 @@ class TensorType(Type):
             found = object.__new__(cls)
             found.dtype, found.shape = key
             found.ndim = len(shape)
-            found.np_dtype = np.dtype(dtype)
+            found.np_dtype = numpy_dtype(dtype)
+            found.kind = kind_of(found.np_dtype)
             found._hash = stable_hash(*key)
             found._text = None
             found = cls._table.setdefault(key, found)
@@ -217,7 +205,7 @@ class TensorType(Type):
         array = self._as_array(value)
         if array.dtype == self.np_dtype or array.size == 0:
             return array.astype(self.np_dtype, copy=False)
-        if np.can_cast(array.dtype, self.np_dtype, "safe") or allow_downcast:
+        if can_cast(array.dtype, self.np_dtype, "safe") or allow_downcast:
             return self._cast(array)
         if self._python_number_fits(value, array, allow_downcast):
             return self._cast(array)
@@ -233,7 +221,7 @@ class TensorType(Type):
             array = np.asarray(value)
         except ValueError as err:
             raise TypeMismatch(f"expected an array for {self}, got a ragged sequence ({err})") from None
-        if array.dtype.kind not in "biufc":
+        if kind_of(array.dtype) not in "biufc":
             raise TypeMismatch(f"expected an array of numbers for {self}, got {describe_value(value)}")
         return array
 
@@ -246,7 +234,7 @@ class TensorType(Type):
         """Whether a Python number or list may be taken where an array of that dtype would be refused."""
         if allow_downcast is False or isinstance(value, (np.ndarray, np.generic)):
             return False
-        kind, have = self.np_dtype.kind, array.dtype.kind
+        kind, have = self.kind, kind_of(array.dtype)
         if have in "biu":
             if kind in "fc":
                 return True
@@ -257,7 +245,7 @@ class TensorType(Type):
     def values_eq(self, a: Any, b: Any) -> bool:
         """Same shape, dtype and elements; NaN equals NaN."""
         a, b = np.asarray(a), np.asarray(b)
-        nan = a.dtype.kind in "fc"
+        nan = kind_of(a.dtype) in "fc"
         return a.shape == b.shape and a.dtype == b.dtype and bool(np.array_equal(a, b, equal_nan=nan))
 
     def values_eq_approx(self, a: Any, b: Any, rtol: float | None = None, atol: float | None = None, **_: Any) -> bool:
@@ -265,9 +253,9 @@ class TensorType(Type):
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
             return False
-        if self.np_dtype.kind not in "fc":
+        if self.kind not in "fc":
             return bool(np.array_equal(a, b))
-        eps = float(np.finfo(self.np_dtype).eps)
+        eps = float(finfo(self.np_dtype).eps)
         return bool(np.allclose(a, b, rtol=rtol or 1e3 * eps, atol=atol or 1e2 * eps, equal_nan=True))
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import is_bfloat16
 from termgraph.terms.types import TensorType
 from termgraph.vm.aliasing import owner_of
 from termgraph.vm.program import Instruction, Program
@@ -64,7 +65,10 @@ def _reads(program: Program) -> dict[int, int]:
 
 
 def _same_array_type(a: Any, b: Any) -> bool:
-    return isinstance(a.type, TensorType) and a.type.dtype == b.type.dtype and a.type.ndim == b.type.ndim
+    """The same rank and dtype, one that NumPy's own functions know."""
+    if not isinstance(a.type, TensorType) or a.type.dtype != b.type.dtype or a.type.ndim != b.type.ndim:
+        return False
+    return not is_bfloat16(a.type.np_dtype)
 
 
 def plain_ufunc(instruction: Instruction) -> np.ufunc | None:

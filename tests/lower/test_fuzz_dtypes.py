@@ -7,17 +7,20 @@ import pytest
 
 from termgraph.backends.c.compilers import find_compiler
 from termgraph.backends.c.program import compile_terms
+from termgraph.terms.dtypes import HALVES, kind_of, numpy_dtype
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as red
 from termgraph.terms.term import Arg, Const, mk
+from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-FLOATS = ["float16", "float32", "float64"]
+FLOATS = ["bfloat16", "float16", "float32", "float64"]
 DTYPES = ["bool", *INTEGERS, *FLOATS, "complex64", "complex128"]
+ROUNDING = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-3, "complex64": 1e-3}
 SHAPES = [(), (1,), (7,), (130,), (0,), (3, 5), (5, 33), (1, 40), (4, 0), (2, 3, 9)]
 SAFE_CASTS = {  # what NumPy defines for every value: to floats from anything real, to integers from integers
     "b": DTYPES, "i": [*INTEGERS, *FLOATS, "complex128"], "u": [*INTEGERS, *FLOATS, "complex128"],
@@ -57,7 +60,7 @@ class Programs:
         self.pool.append(leaf)
 
     def numbers(self, dtype, shape):
-        kind = np.dtype(dtype).kind
+        kind = kind_of(dtype)
         if kind in "iu":
             info = np.iinfo(dtype)
             some = self.np.integers(max(-9, info.min), 9, shape)
@@ -69,7 +72,7 @@ class Programs:
         if kind == "c":
             return np.asarray(x + 1j * self.np.standard_normal(shape), dtype)
         odd = self.np.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], shape)
-        return np.where(self.np.random(shape) < 0.15, odd, x).astype(dtype)
+        return np.where(self.np.random(shape) < 0.15, odd, x).astype(numpy_dtype(dtype))
 
     def grow(self, steps):
         for _ in range(steps):
@@ -80,7 +83,7 @@ class Programs:
         return self
 
     def kind(self, t):
-        return t.type.np_dtype.kind
+        return t.type.kind
 
     def cast(self, t):
         return ew.cast.bind(dtype=self.rnd.choice(SAFE_CASTS[self.kind(t)]))(t)
@@ -88,7 +91,7 @@ class Programs:
     def binary(self, t):
         other = self.rnd.choice([p for p in self.pool if p.type.dtype == t.type.dtype])
         if self.rnd.random() < 0.2:
-            other = Const(np.asarray(self.rnd.choice([0, 1, 2]), t.type.dtype))
+            other = Const(np.asarray(self.rnd.choice([0, 1, 2]), t.type.np_dtype))
         named = {
             "b": [ew.logical_and, ew.logical_or, ew.eq],
             "i": [ew.add, ew.sub, ew.mul, ew.maximum, ew.floor_div, ew.mod, ew.lt, ew.bitwise_xor],
@@ -113,7 +116,7 @@ class Programs:
         outs = self.rnd.sample(self.pool[4:] or self.pool, min(3, len(self.pool[4:]) or 1))
         for t in list(outs):
             axes = self.rnd.choice([(0,), (len(self.shape) - 1,), tuple(range(len(self.shape)))])
-            if self.shape and t.type.dtype != "float16":
+            if self.shape and t.type.dtype not in HALVES:
                 outs.append(self.fold(t, axes))
         return list(dict.fromkeys(outs))
 
@@ -137,8 +140,10 @@ def run(seed, steps):
             want = np.asarray(want)
             where = f"seed {seed}: {t!r:.300}"
             assert got.dtype == want.dtype and got.shape == want.shape, where
-            rtol = {2: 2e-2, 4: 1e-3}.get(want.real.dtype.itemsize, 1e-9) if want.dtype.kind in "fc" else 0
-            size = np.abs(want[np.isfinite(want)]).max(initial=1) if want.dtype.kind in "fc" else 0
+            rtol = max(ROUNDING.get(p.type.dtype, 1e-9) for p in children_first([t])) if t.type.kind in "fc" else 0
+            if t.type.dtype == "bfloat16":
+                got, want = got.astype("float32"), want.astype("float32")
+            size = np.abs(want[np.isfinite(want)]).max(initial=1) if t.type.kind in "fc" else 0
             np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * size, err_msg=where)
 
 

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.special
-from helpers import COMPLEX, FLOATS, INTS, REALS, arrays, assert_same, check, numpy_says, quick, run
+from helpers import COMPLEX, DTYPES, FLOATS, INTS, REALS, arrays, assert_same, check, numpy_says, quick, run
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -15,7 +15,6 @@ from termgraph.tensor import elemwise
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import random as random_ops
 from termgraph.terms.ops.gradmarks import MARKS as GRADMARKS
-from termgraph.terms.types import DTYPES
 
 # our names whose NumPy name differs
 NUMPY_NAME = {

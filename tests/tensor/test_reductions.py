@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.special
-from helpers import COMPLEX, FLOATS, INTS, REALS, arrays, check, quick, run
+from helpers import COMPLEX, DTYPES, FLOATS, INTS, REALS, arrays, check, quick, run
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from termgraph.terms.evaluate import evaluate
 from termgraph.terms.op import OPS, Lift
 from termgraph.terms.ops import reduce as ops
 from termgraph.terms.term import Input
-from termgraph.terms.types import DTYPES, TensorType
+from termgraph.terms.types import TensorType
 
 
 @st.composite

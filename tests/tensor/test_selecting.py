@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers import arrays, check, quick, run, variable_for
+from helpers import DTYPES, arrays, check, quick, run, variable_for
 from hypothesis import given
 from hypothesis import strategies as st
 
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.types import DTYPES
 
 
 @st.composite

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import FLOATS, arrays, assert_same, check, quick, run
+from helpers import DTYPES, FLOATS, arrays, assert_same, check, quick, run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +11,7 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.term import Input
-from termgraph.terms.types import DTYPES, TensorType
+from termgraph.terms.types import TensorType
 
 SOME = ("float64", "int8", "bool", "complex64")
 

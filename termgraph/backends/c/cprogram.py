@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
+from termgraph.terms.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from termgraph.lower.lengths import Site
@@ -110,8 +111,8 @@ def from_files(read: Callable[[str], bytes]) -> tuple[CProgram, dict[str, Any]]:
     content, at, constants = read(CONSTANTS), 0, []
     for dtype, shape in found.pop("constants"):
         count = int(np.prod(shape, dtype=np.int64))
-        constants.append(np.frombuffer(content, np.dtype(dtype), count, at).reshape(shape))
-        at += count * np.dtype(dtype).itemsize
+        constants.append(np.frombuffer(content, numpy_dtype(dtype), count, at).reshape(shape))
+        at += count * numpy_dtype(dtype).itemsize
     plain = {name: found.pop(name) for name in IN_JSON}
     plain["flags"], plain["libraries"] = tuple(plain["flags"]), tuple(plain["libraries"])
     return CProgram(read(SOURCE).decode(), Signature(**made), constants, [], None, **plain), found

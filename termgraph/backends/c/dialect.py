@@ -14,12 +14,14 @@ import numpy as np
 
 from termgraph.backends.c import natives, prelude
 from termgraph.lower.kernel import Buf
+from termgraph.terms.dtypes import kind_of, numpy_dtype, working_dtype
 
 CTYPE = {
     "bool": "_Bool",
     **{f"int{b}": f"int{b}_t" for b in (8, 16, 32, 64)},
     **{f"uint{b}": f"uint{b}_t" for b in (8, 16, 32, 64)},
     "float16": "float",
+    "bfloat16": "float",
     "float32": "float",
     "float64": "double",
     "complex64": "float _Complex",
@@ -30,11 +32,13 @@ SHORT = {
     **{f"int{b}": f"i{b}" for b in (8, 16, 32, 64)},
     **{f"uint{b}": f"u{b}" for b in (8, 16, 32, 64)},
     "float16": "f32",
+    "bfloat16": "f32",
     "float32": "f32",
     "float64": "f64",
     "complex64": "c64",
     "complex128": "c128",
 }
+HALVES = {"float16": "half", "bfloat16": "bfloat"}  # stored in 16 bits, computed in float: names of the conversions
 BY_SCIPY = ("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
 Rule = Callable[..., str]
 RULES: dict[str, Rule] = {}
@@ -52,7 +56,12 @@ def expression(t: Any, args: Sequence[str]) -> str:
     if rule is None:
         rule = functools.partial(_library, op.c)
     out = rule(Site(t.op, t, dtypes, t.type.dtype), *args)
-    return f"tg_round_half({out})" if t.type.dtype == "float16" and op.name != "cast" else out
+    return rounded(out, t.type.dtype) if op.name != "cast" else out
+
+
+def rounded(text: str, dtype: str) -> str:
+    """A number of type float, rounded to what the dtype holds if that is stored in 16 bits."""
+    return f"tg_round_{HALVES[dtype]}({text})" if dtype in HALVES else text
 
 
 class Site:
@@ -61,7 +70,7 @@ class Site:
     def __init__(self, op: Any, t: Any, dtypes: list[str], out: str) -> None:
         self.op, self.t, self.dtypes, self.out = op, t, dtypes, out
         self.dtype = dtypes[-1] if op.family.name == "switch" else dtypes[0]
-        self.kind = np.dtype(self.dtype).kind
+        self.kind = kind_of(self.dtype)
         self.n = SHORT[self.dtype]
         self.ctype = CTYPE[self.dtype]
 
@@ -223,7 +232,7 @@ def _abs(s: Site, a: str) -> str:
 
 @rule("nextafter")
 def _nextafter(s: Site, a: str, b: str) -> str:
-    if s.dtype == "float16":
+    if s.dtype in HALVES:
         raise s.refuse()
     return _library("nextafter", s, a, b)
 
@@ -350,15 +359,15 @@ def _conj(s: Site, a: str) -> str:
 
 @rule("cast")
 def _cast(s: Site, a: str) -> str:
-    to, kind = s.out, np.dtype(s.out).kind
+    to, kind = s.out, kind_of(s.out)
     if kind == "b":
         return f"({a} != 0)"
     if s.kind == "c" and kind != "c":
         a = f"__real__ {a}"
     if s.kind == "b" and kind == "f":
         return f"({a} ? ({CTYPE[to]})1 : ({CTYPE[to]})0)"  # a mask, not a conversion
-    if to == "float16" and s.dtype not in ("bool", "int8", "uint8"):
-        return f"tg_round_half((float){a})"
+    if to in HALVES and s.dtype not in ("bool", "int8", "uint8", to):
+        return rounded(f"(float){a}", to)
     return f"(({CTYPE[to]}){a})"
 
 
@@ -366,7 +375,7 @@ def _cast(s: Site, a: str) -> str:
 def literal(value: Any, dtype: str) -> str:
     """A number as C text."""
     x = np.asarray(value).item()
-    kind = np.dtype(dtype).kind
+    kind = kind_of(dtype)
     if kind == "b":
         return "1" if x else "0"
     if kind == "c":
@@ -374,7 +383,7 @@ def literal(value: Any, dtype: str) -> str:
         return f"__builtin_complex({literal(x.real, real)}, {literal(x.imag, real)})"
     if kind in "iu":
         return _integer(int(x), dtype)
-    return _floating(float(x), "" if dtype == "float64" else "f", np.dtype(dtype))
+    return _floating(float(x), "" if dtype == "float64" else "f", numpy_dtype(dtype))
 
 
 def _integer(x: int, dtype: str) -> str:
@@ -391,7 +400,7 @@ def _floating(x: float, suffix: str, dtype: np.dtype) -> str:
         return f'__builtin_nan{suffix}("")'
     if math.isinf(x):
         return f"{'(-' if x < 0 else ''}__builtin_inf{suffix}(){')' if x < 0 else ''}"
-    text = repr(x) if dtype.itemsize == 8 else str(dtype.type(x))
+    text = repr(x) if dtype.itemsize == 8 else str(working_dtype(dtype).type(dtype.type(x)))
     if not any(c in text for c in ".e"):
         text += ".0"
     return f"({text}{suffix})" if text.startswith("-") else text + suffix
@@ -411,17 +420,18 @@ class CDialect:
 
     def stored_type(self, dtype: str) -> str:
         """The type of elements in memory."""
-        return "uint16_t" if dtype == "float16" else CTYPE[dtype]
+        return "uint16_t" if dtype in HALVES else CTYPE[dtype]
 
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""
-        return f"tg_from_half({buf.name}[{offset}])" if buf.dtype == "float16" else f"{buf.name}[{offset}]"
+        place = f"{buf.name}[{offset}]"
+        return f"tg_from_{HALVES[buf.dtype]}({place})" if buf.dtype in HALVES else place
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""
-        if buf.dtype == "float16":
-            add = f"tg_from_half({buf.name}[{offset}]) + " if mode == "add" else ""
-            return f"{buf.name}[{offset}] = tg_to_half({add}{value});"
+        if buf.dtype in HALVES:
+            add = f"{self.load(buf, offset)} + " if mode == "add" else ""
+            return f"{buf.name}[{offset}] = tg_to_{HALVES[buf.dtype]}({add}{value});"
         if mode == "add" and buf.dtype == "bool":
             return f"{buf.name}[{offset}] |= {value};"
         return f"{buf.name}[{offset}] {'+' if mode == 'add' else ''}= {value};"
@@ -432,12 +442,12 @@ class CDialect:
             return literal(0, dtype)
         if kind in ("prod", "all"):
             return literal(1, dtype)
-        kind_of = np.dtype(dtype).kind
-        if kind_of == "c":
+        holds = kind_of(dtype)
+        if holds == "c":
             raise NotInC(f"{kind} of complex numbers")
-        if kind_of == "f":
+        if holds == "f":
             return literal(-math.inf if kind == "max" else math.inf, dtype)
-        if kind_of == "b":
+        if holds == "b":
             return "0" if kind == "max" else "1"
         info = np.iinfo(dtype)
         return literal(info.min if kind == "max" else info.max, dtype)
@@ -453,6 +463,6 @@ class CDialect:
                 return f"{acc} = tg_mul_{SHORT[dtype]}({acc}, {value});"
             return f"{acc} *= {value};"
         sign = ">" if kind == "max" else "<"
-        if np.dtype(dtype).kind == "f":
+        if kind_of(dtype) == "f":
             return f"{acc} = {value} {sign} {acc} || {value} != {value} ? {value} : {acc};"
         return f"{acc} = {value} {sign} {acc} ? {value} : {acc};"

@@ -20,6 +20,7 @@ from termgraph.backends.c.builder import Library, build_plain, package_text
 from termgraph.backends.c.compilers import CompileError
 from termgraph.backends.c.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
+from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
 
 _PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "glue.c", "module.c")
 _RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
@@ -247,13 +248,13 @@ def _ports(signature: Signature) -> tuple:
     for i, port in enumerate(signature.inputs):
         lengths = tuple(-1 if n is None else n for n in port.shape)
         accept = sum(_ACCEPT[kind] for kind in port.accepted())
-        dtype, has_default = np.dtype(port.dtype), port.default is not NO_DEFAULT
+        dtype, has_default = numpy_dtype(port.dtype), port.default is not NO_DEFAULT
         name = sys.intern(port.name) if port.name else None
         shift = dtype.itemsize.bit_length() - 1
         default = port.default if has_default else None
         made.append((name, dtype, lengths, signature.input_env(i), shift, accept, has_default, default))
     for i, shared in enumerate(signature.cells):
-        lengths, dtype = tuple(-1 if n is None else n for n in shared.shape), np.dtype(shared.dtype)
+        lengths, dtype = tuple(-1 if n is None else n for n in shared.shape), numpy_dtype(shared.dtype)
         made.append((None, dtype, lengths, signature.cell_env(i), dtype.itemsize.bit_length() - 1, 0, False, None))
     return tuple(made)
 
@@ -261,10 +262,10 @@ def _ports(signature: Signature) -> tuple:
 def _outs(signature: Signature) -> tuple:
     made = []
     for i, out in enumerate(signature.outputs):
-        dtype, donor = np.dtype(out.dtype), -1 if out.donor is None else out.donor
+        dtype, donor = numpy_dtype(out.dtype), -1 if out.donor is None else out.donor
         made.append((dtype, out.ndim, signature.output_env(i), int(out.scalar), -1, 0, donor, dtype.itemsize))
     for i, update in enumerate(signature.updates):
-        dtype, mode = np.dtype(update.dtype), MODES.index(update.mode)
+        dtype, mode = numpy_dtype(update.dtype), MODES.index(update.mode)
         made.append((dtype, update.ndim, signature.update_env(i), 0, update.cell, mode, -1, dtype.itemsize))
     return tuple(made)
 
@@ -277,9 +278,9 @@ def conform(signature: Signature, name: str, i: int, value: Any) -> np.ndarray:
     port: Input = signature.inputs[i]
     label = f"{name}(): argument {i + 1}" + (f" ({port.name})" if port.name else "")
     given = np.asarray(value)
-    dtype = np.dtype(port.dtype)
+    dtype = numpy_dtype(port.dtype)
     weak = type(value) in (int, float, complex, bool)
-    fine = dtype.kind in _HOLDS.get(given.dtype.kind, "") if weak else np.can_cast(given.dtype, dtype, "safe")
+    fine = dtype.kind in _HOLDS.get(kind_of(given.dtype), "") if weak else can_cast(given.dtype, dtype, "safe")
     if not fine:
         raise TypeError(f"{label} has dtype {given.dtype}, expected {dtype}; convert it with .astype({dtype.name!r})")
     if given.ndim != port.ndim:
@@ -289,7 +290,7 @@ def conform(signature: Signature, name: str, i: int, value: Any) -> np.ndarray:
             raise ValueError(f"{label} has length {length} along axis {axis}, expected {wanted}")
     with np.errstate(over="raise"):
         converted = np.array(given, dtype=dtype, order="C", copy=True, subok=False)
-    if weak and converted.dtype.kind in "biu" and converted[()] != value:
+    if weak and kind_of(converted.dtype) in "biu" and converted[()] != value:
         raise TypeError(f"{label} is {value!r}, which {dtype} cannot hold")
     return converted
 

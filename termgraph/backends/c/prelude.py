@@ -215,6 +215,21 @@ _HALF = {
     return (uint16_t)(sign | (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13);
 #endif
 }""",
+    "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+}""",
+    "tg_to_bfloat": """static inline uint16_t tg_to_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &f, 4);
+    uint32_t near = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x7fffffff;
+    return (uint16_t)((f == f ? near : nan & 0xffc00000) >> 16);
+}""",
+    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) { return tg_from_bfloat(tg_to_bfloat(f)); }""",
     "tg_round_half": """static inline float tg_round_half(float f) { return tg_from_half(tg_to_half(f)); }""",
 }
 _PHILOX_ROUND = """

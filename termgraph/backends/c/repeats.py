@@ -18,6 +18,7 @@ from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, Poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.tree import Branch, Choice, Let, Node, Repeat, Write, walk
+from termgraph.terms.dtypes import HALVES
 
 
 def moving_places(nodes: Sequence[Node]) -> list[Buf]:
@@ -167,7 +168,7 @@ def in_registers(n: Repeat) -> bool:
         return False
     numbers = [b for c in n.carries for b in (c.leaf, c.next)] + [r.target for r in n.rows if r.ring]
     every = [*numbers, *[r.target for r in n.rows]]
-    return all(product(b.shape) is ONE for b in numbers) and all(b.dtype != "float16" for b in every)
+    return all(product(b.shape) is ONE for b in numbers) and all(b.dtype not in HALVES for b in every)
 
 
 class _ScalarSteps(Printer):

@@ -16,6 +16,7 @@ from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import routine_work
 from termgraph.lower.index import ZERO, Poly, Var, poly, product
 from termgraph.lower.tree import Place, Routine
+from termgraph.terms.dtypes import HALVES
 
 FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
 
@@ -225,7 +226,7 @@ def helpers(source: str) -> str:
                 out.append(template)
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
-            if f"{name}_{short}(" in source and dtype != "float16":
+            if f"{name}_{short}(" in source and dtype not in HALVES:
                 out.append(_filled(template, dtype, short))
     return "\n".join(out)
 

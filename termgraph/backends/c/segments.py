@@ -24,6 +24,7 @@ from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
 from termgraph.lower.routine_table import SPECS, spec_of
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
@@ -64,7 +65,7 @@ def expressible(t: Any) -> bool:
         return False
     element = element_op(t)
     if element is not None:
-        return all(a.type.dtype != "float16" for a in (t, *t.args)) and _elementwise(
+        return all(a.type.dtype not in HALVES for a in (t, *t.args)) and _elementwise(
             element, tuple([a.type.dtype for a in t.args]), (None,) * len(t.args)
         )
     if t.op.kind == "elementwise":
@@ -72,7 +73,7 @@ def expressible(t: Any) -> bool:
         return _elementwise(t.op, tuple([a.type.dtype for a in t.args]), constant)
     name = t.op.family.name
     if name in ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp"):
-        return t.args[0].type.np_dtype.kind != "c"
+        return t.args[0].type.kind != "c"
     return name in AT or name in CUTS or name in EXPANSIONS
 
 
@@ -217,7 +218,7 @@ def _generated(segment: Segment, quick: bool) -> CProgram:
 
 
 def _is_count(t: Any) -> bool:
-    return t.type.ndim == 0 and t.type.np_dtype.kind in "iu" and t.op is not CONST
+    return t.type.ndim == 0 and t.type.kind in "iu" and t.op is not CONST
 
 
 # ---------------------------------------------------------------------- linking

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal
 
-import numpy as np
+from termgraph.terms.dtypes import DTYPES, kind_of, numpy_dtype
 
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "NO_DEFAULT"})()
 RETURNS = ("one", "list", "tuple", "none", "wrapped")
 MODES = ("fresh", "overwrite", "accumulate")
-DTYPES = frozenset(["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
-DTYPES |= frozenset(["float16", "float32", "float64", "complex64", "complex128"])
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Input:
         """The Python numbers taken as they are; if nothing was said, those that lose nothing by it."""
         if self.numbers is not None or self.shape:
             return self.numbers or frozenset()
-        kind = np.dtype(self.dtype).kind
+        kind = kind_of(self.dtype)
         if self.dtype in ("float64", "complex128"):
             return frozenset(("float", "int"))
         return frozenset(("int",)) if kind in "iuf" else frozenset()
@@ -130,7 +128,7 @@ class Signature:
             raise ValueError(f"updated cells come first and are updated once; there are updates of cells {updated}")
         parts: list[Any] = [*self.inputs, *self.cells, *self.outputs, *self.updates]
         for part in parts:
-            if np.dtype(part.dtype).name not in DTYPES:
+            if numpy_dtype(part.dtype).name not in DTYPES:
                 raise ValueError(f"{part} has a dtype that compiled code does not know")
         for update in self.updates:
             if update.mode not in MODES:

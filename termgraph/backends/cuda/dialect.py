@@ -16,6 +16,7 @@ from termgraph.backends.c import natives, prelude
 from termgraph.backends.cuda import complexes
 from termgraph.backends.cuda.complexes import is_complex
 from termgraph.lower.kernel import Buf
+from termgraph.terms.dtypes import kind_of
 
 COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
 STORED = {**COMPUTED, "float16": "uint16_t"}
@@ -70,7 +71,7 @@ def literal(value: Any, dtype: str) -> str:
     if is_complex(dtype):
         return complexes.literal(value, dtype, literal)
     x = np.asarray(value).item()
-    if np.dtype(dtype).kind != "f" or math.isfinite(x):
+    if kind_of(dtype) != "f" or math.isfinite(x):
         return c.literal(value, dtype)
     name = "NAN" if math.isnan(x) else "INF"
     text = f"TG_{name}" if dtype == "float64" else f"TG_{name}F"
@@ -112,7 +113,7 @@ class CudaDialect(c.CDialect):
 
     def fold_init(self, kind: str, dtype: str) -> str:
         """The value of a fold over nothing."""
-        if kind in ("max", "min") and np.dtype(dtype).kind == "f":
+        if kind in ("max", "min") and kind_of(dtype) == "f":
             return literal(-math.inf if kind == "max" else math.inf, dtype)
         if is_complex(dtype) and kind in ("sum", "prod"):
             return literal(int(kind == "prod"), dtype)

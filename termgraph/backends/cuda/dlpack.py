@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from termgraph.terms.dtypes import kind_of
+
 CUDA = 2
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 NAME = b"dltensor"
@@ -83,7 +85,7 @@ def capsule(array: Any) -> Any:
     managed = _Managed()
     t = managed.tensor
     t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, array.device.number, array.ndim
-    t.code, t.bits, t.lanes = CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1
+    t.code, t.bits, t.lanes = CODES[kind_of(array.dtype)], 8 * array.dtype.itemsize, 1
     t.shape, t.strides, t.byte_offset = sizes, steps, 0
     managed.deleter = _delete
     address = ctypes.addressof(managed)

@@ -49,7 +49,7 @@ def why_on_cpu(t: Any) -> str | None:
     if odd is not None:
         return f"{odd} is no array"
     name = t.op.family.name
-    if name in ORDERED and types[-1].np_dtype.kind == "c":
+    if name in ORDERED and types[-1].kind == "c":
         return "complex numbers have no order in kernels"
     if t.op.kind == "elementwise":
         constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.terms.dtypes import finfo, kind_of
+
 # What a rule may take on trust with `assumes=`, and what that excuses.
 ASSUMPTIONS = {
     "finite": "no operand or intermediate result is infinite or NaN",
@@ -57,9 +59,9 @@ def compare(
         return Outcome(WRONG, note=f"the type changes: {note}")
     if left.tobytes() == right.tobytes():
         return Outcome(EXACT)
-    if left.dtype.kind == "c":
+    if kind_of(left.dtype) == "c":
         return _complexes(left, right, between, kinds, change)
-    if left.dtype.kind != "f":
+    if kind_of(left.dtype) != "f":
         return _integers(left, right, between, kinds, change)
     return _floats(left, right, between, kinds, change)
 
@@ -194,10 +196,10 @@ def _not_finite(
 
 def _close(left: np.ndarray, right: np.ndarray, gap: np.ndarray, between: Sequence[Any], dtype: np.dtype) -> bool:
     """Whether the gap is within a few hundred roundings of the largest number met on the way."""
-    eps = float(np.finfo(dtype).eps)
+    eps = float(finfo(dtype).eps)
     for v in between:  # a computation in single precision inside is as good as single precision
-        if isinstance(v, np.ndarray) and v.dtype.kind in "fc" and v.size:
-            eps = max(eps, float(np.finfo(v.dtype).eps))
+        if isinstance(v, np.ndarray) and kind_of(v.dtype) in "fc" and v.size:
+            eps = max(eps, float(finfo(v.dtype).eps))
     scale = _scale([left, right, *between])
     return bool(np.all(gap <= _SLACK * eps * max(scale, 1e-300)))
 
@@ -205,8 +207,8 @@ def _close(left: np.ndarray, right: np.ndarray, gap: np.ndarray, between: Sequen
 def _scale(between: Sequence[Any]) -> float:
     largest = 0.0
     for v in between:
-        if isinstance(v, np.ndarray) and v.dtype.kind in "fciu" and v.size:
-            magnitude = np.abs(v.astype(np.complex128 if v.dtype.kind == "c" else np.float64, copy=False))
+        if isinstance(v, np.ndarray) and kind_of(v.dtype) in "fciu" and v.size:
+            magnitude = np.abs(v.astype(np.complex128 if kind_of(v.dtype) == "c" else np.float64, copy=False))
             finite = magnitude[np.isfinite(magnitude)]
             if finite.size:
                 largest = max(largest, float(finite.max()))
@@ -237,7 +239,9 @@ def _decided_by_rounding(differs: np.ndarray, change: Change | None) -> bool:
 
 
 def _all_finite(between: Sequence[Any]) -> bool:
-    return all(np.isfinite(v).all() for v in between if isinstance(v, np.ndarray) and v.dtype.kind in "fc" and v.size)
+    return all(
+        np.isfinite(v).all() for v in between if isinstance(v, np.ndarray) and kind_of(v.dtype) in "fc" and v.size
+    )
 
 
 def _has_zero(between: Sequence[Any]) -> bool:
@@ -247,7 +251,7 @@ def _has_zero(between: Sequence[Any]) -> bool:
 def _near_limits(between: Sequence[Any]) -> bool:
     """Whether some small integer type overflowed, or nearly did."""
     for v in between:
-        if isinstance(v, np.ndarray) and v.dtype.kind in "iu" and v.size and v.dtype.itemsize <= 4:
+        if isinstance(v, np.ndarray) and kind_of(v.dtype) in "iu" and v.size and v.dtype.itemsize <= 4:
             if np.abs(v.astype(np.int64)).max() > np.iinfo(v.dtype).max // 4:
                 return True
     return False

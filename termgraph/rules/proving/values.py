@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.terms.dtypes import kind_of
+
 
 class Special(NamedTuple):
     """A special number, and what kind of trouble it stands for."""
@@ -64,7 +66,7 @@ def _reals(rng: np.random.Generator, shape: tuple) -> np.ndarray:
 def specials_for(dtype: Any, turn: int) -> list[Special]:
     """Special numbers to mix into a trial: the turn goes through the groups."""
     dtype = np.dtype(dtype)
-    if dtype.kind in "fc":
+    if kind_of(dtype) in "fc":
         return list(FLOAT_SPECIALS[turn % len(FLOAT_SPECIALS)])
     if dtype.kind == "b":
         return []
@@ -78,7 +80,7 @@ def mixed(rng: np.random.Generator, shape: tuple, dtype: Any, specials: Iterable
     """Everyday numbers with some of the specials among them."""
     found = ordinary(rng, shape, dtype)
     chosen = list(specials)
-    if not chosen or found.dtype.kind == "b":
+    if not chosen or kind_of(found.dtype) == "b":
         return found
     with np.errstate(all="ignore"):
         for s in chosen:
@@ -102,7 +104,7 @@ def with_facts(x: np.ndarray, facts: Iterable[str]) -> np.ndarray | None:
     wanted = frozenset(facts)
     if wanted & MATRIX_FACTS and (x.ndim < 2 or x.shape[-1] != x.shape[-2]):
         return None
-    if wanted & _IMPOSSIBLE.get(x.dtype.kind, frozenset()):
+    if wanted & _IMPOSSIBLE.get(kind_of(x.dtype), frozenset()):
         return None
     with np.errstate(all="ignore"):
         for fact in _ORDER:
@@ -112,13 +114,13 @@ def with_facts(x: np.ndarray, facts: Iterable[str]) -> np.ndarray | None:
 
 
 def _orthogonal(x: np.ndarray) -> Any:
-    if x.dtype.kind not in "fc":
+    if kind_of(x.dtype) not in "fc":
         return np.broadcast_to(np.eye(x.shape[-1]), x.shape)
     return np.linalg.qr(np.nan_to_num(x.astype(np.promote_types(x.dtype, np.float32))))[0]
 
 
 def _positive_definite(x: np.ndarray) -> Any:
-    x = np.clip(np.nan_to_num(x), -9, 9) if x.dtype.kind != "c" else np.nan_to_num(x)
+    x = np.clip(np.nan_to_num(x), -9, 9) if kind_of(x.dtype) != "c" else np.nan_to_num(x)
     return x @ np.conj(np.swapaxes(x, -1, -2)) + x.shape[-1] * np.eye(x.shape[-1])
 
 
@@ -137,7 +139,7 @@ _MAKE: dict[str, Any] = {
     "finite": _finite,
     "integer": np.round,
     "at_most_one": lambda x: np.where(x > 1, 1, x),
-    "nonnegative": lambda x: x if x.dtype.kind in "bu" else np.where(x < 0, np.where(x < -1e30, 1, -x), x),
+    "nonnegative": lambda x: x if kind_of(x.dtype) in "bu" else np.where(x < 0, np.where(x < -1e30, 1, -x), x),
     "nonpositive": lambda x: np.where(x > 0, np.where(x > 1e30, -1, -x), x),
     "positive": lambda x: np.where(x < 0, np.where(x < -1e30, 1, -x), np.where(x == 0, 1, x)),
     "negative": lambda x: np.where(x > 0, np.where(x > 1e30, -1, -x), np.where(x == 0, -1, x)),

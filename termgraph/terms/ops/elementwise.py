@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms import facts
+from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, numpy_dtype, promote
 from termgraph.terms.op import Op
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
@@ -26,8 +27,8 @@ def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
     """The loop NumPy's ufunc would choose; `out` overrides the result dtype."""
 
     def rule(*dtypes: Any) -> tuple:
-        chosen = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout))
-        return (*chosen[:-1], np.dtype(out)) if out else tuple(chosen)
+        chosen = _loop(ufunc, dtypes)
+        return (*chosen[:-1], np.dtype(out)) if out else chosen
 
     return rule
 
@@ -36,16 +37,27 @@ def like_rule(ufunc: np.ufunc) -> DtypeRule:
     """For functions that are not ufuncs: as `ufunc` of the common dtype."""
 
     def rule(*dtypes: Any) -> tuple:
-        chosen = ufunc.resolve_dtypes((_common(dtypes), None))
+        chosen = _loop(ufunc, (_common(dtypes),))
         return (*(chosen[0],) * len(dtypes), chosen[1])
 
     return rule
 
 
+def _loop(ufunc: np.ufunc, dtypes: tuple) -> tuple:
+    """The dtypes of the ufunc's loop, results last. That of bfloat16 is the loop of float32 with rounded results."""
+    common = _common(dtypes) if loaded else None
+    if common is not None and is_bfloat16(common):
+        loop = ufunc.resolve_dtypes((*(np.dtype("float32"),) * ufunc.nin, *(None,) * ufunc.nout))
+        return tuple([common if d == np.float32 else d for d in loop])
+    if common is not None:  # NumPy does not know what becomes of bfloat16 beside other dtypes
+        dtypes = tuple([common if isinstance(d, np.dtype) and is_bfloat16(d) else d for d in dtypes])
+    return tuple(ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout)))
+
+
 def _common(dtypes: tuple) -> np.dtype:
     if any(not isinstance(d, np.dtype) for d in dtypes):
-        return np.result_type(*[d if isinstance(d, np.dtype) else d(0) for d in dtypes])
-    return np.result_type(*dtypes)
+        return promote(*[d if isinstance(d, np.dtype) else d(0) for d in dtypes])
+    return promote(*dtypes)
 
 
 def same_rule(*dtypes: Any) -> tuple:
@@ -56,9 +68,7 @@ def same_rule(*dtypes: Any) -> tuple:
 
 def _rounding_rule(dtype: Any) -> tuple:
     dtype = _common((dtype,))
-    if dtype.kind in "biu":
-        return (dtype, dtype)
-    if dtype.kind == "c":
+    if kind_of(dtype) == "c":
         raise TypeError("complex numbers have no order to round by")
     return (dtype, dtype)
 
@@ -80,7 +90,7 @@ def special_rule(*dtypes: Any) -> tuple:
     common = _common(dtypes)
     if common.kind == "c":
         raise TypeError("defined for real numbers only")
-    out = common if common.kind == "f" else np.dtype("float64")
+    out = common if kind_of(common) == "f" else np.dtype("float64")
     return (out,) * (len(dtypes) + 1)
 
 
@@ -100,14 +110,14 @@ def _switch_rule(cond: Any, a: Any, b: Any) -> tuple:
 
 
 def _complex_rule(re: Any, im: Any) -> tuple:
-    common = np.result_type(_common((re, im)), np.float32)
-    if common.kind == "c":
+    common = promote(_common((re, im)), np.float32)
+    if kind_of(common) == "c":
         raise TypeError("complex(re, im) takes two real operands")
     return (common, common, np.dtype("complex64" if common == np.float32 else "complex128"))
 
 
 def _cast_rule(dtype: Any, *, to: str) -> tuple:
-    return (_common((dtype,)), np.dtype(to))
+    return (_common((dtype,)), numpy_dtype(to))
 
 
 # ---------------------------------------------------------------------- typing
@@ -150,7 +160,7 @@ class ElementwiseOp(Op):
 
     def meaning(self, *values: Any) -> Any:
         with np.errstate(all="ignore"):
-            return self._meaning(*values, **self.params)
+            return super().meaning(*values)
 
 
 def elementwise(
@@ -232,7 +242,7 @@ def _cast(x: Any, *, dtype: str) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # complex to real drops the imaginary part, as asked
-        return np.asarray(x).astype(dtype)
+        return np.asarray(x).astype(numpy_dtype(dtype))
 
 
 def _infer_dtype_param(dtype: Any) -> str:
@@ -249,13 +259,13 @@ def _complex(re: Any, im: Any) -> Any:
 
 def _round(x: Any) -> Any:
     x = np.asarray(x)
-    return np.rint(x) if x.dtype.kind in "bfc" else x
+    return np.rint(x) if kind_of(x.dtype) in "bfc" else x
 
 
 def _exact_if_integer(function: Callable) -> Callable:
     def meaning(x: Any) -> Any:
         x = np.asarray(x)
-        return function(x) if x.dtype.kind == "f" else x
+        return function(x) if kind_of(x.dtype) == "f" else x
 
     return meaning
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import FLOATS, numpy_dtype, promote
 from termgraph.terms.op import Op, define
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.types import TensorType, Type
@@ -16,8 +17,8 @@ NORMS = ("backward", "ortho", "forward")
 
 def _result_dtype(dtype: str, real: bool) -> str:
     """Floats keep their precision (complex numbers have at least single), anything else becomes double."""
-    part = {"complex64": "float32", "float32": "float32", "float16": "float16"}.get(dtype, "float64")
-    return part if real else np.result_type(part, np.complex64).name
+    part = dtype if dtype in FLOATS else "float32" if dtype == "complex64" else "float64"
+    return part if real else promote(numpy_dtype(part), np.complex64).name
 
 
 def _infer(name: str, length: Callable, real: bool) -> Callable:
@@ -29,7 +30,7 @@ def _infer(name: str, length: Callable, real: bool) -> Callable:
             raise ValueError(f"{name}: norm must be one of {', '.join(NORMS)}, got {norm!r}")
         if n is not None and n < 1:
             raise ValueError(f"{name}: the number of points must be positive, got {n}")
-        if name == "rfft" and t.np_dtype.kind == "c":
+        if name == "rfft" and t.kind == "c":
             raise TypeError(f"rfft takes real numbers, got dtype {t.dtype}; use fft")
         shape = (*t.shape[:axis], length(t.shape[axis], n), *t.shape[axis + 1 :])
         return TensorType.of(_result_dtype(t.dtype, real), shape)

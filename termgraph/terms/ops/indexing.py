@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import can_cast, is_bfloat16
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.shapes import Shape, broadcast_shapes, require_tensor
@@ -51,7 +52,7 @@ def _operand(name: str, types: Iterator[Type], what: str) -> TensorType:
         found = require_tensor(next(types), f"{what} of {name}")
     except StopIteration:
         raise TypeError(f"{name}: the index names more operands than were given") from None
-    if found.np_dtype.kind not in "iu":
+    if found.kind not in "iu":
         raise TypeError(f"{name}: {what} must be integers, got dtype {found.dtype}")
     return found
 
@@ -114,7 +115,7 @@ def _infer_write(name: str, arrays: bool) -> Any:
         _check_entries(name, index, arrays)
         target = indexed_shape(name, tensor, index, operands)
         check_fits(name, value.shape, target)
-        if not np.can_cast(value.np_dtype, tensor.np_dtype, "same_kind"):
+        if not can_cast(value.np_dtype, tensor.np_dtype, "same_kind"):
             raise TypeError(
                 f"{name}: values of dtype {value.dtype} do not fit an array of dtype {tensor.dtype} "
                 f"without loss; cast them explicitly: T.cast(values, {tensor.dtype!r})"
@@ -179,6 +180,8 @@ def _set(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
 def _inc(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
     out = np.array(x)
     part = out[numpy_index(index, operands)]
+    if is_bfloat16(out.dtype):
+        y = np.asarray(y).astype(out.dtype)
     np.add(part, y, out=part, casting="same_kind")
     return out
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
@@ -39,7 +40,7 @@ def _linalg(name: str, infer: Callable, meaning: Callable, core: tuple = (2,), k
 
 # ---------------------------------------------------------------------- products
 def _product_dtype(name: str, a: TensorType, b: TensorType) -> str:
-    return np.matmul.resolve_dtypes((a.np_dtype, b.np_dtype, None))[-1].name
+    return promote(a.np_dtype, b.np_dtype).name
 
 
 def _not_aligned(name: str, a: Sequence, b: Sequence, n: Any, m: Any) -> str:
@@ -97,9 +98,10 @@ matmul = _linalg("matmul", _infer_matmul, _matmul, (2, 2), doc="Matrix product o
 # ---------------------------------------------------------------------- typing of decompositions
 def lapack_dtype(name: str, *types: TensorType) -> str:
     """The dtype LAPACK works in: single precision stays, integers become double."""
-    if any(t.dtype == "float16" for t in types):
-        raise TypeError(f"{name} is not defined for float16; cast to float32 first")
-    return np.result_type(*[t.np_dtype if t.np_dtype.kind in "fc" else np.float64 for t in types]).name
+    half = next((t.dtype for t in types if t.dtype in HALVES), None)
+    if half is not None:
+        raise TypeError(f"{name} is not defined for {half}; cast to float32 first")
+    return promote(*[t.np_dtype if t.kind in "fc" else np.float64 for t in types]).name
 
 
 def _real_of(dtype: str) -> str:
@@ -226,13 +228,13 @@ def _infer_lstsq(a: Type, b: Type, *, rcond: float | None) -> TupleType:
 # ---------------------------------------------------------------------- meaning
 def _as_lapack(x: Any) -> np.ndarray:
     x = np.asarray(x)
-    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+    return x if kind_of(x.dtype) in "fc" else x.astype(np.float64)
 
 
 def _batched(function: Callable, a: Any, b: Any) -> np.ndarray:
     """Apply a function of two matrices over broadcast batch dimensions."""
     a, b = _as_lapack(a), _as_lapack(b)
-    dtype = np.result_type(a, b)
+    dtype = promote(a, b)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, a.shape[-1], b.shape[-1]), dtype)
     wide_a, wide_b = np.broadcast_to(a, batch + a.shape[-2:]), np.broadcast_to(b, batch + b.shape[-2:])

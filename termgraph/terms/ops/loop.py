@@ -157,7 +157,7 @@ def fits(want: Type, got: Type) -> bool:
 
 
 def _infer_loop(n: Any, *operands: Any, body: tuple, takes: tuple, n_consts: int, n_carry: int, **more: Any) -> Type:
-    if not isinstance(n.type, TensorType) or n.type.ndim != 0 or n.type.np_dtype.kind not in "iu":
+    if not isinstance(n.type, TensorType) or n.type.ndim != 0 or n.type.kind not in "iu":
         raise TypeMismatch(f"the number of steps of a loop must be an integer scalar, got {n.type}")
     steps = static_scalar(n)
     if steps is not None and steps < 0:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms import facts
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import Op, define
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import require_tensor
@@ -38,18 +39,18 @@ def _left(tensor: TensorType, axis: tuple) -> tuple:
 
 def default_sum_dtype(dtype: str) -> str:
     """NumPy's dtype for sums and products: integers at least as wide as int64, anything else unchanged."""
-    kind = np.dtype(dtype).kind
+    kind = kind_of(dtype)
     return {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, dtype)
 
 
 def _floating(name: str, tensor: TensorType) -> str:
-    return "float64" if tensor.np_dtype.kind in "biu" else tensor.dtype
+    return "float64" if tensor.kind in "biu" else tensor.dtype
 
 
 def _infer_accumulating(name: str) -> Callable:
     def infer(x: Type, *, axis: tuple, dtype: str) -> TensorType:
         tensor = _checked(name, x, axis)
-        if tensor.np_dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        if tensor.kind == "c" and kind_of(dtype) != "c":
             raise TypeError(
                 f"{name} of {tensor.dtype} in dtype {dtype} would drop imaginary parts; use T.real(x) first"
             )
@@ -101,7 +102,7 @@ def _infer_logsumexp(x: Type, *, axis: tuple) -> TensorType:
 def _infer_softmax(name: str) -> Callable:
     def infer(x: Type, *, axis: tuple) -> TensorType:
         tensor = _checked(name, x, axis)
-        if tensor.np_dtype.kind == "c":
+        if tensor.kind == "c":
             raise TypeError(f"{name} is defined for real numbers only, got {tensor.dtype}")
         return TensorType.of(_floating(name, tensor), tensor.shape)
 
@@ -153,7 +154,7 @@ def _running(ufunc: np.ufunc) -> Callable:
 def _wide(x: Any) -> tuple[np.ndarray, np.dtype]:
     """The operand in a dtype to compute in (half precision is widened), and the dtype of the result."""
     x = np.asarray(x)
-    out = np.dtype("float64") if x.dtype.kind in "biu" else x.dtype
+    out = np.dtype("float64") if kind_of(x.dtype) in "biu" else x.dtype
     return x.astype(np.promote_types(out, np.float32), copy=False), out
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import CONST, define
 from termgraph.terms.ops.shapes import require_tensor, same_length
@@ -34,7 +35,7 @@ def static_lengths(name: str, terms: Sequence[Any]) -> tuple[int | None, ...]:
     """The static lengths that length arguments stand for."""
     lengths = []
     for i, term in enumerate(terms):
-        if _scalar_type(name, f"length {i}", term).np_dtype.kind not in "iu":
+        if _scalar_type(name, f"length {i}", term).kind not in "iu":
             raise TypeError(f"length {i} of {name} must be an integer, got {term.type}")
         n = static_scalar(term)
         if n is not None and n < 0:
@@ -258,12 +259,12 @@ def _infer_join(*xs: Type, axis: int) -> TensorType:
                 shape[d] = same_length(shape[d], n, f"join along axis {axis}: operand {i} differs in dimension {d}")
     along = [t.shape[axis] for t in tensors]
     shape[axis] = None if None in along else sum(along)  # type: ignore[arg-type]
-    return TensorType.of(np.result_type(*[t.np_dtype for t in tensors]).name, tuple(shape))
+    return TensorType.of(promote(*[t.np_dtype for t in tensors]).name, tuple(shape))
 
 
 def _join(*xs: Any, axis: int) -> Any:
     try:
-        return np.concatenate(xs, axis=axis)
+        return np.concatenate(xs, axis=axis, dtype=promote(*[np.asarray(x).dtype for x in xs]), casting="unsafe")
     except ValueError:
         shapes = " and ".join(str(np.shape(x)) for x in xs)
         raise ShapeError(f"join along axis {axis}: arrays of shapes {shapes} differ in another dimension") from None
@@ -290,7 +291,7 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
 
 def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: str) -> TensorType:
     for what, term in (("start", start), ("stop", stop), ("step", step)):
-        if _scalar_type("arange", what, term).np_dtype.kind == "c":
+        if _scalar_type("arange", what, term).kind == "c":
             raise TypeError(f"arange: {what} must be a real number, got {term.type}")
     if dtype_name(dtype) == "bool":
         raise TypeError("arange has no booleans; use an integer dtype")
@@ -319,7 +320,7 @@ arange = define(
 
 def _infer_eye(n: Any, m: Any, k: Any, *, dtype: str) -> TensorType:
     shape = static_lengths("eye", (n, m))
-    if _scalar_type("eye", "k", k).np_dtype.kind not in "iu":
+    if _scalar_type("eye", "k", k).kind not in "iu":
         raise TypeError(f"eye: k must be an integer, got {k.type}")
     return TensorType.of(dtype_name(dtype), shape)
 

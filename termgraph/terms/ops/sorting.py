@@ -66,16 +66,16 @@ searchsorted = define(
 # ---------------------------------------------------------------------- counting
 def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
     tensor = require_tensor(x, "operand 0 of bincount")
-    if tensor.ndim != 1 or tensor.np_dtype.kind not in "iub":
+    if tensor.ndim != 1 or tensor.kind not in "iub":
         raise TypeError(f"bincount: the values must be a vector of integers, got {tensor}")
     least = require_tensor(minlength, "operand 1 of bincount")
-    if least.ndim or least.np_dtype.kind not in "iu":
+    if least.ndim or least.kind not in "iu":
         raise TypeError(f"bincount: minlength must be an integer without dimensions, got {least}")
     if len(weights) > 1:
         raise TypeError(f"bincount takes values, minlength and weights, got {len(weights) + 2} operands")
     for t in weights:
         w = require_tensor(t, "operand 2 of bincount")
-        if w.ndim != 1 or w.np_dtype.kind == "c":
+        if w.ndim != 1 or w.kind == "c":
             raise TypeError(f"bincount: weights must be a vector of real numbers, got {w}")
         same_length(tensor.shape[0], w.shape[0], "bincount: lengths of values and weights")
     return TensorType.of("float64" if weights else "int64", (None,))

@@ -1,0 +1,136 @@
+"""Dtypes: which there are, their kinds and how they mix. The one place that knows of a dtype NumPy lacks.
+
+`bfloat16` comes from the package ml_dtypes, imported when it is first asked for; NumPy calls its kind "V" and promotes
+it by rules of its own, so ask here. May import `errors` only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bfloat16",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+HALVES = ("float16", "bfloat16")  # stored in 16 bits, computed in float32
+FLOATS = (*HALVES, "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+INSTALL = "the dtype bfloat16 needs the package ml_dtypes: pip install 'termgraph[bfloat16]'"
+loaded: list[np.dtype] = []  # bfloat16, once something has asked for it
+
+
+def numpy_dtype(dtype: Any) -> np.dtype:
+    """The NumPy dtype of a name (or of anything else that NumPy takes for one).
+
+    >>> numpy_dtype("float32"), numpy_dtype("bfloat16")
+    (dtype('float32'), dtype(bfloat16))
+    """
+    if not loaded and isinstance(dtype, str) and dtype == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise ImportError(INSTALL) from None
+        loaded.append(np.dtype(ml_dtypes.bfloat16))
+    found = np.dtype(dtype)
+    if not loaded and found.kind == "V" and found.name == "bfloat16":
+        loaded.append(found)
+    return found
+
+
+def is_bfloat16(dtype: np.dtype) -> bool:
+    """Whether a NumPy dtype is that of ml_dtypes."""
+    return dtype.kind == "V" and dtype.name == "bfloat16"
+
+
+def dtype_text(dtype: np.dtype) -> str:
+    """A dtype as `numpy_dtype` reads it back, its byte order included."""
+    return dtype.name if is_bfloat16(dtype) else dtype.str
+
+
+def kind_of(dtype: Any) -> str:
+    """`b`, `i`, `u`, `f` or `c`: what a dtype holds."""
+    found = dtype if isinstance(dtype, np.dtype) else numpy_dtype(dtype)
+    return "f" if found.kind == "V" and found.name == "bfloat16" else found.kind
+
+
+def working_dtype(dtype: Any) -> np.dtype:
+    """The dtype to compute in: float32 for floats of 16 bits, else the dtype itself."""
+    found = numpy_dtype(dtype)
+    return np.dtype("float32") if found.name in HALVES else found
+
+
+def promote(*operands: Any) -> np.dtype:
+    """`np.result_type` of dtypes and Python numbers: bfloat16 gives way to other floats, not to whole numbers.
+
+    >>> print(promote(numpy_dtype("bfloat16"), np.dtype("int64"), 1.0))
+    bfloat16
+    >>> print(promote(numpy_dtype("bfloat16"), np.dtype("float16")))
+    float32
+    """
+    brain = next((d for d in operands if isinstance(d, np.dtype) and is_bfloat16(d)), None)
+    if brain is None:
+        return np.result_type(*operands)
+    others = [d for d in operands if _outranks(d)]
+    return np.result_type(np.float32, *others) if others else brain
+
+
+def _outranks(operand: Any) -> bool:
+    """Whether bfloat16 gives way to this operand."""
+    if isinstance(operand, (np.dtype, str)) or isinstance(operand, type) and issubclass(operand, np.generic):
+        found = numpy_dtype(operand)
+        return found.kind in "fc" and not is_bfloat16(found)
+    return isinstance(operand, complex)
+
+
+def can_cast(have: Any, want: Any, casting: Any = "safe") -> bool:
+    """`np.can_cast` for dtypes that may be bfloat16, which holds what 8 binary digits can."""
+    have, want = numpy_dtype(have), numpy_dtype(want)
+    if have == want:
+        return True
+    if not is_bfloat16(have) and not is_bfloat16(want):
+        return bool(np.can_cast(have, want, casting))
+    if casting != "safe":
+        have, want = (np.dtype("float16") if is_bfloat16(d) else d for d in (have, want))
+        return bool(np.can_cast(have, want, casting))
+    return bool(np.can_cast(np.float32, want)) if is_bfloat16(have) else have.itemsize == 1
+
+
+def finfo(dtype: Any) -> Any:
+    """`np.finfo` of a dtype, which may be bfloat16: eps, max, min, tiny, nmant."""
+    found = numpy_dtype(dtype)
+    if is_bfloat16(found):
+        import ml_dtypes
+
+        return ml_dtypes.finfo(found)
+    return np.finfo(found)
+
+
+__all__ = [
+    "COMPLEX",
+    "DTYPES",
+    "FLOATS",
+    "HALVES",
+    "can_cast",
+    "dtype_text",
+    "finfo",
+    "is_bfloat16",
+    "kind_of",
+    "numpy_dtype",
+    "promote",
+    "working_dtype",
+]

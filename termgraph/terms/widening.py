@@ -1,0 +1,52 @@
+"""What ops mean on bfloat16: computed in float32 and rounded once. May import `dtypes` only.
+
+NumPy's own functions hardly know the dtype, so operands are widened before an op and results rounded after it. Ops that
+only move elements (indexing, shapes, choices) take them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, promote
+
+COMPUTING = frozenset(("elementwise", "reduce", "scan", "sort", "linalg", "fft", "source"))
+MOVING = frozenset(("switch", "cast", "assume"))  # element-wise, but nothing is computed
+
+
+def needs_widening(op: Any, values: Sequence[Any]) -> bool:
+    """Whether an op would have to compute in bfloat16."""
+    if op.kind not in COMPUTING or op.name in MOVING:
+        return False
+    return op.params.get("dtype") == "bfloat16" or any(is_bfloat16(v.dtype) for v in values if hasattr(v, "dtype"))
+
+
+def widened(op: Any, meaning: Any, values: Sequence[Any]) -> Any:
+    """The op's result by its meaning in float32, in the dtype that its type promises."""
+    dtypes = [v.dtype if hasattr(v, "dtype") else np.asarray(v).dtype for v in values]
+    asked = op.params.get("dtype")
+    common = promote(*dtypes) if dtypes else loaded[0]
+    rounds = asked == "bfloat16" if asked else is_bfloat16(common)
+    params = {**op.params, "dtype": "float32"} if asked == "bfloat16" else op.params
+    whole = rounds and op.kind in ("elementwise", "linalg")  # then whole numbers become bfloat16 first
+    with np.errstate(all="ignore"):
+        result = meaning(*[_wide(v, d, whole) for v, d in zip(values, dtypes, strict=True)], **params)
+        if isinstance(result, tuple):
+            return tuple([_rounded(r, rounds) for r in result])
+        return _rounded(result, rounds)
+
+
+def _wide(value: Any, dtype: np.dtype, whole: bool) -> Any:
+    if is_bfloat16(dtype):
+        return np.asarray(value).astype(np.float32)
+    if whole and kind_of(dtype) in "iub":
+        return np.asarray(value).astype(loaded[0]).astype(np.float32)
+    return value
+
+
+def _rounded(result: Any, rounds: bool) -> Any:
+    array = np.asarray(result)
+    return array.astype(loaded[0]) if rounds and array.dtype == np.float32 else result
