@@ -18,7 +18,7 @@ from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RewriteError
-from termgraph.terms.term import TABLE, Term, mk, mk1, mk2
+from termgraph.terms.term import Term, mk, mk1, mk2
 
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share
 FIRST_BUDGET = 1000
@@ -128,7 +128,7 @@ class _Run:
         key = verdicts.key
         moved, steps, seconds = trace.moved, trace.steps, trace.rule_seconds
         limit = self.budget or FIRST_BUDGET
-        uses, interned, first_met = USES, TABLE.get, self.firsts.setdefault
+        uses, first_met = USES, self.firsts.setdefault
         visited = matched = fired = 0
         while stack:
             t = pop()
@@ -263,7 +263,7 @@ class _Run:
             if res is None:
                 if twins:
                     if n == 2:
-                        ref = interned((id(u.op), id(b), id(a))) if a is not b else None
+                        ref = u.op.sigs.terms.get((b, a)) if a is not b else None
                         twin = u if ref is None else ref()
                     else:
                         twin = first_met((u.op, *sorted(map(id, args))), u)

@@ -1,12 +1,14 @@
 """Signatures: what can be told of a term from its head and from the heads and types of its operands.
 
 Terms with the same signature have the same type, and the rewriter decides once for all of them which rules may match.
-An op keeps its signatures in tables, so a signature names no op and keeps none alive. Imports nothing.
+An op keeps its signatures in tables, so a signature names no op and keeps none alive. May import `interned`.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from termgraph.terms.interned import Interned
 
 _MOST = 20_000  # of one op; then its table starts again, since the operators that it was made for may be gone
 
@@ -35,12 +37,14 @@ class Signature:
         self.judge = self.verdict = self.provable = None
 
 
-class Signatures:
-    """The signatures of one op. `table` has the kind of the operand as key, or two kinds; None: the same once more."""
+class Signatures(Interned):
+    """The terms of one op and their signatures. `table` has the kind of the operand as key, or two kinds; None: the same
+    once more."""
 
     __slots__ = ("kinds", "table")
 
     def __init__(self) -> None:
+        super().__init__()
         self.table: dict[Any, Signature] = {}
         self.kinds: dict[Any, Kind] = {}
 

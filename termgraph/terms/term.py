@@ -7,7 +7,6 @@ leaf has `op, args, type, lvars` (free logic variables), `_h` (structural hash) 
 from __future__ import annotations
 
 import gc
-import weakref
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,12 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
 from termgraph.terms.op import Lift, Op, is_var
+from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.signature import Signature
 from termgraph.terms.types import TensorType, TupleType, Type
 
 _new: Any = object.__new__
-
-
-class _Ref(weakref.ref):
-    __slots__ = ("key",)
-    key: tuple
+_OPEN = Interned()  # the terms whose head is a metavariable
 
 
 def _gc_untracker() -> Any:
@@ -58,16 +54,6 @@ def track(obj: Any) -> None:
         function = ctypes.pythonapi.PyObject_GC_Track
         function.argtypes, function.restype = [ctypes.py_object], None
         function(obj)
-
-
-TABLE: dict[tuple, _Ref] = {}  # every interior term there is, by the ids of its head and operands
-_get = TABLE.get
-
-
-def _drop(ref: _Ref, table: dict = TABLE) -> None:
-    key = ref.key
-    if table.get(key) is ref:  # the slot may already belong to a newer term
-        del table[key]
 
 
 class Term(ExpressionTuple):
@@ -160,41 +146,45 @@ def mk(op: Any, args: tuple) -> Any:
     """The term `op(*args)`: found if it exists, else typed and interned."""
     if len(args) == 2:
         return mk2(op, *args)
-    # Keys hold ids only: a term keeps its op and arguments alive, and takes its entry with it when it goes.
-    key = (id(op), *map(id, args))
-    ref = _get(key)
-    if ref is not None:
-        term = ref()
-        if term is not None:
-            return term
-    return _make(op, args, key)
+    found = _found(op, args)
+    return _make(op, args) if found is None else found
+
+
+def _found(op: Any, args: tuple) -> Any:
+    """The term if it exists, else None."""
+    try:
+        ref = op.sigs.terms.get(args)
+    except AttributeError:
+        ref = _OPEN.terms.get((op, *args))
+    return None if ref is None else ref()
 
 
 def mk1(op: Any, a: Any) -> Any:
     """`mk` for one argument."""
-    key = (id(op), id(a))
-    ref = _get(key)
-    if ref is not None:
-        term = ref()
-        if term is not None:
-            return term
+    args = (a,)
     try:
+        sigs = op.sigs
+        ref = sigs.terms.get(args)
+        if ref is not None:
+            term = ref()
+            if term is not None:
+                return term
         # only ground terms have a kind, and only ops have a table: nothing else to check
-        sig = op.sigs.table[a.sig.kind]
+        sig = sigs.table[a.sig.kind]
     except (KeyError, AttributeError):
-        return _make(op, (a,), key)
+        return _make(op, args)
     t = _new(Term)  # from here on `_intern`, written out: a call would cost a tenth of it
     t.op = op
-    t.args = (a,)
+    t.args = args
     t.sig = sig
     t.type = sig.type
     t.lvars = EMPTY
     t._st = t._nf = t._notes = t._hash = None
     t._facts = 0
-    ref = _Ref(t, _drop)
-    ref.key = key
-    if TABLE.setdefault(key, ref) is not ref:
-        return _settled(t, ref)
+    ref = Ref(t, sigs.drop)
+    ref.key = args
+    if sigs.terms.setdefault(args, ref) is not ref:
+        return settled(sigs.terms, t, ref)
     if _collecting():
         _untrack(t)
         _untrack(ref)
@@ -203,28 +193,29 @@ def mk1(op: Any, a: Any) -> Any:
 
 def mk2(op: Any, a: Any, b: Any) -> Any:
     """`mk` for two arguments."""
-    key = (id(op), id(a), id(b))
-    ref = _get(key)
-    if ref is not None:
-        term = ref()
-        if term is not None:
-            return term
+    args = (a, b)
     try:
-        sig = op.sigs.table[a.sig.kind, b.sig.kind if a is not b else None]
+        sigs = op.sigs
+        ref = sigs.terms.get(args)
+        if ref is not None:
+            term = ref()
+            if term is not None:
+                return term
+        sig = sigs.table[a.sig.kind, b.sig.kind if a is not b else None]
     except (KeyError, AttributeError):
-        return _make(op, (a, b), key)
+        return _make(op, args)
     t = _new(Term)  # as in `mk1`
     t.op = op
-    t.args = (a, b)
+    t.args = args
     t.sig = sig
     t.type = sig.type
     t.lvars = EMPTY
     t._st = t._nf = t._notes = t._hash = None
     t._facts = 0
-    ref = _Ref(t, _drop)
-    ref.key = key
-    if TABLE.setdefault(key, ref) is not ref:
-        return _settled(t, ref)
+    ref = Ref(t, sigs.drop)
+    ref.key = args
+    if sigs.terms.setdefault(args, ref) is not ref:
+        return settled(sigs.terms, t, ref)
     if _collecting():
         _untrack(t)
         _untrack(ref)
@@ -234,21 +225,22 @@ def mk2(op: Any, a: Any, b: Any) -> Any:
 _GROUND: frozenset[Any] = frozenset((Term, Input, Arg, Const))
 
 
-def _make(op: Any, args: tuple, key: tuple) -> Any:
+def _make(op: Any, args: tuple) -> Any:
+    """The term, which may have come to exist meanwhile."""
     for a in args:
         if a.__class__ not in _GROUND or a.lvars:
-            return _make_open(op, args, key)
+            return _make_open(op, args)
     if op.__class__ is Var or op.lvars:
-        return _intern(op, args, key, None, frozenset((op,)) if op.__class__ is Var else op.lvars)
+        return _intern(op, args, None, frozenset((op,)) if op.__class__ is Var else op.lvars)
     sig = op.sigs.find(infer_type(op, args), args, op.by_value)
-    return _intern(op, args, key, sig, EMPTY)
+    return _intern(op, args, sig, EMPTY)
 
 
-def _make_open(op: Any, args: tuple, key: tuple) -> Any:
+def _make_open(op: Any, args: tuple) -> Any:
     """A term with logic variables or pattern numbers in it."""
     free = _free_lvars(op, args)
     if free:
-        return _intern(op, args, key, None, free)
+        return _found(op, args) or _intern(op, args, None, free)
     return mk(op, coerce_literals(op, args))
 
 
@@ -282,7 +274,7 @@ def infer_type(op: Op, args: tuple) -> Type:
     return found
 
 
-def _intern(op: Any, args: tuple, key: tuple, sig: Signature | None, free: frozenset) -> Any:
+def _intern(op: Any, args: tuple, sig: Signature | None, free: frozenset) -> Any:
     t = _new(Term)
     t.op = op
     t.args = args
@@ -291,23 +283,14 @@ def _intern(op: Any, args: tuple, key: tuple, sig: Signature | None, free: froze
     t.lvars = free
     t._st = t._nf = t._notes = t._hash = None
     t._facts = 0
-    ref = _Ref(t, _drop)
-    ref.key = key
-    if TABLE.setdefault(key, ref) is not ref:
-        return _settled(t, ref)
+    table = getattr(op, "sigs", _OPEN)
+    ref = Ref(t, table.drop)
+    ref.key = args if table is not _OPEN else (op, *args)
+    if table.terms.setdefault(ref.key, ref) is not ref:
+        return settled(table.terms, t, ref)
     if _collecting():  # while the collector rests, taking terms from it would cost as much as making them
         _untrack(t)
         _untrack(ref)
-    return t
-
-
-def _settled(t: Term, ref: _Ref) -> Term:
-    """The entry of the table is taken: another thread was first, or a dead entry waits for its callback."""
-    held = TABLE.get(ref.key)
-    other = None if held is None else held()
-    if other is not None:
-        return other
-    TABLE[ref.key] = ref
     return t
 
 
@@ -389,10 +372,11 @@ def from_etuple(etuple: ExpressionTuple) -> Any:
 
 def forget_facts() -> None:
     """Take the facts noted in terms and leaves back: what they follow from has changed."""
-    for ref in list(TABLE.values()):
-        term = ref()
-        if term is not None:
-            term._facts = 0
+    for table in list(TABLES):
+        for ref in list(table.terms.values()):
+            term = ref()
+            if term is not None:
+                term._facts = 0
     for leaf in all_leaves():
         leaf._facts = 0
 
@@ -404,7 +388,7 @@ def is_term(value: Any) -> bool:
 
 def live_terms() -> int:
     """How many interior terms exist in this process; for tests and memory reports."""
-    return len(TABLE)
+    return sum(len(table.terms) for table in list(TABLES))
 
 
 __all__ = [

@@ -1,0 +1,52 @@
+"""The table of the terms that exist: one for each head, by operands, so that a key is the tuple that the term has anyway.
+
+Imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+class Ref(weakref.ref):
+    """A table's weak hold on a term. Its key keeps the operands alive, as the term does, and goes with it."""
+
+    __slots__ = ("key",)
+    key: tuple
+
+
+class Interned:
+    """The terms of one head by their operands, and what takes the entry of a term that goes."""
+
+    __slots__ = ("__weakref__", "drop", "terms")
+
+    def __init__(self) -> None:
+        self.terms: dict[tuple, Ref] = {}
+        self.drop = _dropper(self.terms)
+        TABLES.add(self)
+
+
+TABLES: weakref.WeakSet[Interned] = weakref.WeakSet()
+
+
+def _dropper(terms: dict[tuple, Ref]) -> Callable[[Ref], None]:
+    get = terms.get
+
+    def drop(ref: Ref) -> None:
+        key = ref.key
+        if get(key) is ref:  # the slot may already belong to a newer term
+            del terms[key]
+
+    return drop
+
+
+def settled(terms: dict[tuple, Ref], term: Any, ref: Ref) -> Any:
+    """The term for an entry that is taken: another thread was first, or a dead entry waits for its callback."""
+    held = terms.get(ref.key)
+    other = None if held is None else held()
+    if other is not None:
+        return other
+    terms[ref.key] = ref
+    return term
