@@ -103,6 +103,12 @@ def common_order(xs: tuple) -> Any:
 @goal("io", some="({0}.type.ndim if {0}.op is CONST else {0}.op.kind == 'shape')")
 def stripped(xs: tuple) -> Any:
     """The operands without dimensions of length 1 and copies that broadcasting supplies anyway."""
+    if len(xs) == 2:  # by far the most: an array and a number with dimensions
+        x, y = xs
+        if _bare_beside(y, x):
+            return x, _bare(y)
+        if _bare_beside(x, y):
+            return _bare(x), y
     for x in xs:
         if x.op is CONST:
             if x.type.ndim:
@@ -113,12 +119,6 @@ def stripped(xs: tuple) -> Any:
         return None
     if len(xs) < 2:
         return None
-    if len(xs) == 2:  # by far the most: an array and a number with dimensions
-        x, y = xs
-        if _bare_beside(y, x):
-            return x, _bare(y)
-        if _bare_beside(x, y):
-            return _bare(x), y
     top = max([x.type.ndim for x in xs])
     full = [x for x in xs if x.type.ndim == top]
     anchors = [x for x in full if _thin(x, ()) is x and getattr(x, "scalar", None) is None]

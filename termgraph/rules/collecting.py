@@ -48,15 +48,13 @@ def collected_sum(t: Any) -> Any:
 
 def _is_collected_sum(t: Any) -> bool:
     """A quick look that finds most sums to be in their normal form: nothing opens, no two constants, no like terms."""
-    if t.op is ew.neg:
-        return False
     bases: set[Any] = set()
     constants = 0
-    for a in t.args:
+    for a, negative in _operands(t):
         base: Any = id(a)
         if a.op is CONST:
             constants += 1
-            if constants > 1 or not a.scalar or t.op is ew.sub:
+            if constants > 1 or negative or not a.scalar:
                 return False
         elif a.op is ew.mul:
             base = _positive_base(a)
@@ -66,6 +64,17 @@ def _is_collected_sum(t: Any) -> bool:
             return False
         bases.add(base)
     return True
+
+
+def _operands(t: Any) -> Any:
+    """The operands of a sum `P - N`, and whether they are in N."""
+    if t.op is ew.add:
+        return [(a, False) for a in t.args]
+    found = []
+    for side, negative in ((t.args[0], t.op is ew.neg), (t.args[-1], True))[: len(t.args)]:
+        inner = side.args if side.op is ew.add and used_once(side) else (side,)
+        found += [(a, negative) for a in inner]
+    return found
 
 
 def _positive_base(t: Any) -> Any:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
-from termgraph.terms.term import Const
+from termgraph.terms.term import Const, infer_type
 from termgraph.terms.types import TensorType
 
 LARGEST_FOLD = 1 << 16  # elements; larger results stay computations, so that compiled functions stay small
@@ -31,16 +33,23 @@ def evaluate(f: Any, xs: tuple) -> Any:
     if f.nout != 1 or f.kind in ("random", "check", "tuple") or not getattr(f, "foldable", True):
         return None
     values = [x.value for x in xs]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    plain = f.kind == "elementwise" and all([v.dtype.kind != "c" for v in values])  # never warns
+    with nullcontext() if plain else _quiet():
         try:
-            type_ = f.infer(*[x.type for x in xs]) if not f.by_value else f._infer(*xs, **f.params)
+            type_ = infer_type(f, xs)
             if isinstance(type_, TensorType) and _too_large(type_, values):
                 return None
             result = f.meaning(*values)
         except (ArithmeticError, ValueError, TypeError, NotImplementedError, np.linalg.LinAlgError):
             return None  # what fails now fails when the function runs, with the user's line
     return Const(np.asarray(result)) if isinstance(type_, TensorType) else None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _too_large(type_: TensorType, values: list) -> bool:
