@@ -33,7 +33,7 @@ def evaluate(f: Any, xs: tuple) -> Any:
     if f.nout != 1 or f.kind in ("random", "check", "tuple") or not getattr(f, "foldable", True):
         return None
     values = [x.value for x in xs]
-    plain = f.kind == "elementwise" and all([v.dtype.kind != "c" for v in values])  # never warns
+    plain = f.kind == "elementwise" and all(v.dtype.kind != "c" for v in values)  # never warns
     with nullcontext() if plain else _quiet():
         try:
             type_ = infer_type(f, xs)

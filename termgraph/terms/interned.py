@@ -1,4 +1,4 @@
-"""The table of the terms that exist: one for each head, by operands, so that a key is the tuple that the term has anyway.
+"""The terms that exist, in one table for each head: the key is the tuple of operands that the term has anyway.
 
 Imports nothing of the package.
 """

@@ -38,8 +38,10 @@ class Signature:
 
 
 class Signatures(Interned):
-    """The terms of one op and their signatures. `table` has the kind of the operand as key, or two kinds; None: the same
-    once more."""
+    """The terms of one op and their signatures.
+
+    `table` has the kind of the operand as key, or two kinds; None: the same once more.
+    """
 
     __slots__ = ("kinds", "table")
 

@@ -15,9 +15,9 @@ from unification import Var
 
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError
+from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
 from termgraph.terms.op import Lift, Op, is_var
-from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.signature import Signature
 from termgraph.terms.types import TensorType, TupleType, Type
 
