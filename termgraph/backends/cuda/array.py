@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.cuda.device import Device, current
+from termgraph.backends.cuda.device import Device, current, numbered
 
 DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours does not wait for it by itself
 
@@ -24,7 +24,7 @@ class DeviceArray:
     It offers `__cuda_array_interface__` and `__dlpack__`, so PyTorch, CuPy and JAX take it without a copy.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "shape", "stream", "strides")
+    __slots__ = ("__weakref__", "address", "device", "dtype", "keeps", "lent", "shape", "stream", "strides")
 
     def __init__(
         self, device: Device, address: int, shape: tuple[int, ...], dtype: Any, keeps: Any = None,
@@ -34,12 +34,13 @@ class DeviceArray:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.keeps = keeps  # what owns the memory, if it is not this array
         self.stream = stream  # the one in which that works, if it is known
+        self.lent: set[int] = set()  # streams of others that may read the memory
         packed = strides is None or tuple(strides) == _packed(self.shape) or 0 in self.shape
         self.strides = None if packed else tuple(strides or ())  # in elements; None where it is C-contiguous
 
     def __del__(self) -> None:
         if getattr(self, "keeps", self) is None and not sys.is_finalizing():
-            self.device.free(self.address)
+            self.device.free(self.address, self.lent)
 
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: Any, purpose: str = "an array") -> DeviceArray:
@@ -125,10 +126,7 @@ class DeviceArray:
     @property
     def is_foreign(self) -> bool:
         """Whether another library owns the memory."""
-        owner = self.keeps
-        while isinstance(owner, DeviceArray):
-            owner = owner.keeps
-        return owner is not None
+        return self.owner().keeps is not None
 
     def rows(self, begin: int, end: int) -> DeviceArray:
         """Some rows, where they are."""
@@ -174,6 +172,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         self.wait()  # not every library looks at a stream that is named here
+        self.owner().lent.add(DEFAULT_STREAM)
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -191,12 +190,29 @@ class DeviceArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, self.device.number)
 
-    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A capsule for the library that asks: its `stream` waits for us, and we for it before we reuse the memory."""
         from termgraph.backends.cuda.dlpack import capsule
 
-        if stream is None or stream != self.device.driver.stream:
-            self.wait()  # another stream may read as soon as this returns
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"this array is on device {self.__dlpack_device__()}, not on {tuple(dl_device)}")
+        if copy:
+            return self.copy().__dlpack__(stream=stream)
+        if stream != -1:  # else nobody shall wait for anybody
+            theirs = DEFAULT_STREAM if stream is None else int(stream)
+            with self.device.lock:
+                self.device.driver.followed_by(theirs)
+            self.owner().lent.add(theirs)
         return capsule(self)
+
+    def owner(self) -> DeviceArray:
+        """The array that this one is a view of."""
+        array = self
+        while isinstance(array.keeps, DeviceArray):
+            array = array.keeps
+        return array
 
 
 class Spare:
@@ -215,6 +231,8 @@ class Spare:
         found = self.arrays.get(name)
         if found is not None and (found.shape, found.dtype) == (tuple(shape), np.dtype(dtype)):
             if sys.getrefcount(found) <= 3:  # `arrays`, `found` and the argument
+                while found.lent:  # whoever borrowed it has let go of it, but may still be reading
+                    self.device.driver.wait_for(found.lent.pop())
                 return found
         found = None
         made = DeviceArray.empty(self.device, shape, dtype, purpose)
@@ -250,7 +268,13 @@ def as_device_array(
     interface = interface_of(value)
     if interface is None:
         return DeviceArray.of(value, "an argument", device, spare, name)
+    address = interface["data"][0] or 0
     device = device or current()
+    home = interface.get("device", device.driver.home_of(address)) if address else None
+    if home is not None and home != device.number:  # on another device: copied from there
+        return as_device_array(as_device_array(value, numbered(home)), device, spare, name)
+    if interface.get("mask") is not None:
+        raise ValueError("an array on the GPU with a mask cannot be taken; fill in what it hides first")
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
     stream = interface.get("stream", DEFAULT_STREAM)  # None: whoever made it has waited
@@ -264,7 +288,7 @@ def as_device_array(
         )
     steps = None if strides is None else tuple(n // dtype.itemsize for n in strides)
     owner = interface.get("owner", value)
-    return DeviceArray(device, interface["data"][0] or 0, shape, dtype, owner, stream, steps)
+    return DeviceArray(device, address, shape, dtype, owner, stream, steps)
 
 
 def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) -> DeviceArray:

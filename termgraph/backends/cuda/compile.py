@@ -47,6 +47,8 @@ def compiled(source: str, arch: str, options: Sequence[str] = (), name: str = "f
     which = compiler()
     if which is None:
         raise NoDevice(NO_COMPILER)
+    if which.startswith("nvrtc"):
+        arch = nvrtc_target(arch)
     parts = {"cuda": digest(source), "arch": arch, "compiler": which, "flags": " ".join([*FLAGS, *options])}
 
     def make(directory: str) -> Mapping[str, Any]:
@@ -85,8 +87,36 @@ def compiler() -> str | None:
 
 
 # ---------------------------------------------------------------------- the compilers
+@functools.cache
+def known_to_nvrtc() -> tuple[int, ...]:
+    """The architectures that NVRTC compiles for, as numbers: 90 is sm_90."""
+    from cuda.bindings import nvrtc
+
+    error, found = nvrtc.nvrtcGetSupportedArchs()
+    return () if int(error) else tuple(sorted(map(int, found)))
+
+
+def nvrtc_target(arch: str, known: Sequence[int] | None = None) -> str:
+    """What to compile for, so that a device of an architecture can run it.
+
+    Itself; else an older one of the same generation, whose machine code it runs; for a later generation than NVRTC
+    knows PTX, which the driver of such a device translates.
+    """
+    known = known_to_nvrtc() if known is None else known
+    number = int(arch.removeprefix("sm_"))
+    near = [k for k in known if k // 10 == number // 10 and k <= number]
+    if near or not known:
+        return f"sm_{max(near)}" if near else arch
+    if number < known[0]:
+        raise CudaCompileError(
+            f"{compiler()} compiles for sm_{known[0]} and later, and this GPU has {arch}; an older CUDA compiler knows "
+            "it: uninstall nvidia-cuda-nvrtc, and put the nvcc of CUDA 12 on the PATH"
+        )
+    return f"compute_{max(k for k in known if k < number)}"
+
+
 def _nvrtc(source: str, arch: str, options: tuple[str, ...], directory: str, name: str) -> str:
-    image, log = nvrtc_image(source, arch, options, name)
+    image, log = nvrtc_image(source, arch, options, name, ptx=arch.startswith("compute_"))
     with open(os.path.join(directory, IMAGE), "wb") as out:
         out.write(image)
     return log
@@ -112,8 +142,7 @@ def nvrtc_image(
         ask(nvrtc.nvrtcGetProgramLog, program, log)
         text = bytes(log).rstrip(b"\0").decode(errors="replace")
         if int(error):
-            hint = " (a newer nvidia-cuda-nvrtc may know this device)" if "gpu-architecture" in text else ""
-            raise CudaCompileError(f"NVRTC refuses the kernels of {name} for {arch}{hint}:\n{text}")
+            raise CudaCompileError(f"NVRTC refuses the kernels of {name} for {arch}:\n{text}")
         size, get = (
             (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX) if ptx else (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         )

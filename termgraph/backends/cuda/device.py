@@ -5,16 +5,67 @@ May import config and this package.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from termgraph.backends.cuda.driver.base import Driver, NoDevice
+from termgraph.backends.cuda.driver.base import FORKED, CudaError, Driver, NoDevice, OutOfDeviceMemory
 from termgraph.config import config
 
 _UNKNOWN = object()
 Compile = Callable[[str, str, tuple[str, ...], str], bytes]  # text, architecture, options, name -> image
+
+
+class Turn:
+    """The lock of a device: one thread at a time queues work. Who holds it is in the device's context.
+
+    Other libraries of the process may have other contexts, of other devices; they find theirs again.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.lock = threading.RLock()
+        self.depth = 0
+        self.before: Any = None
+
+    def acquire(self, blocking: bool = True) -> bool:
+        """Take it; False if another thread has it and we do not wait."""
+        if not self.lock.acquire(blocking):
+            return False
+        if not self.depth:
+            try:
+                self.before = self.driver.enter()
+            except BaseException:
+                self.lock.release()
+                raise
+        self.depth += 1
+        return True
+
+    def release(self) -> None:
+        """Give it back."""
+        self.depth -= 1
+        if not self.depth:
+            self.driver.leave(self.before)
+        self.lock.release()
+
+    def __enter__(self) -> Turn:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.release()
+
+
+class Forked:
+    """Stands where a process that was forked would have a driver: CUDA does not survive a fork."""
+
+    name = "forked"
+
+    def __getattr__(self, name: str) -> Any:
+        raise NoDevice(FORKED)
 
 
 class Device:
@@ -22,7 +73,7 @@ class Device:
 
     def __init__(self, driver: Driver, compile: Compile, number: int = 0) -> None:
         self.driver, self.compile, self.number = driver, compile, number
-        self.lock = threading.RLock()
+        self.lock = Turn(driver)
         self.copiers: dict[Any, Any] = {}  # programs that copy views
         self.live: dict[int, tuple[int, Any]] = {}  # address -> (bytes, what for), for the message of a full device
         self.allocations = 0
@@ -30,14 +81,13 @@ class Device:
             weakref.WeakSet()
         )  # memory kept for the next calls, given up when there is no other
         self.recording, self.late = False, []  # type: tuple[bool, list[int]]
+        self.borrowers: set[int] = set()  # streams of others that may still read what is in `late`
         self._blas: Any = _UNKNOWN
 
     def blas(self) -> Any:
         """cuBLAS, if it is installed and the driver is a real package; else None, and own kernels do the work."""
-        if len(_devices) > 1:  # the library works in the context that the thread is in
-            if not hasattr(self.driver, "enter"):
-                return None
-            self.driver.enter()
+        if len(_devices) > 1 and not getattr(self.driver, "graphs", True):
+            return None  # the library works in the context that the thread is in, which pycuda leaves between calls
         if self._blas is _UNKNOWN:
             from termgraph.backends.cuda.blas import Cublas
 
@@ -46,8 +96,6 @@ class Device:
 
     def allocate(self, size: int, purpose: Any) -> int:
         """Room on the device; a full device is reported with what fills it. `purpose` is words, or words and a type."""
-        from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
-
         with self.lock:
             if not self.recording:
                 self._free_late()
@@ -60,8 +108,6 @@ class Device:
             return address
 
     def _room(self, size: int) -> int:
-        from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
-
         try:
             return self.driver.allocate(size)
         except OutOfDeviceMemory:
@@ -73,21 +119,26 @@ class Device:
             self.driver.synchronize()  # what is still in use is free when the work is done
             return self.driver.allocate(size)
 
-    def free(self, address: int) -> None:
+    def free(self, address: int, borrowers: Iterable[int] = ()) -> None:
         """Give room back; what is given back while work is recorded must not become part of the recording.
 
         Arrays come here when Python lets go of them, in any thread at any point: so it never waits for the lock.
+        `borrowers` are streams of other libraries that may still read it.
         """
         if self.live.pop(address, None) is None:
             return
         self.late.append(address)
-        if not self.recording and self.lock.acquire(blocking=False):
-            try:
-                self._free_late()
-            finally:
-                self.lock.release()
+        self.borrowers.update(borrowers)
+        with contextlib.suppress(CudaError):  # of a device that is lost nothing needs to be given back
+            if not self.recording and self.lock.acquire(blocking=False):
+                try:
+                    self._free_late()
+                finally:
+                    self.lock.release()
 
     def _free_late(self) -> None:
+        while self.borrowers:
+            self.driver.wait_for(self.borrowers.pop())
         while self.late:
             self.driver.free(self.late.pop())
 
@@ -107,11 +158,21 @@ class Device:
         self.recording = True
         try:
             work()
-        finally:
+        except BaseException:
             self.recording = False
-            graph = self.driver.captured()
-            self._free_late()
+            with contextlib.suppress(CudaError):  # what went wrong is on its way already
+                self.driver.captured()
+            raise
+        self.recording = False
+        graph = self.driver.captured()
+        self._free_late()
         return graph
+
+    def forked(self) -> None:
+        """In a child of this process: nothing of the device can be used, and nothing is given back."""
+        self.driver = Forked()
+        self.lock = Turn(self.driver)
+        self.live, self.late = {}, []
 
     def _full(self, size: int, purpose: Any) -> str:
         free, total = self.driver.memory()
@@ -146,6 +207,8 @@ def numbered(number: int) -> Device:
     with _guard:
         if number not in _devices:
             _devices[number] = Device(_open(str(config.cuda.driver), number), _compiler(), number)
+        if isinstance(_devices[number].driver, Forked):
+            raise NoDevice(FORKED)
         return _devices[number]
 
 
@@ -156,6 +219,17 @@ def use(device: Device | None, *others: Device) -> Device | None:
         _devices.clear()
         _devices.update({d.number: d for d in (device, *others) if d is not None})
         return previous
+
+
+def _in_child() -> None:
+    """After a fork, in the child: locks that others held are new ones, devices cannot be used."""
+    global _guard
+    _guard = threading.Lock()
+    for device in _devices.values():
+        device.forked()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def why_not() -> str | None:

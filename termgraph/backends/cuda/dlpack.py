@@ -74,6 +74,7 @@ def imported(value: Any) -> dict[str, Any]:
         "data": ((t.data or 0) + t.byte_offset, False),
         "strides": strides,
         "stream": 1,
+        "device": int(t.device_id),
         "owner": taken,  # never renamed: the library that made it releases the array with the capsule
     }
 

@@ -6,6 +6,7 @@ May import this package; talks to the device only through a `Device`.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.compile import compile_text, warn_of_spills
 from termgraph.backends.cuda.device import Device
+from termgraph.backends.cuda.driver.base import DeviceLost
 from termgraph.backends.cuda.functions import BLOCK, AxisCall, KernelText, Launch, Product, Steps
 from termgraph.backends.cuda.gemm import ACTS, NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram
@@ -135,6 +137,7 @@ class Executable:
         self.variants: dict[tuple[int, ...], Callable[..., list[Any]]] = {}
         self.tolerant = False  # whether failures are only noted, in `failed`
         self.failed: Exception | None = None
+        self.unrecorded = False  # whether the driver has refused to record it
 
     # ------------------------------------------------------------------ calling
     def __call__(self, *values: Any) -> list[Any]:
@@ -251,8 +254,21 @@ class Executable:
             part.graphs.popitem(last=False)
 
     def record(self, plan: Plan, part: Part, at: Mapping[Any, int]) -> Any:
-        """The launches as a graph, which is then run; None where the driver has no graphs."""
-        graph = self.device.record(lambda: self.queue(plan, part, at))
+        """The launches as a graph, which is then run; None where the driver has no graphs, or refuses this one."""
+        if self.unrecorded:
+            return None
+        try:
+            graph = self.device.record(lambda: self.queue(plan, part, at))
+        except DeviceLost:
+            raise
+        except Exception as error:  # of the driver, or of a library that it does not like to see recorded
+            self.unrecorded = True
+            warnings.warn(
+                f"{self.name} cannot be recorded as a CUDA graph, so its kernels are queued one by one, which takes "
+                f"more time: {error}",
+                stacklevel=2,
+            )
+            return None
         if graph is not None:
             self.device.driver.replay(graph)
         return graph
@@ -306,7 +322,8 @@ class Executable:
         (m, n, _), name = p["sizes"], f"tg_finish_{NUMBERS[p['dtype']].letter}"
         integer = ctypes.c_int64 if plan.wide else ctypes.c_int32
         grid = min(-(-m * n // BLOCK), self.device.driver.multiprocessors * 16)
-        arguments = [integer(m * n), integer(n), ctypes.c_void_p(at[p["c"][0]]), *epilogue_arguments(p, at)]
+        product = ctypes.c_void_p(at[p["c"][0]] + p["c"][1] * np.dtype(p["dtype"]).itemsize)
+        arguments = [integer(m * n), integer(n), product, *epilogue_arguments(p, at)]
         self.device.driver.launch(self.kernel(plan.wide, name), (grid, 1, 1), (BLOCK, 1, 1), arguments)
 
     def prepare(self, plan: Plan) -> None:

@@ -6,7 +6,7 @@ the same on every device. May import lower and this package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from termgraph.lower.index import evaluate
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
 ALONE_ROW = 8  # shorter ones by one thread
+GRID = 65535  # blocks in the second and third direction of a grid
 
 
 def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts: int) -> Launch | None:
@@ -125,15 +126,33 @@ def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
     if "epilogue" in call.options:
         bias, numbers["act"] = call.options["epilogue"]
         numbers["bias"] = None if bias is None else (bias[0], evaluate(bias[1], env))
-    if call.name == "gemm":
-        m, n, _ = sizes
+    if 0 in (sizes[:2] if call.name == "gemm" else sizes[:1]):
+        return []
+    return [_launch_of(gemm.kernel_name(call), part) for part in _within_a_grid(numbers)]
+
+
+def _launch_of(kernel: str, numbers: dict[str, Any]) -> Launch:
+    (m, n, *_), depth = numbers["sizes"], numbers["depth"]
+    if numbers["name"] == "gemm":
         grid, block = (-(-n // gemm.TILE), -(-m // gemm.TILE), depth), (*gemm.THREADS, 1)
     else:
-        m = n = sizes[0]
         numbers["team"] = 32 if numbers["a"][2][1] == 1 else 1
         grid, block = (-(-m * numbers["team"] // BLOCK), 1, depth), (BLOCK, 1, 1)
-    if 0 in (m, n):
-        return []
-    if depth > 65535 or grid[1] > 65535:
-        raise NotImplementedError(f"a product of {sizes} matrices in a batch of {depth} is beyond the device's grid")
-    return [Launch(gemm.kernel_name(call), grid, block, [], {}, 0, numbers)]
+    return Launch(kernel, grid, block, [], {}, 0, numbers)
+
+
+def _within_a_grid(numbers: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The product, in parts if it has more rows or layers than a grid."""
+    (a, a_at, a_steps, a_jump), (b, b_at, b_steps, b_jump), (c, c_at, c_jump) = (numbers[k] for k in "abc")
+    m, n = numbers["sizes"][:2]
+    most = GRID * gemm.TILE if numbers["name"] == "gemm" else m
+    for layer in range(0, numbers["depth"], GRID):
+        for row in range(0, m, most):
+            yield {
+                **numbers,
+                "a": (a, a_at + layer * a_jump + row * a_steps[0], a_steps, a_jump),
+                "b": (b, b_at + layer * b_jump, b_steps, b_jump),
+                "c": (c, c_at + layer * c_jump + row * n, c_jump),
+                "sizes": [min(most, m - row), *numbers["sizes"][1:]],
+                "depth": min(GRID, numbers["depth"] - layer),
+            }

@@ -104,7 +104,7 @@ def driver_library() -> str:
     if headers is None or compiler is None:
         raise NoEmulation("the emulated driver needs gcc and cuda.h (package nvidia-cuda-runtime)")
     files = [os.path.join(HERE, name) for name in ("emucuda.c", "missing.c")]
-    source = "".join(Path(f).read_text() for f in files)
+    source = "".join(Path(f).read_text() for f in (*files, os.path.join(HERE, "emuqueue.h")))
     version = Path(headers, "cuda.h").read_text().partition("#define CUDA_VERSION")[2].split()[0]
     parts = {"emucuda": digest(source), "cuda.h": version, "compiler": compiler}
 

@@ -38,6 +38,15 @@ class EmulatedDriver:
         self.followers: list[int] = []  # streams of others that wait for this one
         self.lock = threading.RLock()  # one thread runs the queue at a time, or a free could overtake a copy
 
+    def enter(self) -> None:
+        pass
+
+    def leave(self, before: Any) -> None:
+        pass
+
+    def home_of(self, address: int) -> int | None:
+        return None
+
     def memory(self) -> tuple[int, int]:
         return self.limit - self.held, self.limit
 

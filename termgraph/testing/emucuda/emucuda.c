@@ -1,8 +1,11 @@
 /* libcuda.so.1 without a GPU: the driver API over memory of the host and kernels built by cuda_on_cpu.h.
 
    An "image" is the ELF file of a library that TG_KERNEL made. Work is queued and runs when somebody waits, so a missing
-   wait shows as stale data; EMUCUDA_LAZY=0 runs it at once. EMUCUDA_DEVICES=0 is a machine without a GPU,
-   EMUCUDA_MEMORY the size of the memory in bytes, EMUCUDA_TRACE=1 prints what the caller wants and is not here.
+   wait shows as stale data; EMUCUDA_LAZY=0 runs it at once. Each stream has a queue of its own, and each device a context.
+   What a real driver would refuse is refused: grids beyond the limits, a stream or kernel of another context than the
+   thread is in, memory of another device, and what may not be done while work is captured. EMUCUDA_DEVICES=0 is a machine
+   without a GPU, EMUCUDA_INIT an error of cuInit, EMUCUDA_MEMORY the size of the memory in bytes, EMUCUDA_TRACE=1 prints what
+   the caller wants and is not here.
    Build: gcc -shared -fPIC -I<folder of cuda.h> -Wl,-soname,libcuda.so.1 emucuda.c -ldl */
 #define _GNU_SOURCE
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM_DISABLED
@@ -18,124 +21,7 @@
 #define API __attribute__((visibility("default"))) CUresult CUDAAPI
 #define FINE(...) { __VA_ARGS__; return CUDA_SUCCESS; }
 
-enum { MOST = 1024 }; /* parameters of a kernel, kernels of an image */
-typedef int (*launch_function)(const unsigned *, const unsigned *, size_t, void **, char *, size_t);
-typedef struct {
-    launch_function run;
-    int count;
-    size_t size[MOST], place[MOST], total;
-    char name[128];
-    void *library;
-} Kernel;
-typedef struct {
-    void *handle;
-    Kernel *kernel[MOST];
-    int count;
-} Library;
-
-/* ------------------------------------------------------------------ queued work */
-typedef enum { KERNEL, COPY, SET, FREE, CALL } Kind;
-typedef struct {
-    Kind kind;
-    Kernel *kernel;
-    unsigned grid[3], block[3], value;
-    size_t dynamic, size, width;
-    char *arguments; /* of a kernel */
-    void *to;
-    const void *from;
-    void (*call)(const void *); /* of a library above this one, with `from` */
-    int owns; /* what `arguments` or `from` point to belongs to this piece of work */
-} Work;
-typedef struct {
-    Work *item;
-    int count, room;
-} List;
-struct CUstream_st {
-    int capturing;
-    List recorded;
-    unsigned long long id;
-};
-struct CUgraph_st { List work; };
-struct CUgraphExec_st { List work; };
-struct CUevent_st { int recorded; };
-
-static List queue;
-static pthread_mutex_t one = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* thread at a time, as in the real driver */
-static CUresult broken; /* once a kernel has failed, everything fails */
-static int lazy = 1;
-static __thread CUcontext current; /* each thread has its own */
-static int the_context, the_pool;
-static struct CUstream_st default_stream;
-static size_t held, limit = (size_t)4 << 30;
-static unsigned long long launches, allocations, streams;
-
-static void append(List *l, Work w)
-{
-    if (l->count == l->room) l->item = realloc(l->item, sizeof w * (l->room = l->room ? 2 * l->room : 64));
-    l->item[l->count++] = w;
-}
-
-static void give_back(void *p)
-{
-    if (!p) return;
-    size_t *block = (size_t *)((char *)p - 256);
-    held -= block[0];
-    free((void *)block[1]);
-}
-
-static void run_kernel(const Work *w)
-{
-    void *place[MOST];
-    char error[256] = "";
-    for (int i = 0; i < w->kernel->count; i++) place[i] = w->arguments + w->kernel->place[i];
-    if (w->kernel->run(w->grid, w->block, w->dynamic, place, error, sizeof error)) {
-        fprintf(stderr, "emucuda: kernel %s: %s\n", w->kernel->name, error);
-        broken = CUDA_ERROR_LAUNCH_FAILED;
-    }
-}
-
-static void run(const Work *w)
-{
-    if (broken) return;
-    switch (w->kind) {
-    case KERNEL: run_kernel(w); break;
-    case COPY: memmove(w->to, w->from, w->size); break;
-    case FREE: give_back(w->to); break;
-    case CALL: w->call(w->from); break;
-    case SET:
-        for (size_t i = 0; i < w->size; i++) memcpy((char *)w->to + i * w->width, &w->value, w->width);
-        break;
-    }
-}
-
-static CUresult flush(void)
-{
-    pthread_mutex_lock(&one);
-    for (int i = 0; i < queue.count; i++) {
-        Work *w = &queue.item[i];
-        run(w);
-        if (w->owns) free(w->kind == KERNEL ? (void *)w->arguments : (void *)w->from);
-    }
-    queue.count = 0;
-    pthread_mutex_unlock(&one);
-    return broken;
-}
-
-static struct CUstream_st *stream_of(CUstream s)
-{
-    return s == 0 || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD ? &default_stream : s;
-}
-
-static CUresult add(CUstream s, Work w)
-{
-    struct CUstream_st *stream = stream_of(s);
-    CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&one);
-    append(stream->capturing ? &stream->recorded : &queue, w);
-    if (!stream->capturing) result = lazy ? broken : flush();
-    pthread_mutex_unlock(&one);
-    return result;
-}
+#include "emuqueue.h"
 
 /* ------------------------------------------------------------------ device and context */
 static int setting(const char *name, int otherwise)
@@ -148,6 +34,8 @@ API cuInit(unsigned flags)
 {
     lazy = setting("EMUCUDA_LAZY", 1);
     if (getenv("EMUCUDA_MEMORY")) limit = strtoull(getenv("EMUCUDA_MEMORY"), 0, 10);
+    for (int i = 0; i < 16; i++) primary[i].device = i;
+    if (setting("EMUCUDA_INIT", 0)) return setting("EMUCUDA_INIT", 0);
     return setting("EMUCUDA_DEVICES", 1) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 API cuDriverGetVersion(int *v) FINE(*v = 13000)
@@ -182,16 +70,20 @@ API cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d)
     }
     return CUDA_SUCCESS;
 }
-API cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) FINE(*c = (CUcontext)&the_context)
+API cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
+{
+    if (setting("EMUCUDA_BUSY", 0)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    FINE(*c = &primary[d])
+}
 API cuDevicePrimaryCtxRelease_v2(CUdevice d) FINE()
 API cuCtxSetCurrent(CUcontext c) FINE(current = c)
 API cuCtxGetCurrent(CUcontext *c) FINE(*c = current)
 API cuCtxGetDevice(CUdevice *d)
 {
-    *d = 0;
+    *d = current ? current->device : 0;
     return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
-API cuCtxGetDevice_v2(CUdevice *d, CUcontext c) FINE(*d = 0)
+API cuCtxGetDevice_v2(CUdevice *d, CUcontext c) FINE(*d = c->device)
 static __thread CUcontext below[64];
 static __thread int depth;
 API cuCtxPushCurrent_v2(CUcontext c) FINE(below[depth++ & 63] = current, current = c)
@@ -215,7 +107,7 @@ API cuCtxDetach(CUcontext c) FINE()
 API cuCtxDestroy_v2(CUcontext c) FINE(current = 0)
 API cuCtxAttach(CUcontext *c, unsigned f) FINE(*c = current)
 API cuCtxCreate_v4(CUcontext *c, CUctxCreateParams *p, unsigned f, CUdevice d)
-    FINE(current = *c = (CUcontext)&the_context)
+    FINE(current = *c = calloc(1, sizeof **c), current->device = d)
 API cuGetErrorName(CUresult e, const char **s)
 {
     static char text[32];
@@ -223,12 +115,23 @@ API cuGetErrorName(CUresult e, const char **s)
     *s = e ? text : "CUDA_SUCCESS";
     return CUDA_SUCCESS;
 }
-API cuGetErrorString(CUresult e, const char **s) FINE(*s = e ? "an error of the emulated driver" : "no error")
+API cuGetErrorString(CUresult e, const char **s)
+{
+    switch (e) {
+    case CUDA_SUCCESS: *s = "no error"; break;
+    case CUDA_ERROR_NO_DEVICE: *s = "no CUDA-capable device is detected"; break;
+    case CUDA_ERROR_ILLEGAL_ADDRESS: *s = "an illegal memory access was encountered"; break;
+    case CUDA_ERROR_LAUNCH_FAILED: *s = "unspecified launch failure"; break;
+    case CUDA_ERROR_SYSTEM_NOT_READY: *s = "system not yet initialized"; break;
+    case CUDA_ERROR_DEVICE_UNAVAILABLE: *s = "CUDA-capable device(s) is/are busy or unavailable"; break;
+    default: *s = "an error of the emulated driver";
+    }
+    return CUDA_SUCCESS;
+}
 
 /* ------------------------------------------------------------------ memory: not a number until somebody writes */
-API cuMemAlloc_v2(CUdeviceptr *p, size_t n)
+static CUresult make(CUdeviceptr *p, size_t n, int device)
 {
-    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     if (held + n > limit) return CUDA_ERROR_OUT_OF_MEMORY;
     char *block = malloc(n + 768);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -236,20 +139,37 @@ API cuMemAlloc_v2(CUdeviceptr *p, size_t n)
     head[0] = n, head[1] = (size_t)block;
     memset((char *)head + 256, 0xff, n);
     *p = (CUdeviceptr)head + 256;
+    known((void *)*p, n, device);
     held += n, allocations++;
     return CUDA_SUCCESS;
 }
+API cuMemAlloc_v2(CUdeviceptr *p, size_t n)
+{
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
+    if (not_now()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return make(p, n, current->device);
+}
 API cuMemFree_v2(CUdeviceptr p)
 {
+    if (not_now()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     flush();
     give_back((void *)p);
     return CUDA_SUCCESS;
 }
-API cuMemAllocAsync(CUdeviceptr *p, size_t n, CUstream s) { return cuMemAlloc_v2(p, n); }
-API cuMemAllocFromPoolAsync(CUdeviceptr *p, size_t n, CUmemoryPool m, CUstream s) { return cuMemAlloc_v2(p, n); }
-API cuMemFreeAsync(CUdeviceptr p, CUstream s) { return add(s, (Work){.kind = FREE, .to = (void *)p}); }
-API cuMemHostAlloc(void **p, size_t n, unsigned f) FINE(*p = malloc(n))
-API cuMemFreeHost(void *p) FINE(flush(), free(p))
+API cuMemAllocAsync(CUdeviceptr *p, size_t n, CUstream s)
+{
+    if (stream_of(s)->capturing) return not_now(); /* it would belong to the graph */
+    if (stream_of(s) == &default_stream) return cuMemAlloc_v2(p, n);
+    return make(p, n, s->context->device);
+}
+API cuMemAllocFromPoolAsync(CUdeviceptr *p, size_t n, CUmemoryPool m, CUstream s) { return cuMemAllocAsync(p, n, s); }
+API cuMemFreeAsync(CUdeviceptr p, CUstream s)
+{
+    if (stream_of(s)->capturing) return not_now(); /* it is none of the graph's */
+    return add(s, (Work){.kind = FREE, .to = (void *)p});
+}
+API cuMemHostAlloc(void **p, size_t n, unsigned f) FINE(*p = malloc(n), known(*p, n, -1))
+API cuMemFreeHost(void *p) FINE(flush(), unknown(p), free(p))
 API cuMemGetInfo_v2(size_t *f, size_t *t) FINE(*f = limit - held, *t = limit)
 API cuDeviceGetMemPool(CUmemoryPool *p, CUdevice d) FINE(*p = (CUmemoryPool)&the_pool)
 API cuDeviceGetDefaultMemPool(CUmemoryPool *p, CUdevice d) FINE(*p = (CUmemoryPool)&the_pool)
@@ -262,14 +182,24 @@ API cuMemPoolSetAttribute(CUmemoryPool p, CUmemPool_attribute a, void *v) FINE()
 API cuMemPoolGetAttribute(CUmemoryPool p, CUmemPool_attribute a, void *v) FINE(*(cuuint64_t *)v = 0)
 API cuMemPoolTrimTo(CUmemoryPool p, size_t n) FINE()
 API cuPointerGetAttribute(void *v, CUpointer_attribute a, CUdeviceptr p)
-    FINE(*(unsigned *)v = a == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0)
+{
+    pthread_mutex_lock(&one);
+    const Range *found = range_of((void *)p), r = found ? *found : (Range){0};
+    pthread_mutex_unlock(&one);
+    if (!found) return CUDA_ERROR_INVALID_VALUE; /* memory of the host that nobody has told the driver of */
+    *(unsigned *)v = a == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? (r.device < 0 ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
+                   : a == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? (r.device < 0 ? 0 : r.device) : 0;
+    return CUDA_SUCCESS;
+}
 API cuPointerGetAttributes(unsigned n, CUpointer_attribute *a, void **v, CUdeviceptr p)
     FINE(for (unsigned i = 0; i < n; i++) cuPointerGetAttribute(v[i], a[i], p))
 
 static CUresult copy(void *to, const void *from, size_t n, CUstream s, int keep)
 {
     Work w = {.kind = COPY, .to = to, .from = from, .size = n};
-    if (keep && !stream_of(s)->capturing) { /* the caller may change its memory at once */
+    if (elsewhere(s)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (keep && stream_of(s)->capturing) return not_now(); /* the recording would read it again and again */
+    if (keep && !range_of(from)) { /* pageable: the caller may change its memory at once */
         w.from = memcpy(malloc(n ? n : 1), from, n);
         w.owns = 1;
     }
@@ -277,7 +207,8 @@ static CUresult copy(void *to, const void *from, size_t n, CUstream s, int keep)
 }
 static CUresult copy_now(void *to, const void *from, size_t n)
 {
-    CUresult before = flush();
+    CUresult before = not_now();
+    if (!before) before = finish(0);
     if (!before) memmove(to, from, n);
     return before;
 }
@@ -298,6 +229,7 @@ API cuMemcpyDtoD_v2(CUdeviceptr d, CUdeviceptr s, size_t n) { return copy_now((v
 API cuMemcpy(CUdeviceptr d, CUdeviceptr s, size_t n) { return copy_now((void *)d, (void *)s, n); }
 static CUresult set(CUdeviceptr d, unsigned v, size_t n, size_t width, CUstream s)
 {
+    if (elsewhere(s)) return CUDA_ERROR_INVALID_CONTEXT;
     return add(s, (Work){.kind = SET, .to = (void *)d, .value = v, .size = n, .width = width});
 }
 API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) { return set(d, v, n, 1, s); }
@@ -305,28 +237,58 @@ API cuMemsetD16Async(CUdeviceptr d, unsigned short v, size_t n, CUstream s) { re
 API cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream s) { return set(d, v, n, 4, s); }
 
 /* ------------------------------------------------------------------ streams and events */
-API cuStreamCreate(CUstream *s, unsigned f) FINE(*s = calloc(1, sizeof **s), (*s)->id = ++streams)
+API cuStreamCreate(CUstream *s, unsigned f)
+{
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
+    *s = calloc(1, sizeof **s);
+    (*s)->id = ++streams, (*s)->context = current, (*s)->apart = f & CU_STREAM_NON_BLOCKING;
+    pthread_mutex_lock(&one);
+    (*s)->next = all, all = *s;
+    pthread_mutex_unlock(&one);
+    return CUDA_SUCCESS;
+}
 API cuStreamCreateWithPriority(CUstream *s, unsigned f, int p) { return cuStreamCreate(s, f); }
-API cuStreamDestroy_v2(CUstream s) FINE(flush(), free(s))
-API cuStreamSynchronize(CUstream s) { return flush(); }
-API cuStreamQuery(CUstream s) { return flush(); }
-API cuStreamWaitEvent(CUstream s, CUevent e, unsigned f) FINE()
-API cuStreamGetCtx(CUstream s, CUcontext *c) FINE(*c = (CUcontext)&the_context)
-API cuStreamGetCtx_v2(CUstream s, CUcontext *c, CUgreenCtx *g) FINE(*c = (CUcontext)&the_context; if (g) *g = 0)
+API cuStreamDestroy_v2(CUstream s) FINE(flush()) /* it stays in the list */
+API cuStreamSynchronize(CUstream s) { return stream_of(s)->capturing ? not_now() : finish(s); }
+API cuStreamQuery(CUstream s) { return stream_of(s)->capturing ? not_now() : finish(s); }
+API cuStreamWaitEvent(CUstream s, CUevent e, unsigned f)
+{
+    if (stream_of(s)->capturing) return not_now(); /* the event is none of the recording's */
+    if (!e->stream) return CUDA_SUCCESS;
+    return add(s, (Work){.kind = WAIT, .stream = e->stream, .number = e->number});
+}
+static CUcontext context_of(CUstream s) { return stream_of(s) == &default_stream ? current : s->context; }
+API cuStreamGetCtx(CUstream s, CUcontext *c) FINE(*c = context_of(s))
+API cuStreamGetCtx_v2(CUstream s, CUcontext *c, CUgreenCtx *g) FINE(*c = context_of(s); if (g) *g = 0)
 API cuStreamGetPriority(CUstream s, int *p) FINE(*p = 0)
 API cuStreamGetFlags(CUstream s, unsigned *f) FINE(*f = 1)
-API cuStreamGetDevice(CUstream s, CUdevice *d) FINE(*d = 0)
+API cuStreamGetDevice(CUstream s, CUdevice *d) FINE(*d = context_of(s)->device)
 API cuStreamGetId(CUstream s, unsigned long long *i) FINE(*i = stream_of(s)->id)
 API cuEventCreate(CUevent *e, unsigned f) FINE(*e = calloc(1, sizeof **e))
 API cuEventDestroy_v2(CUevent e) FINE(free(e))
-API cuEventRecord(CUevent e, CUstream s) FINE(e->recorded = 1)
-API cuEventSynchronize(CUevent e) { return flush(); }
-API cuEventQuery(CUevent e) { return flush(); }
+API cuEventRecord(CUevent e, CUstream s)
+{
+    if (elsewhere(s)) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_of(s)->capturing) return not_now();
+    e->stream = queue_of(s), e->number = e->stream->added;
+    return CUDA_SUCCESS;
+}
+API cuEventSynchronize(CUevent e) { return e->stream ? flush_to(e->stream, e->number) : CUDA_SUCCESS; }
+API cuEventQuery(CUevent e) { return cuEventSynchronize(e); }
 API cuEventElapsedTime_v2(float *t, CUevent a, CUevent b) FINE(*t = 0)
 
 /* ------------------------------------------------------------------ graphs */
-API cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode m) FINE(s->capturing = 1, memset(&s->recorded, 0, sizeof(List)))
-API cuStreamEndCapture(CUstream s, CUgraph *g) FINE(*g = calloc(1, sizeof **g), (*g)->work = s->recorded, s->capturing = 0)
+API cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode m)
+    FINE(s->capturing = 1, s->invalid = 0, recording = s, memset(&s->recorded, 0, sizeof(List)))
+API cuStreamEndCapture(CUstream s, CUgraph *g)
+{
+    const int lost = s->invalid;
+    s->capturing = s->invalid = 0, recording = 0;
+    *g = lost ? 0 : calloc(1, sizeof **g);
+    if (lost) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    (*g)->work = s->recorded;
+    return CUDA_SUCCESS;
+}
 API cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus *st)
     FINE(*st = stream_of(s)->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *m) FINE()
@@ -348,6 +310,8 @@ API cuGraphDestroy(CUgraph g) FINE(free(g->work.item), free(g))
 API cuGraphExecDestroy(CUgraphExec e) FINE(flush(), free(e->work.item), free(e))
 API cuGraphLaunch(CUgraphExec e, CUstream s)
 {
+    if (elsewhere(s)) return CUDA_ERROR_INVALID_CONTEXT;
+    graph_launches++;
     for (int i = 0; i < e->work.count; i++) {
         Work w = e->work.item[i];
         w.owns = 0;
@@ -398,17 +362,25 @@ static CUresult find(Library *l, const char *name, Kernel **out)
     }
     FINE(*out = k)
 }
-static CUresult loaded(void **out, const void *image)
+static CUresult loaded(void **out, const void *image, CUcontext context)
 {
+    if (not_now()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     *out = load(image);
+    if (*out) ((Library *)*out)->context = context;
     return *out ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
-API cuModuleLoadData(CUmodule *m, const void *image) { return loaded((void **)m, image); }
-API cuModuleLoadDataEx(CUmodule *m, const void *i, unsigned n, CUjit_option *o, void **v) { return loaded((void **)m, i); }
+API cuModuleLoadData(CUmodule *m, const void *image)
+{
+    return current ? loaded((void **)m, image, current) : CUDA_ERROR_INVALID_CONTEXT;
+}
+API cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned n, CUjit_option *o, void **v)
+{
+    return cuModuleLoadData(m, image);
+}
 API cuLibraryLoadData(CUlibrary *l, const void *image, CUjit_option *a, void **b, unsigned n, CUlibraryOption *d, void **e,
                       unsigned m)
 {
-    return loaded((void **)l, image);
+    return loaded((void **)l, image, 0); /* for all contexts */
 }
 API cuModuleUnload(CUmodule m) FINE()
 API cuLibraryUnload(CUlibrary l) FINE()
@@ -434,8 +406,13 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
                    unsigned dynamic, CUstream s, void **arguments, void **extra)
 {
     Kernel *k = (Kernel *)f;
+    const CUcontext home = ((Library *)k->library)->context;
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
-    Work w = {.kind = KERNEL, .kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic = dynamic};
+    if (elsewhere(s) || (home && home != current)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!gx || !gy || !gz || gx > 2147483647u || gy > 65535 || gz > 65535) return CUDA_ERROR_INVALID_VALUE;
+    if (!bx || !by || !bz || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024) return CUDA_ERROR_INVALID_VALUE;
+    if (dynamic > 49152) return CUDA_ERROR_INVALID_VALUE; /* without the attribute that asks for more */
+    Work w = {.kind = KERNEL, .device = current->device, .kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic = dynamic};
     w.arguments = malloc(k->total + 16);
     w.owns = 1;
     launches++;
@@ -475,8 +452,8 @@ __attribute__((visibility("default"))) int emucuda_call(CUstream s, void (*call)
     return add(s, (Work){.kind = CALL, .call = call, .from = memcpy(malloc(n), data, n), .owns = 1});
 }
 
-/* Kernels launched, arrays made, bytes held: for tests. */
+/* Kernels launched, arrays made, bytes held, graphs launched: for tests. */
 __attribute__((visibility("default"))) void emucuda_counts(unsigned long long *n)
 {
-    n[0] = launches, n[1] = allocations, n[2] = held;
+    n[0] = launches, n[1] = allocations, n[2] = held, n[3] = graph_launches;
 }

@@ -28,10 +28,34 @@ LOST = (
     "the GPU stopped ({}); this process cannot use it any more. "
     "Values on the host are untouched; start a new process to go on with the GPU"
 )
-WRONG_KERNELS = "the GPU {} ({}) cannot run the compiled kernels ({})"
+WRONG_KERNELS = (
+    "the GPU {} ({}) cannot run the compiled kernels ({}). Its driver is made for CUDA {}: kernels of a CUDA compiler "
+    "with a higher first number need a newer driver (CUDA 13 needs 580 or later)"
+)
 NO_LIBRARY = "there is no NVIDIA driver on this machine (its library libcuda.so.1 was not found)"
 NOT_SO_MANY = "device number {} was asked for, and the NVIDIA driver finds {} (numbers start at 0)"
 NO_DEVICE = "the NVIDIA driver finds no GPU; if there is one, look at the environment variable CUDA_VISIBLE_DEVICES"
+NOT_READY = {
+    "NO_DEVICE": NO_DEVICE,
+    "SYSTEM_NOT_READY": "the GPUs are not ready yet; on machines with NVSwitch (HGX, DGX) that is so until the service "
+    "nvidia-fabricmanager runs, in the version of the driver",
+    "SYSTEM_DRIVER_MISMATCH": "the library of the NVIDIA driver is of another version than its kernel module; after "
+    "an update restart the machine, and in a container use the driver of the host",
+    "COMPAT_NOT_SUPPORTED_ON_DEVICE": "the compatibility package of the NVIDIA driver (cuda-compat) is not for this "
+    "GPU; take it from the search path of libraries, or update the driver",
+    "OPERATING_SYSTEM": "the NVIDIA driver may not use its devices: can this process open /dev/nvidia0 and "
+    "/dev/nvidiactl?",
+}
+NOT_OPENED = "GPU number {} cannot be used: {}; nvidia-smi shows which processes hold it"
+FORKED = (
+    "the GPU cannot be used in a process that was forked from one that has used it; start it with "
+    "multiprocessing.get_context('spawn'), or fork before the GPU is first used"
+)
+
+
+def not_ready(name: str) -> str:
+    """Why the NVIDIA driver cannot be initialised, by the name of its error."""
+    return NOT_READY.get(name, f"the NVIDIA driver cannot be initialised ({name})")
 
 
 class Driver(Protocol):
@@ -42,6 +66,18 @@ class Driver(Protocol):
     arch: str  # "sm_90"
     multiprocessors: int
     stream: int  # the handle of the stream
+
+    def enter(self) -> Any:
+        """Work in the device's context from now on, in this thread; gives what `leave` needs."""
+        ...
+
+    def leave(self, before: Any) -> None:
+        """Go back to the context of another library, if the thread was in one."""
+        ...
+
+    def home_of(self, address: int) -> int | None:
+        """The number of the device that has some memory; None if it is not known."""
+        ...
 
     def memory(self) -> tuple[int, int]:
         """(free, total)."""
@@ -94,7 +130,7 @@ class Driver(Protocol):
         ...
 
     def wait_for(self, stream: int) -> None:
-        """Wait for the work of another stream, of another library."""
+        """What is queued here from now on waits for the work queued so far in the stream of another library."""
         ...
 
     def followed_by(self, stream: int) -> None:
@@ -114,4 +150,4 @@ class Driver(Protocol):
         ...
 
 
-__all__ = ["CudaError", "DeviceLost", "Driver", "NoDevice", "OutOfDeviceMemory"]
+__all__ = ["CudaError", "DeviceLost", "Driver", "NoDevice", "OutOfDeviceMemory", "not_ready"]

@@ -6,6 +6,8 @@ May touch: the packages cuda-core and cuda-bindings, imported when a device is f
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +18,14 @@ from termgraph.backends.cuda.driver.base import (
     LOST,
     NO_DEVICE,
     NO_LIBRARY,
+    NOT_OPENED,
     NOT_SO_MANY,
     WRONG_KERNELS,
     CudaError,
     DeviceLost,
     NoDevice,
     OutOfDeviceMemory,
+    not_ready,
 )
 from termgraph.config import config
 
@@ -32,9 +36,10 @@ FATAL = {"ILLEGAL_ADDRESS", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "MISALIGNED_ADDRE
          "CONTEXT_IS_DESTROYED", "DEVICE_UNAVAILABLE", "TENSOR_MEMORY_LEAK"}  # fmt: skip
 EVENT_WITHOUT_TIME = 2  # CU_EVENT_DISABLE_TIMING
 WRONG_ARCH = {"NO_BINARY_FOR_GPU", "INVALID_IMAGE", "UNSUPPORTED_PTX_VERSION", "INVALID_PTX"}
+PAGE_LOCKED = 1  # CU_MEMORYTYPE_HOST
 
 
-_thread = threading.local()  # the driver whose context a thread is in
+_thread = threading.local()  # the driver whose context a thread is in, as far as we have changed it
 
 
 class CoreDriver:
@@ -54,36 +59,72 @@ class CoreDriver:
             (error,) = cu.cuInit(0)
         except RuntimeError:  # the library of the NVIDIA driver cannot be loaded
             raise NoDevice(NO_LIBRARY) from None
-        count = 0 if int(error) else self.ask(cu.cuDeviceGetCount)
+        if int(error):
+            raise NoDevice(not_ready(_name(error)))
+        count = self.ask(cu.cuDeviceGetCount)
         if count <= number:
             raise NoDevice(NOT_SO_MANY.format(number, count) if count else NO_DEVICE)
+        before = self.cu.cuCtxGetCurrent()[1]
         self.device = Device(number)
-        self.enter()
-        self._stream = self.device.create_stream()
-        self.stream = int(self._stream.handle)
+        self._open(number)
         self.device_name = str(self.device.name)
         capability = self.device.compute_capability
         self.arch = f"sm_{capability.major}{capability.minor}"
         attribute = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-        self.multiprocessors = int(self.ask(cu.cuDeviceGetAttribute, attribute, number))
-        self._keep_memory(number)
+        self.multiprocessors = int(self.ask(cu.cuDeviceGetAttribute, attribute, self.ask(cu.cuDeviceGet, number)))
+        version = self.ask(cu.cuDriverGetVersion)
+        self.cuda_version = f"{version // 1000}.{version % 1000 // 10}"
         self._event: Any = None
+        self._keep_memory(number)
+        self.leave(int(before))
+
+    def _open(self, number: int) -> None:
+        """The primary context of the device, which PyTorch, CuPy and JAX use as well, and a stream in it."""
+        try:
+            self.device.set_current()
+            self._stream = self.device.create_stream()
+        except Exception as error:  # the package has its own; another process may own the device, or fill it
+            raise NoDevice(NOT_OPENED.format(number, error)) from None
+        self.stream = int(self._stream.handle)
+        self.context = self.ask(self.cu.cuStreamGetCtx, self.stream)
 
     def _keep_memory(self, number: int) -> None:
         """Memory that is given back stays with this process; some may be taken at the start (`gpu.pool_reserve`)."""
         cu = self.cu
-        pool = self.ask(cu.cuDeviceGetDefaultMemPool, number)
+        pool = self.ask(cu.cuDeviceGetDefaultMemPool, self.ask(cu.cuDeviceGet, number))
         attribute = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self.ask(cu.cuMemPoolSetAttribute, pool, attribute, cu.cuuint64_t(2**64 - 1))
         reserve = float(config.gpu.pool_reserve)
-        if reserve:
-            size = int(reserve * self.memory()[1] if reserve <= 1 else reserve * 2**20)
+        if not reserve:
+            return
+        free, total = self.memory()
+        size = int(reserve * total if reserve <= 1 else reserve * 2**20)
+        try:
             self.free(self.allocate(size))
+        except OutOfDeviceMemory:
+            raise NoDevice(
+                f"gpu.pool_reserve asks for {size >> 20} MiB of GPU number {number}, of which {free >> 20} are free"
+            ) from None
 
-    def enter(self) -> None:
-        """A thread has to say which context it works in."""
+    def enter(self) -> int:
+        """Be in the device's context; gives the one that the thread was in."""
+        before = int(self.cu.cuCtxGetCurrent()[1])
+        if before != int(self.context):
+            _thread.driver = self
+            self.ask(self.cu.cuCtxSetCurrent, self.context)
         _thread.driver = self
-        self.device.set_current()
+        return before
+
+    def leave(self, before: int) -> None:
+        """Other libraries expect the context that they have left; where there was none, ours may stay."""
+        if before and before != int(self.context):
+            _thread.driver = None
+            self.cu.cuCtxSetCurrent(before)
+
+    def home_of(self, address: int) -> int | None:
+        attribute = self.cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        error, number = self.cu.cuPointerGetAttribute(attribute, address)
+        return None if int(error) else int(number)
 
     # ------------------------------------------------------------------ errors
     def ask(self, function: Callable, *args: Any) -> Any:
@@ -97,13 +138,13 @@ class CoreDriver:
 
     def failure(self, error: Any, what: str) -> Exception:
         """The exception for an error code."""
-        name = error.name.removeprefix("CUDA_ERROR_")
+        name = _name(error)
         if name == "OUT_OF_MEMORY":
             return OutOfDeviceMemory("the device is full")
         if name in FATAL:
             return DeviceLost(LOST.format(f"{name}, reported by {what}"))
         if name in WRONG_ARCH:
-            return CudaError(WRONG_KERNELS.format(self.device_name, self.arch, name))
+            return CudaError(WRONG_KERNELS.format(self.device_name, self.arch, name, self.cuda_version))
         return CudaError(f"{what} failed: {name}")
 
     # ------------------------------------------------------------------ memory
@@ -119,6 +160,13 @@ class CoreDriver:
 
     def upload(self, address: int, host: np.ndarray) -> None:
         self.ask(self.cu.cuMemcpyHtoDAsync, address, host.ctypes.data, host.nbytes, self.stream)
+        if self._is_page_locked(host.ctypes.data):  # the device reads that later, and the caller may change it now
+            self.synchronize()
+
+    def _is_page_locked(self, address: int) -> bool:
+        attribute = self.cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        error, kind = self.cu.cuPointerGetAttribute(attribute, address)
+        return not int(error) and int(kind) == PAGE_LOCKED
 
     def download(self, host: np.ndarray, address: int) -> None:
         self.ask(self.cu.cuMemcpyDtoHAsync, host.ctypes.data, address, host.nbytes, self.stream)
@@ -130,8 +178,7 @@ class CoreDriver:
         if not isinstance(other, CoreDriver):
             return False
         other.followed_by(self.stream)
-        contexts = [d.ask(self.cu.cuStreamGetCtx, d.stream) for d in (self, other)]
-        self.ask(self.cu.cuMemcpyPeerAsync, to, contexts[0], source, contexts[1], size, self.stream)
+        self.ask(self.cu.cuMemcpyPeerAsync, to, self.context, source, other.context, size, self.stream)
         self.followed_by(other.stream)  # what it frees or overwrites now, it does after the copy
         return True
 
@@ -155,13 +202,22 @@ class CoreDriver:
         self.ask(self.cu.cuStreamSynchronize, self.stream)
 
     def wait_for(self, stream: int) -> None:
-        self.ask(self.cu.cuStreamSynchronize, stream)
+        try:
+            self.ask(self.cu.cuEventRecord, self.event(), stream)
+        except CudaError:  # a stream of another context
+            self.ask(self.cu.cuStreamSynchronize, stream)
+        else:
+            self.ask(self.cu.cuStreamWaitEvent, self.stream, self._event, 0)
 
     def followed_by(self, stream: int) -> None:
+        self.ask(self.cu.cuEventRecord, self.event(), self.stream)
+        self.ask(self.cu.cuStreamWaitEvent, stream, self._event, 0)
+
+    def event(self) -> Any:
+        """One is enough: whoever waits for it waits for what had been recorded by then."""
         if self._event is None:
             self._event = self.ask(self.cu.cuEventCreate, EVENT_WITHOUT_TIME)
-        self.ask(self.cu.cuEventRecord, self._event, self.stream)
-        self.ask(self.cu.cuStreamWaitEvent, stream, self._event, 0)
+        return self._event
 
     # ------------------------------------------------------------------ graphs
     def capture(self) -> None:
@@ -183,7 +239,13 @@ class Graph:
     """Recorded work, which goes with its last reference."""
 
     def __init__(self, driver: CoreDriver, handle: Any) -> None:
-        self.driver, self.handle = driver, handle
+        self.driver, self.handle, self.process = driver, handle, os.getpid()
 
     def __del__(self) -> None:
-        self.driver.cu.cuGraphExecDestroy(self.handle)
+        if self.process == os.getpid() and not sys.is_finalizing():
+            self.driver.cu.cuGraphExecDestroy(self.handle)
+
+
+def _name(error: Any) -> str:
+    """An error code as it is called in the documentation."""
+    return str(getattr(error, "name", error)).removeprefix("CUDA_ERROR_")

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,15 +20,32 @@ from termgraph.backends.cuda.driver.base import (
     LOST,
     NO_DEVICE,
     NO_LIBRARY,
+    NOT_OPENED,
     NOT_SO_MANY,
     WRONG_KERNELS,
     CudaError,
     DeviceLost,
     NoDevice,
     OutOfDeviceMemory,
+    not_ready,
 )
+from termgraph.config import config
 
 NO_PACKAGE = "cuda.driver=pycuda needs the package pycuda, which is not installed: pip install 'termgraph[pycuda]'"
+
+
+# What the messages of errors say after which the context cannot be used any more: pycuda has no codes.
+FATAL = ("illegal memory access", "misaligned address", "launch failure", "launch timed out", "illegal instruction",
+         "hardware stack error", "invalid program counter", "address space", "uncorrectable ECC", "device-side assert",
+         "context is destroyed")  # fmt: skip
+# The same of errors when the driver is initialised, with the names that the other package has for them.
+NAMES = {
+    "no CUDA-capable device": "NO_DEVICE",
+    "system not yet initialized": "SYSTEM_NOT_READY",
+    "unsupported display driver": "SYSTEM_DRIVER_MISMATCH",
+    "forward compatibility": "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    "OS call failed": "OPERATING_SYSTEM",
+}
 
 
 def _in_context(method: Callable) -> Callable:
@@ -36,10 +54,10 @@ def _in_context(method: Callable) -> Callable:
     @functools.wraps(method)
     def call(self: PyCudaDriver, *args: Any) -> Any:
         if threading.get_ident() == self.home and PyCudaDriver.on_top is self:
-            return method(self, *args)
+            return self.checked(method, *args)
         self.context.push()
         try:
-            return method(self, *args)
+            return self.checked(method, *args)
         finally:
             self.context.pop()
 
@@ -66,13 +84,17 @@ class PyCudaDriver:
         try:
             driver.init()
             count = driver.Device.count()
-        except driver.Error:
-            count = 0
+        except driver.Error as error:
+            text = str(error)
+            raise NoDevice(not_ready(next((name for part, name in NAMES.items() if part in text), text))) from None
         if count <= number:
             raise NoDevice(NOT_SO_MANY.format(number, count) if count else NO_DEVICE)
         device = driver.Device(number)
-        self.context = device.retain_primary_context()
-        self.context.push()
+        try:
+            self.context = device.retain_primary_context()
+            self.context.push()
+        except driver.Error as error:
+            raise NoDevice(NOT_OPENED.format(number, error)) from None
         PyCudaDriver.on_top = self
         atexit.register(self.close)
         self.home = threading.get_ident()
@@ -86,6 +108,34 @@ class PyCudaDriver:
         self.arch = "sm_{}{}".format(*device.compute_capability())
         self.multiprocessors = int(device.get_attribute(driver.device_attribute.MULTIPROCESSOR_COUNT))
         self.version = pycuda.VERSION_TEXT
+        version = driver.get_driver_version()
+        self.cuda_version = f"{version // 1000}.{version % 1000 // 10}"
+        if config.gpu.pool_reserve:
+            warnings.warn(
+                "gpu.pool_reserve has no effect with cuda.driver=pycuda: its pool keeps blocks by their size, and "
+                "cannot cut them from one",
+                stacklevel=2,
+            )
+
+    def enter(self) -> None:
+        """Nothing: the thread that opened the device stays in its context, others enter it for each call."""
+
+    def leave(self, before: Any) -> None:
+        """Nothing, as well."""
+
+    def home_of(self, address: int) -> int | None:
+        return None
+
+    def checked(self, method: Callable, *args: Any) -> Any:
+        """A call, with the exceptions that all drivers raise."""
+        try:
+            return method(self, *args)
+        except self.d.MemoryError:
+            raise OutOfDeviceMemory("the device is full") from None
+        except self.d.Error as error:
+            if any(text in str(error) for text in FATAL):
+                raise DeviceLost(LOST.format(error)) from None
+            raise CudaError(str(error)) from None
 
     def close(self) -> None:
         """At the end of the process: give everything back while its context is there, which was entered last."""
@@ -105,10 +155,7 @@ class PyCudaDriver:
 
     @_in_context
     def allocate(self, size: int) -> int:
-        try:
-            block = self.pool.allocate(size)
-        except self.d.MemoryError:
-            raise OutOfDeviceMemory("the device is full") from None
+        block = self.pool.allocate(size)
         self.blocks[int(block)] = block
         return int(block)
 
@@ -143,7 +190,8 @@ class PyCudaDriver:
         try:
             self.modules.append(self.d.module_from_buffer(image))
         except self.d.Error as error:
-            raise CudaError(WRONG_KERNELS.format(self.device_name, self.arch, error)) from None
+            text = WRONG_KERNELS.format(self.device_name, self.arch, error, self.cuda_version)
+            raise CudaError(text) from None
         return len(self.modules) - 1
 
     @_in_context
@@ -160,12 +208,7 @@ class PyCudaDriver:
 
     @_in_context
     def synchronize(self) -> None:
-        try:
-            self._stream.synchronize()
-        except self.d.LaunchError as error:
-            raise DeviceLost(LOST.format(error)) from None
-        except self.d.Error as error:
-            raise CudaError(str(error)) from None
+        self._stream.synchronize()
 
     @_in_context
     def wait_for(self, stream: int) -> None:
