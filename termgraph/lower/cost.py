@@ -52,7 +52,7 @@ def _work(n: Node) -> Poly:
     if isinstance(n, Branch):
         return work(n.then) + work(n.orelse) + 2
     if isinstance(n, Repeat):
-        return n.steps * (work(n.body) + 30)
+        return n.steps * (work([*n.body, *[a.product for a in n.ahead]]) + 30)
     if isinstance(n, Routine):
         return product(n.batch) * routine_work(n)
     if isinstance(n, Choice):

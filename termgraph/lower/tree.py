@@ -186,6 +186,20 @@ class Rows:
     ring: int | None
 
 
+@dataclass(eq=False)
+class Ahead:
+    """A product made for `steps` steps at once: row t of `leaf` is row t % steps of `buf`.
+
+    `product` is that of one step. Its left factor is where it says in the first step, and moves by `step` each time.
+    """
+
+    leaf: Buf
+    buf: Buf
+    steps: int
+    product: Call
+    step: Poly
+
+
 class Compound(Node):
     """A statement with trees of its own: `bufs` are its results, `rooms` its temporaries by the room they share."""
 
@@ -241,12 +255,14 @@ class Repeat(Compound):
     bufs: tuple[Buf, ...] = ()  # what the rest of the program reads
     rank: int = 0
     title: str = ""  # what people call it
+    ahead: list[Ahead] = field(default_factory=list)
 
     def children(self) -> Iterator[list[Node]]:
         yield self.body
 
     def operands(self) -> list[tuple[Buf, Poly]]:
-        return [(b, offset) for _, b, offset, _ in self.leaves] + [c.init for c in self.all_carries()]
+        early = [(b, offset) for a in self.ahead for b, offset, _ in a.product.operands]
+        return [(b, offset) for _, b, offset, _ in self.leaves] + [c.init for c in self.all_carries()] + early
 
     def all_carries(self) -> list[Carried]:
         """Those updated in place included."""

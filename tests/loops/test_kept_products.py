@@ -7,6 +7,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c import kept, strips
 from termgraph.backends.c.compilers import find_compiler
+from termgraph.lower import ahead
 
 LINKER = "c"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -28,7 +29,10 @@ def data(steps, rows, units, dtype="float32"):
     return x.astype(dtype), u.astype(dtype)
 
 
-@pytest.mark.parametrize(("rows", "units"), [(2, 9), (4, 16), (5, 33), (7, 3), (13, 1), (20, 48), (32, 40), (6, 30), (64, 17)])
+SHAPES = [(2, 9), (4, 16), (5, 33), (7, 3), (13, 1), (20, 48), (32, 40), (6, 30), (64, 17)]
+
+
+@pytest.mark.parametrize(("rows", "units"), SHAPES)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_forward_and_backward(rows, units, transposed):
     x, u, states = layer(rows, units, transposed=transposed)
@@ -99,3 +103,107 @@ def test_a_step_that_fails_leaves_the_loop():
 def test_tiles_cover_all_rows(rows):
     heights = strips.tiles(rows)
     assert sum(heights) == rows and max(heights) <= strips.TALLEST and max(heights) - min(heights) <= 1
+
+
+# ---------------------------------------------------------------------- products made for a few steps at once
+@pytest.fixture
+def tiles_wanted(monkeypatch):
+    """The text for processors that have the instructions; where they are missing, the compiler takes BLAS."""
+    monkeypatch.setattr(kept, "processor_flags", lambda: frozenset({"avx2", "fma"}))
+
+
+def projected(rows, outside=None, **options):
+    """The states of a layer whose inputs are multiplied in each step, and its variables x, w, u."""
+    x, w, u = T.ftensor3("x"), T.fmatrix("w"), T.fmatrix("u")
+    states, _ = tg.scan(
+        lambda x, h, w, u: T.tanh(x @ w + h @ u),
+        sequences=x if outside is None else outside(x), outputs_info=T.zeros((rows, 11), dtype="float32"),
+        non_sequences=[w, u], **options,
+    )  # fmt: skip
+    return [x, w, u], states
+
+
+def projected_data(steps, rows, inputs):
+    rng = np.random.default_rng(steps)
+    shapes = [(steps, rows, inputs), (inputs, 11), (11, 11)]
+    return [(rng.standard_normal(s) / 3).astype("float32") for s in shapes]
+
+
+def compare(variables, outs, values, in_blocks):
+    with tg.config.change_flags(**{"cache.programs": False}):
+        f, meaning = tg.function(variables, outs), tg.function(variables, outs, mode=tg.Mode(linker="py"))
+    assert ("int64_t now = steps - t" in f.source("c")) is in_blocks
+    for given in values:
+        for got, want in zip(f(*given), meaning(*given)):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [2, 7, 20, 64])
+def test_blocks_of_steps(rows, tiles_wanted):
+    variables, states = projected(rows)
+    block = -(-ahead.ROWS // rows)
+    lengths = sorted({0, 1, block - 1, block, block + 1, 2 * block, 3 * block - 1})
+    compare(variables, [states], [projected_data(n, rows, 5) for n in lengths], True)
+    compare(variables, [states], [projected_data(3, rows, n) for n in (0, 1, 4, 26)], True)
+
+
+@pytest.mark.parametrize(
+    "outside", [lambda x: x[::-1], lambda x: x[1:], lambda x: x[::2], lambda x: x.transpose(1, 0, 2)], ids=range(4)
+)
+def test_sequences_that_are_views(outside, tiles_wanted):
+    variables, states = projected(20, outside)
+    values = projected_data(20, 20, 5)
+    compare(variables, [states], [values], True)
+    backwards = projected(20, outside, go_backwards=True)
+    compare(*backwards[:1], [backwards[1]], [values], True)
+
+
+def test_forward_and_backward_of_blocks(tiles_wanted):
+    variables, states = projected(20)
+    outs = [states, *tg.grad((states**2).sum(), variables)]
+    compare(variables, outs, [projected_data(n, 20, 5) for n in (1, 5, 13)], True)
+
+
+def test_rows_read_last_first(tiles_wanted):
+    x, w, u = T.ftensor3("x"), T.tensor("w", dtype="float32", shape=(None, 11)), T.fmatrix("u")
+    steps, _, inputs = x.shape
+    all_rows = (x.reshape((steps * 6, inputs)) @ w).reshape((steps, 6, 11))
+    states, _ = tg.scan(
+        lambda p, h, u: T.tanh(p + h @ u),
+        sequences=all_rows[::-1], outputs_info=T.zeros((6, 11), dtype="float32"), non_sequences=u,
+    )  # fmt: skip
+    compare([x, w, u], [states], [projected_data(n, 6, 5) for n in (0, 1, 16, 35)], True)
+
+
+def test_products_that_others_read_are_made_before(tiles_wanted):
+    x, w, u = T.ftensor3("x"), T.fmatrix("w"), T.fmatrix("u")
+    flat = x.reshape((x.shape[0] * 20, x.shape[2])) @ w
+    states, _ = tg.scan(
+        lambda p, h, u: T.tanh(p + h @ u),
+        sequences=flat.reshape((x.shape[0], 20, 11)), outputs_info=T.zeros((20, 11), dtype="float32"), non_sequences=u,
+    )  # fmt: skip
+    compare([x, w, u], [states, flat], [projected_data(7, 20, 5)], False)
+
+
+def test_processors_with_wider_vectors_multiply_before(monkeypatch):
+    monkeypatch.setattr(kept, "processor_flags", lambda: frozenset({"avx2", "fma", "avx512f"}))
+    variables, states = projected(20)
+    compare(variables, [states], [projected_data(7, 20, 5)], False)
+
+
+def test_weights_that_the_call_updates(tiles_wanted):
+    w = tg.shared(projected_data(7, 20, 5)[1], name="w")
+    x, u = T.ftensor3("x"), T.fmatrix("u")
+    states, _ = tg.scan(
+        lambda x, h, w, u: T.tanh(x @ w + h @ u),
+        sequences=x, outputs_info=T.zeros((20, 11), dtype="float32"), non_sequences=[w, u],
+    )  # fmt: skip
+    updates = [(w, w - np.float32(0.1) * tg.grad((states**2).sum(), w))]
+    a, first, b = projected_data(7, 20, 5)
+    found = []
+    for mode in (None, tg.Mode(linker="py")):
+        f = tg.function([x, u], states, updates=updates, mode=mode)
+        w.set_value(first)
+        found.append([f(a, b), f(a, b), w.get_value()])
+    for got, want in zip(*found):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

@@ -289,17 +289,24 @@ def _kind(command: Sequence[str], version: str) -> str:
 
 
 @functools.cache
-def cpu_identity() -> str:
-    """A name for what this processor can execute: a shared cache never gives its code to another kind."""
-    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
+def processor_flags() -> frozenset[str]:
+    """What this processor can execute, as Linux names it; empty where that is not known."""
     try:
         with open("/proc/cpuinfo") as info:
             for line in info:
                 if line.startswith(("flags", "Features")):
-                    return f"{machine}-{digest(' '.join(sorted(line.partition(':')[2].split())))[:12]}"
-    except OSError:  # no /proc: the machine name has to do
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:  # no /proc
         pass
-    return machine
+    return frozenset()
+
+
+@functools.cache
+def cpu_identity() -> str:
+    """A name for what this processor can execute: a shared cache never gives its code to another kind."""
+    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
+    flags = processor_flags()
+    return f"{machine}-{digest(' '.join(sorted(flags)))[:12]}" if flags else machine
 
 
 @functools.cache
@@ -361,8 +368,7 @@ def _vector_lengths() -> list[tuple[str, int]]:
     """Vector ABI letter and doubles per vector of what compiled code may call on this processor."""
     if not hasattr(os, "uname") or os.uname().machine != "x86_64":
         return [("n", 2)]  # Advanced SIMD
-    with open("/proc/cpuinfo") as info:
-        flags = next((set(line.split()) for line in info if line.startswith("flags")), set())
+    flags = processor_flags()
     found = [("b", 2)]
     if "avx" in flags:
         found.append(("c", 4))

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c import libcalls, natives, prelude, routines, strips, timing
+from termgraph.backends.c import kept, libcalls, natives, prelude, routines, strips, timing
 from termgraph.backends.c.cprogram import FLAGS, CProgram
 from termgraph.backends.c.dialect import CDialect
 from termgraph.backends.c.kernels import KernelWriter
 from termgraph.backends.c.packing import PACKING
-from termgraph.backends.c.repeats import moving_places
+from termgraph.backends.c.repeats import in_registers, moving_places
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.cstyle import Printer
+from termgraph.lower.ahead import products_ahead
 from termgraph.lower.cost import work
 from termgraph.lower.epilogue import finish_products
 from termgraph.lower.index import Poly, Sym, maximum, poly, product
@@ -26,7 +27,7 @@ from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
 from termgraph.lower.rowtiles import tile_rows
-from termgraph.lower.tree import Tiles, walk
+from termgraph.lower.tree import Call, Repeat, Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
@@ -65,6 +66,11 @@ def generate(
     return _Generator(*given, names, returns, lowered, quick, timed, asks).program()
 
 
+def _made_ahead(loop: Repeat, product: Call) -> bool:
+    """Whether a loop makes a product of its own, a few steps at once."""
+    return not in_registers(loop) and kept.worth_ahead(product)
+
+
 class _Generator:
     def __init__(
         self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
@@ -77,9 +83,11 @@ class _Generator:
         self.st = self.lowered.statements
         self.d = CDialect()
         self.consts = list(self.st.consts)
-        self.nodes, self.modes = update_modes(self.lowered.nodes, self._updates())
-        self.nodes, self.finished = finish_products(self.nodes, self.st.temps, self._updated())
-        self.rooms = share_room(self.nodes, [b for b in self.st.temps if b not in self.finished])
+        nodes, gone = ([*lowered.nodes], set()) if quick else products_ahead(lowered.nodes, self.st.temps, _made_ahead)
+        self.nodes, self.modes = update_modes(nodes, self._updates())
+        temps = [b for b in self.st.temps if b not in gone]
+        self.nodes, self.finished = finish_products(self.nodes, temps, self._updated())
+        self.rooms = share_room(self.nodes, [b for b in temps if b not in self.finished])
         self.places = moving_places(self.nodes)
         self.nodes = tile_rows(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.

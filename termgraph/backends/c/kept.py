@@ -1,16 +1,21 @@
 """Products of float32 inside loops whose right factor stays the same: it is packed once, in the first step.
 
 BLAS packs it anew in every call, which is a fifth of the time where the left factor has few rows. Only for a number of
-rows that is known, and for processors whose widest vectors hold eight numbers. May import lower and this package.
+rows that is known, and for processors whose widest vectors hold eight numbers. Where the left factors are there before
+the loop, the products of a few steps are made at once. May import lower and this package.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from termgraph.backends.c import libcalls
+from termgraph.backends.c.compilers import processor_flags
 from termgraph.backends.c.cores import blas_thread_count
 from termgraph.backends.cstyle import Printer
-from termgraph.lower.index import ONE, ZERO
-from termgraph.lower.tree import Call, Repeat
+from termgraph.lower.index import ONE, ZERO, product
+from termgraph.lower.kernel import Buf
+from termgraph.lower.tree import Ahead, Call, Repeat
 
 FEWEST, MOST = 2, 64  # rows for which this is faster than BLAS
 
@@ -18,12 +23,23 @@ FEWEST, MOST = 2, 64  # rows for which this is faster than BLAS
 def kept_products(n: Repeat) -> list[Call]:
     """The products of a step whose right factor is the same in all steps."""
     constant = {leaf for leaf, _, _, step in n.leaves if step is ZERO}
-    alone = blas_thread_count() == 1  # BLAS may use several threads, these functions do not
     calls = [x for x in n.body if isinstance(x, Call)]
-    return [x for x in calls if alone and _fits(x) and x.operands[1][0] in constant]
+    return [x for x in calls if _fits(x) and x.operands[1][0] in constant]
+
+
+def worth_ahead(n: Call) -> bool:
+    """Whether a product that could be made before a loop is better made in it, for a few steps at once."""
+    return _has_tiles() and _fits(n)
+
+
+def _has_tiles() -> bool:
+    """Whether this processor has the instructions; with wider vectors BLAS is faster for all rows at once."""
+    return {"avx2", "fma"} <= processor_flags() and "avx512f" not in processor_flags()
 
 
 def _fits(n: Call) -> bool:
+    if blas_thread_count() > 1:  # BLAS may use several threads, these functions do not
+        return False
     if n.name != "gemm" or n.options["dtype"] != "float32":
         return False
     rows, column = n.sizes[0].const, n.operands[0][2][1]
@@ -43,4 +59,21 @@ def write_kept(kept: str, n: Call, p: Printer) -> None:
     p.add("if (st->code) return (int)st->code;")
 
 
-__all__ = ["kept_products", "write_kept"]
+def write_ahead(kept: str, slots: Mapping[Buf, int], x: Ahead, p: Printer) -> None:
+    """In step t of `steps`: the products of the next steps, if there are none left, and the place of this one's."""
+    (a, a_at, (lda, _)), (b, b_at, b_step) = x.product.operands
+    tb, ldb = libcalls.flags(p, b_step)
+    m, columns, k = (p.poly(size) for size in x.product.sizes)
+    step, rows = p.poly(x.step), f"c->buf[{slots[x.buf]}]"
+    left = f"(const float *)c->buf[{slots[a]}] + {p.poly(a_at)} + t * ({step})"
+    right = f"(const float *)c->buf[{slots[b]}] + {p.poly(b_at)}"
+    given = f"{tb}, {m}, {columns}, {k}, 0, {left}, {p.poly(lda)}, {right}, {ldb}, (float *){rows}"
+    with p.block(f"if (t % {x.steps} == 0)"):
+        p.add(f"const int64_t now = steps - t < {x.steps} ? steps - t : {x.steps};")
+        p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+        p.add(f"tg_kept_product(st, {kept}, now, {step}, {given});")
+        p.add("if (st->code) return (int)st->code;")
+    p.add(f"c->buf[{slots[x.leaf]}] = {rows} + t % {x.steps} * ({p.poly(product(x.leaf.shape) * 4)});")
+
+
+__all__ = ["kept_products", "worth_ahead", "write_ahead", "write_kept"]

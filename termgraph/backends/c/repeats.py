@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.failing import bad, failure
-from termgraph.backends.c.kept import kept_products
+from termgraph.backends.c.kept import kept_products, write_ahead
 from termgraph.backends.c.timing import SINCE, TimedPart
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, Poly, product
@@ -30,6 +30,7 @@ def moving_places(nodes: Sequence[Node]) -> list[Buf]:
             out.update(dict.fromkeys(c.leaf for c in n.all_carries()))
             out.update(dict.fromkeys(c.next for c, _ in n.kept))
             out.update(dict.fromkeys(r.target for r in n.rows))
+            out.update(dict.fromkeys(a.leaf for a in n.ahead))
     return list(out)
 
 
@@ -56,7 +57,7 @@ def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
 
 def _keep_factors(writer: Any, n: Repeat, p: Printer) -> None:
     """Places for the factors of products that stay the same, freed however the block is left."""
-    for call in [] if writer.quick else kept_products(n):
+    for call in [] if writer.quick else [*kept_products(n), *[a.product for a in n.ahead]]:
         name = f"kept{len(writer.kept)}"
         writer.kept[call] = f"c->{name}"
         writer.fields.append(f"    tg_kept *{name};")
@@ -131,6 +132,8 @@ def _steps(writer: Any, n: Repeat, p: Printer, name: str) -> None:
         p.add("if (!(t & 255) && TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
         for r in n.rows:
             _place_row(writer, r, p)
+        for a in n.ahead:
+            write_ahead(writer.kept[a.product], writer.slots, a, p)
         p.add(f"if ({name}(c)) return tg_in_step(st, t);")
         for leaf, _, _, step in n.leaves:
             if step is not ZERO:

@@ -1,7 +1,7 @@
 """The C text of products of few rows by a packed factor: tiles of up to 4 rows and 24 columns, sums in registers.
 
-The innermost loop is assembly: compilers keep twelve sums, three columns and a number in sixteen registers by luck only.
-Twelve sums hide that a multiply-add takes four cycles; three loads of the factor serve four rows. Pure text.
+The innermost loop is assembly: compilers keep twelve sums, three columns and a number in sixteen registers by luck
+only. Twelve sums hide that a multiply-add takes four cycles; three loads of the factor serve four rows. Pure text.
 """
 
 from __future__ import annotations
