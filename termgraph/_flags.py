@@ -211,7 +211,7 @@ FLAGS = (
     Flag("cflags", "", TEXT,
          "further options for the C compiler"),
     Flag("relayout", True, BOOLEAN,
-         "compile programs for large arguments in column order (and the like), once copying them has cost as much"),
+         "compile programs for large arguments that are slices or transposed, once copying them has cost as much"),
     Flag("on_compile_error", "raise", choice("raise", "warn"),
          "what to do if the C compiler fails on a function with linker=auto: warn runs it on the Python VM"),
     Flag("cache.dir", default_cache_folder, FOLDER,

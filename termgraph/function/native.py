@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
-from termgraph.function.layouts import rewritten_again, transposed
+from termgraph.function.layouts import orders_of_results, rewritten_again, turned
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
@@ -162,15 +162,28 @@ def library_of(maker: Any) -> Any:
     return maker.work.native[form][1]
 
 
-def ordered_program(maker: Any, orders: Sequence[Any]) -> Any:
-    """The C program for arguments that are handed over with their axes in these orders."""
-    return _generated(maker, ordered(maker), orders)
+def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The C program for arguments that lie so, and the orders of the axes of its results."""
+    from termgraph.backends.c.layouts import given_so
+
+    layout = ordered(maker)
+    arguments, cells, roots = _graph(maker, layout)
+    n = len(maker.outputs)
+    results = orders_of_results(roots[:n], [*arguments, *cells], [*layouts, *[None] * len(cells)])
+    arguments, instead, strided = given_so(arguments, layouts)
+    roots = [*turned(roots[:n], results), *roots[n:]]
+    if instead:
+        roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
+    return _printed(maker, layout, (arguments, cells, roots), strided=strided), results
 
 
-def _generated(maker: Any, layout: Layout, orders: Sequence[Any] | None = None) -> Any:
-    from termgraph.backends.c.generate import generate
+def _generated(maker: Any, layout: Layout) -> Any:
+    return _printed(maker, layout, _graph(maker, layout), asks=not maker.timed and config.relayout)
+
+
+def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
+    """Leaves for arguments and for cells, and the roots computed from them."""
     from termgraph.backends.c.segments import expressible
-    from termgraph.lower.lengths import NotLowerable
     from termgraph.terms.traverse import children_first
 
     work = maker.work
@@ -181,11 +194,16 @@ def _generated(maker: Any, layout: Layout, orders: Sequence[Any] | None = None) 
         if t.__class__ is Term and not expressible(t):
             raise NotNative(f"C has no text for {t.op.name} of {', '.join(str(a.type) for a in t.args)}")
     roots = substitute(roots, renumbered)
-    n, args = len(maker.outputs), [renumbered[work.args[i]] for i in order]
-    arguments, cells = args[: len(layout.arguments)], args[len(layout.arguments) :]
-    if orders is not None:
-        arguments, instead = transposed(arguments, orders)
-        roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], work)
+    args = [renumbered[work.args[i]] for i in order]
+    return args[: len(layout.arguments)], args[len(layout.arguments) :], roots
+
+
+def _printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
+    from termgraph.backends.c.generate import generate
+    from termgraph.lower.lengths import NotLowerable
+
+    arguments, cells, roots = graph
+    n = len(maker.outputs)
     try:
         return generate(
             arguments,
@@ -194,9 +212,9 @@ def _generated(maker: Any, layout: Layout, orders: Sequence[Any] | None = None) 
             cells,
             [maker.inputs[i].name for i in layout.arguments],
             _returns(maker),
-            quick=work.mode.quick,
+            quick=maker.work.mode.quick,
             timed=maker.timed,
-            asks=orders is None and not maker.timed and config.relayout,
+            **options,
         )
     except NotLowerable as why:
         raise NotNative(str(why)) from None

@@ -14,6 +14,7 @@ from termgraph.lower.kernel import INDEX, IVAL, LOAD, Buf, values
 from termgraph.lower.lengths import Indexing, indexing
 from termgraph.lower.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.lower.push import Index
+from termgraph.lower.strides import spans_rows
 from termgraph.lower.tree import Call
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
@@ -101,9 +102,10 @@ def _to_store(s: Storage, a: Any) -> Any:
 def _is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
     """Whether BLAS can read it: a unit stride, and a leading dimension not below the row length."""
     if len(strides) == 1:
-        return nonneg(strides[0] - 1)
+        return spans_rows(strides[0]) or nonneg(strides[0] - 1)
     for unit, lead, length in ((1, 0, shape[1]), (0, 1, shape[0])):
-        if strides[unit] is ONE and (nonneg(strides[lead] - length) or shape[lead] is ONE):
+        apart = shape[lead] is ONE or spans_rows(strides[lead]) or nonneg(strides[lead] - length)
+        if strides[unit] is ONE and apart:
             return True
     return False
 

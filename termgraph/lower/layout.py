@@ -9,25 +9,32 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from termgraph.lower.cost import per_iteration
-from termgraph.lower.index import ONE, ZERO
+from termgraph.lower.index import has_division
 from termgraph.lower.kernel import LOAD, Buf
+from termgraph.lower.strides import FAR, distance
 from termgraph.lower.tree import Columns, Let, Loop, Node, Reduce, Sweep, Tiles
 
+MANY = 2
 LIGHT = 12  # work of an iteration up to which reading with a stride costs no more than a copy: about 1 ns per element
 
 
 def read_well(nodes: Sequence[Node], bufs: Collection[Buf]) -> set[Buf]:
-    """Those of the arrays that the innermost loops read side by side, but for one light loop at most.
+    """Those of the arrays that are worth reading where they lie.
 
-    Loops that read with a stride are not made of vector instructions: with exp or the like inside, a copy is cheaper.
+    The innermost loops read them side by side, or as near to it as they lie, but for one light loop at most: loops that
+    read across the rows are slow, and with exp or the like inside, a copy is cheaper.
     """
-    strided: dict[Buf, int] = dict.fromkeys(bufs, 0)
+    across: dict[Buf, int] = dict.fromkeys(bufs, 0)
     for load, loop in _loads(nodes):
         buf, offset = load.op.params["buf"], load.op.params["offset"]
-        if buf in strided and loop is not None and offset.coefficient(loop.var) not in (ZERO, ONE):
+        if buf not in across or loop is None:
+            continue
+        if has_division(offset):
+            across[buf] += MANY
+        elif loop.var in offset.fv and distance(offset.coefficient(loop.var), buf.strides) >= FAR:
             work = per_iteration(loop).const
-            strided[buf] += 1 if work is not None and work <= LIGHT else 2
-    return {b for b, n in strided.items() if n < 2}
+            across[buf] += 1 if work is not None and work <= LIGHT else MANY
+    return {b for b, n in across.items() if n < MANY}
 
 
 def _loads(nodes: Sequence[Node]) -> Iterator[tuple[Any, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from termgraph.lower.expand import BLAS_DTYPES, expand
 from termgraph.lower.lengths import Lengths
 from termgraph.lower.plan import Planner
 from termgraph.lower.policy import Statements, Storage
+from termgraph.lower.strides import Kinds
 from termgraph.lower.tree import Node, show
 
 
@@ -36,7 +37,7 @@ class Lowered:
 
 def lower(
     outputs: Sequence[Any],
-    strided: Sequence[Any] = (),
+    strided: Mapping[Any, Kinds] | None = None,
     reciprocal: bool = True,
     use_values: bool = True,
     untrimmed: bool = False,
@@ -45,8 +46,8 @@ def lower(
 ) -> Lowered:
     """The loops that compute the output terms from their `Arg` leaves.
 
-    `strided` arguments are read by symbolic strides, the others are C-contiguous. `reciprocal` admits dividing once per
-    row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
+    `strided` arguments are read by strides of these kinds, the others are C-contiguous. `reciprocal` admits dividing once
+    per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
     as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean nothing.
     `products` are the dtypes of which the backend multiplies matrices, `calls`
     the ops it has kernels of its own for.

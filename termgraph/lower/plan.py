@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from termgraph.lower.index import EMPTY, ONE, Poly, Var, poly
+from termgraph.lower.index import EMPTY, Poly, Var, poly
 from termgraph.lower.index import values as index_values
 from termgraph.lower.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, own_cost, scalars
 from termgraph.lower.policy import Store
 from termgraph.lower.rows import computed_where_needed
+from termgraph.lower.strides import distance
 from termgraph.lower.tiles import cut_into_tiles
 from termgraph.lower.timing import join_later_readers, phases
 from termgraph.lower.tree import (
@@ -374,14 +375,16 @@ class Planner:
         return Columns(var, COLUMN_WIDTH, [self.sweep(g, inner) for g in self.groups(statements, inner)])
 
     def votes(self, var: Var, folds: list[Any]) -> int:
-        """Loads contiguous in the outer variable against loads contiguous in the inner one."""
+        """Loads that run along memory with the outer variable against those that do so with the inner one."""
         votes = 0
         for f in folds:
             for t in scalars([f.args[0]]):
                 if t.op.family is LOAD:
                     offset = t.op.params["offset"]
-                    votes += offset.coefficient(var) is ONE
-                    votes -= var in offset.fv and offset.coefficient(f.op.params["var"]) is ONE
+                    outer, inner = (
+                        distance(offset.coefficient(v), t.op.params["buf"].strides) for v in (var, f.op.params["var"])
+                    )
+                    votes += (outer < inner) - (inner < outer and var in offset.fv)
         return votes
 
     def sweep(self, group: Group, inner: Scope) -> Sweep:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.lower.index import EMPTY, ZERO, Poly, Sym, Var, divide, poly, product
+from termgraph.lower.index import EMPTY, ZERO, Poly, Var, divide, poly, product
 from termgraph.lower.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.lower.lazy import is_lazy, surely_needed
 from termgraph.lower.lengths import Lengths, NotLowerable
 from termgraph.lower.push import Index, Push
+from termgraph.lower.strides import Kinds, strides_of
 from termgraph.lower.tree import Call, Compound
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
@@ -100,11 +101,11 @@ class Storage:
     MAX_ROUNDS = 40
 
     def __init__(
-        self, outputs: Sequence[Any], lengths: Lengths, strided: Sequence[Any] = (), reciprocal: bool = True,
+        self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None, reciprocal: bool = True,
         leaves: Mapping[Any, Buf] | None = None, prefix: str = "", targets: Mapping[Any, Buf] | None = None,
     ):  # fmt: skip
         self.outputs, self.lengths, self.reciprocal, self.prefix = list(outputs), lengths, reciprocal, prefix
-        self.given, self.strided = leaves or {}, strided
+        self.given, self.strided = leaves or {}, strided or {}
         self.order = surely_needed(outputs, self.given)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
         self.targets: dict[Any, Buf] = dict(targets or {})
@@ -131,9 +132,9 @@ class Storage:
         """The buffer of a term that is read, not computed."""
         if t in self.given:
             return self.given[t]
-        strided = t in self.strided
-        strides = tuple([poly(Sym(f"s{t.index}_{d}", natural=False)) for d in range(t.type.ndim)]) if strided else None
-        return Buf(f"in{t.index}", t.type.dtype, self.lengths[t], "input", strides)
+        shape, kinds = self.lengths[t], self.strided.get(t)
+        strides = None if kinds is None else strides_of(t.index, shape, kinds)
+        return Buf(f"in{t.index}", t.type.dtype, shape, "input", strides)
 
     def run(self) -> Statements:
         """Repeat until nothing more has to be stored."""

@@ -112,7 +112,7 @@ class _Builder:
         key = (self.t, *leaves.values())
         if key not in self.s.bodies:
             roots = self.roots()
-            storage = Storage(roots, self.lengths, (), self.s.reciprocal, leaves, self.prefix)
+            storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix)
             statements = storage.run()
             nodes = Planner(statements.scalars).plan(statements.stores)
             self.s.bodies[key] = Body(leaves, statements, nodes, dict(storage.targets))

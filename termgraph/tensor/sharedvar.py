@@ -110,7 +110,7 @@ class _Shared:
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Give a new value of the same type; its shape may differ. It is copied unless `borrow`."""
         filtered = self.container.filtered(new_value)
-        if not borrow and _may_alias(filtered, new_value):
+        if not borrow and (_may_alias(filtered, new_value) or not _in_rows(filtered)):
             filtered = _copied(filtered)
         with self.container.lock:
             self.container.storage[0] = filtered
@@ -288,8 +288,8 @@ def tensor_constructor(
         raise TypeError(f"not numbers (dtype {array.dtype})")
     if shape is None and broadcastable is None:
         shape = (None,) * array.ndim
-    if array is value and not borrow:
-        array = array.copy()
+    if not borrow and (array is value or not array.flags.c_contiguous):
+        array = array.copy()  # in row-major order, in which compiled functions read it as it is
     made = shared_of_type(TensorType(array.dtype, shape, broadcastable), array, name, strict, allow_downcast)
     device_number(target)  # refuses what is no target
     made.container.target = target
@@ -302,6 +302,11 @@ def _copied(value: Any) -> Any:
     import copy
 
     return copy.deepcopy(value)
+
+
+def _in_rows(value: Any) -> bool:
+    """Whether compiled functions read it as it is."""
+    return not isinstance(value, np.ndarray) or value.flags.c_contiguous
 
 
 def _may_alias(held: Any, given: Any) -> bool:

@@ -9,9 +9,9 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c import glue
+from termgraph.backends.c.layouts import ORDERS, Layout, layout_of
 from termgraph.backends.c.compilers import find_compiler
 from termgraph.config import config
-from termgraph.function.layouts import ORDERS, order_of
 from termgraph.function.native import library_of
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -38,8 +38,12 @@ def forget(f):
 
 
 def programs(f):
-    """The orders that have a program of their own."""
-    return [taken for found in f.__dict__.get("_in_order", {}).values() if found is not None for taken in [found[1]]]
+    """The layouts that have a program of their own."""
+    known = f.__dict__["_programs"].known if "_programs" in f.__dict__ else {}
+    return [list(found.taken) for found in known.values() if found is not None]
+
+
+COLUMN_ORDER = Layout((1, 0), (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +55,8 @@ def programs(f):
         (x - x.mean(axis=0), True),
         (T.dot(x.T, x[:, :7]), True),
         (T.exp(x).sum(axis=0), True),
-        (T.exp(x), False),
+        (T.exp(x), True),
+        (T.exp(x) + x.ravel()[0], True),
         (T.nnet.softmax(x), False),
     ],
     ids=str,
@@ -61,11 +66,11 @@ def test_a_program_for_column_order_is_made_where_it_pays_and_once(output, pays)
     wanted = f(VALUES)
     for k in range(1, CALLS + 3):
         np.testing.assert_allclose(f(COLUMNS), wanted, rtol=1e-12, atol=1e-12)
-        assert programs(f) == ([[(1, 0)]] if pays and k >= CALLS else [])
+        assert programs(f) == ([[COLUMN_ORDER]] if pays and k >= CALLS else [])
     assert copied(f)[0] == (COLUMNS.nbytes * (CALLS - 1) if pays else -1) and copied(f)[1:] == [0] * (ORDERS - 1)
     np.testing.assert_allclose(f(VALUES), wanted)
     np.testing.assert_allclose(f(COLUMNS[::2, ::-1]), f(VALUES[::2, ::-1].copy()), rtol=1e-12, atol=1e-12)
-    assert copied(f)[1] == 0  # slices lie in no order: they are copied, and nobody asks
+    assert copied(f)[1] == COLUMNS.nbytes // 2  # they lie in another way
 
 
 def test_only_some_of_the_arguments_lie_otherwise():
@@ -73,7 +78,7 @@ def test_only_some_of_the_arguments_lie_otherwise():
     f = forget(tg.function([x, y, tg.In(s, value=2.0, name="s")], {"a": (x * y).sum(axis=1) * s, "b": y.sum()}))
     for _ in range(CALLS + 1):
         found = f(VALUES, y=COLUMNS, s=3.0)
-    assert programs(f) == [[None, (1, 0), None]]
+    assert programs(f) == [[None, COLUMN_ORDER, None]]
     np.testing.assert_allclose(found["a"], 3 * (VALUES * VALUES).sum(axis=1))
     np.testing.assert_allclose(found["b"], VALUES.sum())
     again = f(VALUES, COLUMNS)  # a default: answered with copies
@@ -95,19 +100,20 @@ def test_updates_happen_once_and_failures_change_nothing():
     np.testing.assert_array_equal(total.get_value(), before)
 
 
-def test_few_orders_get_programs():
+def test_few_layouts_get_programs():
     t = T.tensor3("t", dtype="float64")
     f = forget(tg.function([t], t.sum(axis=(0, 2))))
-    size = (64, 128, 129)
-    values = np.random.default_rng(1).normal(size=size)
-    wanted = values.sum(axis=(0, 2))
+    values = np.random.default_rng(1).normal(size=(64, 128, 129))
+    views = [values[::-1], values[:, ::-1], values[:, :, ::-1], values[::-1, :, ::-1]]
     for order in list(itertools.permutations(range(3)))[1:]:
-        back = np.argsort(order)
-        given = np.ascontiguousarray(values.transpose(order)).transpose(back)
-        assert order_of(given, t.type) == order
+        views.append(np.ascontiguousarray(values.transpose(order)).transpose(np.argsort(order)))
+        assert layout_of(views[-1], t.type) == Layout(order, (0, 0, 0))
+    assert len(views) == ORDERS + 1
+    for given in views:
+        wanted = given.sum(axis=(0, 2))
         for _ in range((1 << 27) // given.nbytes + 2):
             np.testing.assert_allclose(f(given), wanted)
-    assert 1 <= len(programs(f)) <= ORDERS and len(f.__dict__["_in_order"]) == ORDERS
+    assert 1 <= len(programs(f)) <= ORDERS and len(f.__dict__["_programs"].known) == ORDERS
     assert all(n != 0 for n in copied(f))
 
 
@@ -128,20 +134,81 @@ def test_the_same_through_ctypes(monkeypatch):
     f = forget(tg.function([x], x.sum(axis=0) * 3))
     for _ in range(CALLS + 1):
         found = f(COLUMNS)
-    assert programs(f) == [[(1, 0)]]
+    assert programs(f) == [[COLUMN_ORDER]]
     np.testing.assert_allclose(found, VALUES.sum(axis=0) * 3, atol=1e-9)
 
 
-def test_what_counts_as_an_order():
+def test_what_counts_as_a_layout():
     m = x.type
-    assert order_of(COLUMNS, m) == (1, 0) and order_of(VALUES, m) is None
-    for other in (
-        COLUMNS[::2],
-        COLUMNS[:, ::-1],
-        np.broadcast_to(1.0, (9, 9)),
-        COLUMNS.astype("f4"),
-        [[1.0]],
-        COLUMNS[:0],
+    for given, order, kinds in (
+        (COLUMNS, (1, 0), (0, 0)),
+        (VALUES[::2], (0, 1), (4, 0)),
+        (VALUES[:, ::2], (0, 1), (0, 3)),
+        (VALUES[:, :9], (0, 1), (4, 0)),
+        (VALUES[:, ::-1], (0, 1), (0, 2)),
+        (VALUES[::-1], (0, 1), (2, 0)),
+        (VALUES[::-2], (0, 1), (5, 0)),
+        (VALUES[:, ::3], (0, 1), (0, 4)),
+        (COLUMNS[::2, ::-1], (1, 0), (2, 3)),
+        (np.broadcast_to(VALUES[0], SHAPE), (0, 1), (1, 0)),
+        (np.broadcast_to(VALUES[:, :1], SHAPE), (0, 1), (4, 1)),
+        (np.broadcast_to(1.0, SHAPE), (0, 1), (1, 1)),
     ):
-        assert order_of(other, m) is None
-    assert order_of(np.ones((5, 1)).T, m) is None and order_of(np.ones((1, 5)).T, m) is None
+        assert layout_of(given, m) == Layout(order, kinds)
+    odd = np.zeros(8 * 81 + 1, "u1")[1:].view("f8").reshape(9, 9).T
+    for other in (COLUMNS.astype("f4"), [[1.0]], COLUMNS[:0], odd, np.ones((5, 1)).T, np.ones((1, 5)).T, VALUES):
+        assert layout_of(other, m) is None
+
+
+VIEWS = {
+    "[::2]": VALUES[::2],
+    "[:, ::2]": VALUES[:, ::2],
+    "[:, ::-1]": VALUES[:, ::-1],
+    "[::-1]": VALUES[::-1],
+    "[::-3, 5:900]": VALUES[::-3, 5:900],
+    ".T": VALUES.T,
+    ".T[::2, ::-1]": VALUES.T[::2, ::-1],
+    "row": np.broadcast_to(VALUES[3], SHAPE),
+    "column": np.broadcast_to(VALUES[:, 3:4], SHAPE),
+    "overlapping": np.lib.stride_tricks.sliding_window_view(VALUES.ravel()[:1500], 700),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_layout_gives_what_a_copy_gives(name):
+    view, total = VIEWS[name], tg.shared(0.0, "total")
+    outputs = [2 * x + 1, T.exp(x).sum(axis=0), x / x.sum(axis=1, keepdims=True), x.max(), T.dot(x, x[:7].T)]
+    f = tg.function([x], outputs, updates=[(total, total + x[0, 0])])
+    wanted, got = f(view.copy()), f._with_layout(view)
+    for a, b in zip(wanted, got):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total.get_value(), 2 * view[0, 0])
+
+
+def test_results_of_transposed_arguments_are_transposed_if_they_are_made_element_by_element():
+    f = tg.function([x, y], {"a": 2 * x + y, "b": x.sum(axis=0)})
+    found = f._with_layout(COLUMNS, COLUMNS)
+    assert found["a"].flags.f_contiguous and not found["a"].flags.c_contiguous
+    np.testing.assert_array_equal(found["a"], 3 * VALUES)
+    np.testing.assert_allclose(found["b"], VALUES.sum(axis=0))
+    mixed = f._with_layout(COLUMNS, VALUES)
+    assert mixed["a"].flags.c_contiguous
+    np.testing.assert_array_equal(mixed["a"], 3 * VALUES)
+
+
+def test_every_second_element_of_a_vector_and_the_parts_of_complex_numbers():
+    v = T.dvector("v")
+    f = tg.function([v], [T.tanh(v), v.sum(), v[::-1].cumsum()])
+    for given in (np.arange(90000.0)[::2], np.arange(90000.0)[::-7], (np.arange(9000) * (1 + 2j)).imag, VALUES[:, 3]):
+        for a, b in zip(f(given.copy()), f._with_layout(given)):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert len(programs(f)) == 3
+
+
+def test_rows_of_a_wider_matrix_go_to_blas_as_they_are():
+    f = tg.function([x, y], T.dot(x, y))
+    np.testing.assert_allclose(f._with_layout(VALUES[:, :50], VALUES.T[:50, ::2]), VALUES[:, :50] @ VALUES.T[:50, ::2])
+    ((left, right),) = programs(f)
+    assert left.kinds == (4, 0) and right.kinds == (4, 0) and right.turned
+    code = f.__dict__["_programs"].make([left, right])[0]
+    assert "tg_gemm_d" in code.source and not code.lowered.statements.temps

@@ -58,7 +58,7 @@ typedef struct tg_runtime {
 enum { TG_MAX_PARTS = 256 };
 
 /* What a program has seen of other orders: their names, then the bytes copied for each, negative: always copy. */
-enum { TG_ORDERS = 4, TG_COPIED_MOST = 1 << 27 };
+enum { TG_ORDERS = 8, TG_COPIED_MOST = 1 << 27 };
 
 /* Between kernels and every thousand rows or so: if (TG_POLL(st)) return TG_INTERRUPT; */
 #define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)

@@ -6,7 +6,7 @@ May import terms, lower and this package; compiles nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from termgraph.lower.kernel import Buf
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import share_room, update_modes
 from termgraph.lower.rowtiles import tile_rows
+from termgraph.lower.strides import Kinds
 from termgraph.lower.tree import Call, Repeat, Tiles, walk
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
@@ -53,17 +54,19 @@ def generate(
     quick: bool = False,
     timed: bool = False,
     asks: bool = False,
+    strided: Mapping[Any, Kinds] | None = None,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value. The C compiler is told to be `quick`, or not.
     A `timed` program notes how long each of its parts took. One that `asks` lets the method `_with_layout` of its
-    callable answer calls for which it has copied much already.
+    callable answer calls for which it has copied much already. Arguments that are `strided` are read where they lie, by
+    strides of these kinds; of others that are not in row-major order it makes copies first.
     """
     roots = [*outputs, *[t for _, t in updates]]
-    lowered = lower(roots, use_values=False, untrimmed=untrimmed)
+    lowered = lower(roots, strided, use_values=False, untrimmed=untrimmed)
     given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
-    return _Generator(*given, names, returns, lowered, quick, timed, asks).program()
+    return _Generator(*given, names, returns, lowered, quick, timed, asks, strided or ()).program()
 
 
 def _made_ahead(loop: Repeat, product: Call) -> bool:
@@ -74,7 +77,7 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
 class _Generator:
     def __init__(
         self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
-        lowered: Lowered, quick: bool, timed: bool, asks: bool,
+        lowered: Lowered, quick: bool, timed: bool, asks: bool, strided: Collection[Any],
     ) -> None:  # fmt: skip
         self.quick, self.timed = quick, timed
         self.args, self.cells, self.roots, self.count = args, cells, roots, count
@@ -91,9 +94,9 @@ class _Generator:
         self.places = moving_places(self.nodes)
         self.nodes = tile_rows(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
-        self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs]
+        self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs and a not in strided]
         self.copied = int(bool(self.packed))
-        self.asked = [a for a in args if a.type.ndim > 1] if asks and self.packed else []
+        self.asked = [a for a in args if a.type.ndim] if asks and self.packed else []
         self.lowered.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.signature = self._signature()
 

@@ -274,6 +274,14 @@ _ABS = """tg_vector_{N} tg_vector_abs_{N}(tg_vector_{N} x)
 {{
     return (tg_vector_{N})((tg_mask_{N})x & {bits}); /* all but the sign */
 }}"""
+_SPREAD = """tg_vector_{N} tg_vector_spread_{N}(const {T} *from, int64_t step)
+{{
+#ifdef __AVX__
+    return (tg_vector_{N}){{{first}, {second}}};
+#else
+    return (tg_vector_{N}){{{first}}};
+#endif
+}}"""
 _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
 {{{nans}
     enum {{ count = 256 / tg_vector_bytes }};
@@ -297,11 +305,19 @@ def _vectors() -> dict[str, str]:
         out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
         out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
+        out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, c)
         for kind, sign in (("max", ">"), ("min", "<")):
             out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
         for kind in ("sum", "prod", "max", "min"):
             out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, c)
     return out
+
+
+def _spread(n: str, c: str) -> str:
+    """The function that makes a vector of elements at equal distances."""
+    size = 2 if n == "f64" else 4
+    each = [f"from[{u} * step]" for u in range(2 * size)]
+    return _SPREAD.format(N=n, T=c, first=", ".join(each[:size]), second=", ".join(each[size:]))
 
 
 def _tree(kind: str, n: str, c: str) -> str:

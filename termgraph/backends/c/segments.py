@@ -10,12 +10,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from termgraph.backends.c.building import built
 from termgraph.backends.c.dialect import CDialect, NotInC
 from termgraph.backends.c.generate import CProgram, generate
+from termgraph.backends.c.glue import callable_type
+from termgraph.backends.c.layouts import AsksForLayouts, Layouts, Programs, given_so, refuse
 from termgraph.backends.c.natives import available
 from termgraph.backends.c.numbers import NUMBER, value_of, with_numbers
 from termgraph.backends.c.program import compile_program
 from termgraph.backends.c.standalone import mixed_loop, native_loop
+from termgraph.config import config
 from termgraph.lower.elements import element_op
 from termgraph.lower.expand import EXPANSIONS, expand
 from termgraph.lower.index import ZERO, poly
@@ -197,15 +201,22 @@ class _Refused(Exception):
         self.term, self.wanted = term, wanted
 
 
-def _generated(segment: Segment, quick: bool) -> CProgram:
-    """The C program of a segment; _Refused names the term of the graph that it cannot hold, and what it wants."""
+def _generated(segment: Segment, quick: bool, layouts: Layouts = ()) -> CProgram:
+    """The C program of a segment, for leaves that lie so (others are copied first if they are not in row-major order).
+
+    _Refused names the term of the graph that it cannot hold, and what it wants.
+    """
     args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
     numbers = [Arg(i, NUMBER) for i in range(len(args), len(args) + len(segment.given))]
     inside = dict(zip(segment.leaves, args)) | {t: value_of(a, t.type) for t, a in zip(segment.given, numbers)}
     outside = {new: old for old, new in inside.items()}
     roots = substitute(segment.roots, inside)
+    args, instead, strided = given_so(args, layouts)
+    returns: Any = "one" if len(roots) == 1 else "tuple"
+    asks = not layouts and config.relayout
     try:
-        code = generate([*args, *numbers], roots, returns="one" if len(roots) == 1 else "tuple", quick=quick)
+        laid_out = substitute(roots, instead) if instead else roots
+        code = generate([*args, *numbers], laid_out, returns=returns, quick=quick, asks=asks, strided=strided)
         code.leaves = outside
         return code
     except NotLowerable as error:
@@ -271,8 +282,7 @@ def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
     for k, (members, segment, code) in enumerate(found):
-        again = functools.partial(_generated, segment, quick)
-        run = compile_program(code, f"{name}.{k}" if len(found) > 1 else name, again=again)
+        run = _callable(code, segment, quick, f"{name}.{k}" if len(found) > 1 else name)
         inputs = [slot_of[t] for t in (*segment.leaves, *segment.given)]
         if segment.given:
             run = with_numbers(run, len(segment.leaves))
@@ -282,6 +292,25 @@ def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept
         gone.update(members)
     # A segment runs where all its leaves are there: after the last instruction that makes one of them.
     return _ordered(plain, merged, gone)
+
+
+def _callable(code: CProgram, segment: Segment, quick: bool, name: str) -> Any:
+    """The function of a segment. Leaves that are not in row-major order get programs of their own where that pays."""
+    again = functools.partial(_generated, segment, quick)
+    if "tg_orders" not in code.source:
+        return compile_program(code, name, again=again)
+    run = compile_program(code, name, again=again, cls=callable_type(AsksForLayouts))
+
+    def make(layouts: Layouts) -> Any:
+        return _generated(segment, quick, layouts[: len(segment.leaves)]), [None] * len(segment.roots)
+
+    def other_programs() -> Programs:
+        types = [*[t.type for t in segment.leaves], *[NUMBER] * len(segment.given)]
+        table = built(code, name).address("tg_orders")
+        return Programs(types, make, lambda made: compile_program(made, name, fail=refuse), table)
+
+    run.other_programs = other_programs
+    return run
 
 
 def _with_loops(program: Program) -> Program:

@@ -153,31 +153,44 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
     pthread_mutex_unlock(&team.in_use);
 }
 
-/* The order of axes in which an argument is contiguous, three bits each; 0 if it is so as it stands, or in no order. */
-static int64_t axes_in_order(const int64_t *env, int nd)
+enum { DENSE, REPEATED, BACKWARDS, SECOND, ROWS, ANY };
+
+/* How an argument lies in memory, six bits per axis from the slowest to the fastest: which axis, and its stride as a
+   kind of termgraph/lower/strides.py. 0 if it lies in row-major order, or there is nothing to tell. */
+static int64_t layout_code(const int64_t *env, int nd)
 {
     int64_t key[8], step = 1, code = 0;
-    int axis[8], moved = 0;
+    int axis[8], odd = 0, open = 0;
     if (nd > 8) return 0;
     for (int d = 0; d < nd; d++) {
-        if (env[d] == 0 || (env[d] > 1 && env[nd + d] <= 0)) return 0;
-        key[d] = env[d] > 1 ? env[nd + d] : d ? key[d - 1] : __INT64_MAX__; /* strides of length 1 mean nothing */
+        int64_t n = env[d], s = env[nd + d];
+        if (n == 0) return 0;
+        key[d] = n > 1 && s ? (s < 0 ? -s : s) : d ? key[d - 1] : __INT64_MAX__; /* other strides order nothing */
         int k = d;
         for (; k > 0 && key[axis[k - 1]] < key[d]; k--) axis[k] = axis[k - 1];
         axis[k] = d;
-        moved |= k != d;
+        odd |= k != d;
     }
     for (int k = nd - 1; k >= 0; k--) {
-        if (env[axis[k]] > 1 && env[nd + axis[k]] != step) return 0;
-        step *= env[axis[k]];
-        code |= (int64_t)axis[k] << 3 * k;
+        int64_t n = env[axis[k]], s = env[nd + axis[k]];
+        int kind = n == 1 || (s == step && !open) ? DENSE
+                   : s == 0                       ? REPEATED
+                   : s == -step && !open          ? BACKWARDS
+                   : s == 2 && step == 1 && !open ? SECOND
+                   : s >= step                    ? ROWS
+                                                  : ANY;
+        int64_t span = (s < 0 ? -s : s) * n;
+        if (n > 1 && span > step) step = span;
+        open |= kind == ANY;
+        odd |= kind;
+        code |= (int64_t)(axis[k] | kind << 3) << 6 * k;
     }
-    return moved ? code : 0;
+    return odd ? code | 1ll << 48 : 0;
 }
 static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes)
 {
     uint64_t code = 0;
-    for (int i = 0; i < count; i++) code = code * 31 + (uint64_t)axes_in_order(env + places[2 * i], places[2 * i + 1]);
+    for (int i = 0; i < count; i++) code = code * 31 + (uint64_t)layout_code(env + places[2 * i], places[2 * i + 1]);
     if (!code) return 0;
     for (int k = 0; k < TG_ORDERS; k++) {
         int64_t none = 0;

@@ -12,7 +12,7 @@ from typing import Any
 from termgraph.backends.c import libcalls
 from termgraph.backends.c.dialect import SHORT
 from termgraph.backends.cstyle import Printer
-from termgraph.lower.index import ONE, Poly
+from termgraph.lower.index import ONE, Poly, poly
 from termgraph.lower.kernel import LOAD
 from termgraph.lower.tree import Accumulate, Call, Let, Reduce
 
@@ -78,7 +78,7 @@ class CPrinter(Printer):
         for x in n.body:
             if isinstance(x, Let):
                 names[x.term] = self.names.new("x")
-                text = self.vector_text(x, short, names)
+                text = self.vector_text(x, n, short, names)
                 self.add(f"const tg_vector_{short} {names[x.term]} = {text};")
             else:
                 assert isinstance(x, Accumulate)
@@ -87,12 +87,15 @@ class CPrinter(Printer):
                 if kind in COMPARED:
                     self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({value} != {value});")
 
-    def vector_text(self, x: Let, short: str, names: dict[Any, str]) -> str:
-        """How a vector is computed: elements side by side in memory, or arithmetic on vectors and scalars."""
+    def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str]) -> str:
+        """How a vector is computed: elements in memory, side by side or not, or arithmetic on vectors and scalars."""
         place = _place(x)
         if place is not None:
             buf, offset = place
             self.bufs[buf] = None
+            step = offset.coefficient(n.var)
+            if step is not ONE:
+                return f"tg_vector_spread_{short}({buf.name} + {self.poly(offset)}, {self.poly(step)})"
             return f"*(const tg_vector_{short} *)({buf.name} + {self.poly(offset)})"
         args = [names[a] if a in names else self.ref(a) for a in x.term.args]
         name = x.term.op.family.name
@@ -136,11 +139,12 @@ def _vector_dtype(n: Reduce) -> str | None:
 
 
 def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
-    """Whether a value is a vector of elements side by side, or arithmetic on such vectors."""
+    """Whether a value is a vector of elements at equal distances, or arithmetic on such vectors."""
     place = _place(x)
     if place is not None:
         buf, offset = place
-        own = offset.coefficient(n.var) is ONE and n.var not in offset.without([n.var]).fv
+        step, rest = offset.coefficient(n.var), offset.without([n.var])
+        own = n.var not in step.fv and n.var not in rest.fv and rest + step * poly(n.var) is offset
         return own and buf.dtype == x.term.type.dtype
     same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
     known = x.term.op.family.name in ("neg", "sqr", "abs", *INFIX)

@@ -23,6 +23,7 @@ from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import Site
 from termgraph.lower.loops import Lowered, lower
 from termgraph.lower.memory import loads, share_room, update_modes, writes
+from termgraph.lower.strides import any_strides
 from termgraph.lower.tree import Call, Kernel, Let, Node, walk
 from termgraph.terms.traverse import substitute
 
@@ -97,7 +98,7 @@ def generate(
     safe, the last kernels write them, and the old value may be what they write to. `strided` arguments are read by
     strides that are given when the program is called, the others are C-contiguous.
     """
-    views = [a for a in args if a.index in strided]
+    views = {a: any_strides(a.type.ndim) for a in args if a.index in strided}
     lowered = lower(list(outputs), views, use_values=False, products=tuple(gemm.NUMBERS), calls=axes.NAMES)
     st = lowered.statements
     targets = {int(b.name[3:]): b for b in st.outputs}
