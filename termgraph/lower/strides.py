@@ -59,5 +59,16 @@ def spans_rows(stride: Poly) -> bool:
 
 
 __all__ = [
-    "ANY", "BACKWARDS", "DENSE", "REPEATED", "ROWS", "SECOND", "FAR", "Kinds", "any_strides", "distance", "spans_rows", "strides_of",
+    "ANY",
+    "BACKWARDS",
+    "DENSE",
+    "FAR",
+    "REPEATED",
+    "ROWS",
+    "SECOND",
+    "Kinds",
+    "any_strides",
+    "distance",
+    "spans_rows",
+    "strides_of",
 ]  # fmt: skip

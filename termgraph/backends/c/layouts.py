@@ -239,4 +239,15 @@ def packed(a: Any) -> Any:
     return np.ascontiguousarray(a) if isinstance(a, np.ndarray) and a.ndim else a
 
 
-__all__ = ["AsksForLayouts", "Layout", "Layouts", "Programs", "Refused", "given_so", "layout_of", "name_of", "packed", "refuse"]
+__all__ = [
+    "AsksForLayouts",
+    "Layout",
+    "Layouts",
+    "Programs",
+    "Refused",
+    "given_so",
+    "layout_of",
+    "name_of",
+    "packed",
+    "refuse",
+]
