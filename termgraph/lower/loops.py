@@ -46,11 +46,11 @@ def lower(
 ) -> Lowered:
     """The loops that compute the output terms from their `Arg` leaves.
 
-    `strided` arguments are read by strides of these kinds, the others are C-contiguous. `reciprocal` admits dividing once
-    per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of arguments,
-    as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean nothing.
-    `products` are the dtypes of which the backend multiplies matrices, `calls`
-    the ops it has kernels of its own for.
+    `strided` arguments are read by strides of these kinds, the others are C-contiguous. `reciprocal` admits dividing
+    once per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of
+    arguments, as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean
+    nothing. `products` are the dtypes of which the backend multiplies matrices, `calls` the ops it has kernels of its
+    own for.
     """
     outputs, origin = expand(outputs, products)
     statements = Storage(outputs, Lengths(outputs, use_values, untrimmed, calls), strided, reciprocal).run()

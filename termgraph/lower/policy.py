@@ -101,8 +101,9 @@ class Storage:
     MAX_ROUNDS = 40
 
     def __init__(
-        self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None, reciprocal: bool = True,
-        leaves: Mapping[Any, Buf] | None = None, prefix: str = "", targets: Mapping[Any, Buf] | None = None,
+        self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
+        reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
+        targets: Mapping[Any, Buf] | None = None,
     ):  # fmt: skip
         self.outputs, self.lengths, self.reciprocal, self.prefix = list(outputs), lengths, reciprocal, prefix
         self.given, self.strided = leaves or {}, strided or {}

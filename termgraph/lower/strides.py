@@ -26,7 +26,7 @@ def any_strides(ndim: int) -> Kinds:
 
 
 def strides_of(index: int, shape: Sequence[Poly], kinds: Kinds) -> tuple[Poly, ...]:
-    """The strides of argument number `index`, in elements: what is not known before is a symbol `s<argument>_<axis>`."""
+    """The strides of argument number `index`, in elements; those not known before are symbols `s<argument>_<axis>`."""
     out: list[Poly] = []
     step = ONE
     for d in reversed(range(len(kinds))):
