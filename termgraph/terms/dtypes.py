@@ -30,6 +30,7 @@ DTYPES = (
 HALVES = ("float16", "bfloat16")  # stored in 16 bits, computed in float32
 FLOATS = (*HALVES, "float32", "float64")
 COMPLEX = ("complex64", "complex128")
+BFLOAT16_TYPESTR = "<V2"  # what ml_dtypes, and others after it, write in `__cuda_array_interface__`
 INSTALL = "the dtype bfloat16 needs the package ml_dtypes: pip install 'termgraph[bfloat16]'"
 loaded: list[np.dtype] = []  # bfloat16, once something has asked for it
 
@@ -121,6 +122,7 @@ def finfo(dtype: Any) -> Any:
 
 
 __all__ = [
+    "BFLOAT16_TYPESTR",
     "COMPLEX",
     "DTYPES",
     "FLOATS",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.device import Device, current, numbered
+from termgraph.terms.dtypes import BFLOAT16_TYPESTR, numpy_dtype
 
 DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours does not wait for it by itself
 
@@ -275,7 +276,7 @@ def as_device_array(
         return as_device_array(as_device_array(value, numbered(home)), device, spare, name)
     if interface.get("mask") is not None:
         raise ValueError("an array on the GPU with a mask cannot be taken; fill in what it hides first")
-    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    shape, dtype = tuple(interface["shape"]), _dtype_of(interface["typestr"])
     strides = interface.get("strides")
     stream = interface.get("stream", DEFAULT_STREAM)  # None: whoever made it has waited
     if stream is not None:
@@ -289,6 +290,10 @@ def as_device_array(
     steps = None if strides is None else tuple(n // dtype.itemsize for n in strides)
     owner = interface.get("owner", value)
     return DeviceArray(device, address, shape, dtype, owner, stream, steps)
+
+
+def _dtype_of(typestr: str) -> np.dtype:
+    return numpy_dtype("bfloat16" if typestr == BFLOAT16_TYPESTR else typestr)
 
 
 def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) -> DeviceArray:

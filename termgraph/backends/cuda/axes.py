@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.complexes import is_complex
-from termgraph.backends.cuda.dialect import COMPUTED, STORED, literal
+from termgraph.backends.cuda.dialect import COMPUTED, STORED, literal, reader, writer
 from termgraph.backends.cuda.functions import AxisCall, Launch
 from termgraph.lower.index import evaluate
 from termgraph.lower.tree import Call
+from termgraph.terms.dtypes import numpy_dtype
 
 RUNNING = {"cumsum": "tg_sum", "cumprod": "tg_prod"}
 SORTING = ("sort", "argsort")
@@ -46,8 +47,7 @@ def _text(call: Call) -> str:
     number = given if sorts else made
     marks = {
         "$NAME": _suffix(call), "$IN": STORED[given], "$OUT": STORED[made], "$C": COMPUTED[number],
-        "$READ": "tg_from_half" if given == "float16" else "", "$OP": RUNNING.get(call.name, ""),
-        "$WRITE": "tg_to_half" if made == "float16" else "", "$KEY": "tg_to_half" if given == "float16" else "",
+        "$READ": reader(given), "$WRITE": writer(made), "$KEY": writer(given), "$OP": RUNNING.get(call.name, ""),
         "$ARG": str(int(call.name == "argsort")),
         "$UNIT": _unit(call.name, number),
     }  # fmt: skip
@@ -58,7 +58,7 @@ def _text(call: Call) -> str:
 
 
 def _unit(name: str, dtype: str) -> str:
-    text = literal(np.asarray(int(name == "cumprod")).astype(dtype), dtype)
+    text = literal(np.asarray(int(name == "cumprod")).astype(numpy_dtype(dtype)), dtype)
     return text if is_complex(dtype) else f"({COMPUTED[dtype]}){text}"
 
 

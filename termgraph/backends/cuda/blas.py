@@ -20,6 +20,7 @@ SINGLE, DOUBLE = 68, 70  # cublasComputeType_t: in which precision products are 
 # dtype -> (cudaDataType_t, compute type, the type of factors, numbers per factor)
 TYPES: dict[str, tuple[int, int, Any, int]] = {
     "float16": (2, SINGLE, ctypes.c_float, 1),
+    "bfloat16": (14, SINGLE, ctypes.c_float, 1),
     "float32": (0, SINGLE, ctypes.c_float, 1),
     "float64": (1, DOUBLE, ctypes.c_double, 1),
     "complex64": (4, SINGLE, ctypes.c_float, 2),
@@ -66,7 +67,7 @@ class Cublas:
             return False
         (m, n, k), lt = p["sizes"], self.lt()
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
-        if left is None or right is None or lt is None:
+        if left is None or right is None or lt is None or not self.knows(p["dtype"]):
             return False
         item, bias = np.dtype(p["dtype"]).itemsize, p["bias"]
         place = lambda x: at[x[0]] + x[1] * item  # noqa: E731
@@ -75,6 +76,11 @@ class Cublas:
             types_of(p["dtype"], precision)[:3], (*first, right[1], place(p["b"])), (*second, left[1], place(p["a"])),
             (n, m, n, place(p["c"])), (right[0], left[0]), (0 if bias is None else place(bias), p["act"]),
         )  # fmt: skip
+
+    def knows(self, dtype: str) -> bool:
+        """Whether the library multiplies the dtype here: bfloat16 from compute capability 8.0 on."""
+        arch = self.device.driver.arch  # "sm_75"
+        return dtype != "bfloat16" or not arch.startswith("sm_") or int(arch[3:]) >= 80
 
     def lt(self) -> CublasLt | None:
         """cuBLASLt, or None where the library is not installed."""
@@ -96,7 +102,7 @@ class Cublas:
         if p["name"] != "gemm" or isinstance(p["alpha"], tuple) or max(m, n, k) >= LIMIT or k == 0:
             return False
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
-        if left is None or right is None:
+        if left is None or right is None or not self.knows(p["dtype"]):
             return False
         kind, compute, number, parts = types_of(p["dtype"], precision)
         factors = (number * (2 * parts))()  # alpha, then beta; complex ones with their imaginary parts

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.dialect import CTYPE, NotInC
+from termgraph.backends.c.dialect import CTYPE, NotInC, rounded
 
 CTYPES = {"complex64": "tg_complex<float>", "complex128": "tg_complex<double>"}
 _INLINE = "__device__ __forceinline__ "
@@ -50,8 +50,8 @@ def _cast(given: str, wanted: str, a: str) -> str:
         return _truth(given, a)
     if is_complex(wanted):
         return f"tg_to_complex<{CTYPES[wanted]}>({a})"
-    rounded = f"(({CTYPE[wanted]})({a}).re)"
-    return f"tg_round_half({rounded})" if wanted == "float16" else rounded
+    text = f"(({CTYPE[wanted]})({a}).re)"
+    return rounded(text, wanted)
 
 
 def _truth(dtype: str, a: str) -> str:

@@ -19,7 +19,7 @@ from termgraph.lower.kernel import Buf
 from termgraph.terms.dtypes import kind_of
 
 COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
-STORED = {**COMPUTED, "float16": "uint16_t"}
+STORED = {**COMPUTED, **dict.fromkeys(c.HALVES, "uint16_t")}
 ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
 ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
 FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
@@ -38,15 +38,25 @@ def expression(t: Any, args: Sequence[str]) -> str:
             raise c.NotInC(f"{t.op.family.name} is a function of SciPy, which is on the host")
         return text
     out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
-    return f"tg_round_half({out})" if t.type.dtype == "float16" else out
+    return c.rounded(out, t.type.dtype)
 
 
 def _given(t: Any, args: Sequence[str]) -> str:
     """The text that the op itself brings: a function, with f for single precision, or a template."""
     text, dtype = t.op.family.cuda, t.args[0].type.dtype
     if not text.isidentifier():
-        return f"(({STORED[t.type.dtype]}){text.format(*args)})" if t.type.dtype != "float16" else text.format(*args)
-    return f"{text}{'f' if dtype in ('float16', 'float32') else ''}({', '.join(args)})"
+        return f"(({STORED[t.type.dtype]}){text.format(*args)})" if t.type.dtype not in c.HALVES else text.format(*args)
+    return f"{text}{'f' if c.SHORT[dtype] == 'f32' else ''}({', '.join(args)})"
+
+
+def reader(dtype: str) -> str:
+    """The function that makes a number of an element in memory, or nothing if elements are numbers."""
+    return f"tg_from_{c.HALVES[dtype]}" if dtype in c.HALVES else ""
+
+
+def writer(dtype: str) -> str:
+    """The function that makes an element in memory of a number, or nothing."""
+    return f"tg_to_{c.HALVES[dtype]}" if dtype in c.HALVES else ""
 
 
 def _sqr(s: c.Site, a: str) -> str:
@@ -96,11 +106,11 @@ class CudaDialect(c.CDialect):
 
     def read(self, dtype: str, place: str) -> str:
         """An element in memory as a number."""
-        return f"tg_from_half({place})" if dtype == "float16" else place
+        return f"{reader(dtype)}({place})" if dtype in c.HALVES else place
 
     def written(self, dtype: str, value: str) -> str:
         """A number as it is stored."""
-        return f"tg_to_half({value})" if dtype == "float16" else value
+        return f"{writer(dtype)}({value})" if dtype in c.HALVES else value
 
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""

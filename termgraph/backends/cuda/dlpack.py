@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import BFLOAT16_TYPESTR, is_bfloat16
 
 CUDA = 2
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+BFLOAT = 4
 NAME = b"dltensor"
 
 
@@ -64,13 +65,14 @@ def imported(value: Any) -> dict[str, Any]:
     managed = ctypes.cast(_api.PyCapsule_GetPointer(id(taken), NAME), ctypes.POINTER(_Managed)).contents
     t = managed.tensor
     kind = {code: letter for letter, code in CODES.items()}.get(t.code)
-    if kind is None or t.lanes != 1 or t.bits % 8:
+    brain = t.code == BFLOAT and t.bits == 16
+    if (kind is None and not brain) or t.lanes != 1 or t.bits % 8:
         raise TypeError(f"an array of DLPack type {t.code} with {t.bits} bits is nothing that NumPy has a dtype for")
     item = t.bits // 8
     strides = tuple(t.strides[d] * item for d in range(t.ndim)) if t.strides else None
     return {
         "shape": tuple(t.shape[d] for d in range(t.ndim)),
-        "typestr": f"|b{item}" if kind == "b" else f"<{kind}{item}",
+        "typestr": BFLOAT16_TYPESTR if brain else f"|b{item}" if kind == "b" else f"<{kind}{item}",
         "data": ((t.data or 0) + t.byte_offset, False),
         "strides": strides,
         "stream": 1,
@@ -86,7 +88,8 @@ def capsule(array: Any) -> Any:
     managed = _Managed()
     t = managed.tensor
     t.data, t.device_type, t.device_id, t.ndim = array.address, CUDA, array.device.number, array.ndim
-    t.code, t.bits, t.lanes = CODES[kind_of(array.dtype)], 8 * array.dtype.itemsize, 1
+    code = BFLOAT if is_bfloat16(array.dtype) else CODES[array.dtype.kind]
+    t.code, t.bits, t.lanes = code, 8 * array.dtype.itemsize, 1
     t.shape, t.strides, t.byte_offset = sizes, steps, 0
     managed.deleter = _delete
     address = ctypes.addressof(managed)

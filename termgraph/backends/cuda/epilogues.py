@@ -13,9 +13,9 @@ from termgraph.lower.index import ONE, Poly, Var, poly, product
 from termgraph.lower.kernel import LOAD, Buf
 from termgraph.lower.memory import loads, writes
 from termgraph.lower.tree import Call, Kernel, Let, Loop, Node, Write
+from termgraph.terms.dtypes import FLOATS
 from termgraph.terms.op import CONST
 
-DTYPES = ("float16", "float32", "float64")
 GELU = (1.5957691216057308, 0.044715)  # x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
 
 
@@ -47,7 +47,7 @@ def _is_plain(call: Call) -> bool:
     """A product of two matrices that only a loop reads."""
     o = call.options
     simple = call.name == "gemm" and not o["beta"] and not o["batch"] and "alpha" not in o and not call.final
-    return simple and call.buf.kind == "temp" and o["dtype"] in DTYPES
+    return simple and call.buf.kind == "temp" and o["dtype"] in FLOATS
 
 
 def _epilogue(kernel: Node, call: Call) -> tuple[Epilogue, Write] | None:

@@ -27,6 +27,7 @@ from termgraph.backends.cuda.updates import Pending, Unfinished
 from termgraph.lower.index import evaluate
 from termgraph.lower.kernel import Buf
 from termgraph.lower.lengths import NotLowerable
+from termgraph.terms.dtypes import working_dtype
 
 WIDE = 2**30  # more elements than this are counted with 64 bits
 PLANS, GRAPHS = 64, 8  # kept per program, and per plan
@@ -371,7 +372,7 @@ class Executable:
             elif kind == "row":
                 out.append(ctypes.c_void_p(scratch))
                 teams = launch.grid[0] * launch.block[0] // launch.numbers.get("team", 1)
-                item = np.dtype("float32" if what.buf.dtype == "float16" else what.buf.dtype).itemsize
+                item = working_dtype(what.buf.dtype).itemsize
                 scratch += -(-teams * evaluate(what.length, plan.env) * item // 256) * 256
             elif kind == "vector":
                 bufs = next(t.vectors for t in self.program.kernels if t.name == launch.kernel).bufs  # type: ignore

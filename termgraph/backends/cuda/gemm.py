@@ -29,6 +29,7 @@ class Number(NamedTuple):
 
 NUMBERS = {
     "float16": Number("h", "uint16_t", "float", "float", "tg_from_half", "tg_to_half"),
+    "bfloat16": Number("b", "uint16_t", "float", "float", "tg_from_bfloat", "tg_to_bfloat"),
     "float32": Number("s", "float", "float", "float"),
     "float64": Number("d", "double", "double", "double"),
     "complex64": Number("c", CTYPES["complex64"], CTYPES["complex64"], "float"),

@@ -14,6 +14,7 @@ import numpy as np
 from termgraph.backends.cuda import gemm
 from termgraph.backends.cuda.functions import BLOCK, HELD, PARTS, KernelText, Launch, Product
 from termgraph.lower.index import evaluate
+from termgraph.terms.dtypes import working_dtype
 
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
@@ -58,7 +59,7 @@ def _with_scratch(launch: Launch, env: Mapping[str, int]) -> Launch:
     scratch = 0
     for kind, row in launch.params:
         if kind == "row":
-            item = np.dtype("float32" if row.buf.dtype == "float16" else row.buf.dtype).itemsize
+            item = working_dtype(row.buf.dtype).itemsize
             scratch += -(-teams * evaluate(row.length, env) * item // 256) * 256
     return launch._replace(scratch=scratch)
 

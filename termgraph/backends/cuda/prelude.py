@@ -200,11 +200,14 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     const uint32_t x = __float_as_uint(f);
     return f - f == 0 ? __uint_as_float((x + 0xfff + (x >> 13 & 1)) & 0xffffe000u) : f;
 }}""",
-    "tg_round_bfloat": f"""{_INLINE}float tg_round_bfloat(float f)
+    # bfloat16 is the upper half of float32: bits suffice, also where the device has no arithmetic for it.
+    "tg_from_bfloat": f"{_INLINE}float tg_from_bfloat(uint16_t h) {{ return __uint_as_float((uint32_t)h << 16); }}",
+    "tg_to_bfloat": f"""{_INLINE}uint16_t tg_to_bfloat(float f)
 {{
     const uint32_t x = __float_as_uint(f);
-    return f - f == 0 ? __uint_as_float((x + 0x7fff + (x >> 16 & 1)) & 0xffff0000u) : f;
+    return (f == f ? x + 0x7fff + (x >> 16 & 1) : (x | 0x7fffffff) & 0xffc00000u) >> 16;
 }}""",
+    "tg_round_bfloat": f"{_INLINE}float tg_round_bfloat(float f) {{ return tg_from_bfloat(tg_to_bfloat(f)); }}",
     "tg_round_half": f"{_INLINE}float tg_round_half(float f) {{ return tg_from_half(tg_to_half(f)); }}",
 }
 

@@ -5,6 +5,7 @@ Each check yields (what, largest relative error, tolerance). May import the publ
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 
 import termgraph
 import termgraph.tensor
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import HALVES, kind_of, numpy_dtype
 from termgraph.terms.ops import elementwise
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
@@ -22,7 +23,9 @@ from termgraph.terms.types import TensorType
 T: Any = termgraph.tensor
 tg: Any = termgraph
 Check = tuple[str, float, float]
-TOLERANCE = {"float16": 5e-3, "float32": 2e-5, "float64": 1e-11, "complex64": 2e-5, "complex128": 1e-11}
+TOLERANCE = {"bfloat16": 2e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-11}
+TOLERANCE |= {"complex64": 2e-5, "complex128": 1e-11}
+BRAIN = ("bfloat16",) if importlib.util.find_spec("ml_dtypes") is not None else ()
 
 
 def error_of(got: Any, want: Any) -> float:
@@ -32,6 +35,8 @@ def error_of(got: Any, want: Any) -> float:
         return np.inf
     if kind_of(want.dtype) not in "fc":
         return 0.0 if np.array_equal(got, want) else np.inf
+    if want.dtype.name in HALVES:
+        got, want = got.astype(np.float32), want.astype(np.float32)
     odd = ~np.isfinite(want)
     if not np.array_equal(got[odd], want[odd], equal_nan=True):
         return np.inf
@@ -56,7 +61,7 @@ def worst(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) 
 
 
 # ---------------------------------------------------------------------- every element-wise op
-DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
+DTYPES = ("float32", "float64", "float16", *BRAIN, "complex64", "complex128", "int32", "int64")
 
 
 def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
@@ -90,6 +95,7 @@ LESS_EXACT = {"gammaln": 50, "gamma": 50, "tan": 20, "pow": 20, "erfinv": 20, "l
 def _values(dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(3)
     if kind_of(dtype) == "f":
+        dtype = numpy_dtype(dtype)
         x = rng.uniform(0.05, 0.95, 300).astype(dtype)
         y = rng.uniform(-2, 2, 300).astype(dtype)
         y[:4] = [0, -0.0, np.inf, np.nan]
@@ -162,10 +168,10 @@ def program_checks() -> Iterator[Check]:
 
 def _of_other_dtypes(rng: np.random.Generator) -> Iterator[Check]:
     """Sums and products in half precision, and of complex numbers."""
-    for dtype in ("float16", "complex64", "complex128"):
+    for dtype in ("float16", *BRAIN, "complex64", "complex128"):
         x, y, z = T.matrix("x", dtype=dtype), T.matrix("y", dtype=dtype), T.tensor3("z", dtype=dtype)
         values = [rng.standard_normal(s) for s in ((70, 90), (90, 30), (3, 20, 20))]
-        if dtype != "float16":
+        if dtype not in HALVES:
             values = [v + 1j * rng.standard_normal(v.shape) for v in values]
         outs = [T.dot(x, y), T.dot(y.T, x.T), T.dot(x, y[:, 0]), T.matmul(z, z), x.sum(), x.sum(0), x.sum(1)]
         yield f"sums and products {dtype}", worst([x, y, z], outs, [v.astype(dtype) for v in values]), TOLERANCE[dtype]
@@ -173,7 +179,7 @@ def _of_other_dtypes(rng: np.random.Generator) -> Iterator[Check]:
 
 def _finished_products(rng: np.random.Generator) -> Iterator[Check]:
     """Products with what may be done where their elements are at hand."""
-    for dtype in ("float16", "float32", "float64"):
+    for dtype in (*BRAIN, "float16", "float32", "float64"):
         x, w, b, y = (f("a", dtype=dtype) for f in (T.matrix, T.matrix, T.vector, T.matrix))
         values = [rng.standard_normal(s).astype(dtype) for s in ((33, 70), (70, 45), 45, (45, 33))]
         z = T.dot(x, w) + b
@@ -255,13 +261,29 @@ def model_checks(steps: int = 4) -> Iterator[Check]:
     """Training steps: costs and parameters after some steps."""
     for make, dtype, limit, precision in MODELS:
         with tg.config.change_flags(cuda__products=precision):
-            (w0, f0, v0), (w1, f1, _) = (make(linker, dtype) for linker in ("py", "cuda"))
-        error = 0.0
-        for _ in range(steps):
-            error = max(error, *map(error_of, f1(*v0), f0(*v0)))
-        error = max([error, *[error_of(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]])
+            (w0, f0, v0), (w1, f1, v1) = make("py", EXACT.get(dtype, dtype)), make("cuda", dtype)
+        if dtype in EXACT:
+            v0 = [_exact(v, dtype) for v in v1]
+            for a, b in zip(w0, w1):
+                a.set_value(_exact(b.get_value(), dtype))
+        pairs = [pair for _ in range(steps) for pair in zip(f1(*v1), f0(*v0))]
+        pairs += [(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]
+        error = max([_of_largest(_exact(a, dtype), b) if dtype in EXACT else error_of(a, b) for a, b in pairs])
         rounded = f", products in {precision}" if precision != "float32" else ""
         yield f"{make.__name__} in {dtype}{rounded}, {steps} training steps", error, limit
+
+
+def _exact(v: Any, dtype: str) -> Any:
+    """An array of a dtype in the one that it is compared in; others as they are."""
+    v = np.asarray(v)
+    return v.astype(EXACT[dtype]) if v.dtype.name == dtype else v
+
+
+def _of_largest(got: np.ndarray, want: np.ndarray) -> float:
+    """The largest error relative to the largest of the wanted values."""
+    if got.shape != want.shape or got.dtype != want.dtype or not np.isfinite(got).all():
+        return np.inf
+    return float(np.abs(got - want).max() / np.abs(want).max())
 
 
 def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> tuple:
@@ -312,13 +334,15 @@ def lstm(linker: str, dtype: str) -> tuple:
 
 
 # With what error: both sides round every operation to the dtype, and add in another order. Products that round their
-# operands to 8 bits differ by as much.
+# operands to 8 bits differ by as much. What is stored in 8 binary digits is compared with float32, as a whole.
+EXACT = {"bfloat16": "float32"}
 MODELS = [
     (logistic, "float32", 1e-3, "float32"),
     (mlp, "float32", 1e-3, "float32"),
     (lstm, "float32", 1e-3, "float32"),
     (mlp, "float16", 2e-2, "float32"),
     (lstm, "float16", 2e-2, "float32"),
+    *[(make, dtype, 2e-2, "float32") for dtype in BRAIN for make in (mlp, lstm)],
     (mlp, "float32", 2e-2, "bfloat16"),
     (lstm, "float32", 2e-2, "bfloat16"),
     (mlp, "float32", 5e-3, "tf32"),

@@ -18,6 +18,7 @@ from termgraph.backends.cuda.array import DeviceArray
 from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
+from termgraph.testing.gpucheck.checks import BRAIN
 
 T: Any = termgraph.tensor
 tg: Any = termgraph
@@ -128,6 +129,7 @@ PRODUCTS = [
     ("float32", "tf32"),
     ("float32", "bfloat16"),
     ("float16", "float32"),
+    *[(dtype, "float32") for dtype in BRAIN],
     ("float64", "float32"),
     ("complex64", "float32"),
 ]

@@ -5,6 +5,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.cuda.generate import generate
+from termgraph.terms.dtypes import numpy_dtype
 from termgraph.testing.emucuda.build import find_compiler
 
 no_emulation = "the emulation needs g++" if find_compiler() is None else ""
@@ -59,11 +60,37 @@ def cases():
         "sorting by tiles": ([x], [T.sort(x, 1), T.argsort(x, 1), T.argsort(x.T, 0)], [whole]),
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
+        **brain_cases(rng),
         "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [hs]),
         "half products": ([h], [T.dot(h, h.T), T.dot(h, h[0]), T.dot(h * 2, h.T) + 1], [hs]),
         "complex": ([z], flat, [zs]),
         "complex sums": ([z], [z.sum(), z.sum(0), z.sum(1), z.prod(1), T.dot(z, z.T), T.dot(z, z[0])], [zs]),
         "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
+    }  # fmt: skip
+
+
+def brain_cases(rng):
+    """What bfloat16 goes through: loops, rows, products, and kernels written by hand."""
+    m, v, i = T.matrix("m", dtype="bfloat16"), T.vector("v", dtype="bfloat16"), T.lvector("i")
+    brain = numpy_dtype("bfloat16")
+    ms, vs = rng.standard_normal((5, 40)).astype(brain), rng.standard_normal(40).astype(brain)
+    wide = (rng.standard_normal((3, 700)) / 8).astype(brain)
+    where = np.array([0, 3, 3, -1])
+    casts = [T.cast(m, d) for d in ("float32", "float64", "float16", "int8", "complex64")]
+    odd = T.switch(m > 1, np.nan, T.switch(m < -1, np.inf, m))
+    layers = [T.nnet.relu(T.dot(m, m.T) + v[:5]), T.nnet.gelu(T.dot(m.T, m), True)]
+    return {
+        "bfloat16": ([m, v], [m * 2 + v, T.exp(m) / 3, T.tanh(m) - m.mean(), T.maximum(m, 0.1)], [ms, vs]),
+        "bfloat16 casts": ([m], [*casts, T.cast(T.cast(m, "float32") / 3, "bfloat16"), odd], [ms]),
+        "bfloat16 sums": ([m], [m.sum(), m.sum(0), m.sum(1), m.max(), m.argmax(1), m.var(1), m[:, :4].prod(1)], [ms]),
+        "bfloat16 rows": ([m], [T.nnet.softmax(m), T.nnet.log_softmax(m), T.logsumexp(m, axis=1)], [wide]),
+        "bfloat16 products": ([m, v], [T.dot(m, m.T), T.dot(m, v), T.dot(v, v), T.dot(m * 2, m.T) + 1], [ms, vs]),
+        "bfloat16 with epilogues": ([m, v], layers, [ms, vs]),
+        "bfloat16 along axes": ([m], [T.cumsum(m, 1), T.cumsum(m, 0), T.sort(m, 1), T.argsort(m, 1)], [ms]),
+        "bfloat16 indexing": ([m, i], [m[i], m[::-1, 1::2], T.set_subtensor(m[i], 0), T.inc_subtensor(m[i], 1)],
+                              [ms, where]),
+        "bfloat16 shapes": ([m, v], [T.join(0, m, m * 2), m.T.reshape((-1,)), T.stack([v, v]), m[0][:, None]],
+                            [ms, vs]),
     }  # fmt: skip
 
 

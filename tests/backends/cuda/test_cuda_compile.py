@@ -63,7 +63,8 @@ def test_elements_side_by_side_are_read_sixteen_bytes_at_a_time():
 
 @nvrtc
 @pytest.mark.parametrize(
-    "dtype, kind", [("float16", "v4.u32"), ("float64", "v2.f64"), ("int8", "v4.u32"), ("complex64", "v4.f32")]
+    "dtype, kind",
+    [("float16", "v4.u32"), ("bfloat16", "v4.u32"), ("float64", "v2.f64"), ("int8", "v4.u32"), ("complex64", "v4.f32")],
 )
 def test_the_same_of_other_sizes(dtype, kind):
     x = T.matrix("x", dtype=dtype)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ import termgraph.tensor as T
 from termgraph.backends.cuda import device as devices
 from termgraph.backends.cuda import dlpack
 from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.blas import Cublas
 from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
 from termgraph.function.cuda import CudaFunction
+from termgraph.terms.dtypes import numpy_dtype
 from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
@@ -225,6 +228,42 @@ def test_dlpack(gpu):
     np.testing.assert_array_equal(tg.function([x], x * 2)(Foreign()), np.asarray(mine) * 2)
     del seen
     assert not dlpack._held
+
+
+@emulated
+def test_bfloat16_on_the_device_and_between_libraries(gpu):
+    """DLPack has a code of its own for it; `__cuda_array_interface__` calls it <V2, as ml_dtypes does."""
+    values = np.arange(6, dtype="float32").reshape(2, 3).astype(numpy_dtype("bfloat16"))
+    mine = DeviceArray.of(values)
+
+    class Interface:
+        __cuda_array_interface__ = mine.__cuda_array_interface__
+
+    class Capsule:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, stream=None):
+            return mine.__dlpack__(stream=stream)
+
+    x = T.matrix("x", dtype="bfloat16")
+    w = tg.shared(values[0], name="w")
+    f = tg.function([x], T.dot(x, w) + 1, updates=[(w, w * 0.5)])
+    wanted = values.astype("float32") @ [0, 1, 2] + 1
+    for n, given in enumerate((values, mine, Interface(), Capsule())):
+        assert as_device_array(given).dtype == values.dtype
+        got = f(given)
+        assert got.dtype == values.dtype
+        np.testing.assert_array_equal(got.astype("float32"), (wanted - 1) * 0.5**n + 1)
+    assert isinstance(w.container.storage[0], DeviceArray) and w.get_value().dtype == values.dtype
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(values), f(values))
+
+
+def test_cublas_multiplies_bfloat16_from_compute_capability_8_on():
+    blas = object.__new__(Cublas)
+    for arch, known in (("sm_75", False), ("sm_80", True), ("sm_120", True)):
+        blas.device = SimpleNamespace(driver=SimpleNamespace(arch=arch))
+        assert blas.knows("bfloat16") is known and blas.knows("float16")
 
 
 @emulated

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from backends.cuda.cudacases import cases, no_emulation, program
+from helpers import wide_of_half
 from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
@@ -13,6 +14,7 @@ import termgraph.tensor as T
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_on_cpu
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as red
@@ -36,8 +38,8 @@ def test_cases(name, order, monkeypatch):
         for _ in range(3):  # run, record, replay
             for got, expected in zip(run(*values), want):
                 assert got.dtype == expected.dtype and got.shape == expected.shape
-                tol = 2e-2 if expected.dtype == "float16" else 2e-5
-                np.testing.assert_allclose(np.asarray(got), expected, rtol=tol, atol=tol)
+                tol = 2e-2 if expected.dtype.name in HALVES else 2e-5
+                np.testing.assert_allclose(wide_of_half(got), wide_of_half(expected), rtol=tol, atol=tol)
 
 
 @pytest.mark.parametrize("seed", range(24))

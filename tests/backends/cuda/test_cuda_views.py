@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from backends.cuda.cudacases import cases, no_emulation, program
+from helpers import wide_of_half
 from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
@@ -11,6 +12,7 @@ from termgraph.backends.cuda.array import DeviceArray, as_device_array
 from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.functions import KernelText
 from termgraph.backends.cuda.generate import generate
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
 from termgraph.testing.emucuda.driver import emulation
 
@@ -62,8 +64,8 @@ def test_cases_on_views(name):
         run = Executable(program(inputs, outputs), device)
         for turn in range(3):
             for got, expected in zip(run(*[scattered(v, turn) for v in values]), want):
-                tol = 2e-2 if expected.dtype == "float16" else 2e-5
-                np.testing.assert_allclose(np.asarray(got), expected, rtol=tol, atol=tol)
+                tol = 2e-2 if expected.dtype.name in HALVES else 2e-5
+                np.testing.assert_allclose(wide_of_half(got), wide_of_half(expected), rtol=tol, atol=tol)
         plain = all(isinstance(step, KernelText) for step in run.program.steps)
         assert bool(run.modules) != plain  # where kernels read views the program for packed arrays is not needed
 
