@@ -9,7 +9,7 @@ import numpy as np
 
 from termgraph.rules import goal
 from termgraph.terms import facts
-from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype
+from termgraph.terms.dtypes import HALVES, can_cast, finfo, is_bfloat16, kind_of, numpy_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.term import Const, Lit
@@ -75,7 +75,7 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
         return x
     with np.errstate(all="ignore"):
         value = x.value.astype(dtype)
-        back = value.astype(x.value.dtype)
+        back = value.astype(x.value.dtype) if is_bfloat16(dtype) else value  # NumPy cannot compare it with integers
     return Const(value) if np.array_equal(back, x.value) else x
 
 

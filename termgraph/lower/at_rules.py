@@ -13,6 +13,7 @@ from termgraph.lower.index import ZERO, Poly, divide, poly, product
 from termgraph.lower.kernel import FALSE, TRUE
 from termgraph.lower.lengths import Indexing, NotLowerable, indexing
 from termgraph.lower.push import Index, Push, Steps, moves, pushes
+from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.ops.elementwise import add, logical_and
 from termgraph.terms.term import Const
 
@@ -228,20 +229,26 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
     x, axes, s = t.args[0], t.op.params["axis"], p.scalars
     kind = {"row_max": "max"}.get(t.op.family.name, t.op.family.name)
-    dtype = "bool" if kind in ("any", "all") else t.type.dtype if kind in ("sum", "prod") else x.type.dtype
+    dtype = "bool" if kind in ("any", "all") else x.type.dtype
+    if kind in ("sum", "prod"):
+        dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
     level, shape = p.level(i), p.lengths[x]
     adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
     if len(axes) > 1 and (adjacent or kind in ("argmax", "argmin")):
         k = p.fresh(level, product([shape[d] for d in axes]))
         body = s.cast((yield x, _unravelled(i, axes, shape, poly(k))), dtype)
         if body not in s.divides or kind in ("argmax", "argmin"):
-            return s.fold(kind, k, body)
+            return _rounded(p, s.fold(kind, k, body), t)
     ks = [p.fresh(level + n, shape[d]) for n, d in enumerate(axes)]
     rest, own = iter(i), dict(zip(axes, ks))
     body = s.cast((yield x, tuple([poly(own[d]) if d in own else next(rest) for d in range(x.type.ndim)])), dtype)
     for k in reversed(ks):
         body = s.fold(kind, k, body)
-    return body
+    return _rounded(p, body, t)
+
+
+def _rounded(p: Push, folded: Any, t: Any) -> Any:
+    return p.scalars.cast(folded, t.type.dtype) if t.type.dtype in HALVES else folded
 
 
 def _unravelled(i: Index, axes: tuple, shape: Index, flat: Poly) -> Index:
