@@ -83,7 +83,7 @@ def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly
         strides = tuple([offset.coefficient(v) for v in inner])
         base = offset.without(inner)
         whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
-        if whole is offset and not values(offset) and _is_matrix(strides, shape[ndim - own :]):
+        if whole is offset and not values(offset) and is_matrix(strides, shape[ndim - own :]):
             return value.op.params["buf"], base, strides
     if a not in s.cuts:
         s.wanted.append(_to_store(s, a))
@@ -93,13 +93,18 @@ def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly
 
 def _to_store(s: Storage, a: Any) -> Any:
     """What has to be stored so that a product can read `a`: of a transposed array the array itself."""
-    behind = a
-    while behind.op.family is dimshuffle:
-        behind = behind.args[0]
+    behind = shuffled(a)
     return a if behind in s.cuts or behind.op in (ARG, CONST) else behind
 
 
-def _is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
+def shuffled(a: Any) -> Any:
+    """What is seen with its axes in another order."""
+    while a.op.family is dimshuffle:
+        a = a.args[0]
+    return a
+
+
+def is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
     """Whether BLAS can read it: a unit stride, and a leading dimension not below the row length."""
     if len(strides) == 1:
         return spans_rows(strides[0]) or nonneg(strides[0] - 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from termgraph.lower.choices import choose
+from termgraph.lower.cut_rules import is_matrix, shuffled
 from termgraph.lower.index import ONE, ZERO, Poly, poly, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.memory import share_room, update_modes, writes
@@ -24,6 +25,7 @@ from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.loop import Parts, loop
 
 FEW_STEPS = 16  # too few to pay for copying a matrix
+PRODUCTS = ("dot", "matmul", "gemm")
 
 
 @cut_rule("nth")
@@ -88,12 +90,17 @@ class _Builder:
         return None if s.wanted else views
 
     def better_copied(self, i: int, view: View | None) -> bool:
-        """Whether a matrix seen transposed is multiplied by in every step: the product is faster with a copy of it."""
-        if i >= self.first_carry or view is None or len(view[2]) != 2 or view[2][0] is not ONE or view[2][1] is ONE:
+        """Whether a constant that is multiplied by in every step is read from a copy that is made once.
+
+        Where BLAS cannot read it, each step would copy it; one seen transposed makes products slower.
+        """
+        if i >= self.first_carry or view is None or len(view[2]) not in (1, 2):
             return False
-        leaf, steps = self.leaves[i], self.lengths.steps.const
-        products = [p for p in self.lengths.order if p.op is dot and p.args[1] is leaf and p.args[0].type.ndim == 2]
-        return bool(products) and (steps is None or steps >= FEW_STEPS)
+        leaf, strides, steps = self.leaves[i], view[2], self.lengths.steps.const
+        if not is_matrix(strides, self.lengths[leaf]):
+            return any(shuffled(a) is leaf for p in self.lengths.order if p.op.name in PRODUCTS for a in p.args)
+        right = any(p.op is dot and p.args[1] is leaf and p.args[0].type.ndim == 2 for p in self.lengths.order)
+        return right and strides[0] is ONE and strides[-1] is not ONE and (steps is None or steps >= FEW_STEPS)
 
     # ------------------------------------------------------------------ the body
     def roots(self) -> list[Any]:

@@ -207,3 +207,23 @@ def test_weights_that_the_call_updates(tiles_wanted):
         found.append([f(a, b), f(a, b), w.get_value()])
     for got, want in zip(*found):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+VIEWS = [lambda w: w[::-1], lambda w: w[:, ::-1], lambda w: w[::-1].T, lambda w: w[::2, ::2]]
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=["rows", "columns", "both", "strides"])
+@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
+def test_a_factor_that_blas_cannot_read_is_copied_before_the_loop(view, left):
+    u = T.tensor("u", dtype="float32", shape=(12, 12))
+    v = view(u)
+    n = v.type.shape[0]
+    states, _ = tg.scan(
+        lambda h, v: T.tanh(v @ h if left else h @ v), outputs_info=T.ones((n, n), dtype="float32"), non_sequences=v,
+        n_steps=40,
+    )  # fmt: skip
+    f, meaning = tg.function([u], states), tg.function([u], states, mode=tg.Mode(linker="py"))
+    step = f.source("c").partition("static int loop")[2].partition("\n}\n")[0]
+    assert step.count("tg_each(") == 1 and ("tg_kept_product(" in step) is not left
+    given = projected_data(4, 12, 5)[1].repeat(3, 0)[:12, :1] * np.arange(12, dtype="float32") / 9
+    np.testing.assert_allclose(f(given), meaning(given), rtol=1e-4, atol=1e-5)
