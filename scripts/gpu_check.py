@@ -15,6 +15,7 @@ import time
 
 import termgraph as tg
 from termgraph.backends.cuda import device as devices
+from termgraph.backends.cuda.compile import compiler
 from termgraph.testing.gpucheck import checks, speed
 
 
@@ -65,9 +66,11 @@ def check_all() -> list[dict]:
 
 def show(row: dict) -> str:
     """A measurement as a line."""
-    units = [("us", "9.1f"), ("GB/s", "8.0f"), ("of copy", "6.0%"), ("TFLOP/s", "7.2f")]
+    units = [("us", "9.1f"), ("us each", "7.2f"), ("GB/s", "8.0f"), ("of copy", "6.0%"), ("TFLOP/s", "7.2f")]
+    units += [(f"{what}/s", "10.0f") for what in ("rows", "sequences", "words")]
+    units += [("registers", "4d"), ("spilled", "4d")]
     parts = [f"{row[key]:{form}} {key}" for key, form in units if key in row]
-    return f"  {row['what']:48} {'  '.join(parts)}" + ("  recorded" if row.get("recorded") else "")
+    return f"  {row['what']:52} {'  '.join(parts)}" + ("  recorded" if row.get("recorded") else "")
 
 
 def main() -> int:
@@ -80,6 +83,9 @@ def main() -> int:
         "device": driver.device_name,
         "arch": driver.arch,
         "driver": driver.name,
+        "driver for CUDA": getattr(driver, "cuda_version", "-"),
+        "compiler": compiler(),
+        "multiprocessors": driver.multiprocessors,
         "memory": total,
         "python": platform.python_version(),
         "termgraph": tg.__version__,
@@ -93,11 +99,12 @@ def main() -> int:
         for row in speed.measure(device, 1 if given.emu else 256):
             print(show(row))
             report["speed"].append(row)
+    blas = device.blas()
+    finished = 0 if blas is None or blas.lt() is None else blas.lt().calls
+    report["cuBLAS"] = {"products": blas.calls if blas else 0, "products with epilogues": finished}
     if given.json:
         with open(given.json, "w", encoding="utf-8") as out:
             json.dump(report, out, indent=1)
-    blas = device.blas()
-    finished = 0 if blas is None or blas.lt() is None else blas.lt().calls
     print("products by cuBLAS: " + ("no, it is not installed" if blas is None else str(blas.calls)))
     print(f"products with epilogues by cuBLASLt: {finished}")
     wrong = sum(not row["ok"] for row in report["checks"])

@@ -63,8 +63,12 @@ def why_on_cpu(t: Any) -> str | None:
         return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
     if name == "searchsorted" and t.args[0].type.dtype != t.args[1].type.dtype:
         return f"kernels search {t.args[0].type.dtype} for {t.args[0].type.dtype} only, not for {t.args[1].type.dtype}"
-    here = name in axes.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
-    return None if here else f"there is no kernel for {name}"
+    return None if has_kernel(name) else f"there is no kernel for {name}"
+
+
+def has_kernel(name: str) -> bool:
+    """Whether ops of a name that are not element-wise become kernels, for the dtypes that kernels have."""
+    return name in axes.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 
 def _loop_on_cpu(t: Any) -> str | None:

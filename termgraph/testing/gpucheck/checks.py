@@ -19,6 +19,7 @@ from termgraph.terms.dtypes import HALVES, kind_of, numpy_dtype
 from termgraph.terms.ops import elementwise
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
+from termgraph.testing.gpucheck.models import language_model, logistic, lstm, mlp
 
 T: Any = termgraph.tensor
 tg: Any = termgraph
@@ -286,63 +287,19 @@ def _of_largest(got: np.ndarray, want: np.ndarray) -> float:
     return float(np.abs(got - want).max() / np.abs(want).max())
 
 
-def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> tuple:
-    updates = [(p, p - np.asarray(0.1, p.dtype) * g) for p, g in zip(params, tg.grad(cost, params))]
-    return params, tg.function(inputs, [cost, *more], updates=updates, mode=tg.Mode(linker=linker)), values
-
-
-def logistic(linker: str, dtype: str) -> tuple:
-    """Logistic regression, 32 rows of 20."""
-    rng = np.random.default_rng(0)
-    x, y = T.matrix("x", dtype=dtype), T.vector("y", dtype=dtype)
-    w, b = tg.shared(rng.standard_normal(20).astype(dtype)), tg.shared(np.asarray(0.0, dtype))
-    p = T.nnet.sigmoid(T.dot(x, w) + b)
-    cost = T.mean(T.nnet.binary_crossentropy(p, y))
-    values = [rng.standard_normal((32, 20)).astype(dtype), (rng.random(32) > 0.5).astype(dtype)]
-    return _training(linker, [x, y], cost, [w, b], values, [p])
-
-
-def mlp(linker: str, dtype: str) -> tuple:
-    """Two layers and softmax cross-entropy, 16 rows: 30 -> 40 -> 10."""
-    rng = np.random.default_rng(0)
-    x, y = T.matrix("x", dtype=dtype), T.lvector("y")
-    shapes = [(30, 40), (40,), (40, 10), (10,)]
-    w = [tg.shared((rng.standard_normal(s) * 0.2).astype(dtype)) for s in shapes]
-    h = T.tanh(T.dot(x, w[0]) + w[1])
-    p = T.nnet.softmax(T.dot(h, w[2]) + w[3])
-    cost = T.mean(T.nnet.categorical_crossentropy(p, y))
-    values = [rng.standard_normal((16, 30)).astype(dtype), rng.integers(0, 10, 16)]
-    return _training(linker, [x, y], cost, w, values)
-
-
-def lstm(linker: str, dtype: str) -> tuple:
-    """An LSTM over 6 steps, batch 4, 8 units, with the gradient of its last output."""
-    n, rng = 8, np.random.default_rng(0)
-    x, y = T.tensor3("x", dtype=dtype), T.matrix("y", dtype=dtype)
-    w = tg.shared((rng.standard_normal((2 * n, 4 * n)) * 0.3).astype(dtype))
-
-    def step(x: Any, h: Any, c: Any, w: Any) -> tuple:
-        z = T.dot(T.concatenate([x, h], 1), w)
-        i, f, g, o = (z[:, k * n : (k + 1) * n] for k in range(4))
-        new = T.nnet.sigmoid(f) * c + T.nnet.sigmoid(i) * T.tanh(g)
-        return T.nnet.sigmoid(o) * T.tanh(new), new
-
-    zero = T.zeros((x.shape[1], n), dtype=dtype)
-    (hs, _), _ = tg.scan(step, sequences=[x], outputs_info=[zero, zero], non_sequences=[w])
-    values = [rng.standard_normal((6, 4, n)).astype(dtype), rng.standard_normal((4, n)).astype(dtype)]
-    return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, [hs])
-
-
 # With what error: both sides round every operation to the dtype, and add in another order. Products that round their
 # operands to 8 bits differ by as much. What is stored in 8 binary digits is compared with float32, as a whole.
 EXACT = {"bfloat16": "float32"}
-MODELS = [
+MODELS: list[tuple[Any, str, float, str]] = [
     (logistic, "float32", 1e-3, "float32"),
     (mlp, "float32", 1e-3, "float32"),
     (lstm, "float32", 1e-3, "float32"),
+    (language_model, "float32", 1e-3, "float32"),
+    (logistic, "float64", 1e-11, "float32"),
     (mlp, "float16", 2e-2, "float32"),
     (lstm, "float16", 2e-2, "float32"),
-    *[(make, dtype, 2e-2, "float32") for dtype in BRAIN for make in (mlp, lstm)],
+    *[(make, dtype, 2e-2, "float32") for dtype in BRAIN for make in (mlp, lstm, language_model)],
+    (language_model, "float16", 2e-2, "float32"),
     (mlp, "float32", 2e-2, "bfloat16"),
     (lstm, "float32", 2e-2, "bfloat16"),
     (mlp, "float32", 5e-3, "tf32"),

@@ -15,10 +15,12 @@ import numpy as np
 import termgraph
 import termgraph.tensor
 from termgraph.backends.cuda.array import DeviceArray
+from termgraph.backends.cuda.compile import compile_text, usage_of
 from termgraph.backends.cuda.device import Device
-from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.executor import Executable, Places
 from termgraph.backends.cuda.generate import generate
 from termgraph.testing.gpucheck.checks import BRAIN
+from termgraph.testing.gpucheck.models import language_model, lstm, mlp
 
 T: Any = termgraph.tensor
 tg: Any = termgraph
@@ -54,6 +56,8 @@ def measure(device: Device, scale: int) -> Iterator[Row]:
     yield from ordered(device, scale, copy)
     yield from products(device, scale)
     yield from launches(device)
+    yield from models(device, scale)
+    yield from registers(device)
 
 
 def copy_rate(device: Device, scale: int) -> float:
@@ -136,7 +140,7 @@ PRODUCTS = [
 
 
 def launches(device: Device) -> Iterator[Row]:
-    """What a call costs when there is next to nothing to compute."""
+    """What a launch costs, what a recorded program does, and what a call costs that has next to nothing to compute."""
     x = T.fvector("x")
     small = DeviceArray.of(np.ones(64, "float32"))
     one = executable(device, [x], [x + 1])
@@ -144,11 +148,61 @@ def launches(device: Device) -> Iterator[Row]:
     yield {"what": "x + 1 of 64 numbers, one call", "us": t * 1e6}
     y = x
     for k in range(10):  # each pair is a fold and a kernel that needs it
-        y = y / (1 + y.sum() * (k + 1))
+        y = T.exp(y - y.max() * (k + 1))
     many = executable(device, [x], [y])
-    count = len(many.program.steps)
-    kept = [many(small) for _ in range(4)]
+    plan = many.plan_for(((64,),), (None,))
+    arrays = Places((small.address,), {b: a.address for b, a in many.outputs(plan).items()})
+    at = many.addresses(plan, arrays)
+    many.prepare(plan)
+    count = len(plan.first.launches)
+    t = seconds(device, lambda: many.queue(plan, plan.first, at), batch=20)
+    yield {"what": f"{count} launches of the same function, each by itself", "us": t * 1e6, "us each": t / count * 1e6}
+    if getattr(device.driver, "graphs", True):
+        with device.lock:
+            graph = device.record(lambda: many.queue(plan, plan.first, at))
+        t = seconds(device, lambda: device.driver.replay(graph), batch=100)
+        yield {"what": f"the {count} as one recorded graph", "us": t * 1e6, "us each": t / count * 1e6}
     before = many.replays
     t = seconds(device, lambda: many(small), batch=100)
-    yield {"what": f"{count} kernels in one program", "us": t * 1e6, "recorded": many.replays > before}
-    del kept
+    yield {
+        "what": f"a call of the function of 20 ops, {count} kernels",
+        "us": t * 1e6,
+        "recorded": many.replays > before,
+    }
+
+
+def models(device: Device, scale: int) -> Iterator[Row]:
+    """Training steps in float32, with values that are on the device: the whole call, up to its cost on the host."""
+    small: list[tuple[str, Any, dict[str, Any], int, str]] = [
+        (f"a small {make.__name__}", make, {}, 0, unit) for _, make, _, _, unit in MODELS[1:4]
+    ]
+    for name, make, sizes, samples, unit in MODELS if scale > 1 else small:
+        _, f, values = make("cuda", "float32", **sizes)
+        there = [DeviceArray.of(v, "a batch", device) for v in values]
+        t = seconds(device, lambda f=f, there=there: f(*there), batch=5 if scale > 1 else 1)  # type: ignore[misc]
+        yield {"what": f"{name}, a training step", "us": t * 1e6, f"{unit}/s": samples / t}
+
+
+LARGE = {"rows": 20, "words": 10_000}
+MODELS: list[tuple[str, Any, dict[str, Any], int, str]] = [
+    ("MLP 784-500-10, batch 60", mlp, {"rows": 60, "layers": (784, 500, 10)}, 60, "rows"),
+    ("MLP 784-1000-1000-1000-10, batch 60", mlp, {"rows": 60, "layers": (784, 1000, 1000, 1000, 10)}, 60, "rows"),
+    ("LSTM 128 units, 100 steps, batch 64", lstm, {"steps": 100, "rows": 64, "n": 128}, 64, "sequences"),
+    ("language model 1 x 200, 20 steps", language_model, {**LARGE, "layers": 1, "n": 200, "steps": 20}, 400, "words"),
+    ("language model 1 x 600, 40 steps", language_model, {**LARGE, "layers": 1, "n": 600, "steps": 40}, 800, "words"),
+    ("language model 2 x 650, 50 steps", language_model, {**LARGE, "layers": 2, "n": 650, "steps": 50}, 1000, "words"),
+]
+
+
+def registers(device: Device) -> Iterator[Row]:
+    """Registers and spilled bytes of the kernels that are measured, where the compiler says so."""
+    if device.compile is not compile_text:
+        return
+    x = T.fmatrix("x")
+    for name, out in {"softmax of rows": T.nnet.softmax(x), "sum of columns": x.sum(0), "product": T.dot(x, x)}.items():
+        found = usage_of(executable(device, [x], [out]).program.source, device.driver.arch)
+        yield {
+            "what": f"kernels of {name}",
+            "registers": max(u.registers for u in found.values()),
+            "spilled": sum(u.spilled for u in found.values()),
+        }

@@ -1,6 +1,7 @@
 """Generated kernels compile for old and new devices without spilling registers, with no device at hand."""
 
 import re
+import shutil
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from lower.randomgraphs import Graphs
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.cuda import compile as compilers
 from termgraph.backends.cuda.compile import (
     CudaCompileError,
     compile_text,
@@ -76,6 +78,18 @@ def test_a_cubin_is_made_once():
     source = program(*CASES["sums"][:2]).source
     image = compile_text(source, "sm_90")
     assert image[:4] == b"\x7fELF" and compile_text(source, "sm_90") == image
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("name", ["rows", "products", "complex", "half", "indexing"])
+def test_nvcc_does_where_nvrtc_is_not(name, monkeypatch):
+    """The same text, though nvcc brings declarations of its own."""
+    monkeypatch.setattr(compilers, "compiler", lambda: "nvcc of a test")
+    source = program(*CASES[name][:2]).source
+    assert compile_text(source, "sm_90", name=name)[:4] == b"\x7fELF"
+    assert usage_of(source, "sm_90", name=name)
+    with pytest.raises(CudaCompileError, match="nvcc refuses the kernels of mine for sm_90"):
+        compile_text('extern "C" __global__ void f(int *p) { *p = nothing; }', "sm_90", name="mine")
 
 
 def test_refused_text_is_reported():

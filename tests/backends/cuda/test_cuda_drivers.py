@@ -159,6 +159,62 @@ def test_the_quick_start(driver):
     assert "f([1, 2], [0, 800]) = [  1.69314718 802." in output and "its derivative at 0:  [0.5]" in output
 
 
+RANDOMLY = str(Path(__file__).with_name("randomly.py"))
+
+
+@emulated
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_random_graphs(driver):
+    """Not only kernels: placement, copies, the arena, recorded graphs."""
+    status, output = run(RANDOMLY, driver, "300", "308")
+    assert status == 0 and "8 graphs agree" in output, output[-3000:]
+
+
+@pytest.mark.slow
+@emulated
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("first", [400, 420, 440])
+def test_more_random_graphs(driver, first):
+    status, output = run(RANDOMLY, driver, str(first), str(first + 20))
+    assert status == 0 and "20 graphs agree" in output, output[-3000:]
+
+
+ONE_LAUNCH = """
+import ctypes
+import numpy as np
+from termgraph.testing.emucuda.build import driver_library
+from termgraph.testing.emucuda.driver import packaged_device
+from termgraph.backends.cuda import device
+import termgraph as tg, termgraph.tensor as T
+device.use(packaged_device("core"))
+library = ctypes.CDLL(driver_library())
+x, w = T.fmatrix("x"), T.fmatrix("w")
+y = x
+for k in range(4):  # five ops each: a product, a bias, a softmax, a sum, a quotient
+    y = T.nnet.softmax(T.dot(y, w) + k) / (1 + y.sum())
+with tg.config.change_flags(device="cuda"):
+    f = tg.function([x, w], tg.Out(y, target="cuda"))
+v = np.ones((5, 5), "float32")
+def counts():
+    found = (ctypes.c_ulonglong * 4)()
+    library.emucuda_counts(found)
+    return found[0], found[1], found[3]
+for _ in range(5):
+    before = counts()
+    f(v, v)
+    print(*[b - a for a, b in zip(before, counts())])
+"""
+
+
+@core
+@emulated
+def test_a_function_of_twenty_ops_is_one_launch():
+    """From the third call on: kernels launched, arrays made, recorded graphs launched."""
+    status, output = run("-c", ONE_LAUNCH)
+    calls = [list(map(int, line.split())) for line in output.splitlines()]
+    assert status == 0 and calls[0][0] >= 4 and calls[2:] == [[0, 0, 1]] * 3, output
+
+
 @pytest.mark.gpu
 def test_a_real_device():
     if why_not() is not None:

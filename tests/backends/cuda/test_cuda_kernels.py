@@ -1,6 +1,7 @@
 """Generated kernels, run on the CPU by the emulation, compute what the NumPy meaning says."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,42 @@ def test_softmax_reads_its_input_once():
     inputs, outputs, _ = CASES["rows"]
     held = program(inputs, outputs[:1]).kernels[1]
     assert held.name.endswith("_held") and held.source.count("in0[") == 1 and held.source.count("out0[") == 1
+
+
+COUNT = """
+static long tg_accesses;
+template <class T> static T tg_counted(T p) { return __atomic_fetch_add(&tg_accesses, 1, __ATOMIC_RELAXED), p; }
+extern "C" __attribute__((visibility("default"))) long tg_counted_so_far() { return tg_accesses; }
+"""
+
+
+@pytest.mark.parametrize("columns", [5, 12, 300, 1700, 4000])
+def test_rows_are_read_once_and_written_once(columns):
+    """Counted while the kernels run. Up to 8 elements are one thread's, which finds them in its cache."""
+    x, v = T.fmatrix("x"), np.random.default_rng(0).standard_normal((3, columns)).astype("float32")
+    cases = [T.nnet.softmax(x), T.log_softmax(x, axis=1), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)]
+    for out in cases:
+        want = tg.function([x], out)(v)
+        code = program([x], [out])
+        code.source = COUNT + re.sub(r"\b(in0|out0)\[", r"tg_counted(\1)[", code.source)
+        with emulation() as device:
+            run = Executable(code, device)
+            np.testing.assert_allclose(np.asarray(run(v)[0]), want, rtol=1e-4, atol=1e-5)
+            before = run.modules[False].tg_counted_so_far()
+            np.asarray(run(v)[0])
+            times = (run.modules[False].tg_counted_so_far() - before) / v.size
+        assert times == 2 or columns <= 8 and times <= 5, f"{times} accesses for each element"
+
+
+def test_a_recorded_program_is_one_launch():
+    inputs, outputs, values = CASES["rows"]
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for _ in range(2):
+            run(*values)
+        launches, replays = device.driver.launches, device.driver.replays
+        run(*values)
+        assert (device.driver.launches, device.driver.replays) == (launches, replays + 1)
 
 
 def test_a_bad_index_is_reported():

@@ -9,7 +9,9 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
 from termgraph.backends.cuda import placement
+from termgraph.backends.cuda.doctor import left_on_cpu
 from termgraph.backends.cuda.link import Refused, link
+from termgraph.cli import main
 from termgraph.function.cuda import placement_rules
 from termgraph.function.mode import get_mode
 from termgraph.terms.evaluate import evaluate
@@ -69,6 +71,17 @@ def test_types_are_kept_and_copies_stand_at_borders():
             elif t.args:
                 assert len(places) <= 1  # all operands are in one place
                 assert (judge.device(t) is None) == (judge.why_not(judge.plain(t)) is not None)
+
+
+def test_the_doctor_says_what_stays_on_the_cpu(capsys):
+    found = left_on_cpu()
+    whole = found["no kernel"]
+    assert {"svd", "unique", "fft", "solve"} <= {*whole} and not {"sort", "sum", "dot", "softmax", "join"} & {*whole}
+    assert "polygamma" in found["no kernel for float32"] and "exp" not in found["no kernel for float32"]
+    for name in whole[:3]:
+        assert not placement.has_kernel(name)
+    assert main(["doctor"]) == 0
+    assert "stays on the CPU" in capsys.readouterr().out
 
 
 @emulated
