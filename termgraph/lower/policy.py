@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.lower.index import EMPTY, ZERO, Poly, Var, divide, poly, product
+from termgraph.lower.index import EMPTY, ZERO, Poly, Var, divide, has_division, poly, product
+from termgraph.lower.joins import Parts, parts_of
 from termgraph.lower.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.lower.lazy import is_lazy, surely_needed
 from termgraph.lower.lengths import Lengths, NotLowerable
@@ -167,6 +168,7 @@ class Storage:
         self.push = Push(self.lengths, bufs, self.scalars)
         self.stores: list[Any] = []
         self.wanted: list[Any] = []
+        self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
         self.repeated: set[Any] = set()  # loops whose statement is made
         roots = [t for t in self.order if t in self.cuts or t in self.targets]
         flat = self._flat_shapes(roots)
@@ -196,8 +198,12 @@ class Storage:
         return value not in self.scalars.divides
 
     def store(self, t: Any, buf: Buf, flat: bool) -> None:
-        """The ordinary statement: every element of t, in one loop or a nest."""
+        """The ordinary statement: every element of t, in one loop or a nest; in several where arrays are joined."""
         shape = self.lengths[t]
+        parts = parts_of(self, t)
+        if parts is not None:
+            self.store_parts(t, buf, parts)
+            return
         if flat and shape:
             var = Var(0, product(shape))
             self.stores.append(
@@ -208,6 +214,25 @@ class Storage:
             return
         index, vars = nest(shape)
         self.stores.append(Store(buf, buf.offset(index), self.value(t, index), vars))
+
+    def store_parts(self, t: Any, buf: Buf, parts: Parts) -> None:
+        """A statement for each part of an axis."""
+        axis, ranges = parts
+        for start, length in ranges:
+            shape = (*self.lengths[t][:axis], length, *self.lengths[t][axis + 1 :])
+            flat = Var(0, product(shape))
+            index, vars = unravelled(shape, poly(flat)), [flat]
+            place, value = self._moved(t, index, axis, start)
+            if value in self.scalars.divides or has_division(buf.offset(place)):
+                index, vars = nest(shape)
+                place, value = self._moved(t, index, axis, start)
+            self.cut_at.add(place[axis])
+            self.stores.append(Store(buf, buf.offset(place), value, vars))
+
+    def _moved(self, t: Any, index: Index, axis: int, start: Poly) -> tuple[Index, Any]:
+        """The place of an element of a part, and the element."""
+        place = (*index[:axis], index[axis] + start, *index[axis + 1 :])
+        return place, self.value(t, place)
 
     def value(self, t: Any, index: Index) -> Any:
         """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
@@ -229,12 +254,17 @@ class Storage:
             if source in self.cuts or source.op in (ARG, CONST):
                 continue
             if t.op.family is FOLD or own_cost(t) >= HEAVY:
-                images.setdefault(source, set()).add(t)
+                images.setdefault(source, set()).add(self._image(t))
                 if holes(s.free(t)):
                     new[source] = None
         new.update((t, None) for t, found in images.items() if len(found) > 1)
         self._deep_choices(new)
         return self._inner(list(new))
+
+    def _image(self, t: Any) -> Any:
+        """What is the same for elements that are computed once: the parts of an axis have different ones."""
+        index = self.push.origin[t][1]
+        return t if self.cut_at.isdisjoint(index) else tuple([None if p in self.cut_at else p for p in index])
 
     def _folds_in_arms(self, pick: Any, new: dict[Any, None]) -> None:
         """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""

@@ -1,0 +1,77 @@
+"""Element-wise results over joined arrays: a loop per part, no choice inside, nothing costly computed twice."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.compilers import find_compiler
+from termgraph.lower.loops import lower
+from termgraph.lower.tree import Branch, show, walk
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import substitute
+from termgraph.terms.types import TensorType
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+LINKER = "auto"
+
+x, y, v, w = T.dmatrix("x"), T.dmatrix("y"), T.dvector("v"), T.dvector("w")
+
+# A result, and how often C computes exp and the like for it.
+CASES = {
+    "one array twice": (T.exp(T.concatenate([x, x], 1)), 1),
+    "two arrays": (T.exp(T.concatenate([x, y], 1)), 2),
+    "rows": (2 * T.concatenate([x, y, x], 0) + 1, 0),
+    "vectors": (T.sqrt(abs(T.concatenate([v, w, v[:3]]))), 0),
+    "a new last axis": (T.exp(T.stack([x, y], 2) * 2), 2),
+    "a new first axis": (T.stack([v, v * 2, w[: v.shape[0]]]) - v, 0),
+    "with a whole array": (T.concatenate([x, y], 1) * T.concatenate([y, x], 1), 0),
+    "joined at other places": (T.concatenate([x, y], 1) * T.concatenate([y[:, :2], x, y[:, 2:]], 1), 0),
+    "costly operands": (T.tanh(T.concatenate([T.exp(x), y], 1) + 1), 3),
+    "a costly operand of a whole row": (T.concatenate([x, y], 1) * T.exp(v)[:, None], 1),
+    "seen in two directions": (T.tanh(T.concatenate([T.exp(x), T.exp(x)[:, ::-1]], 1)), 3),
+    "a part that is whole": (T.tanh(T.exp(T.concatenate([x, x], 1)) + T.concatenate([x, x], 1)), 2),
+    "a join in a join": (T.exp(T.concatenate([T.concatenate([x, y], 1), x], 1)), 2),
+    "other dtypes": (T.concatenate([T.cast(x, "float32"), T.cast(y, "int64")], 1) > 0, 0),
+}
+COSTLY = re.compile(r"\b(?:tg_)?(?:own_)?(?:exp|tanh)\w*\(")
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("shape", [(5, 7, 4), (1, 1, 1), (3, 3, 3), (4, 6, 0), (0, 3, 3)], ids=str)
+def test_values_are_those_of_numpy(name, shape):
+    output, _ = CASES[name]
+    rng, (n, a, b) = np.random.default_rng(3), shape
+    if name in ("rows", "a new last axis", "seen in two directions", "joined at other places"):
+        b = a
+    values = {"x": rng.normal(size=(n, a)), "y": rng.normal(size=(n, b)), "v": rng.normal(size=n)}
+    values["w"] = rng.normal(size=n + 2)
+    given = {name: values[name] for name in "xyvw"}
+    wanted = tg.function([x, y, v, w], output, mode=tg.Mode(linker="py"), on_unused_input="ignore")(**given)
+    found = tg.function([x, y, v, w], output, on_unused_input="ignore")(**given)
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "joined at other places"])
+def test_no_loop_chooses_and_nothing_costly_is_computed_twice(name):
+    output, calls = CASES[name]
+    f = tg.function([x, y, v, w], output, on_unused_input="ignore")
+    text = f.source("c").partition("static void kernel0")[2]
+    assert " ? " not in text.partition("tg_plan")[0] and "if (i" not in text
+    assert len(COSTLY.findall(text)) == calls
+
+
+def test_many_parts_of_long_expressions_stay_one_loop():
+    parts = [v * k for k in range(40)]
+    output = T.concatenate(parts)
+    for k in range(10):
+        output = T.sin(output) + k
+    leaf = Arg(0, TensorType.of("float64", (None,)))
+    nodes = lower(substitute([output.term], {v.term: leaf})).nodes
+    assert any(isinstance(n, Branch) for n in walk(nodes)) or "pick" in show(nodes)
+    f = tg.function([v], output)
+    given = np.linspace(0, 1, 5)
+    np.testing.assert_allclose(f(given), tg.function([v], output, mode=tg.Mode(linker="py"))(given), rtol=1e-12)
