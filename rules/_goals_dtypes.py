@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules import goal
+from termgraph.rules.clients import used_once
 from termgraph.terms import facts
 from termgraph.terms.dtypes import HALVES, can_cast, finfo, is_bfloat16, kind_of, numpy_dtype
 from termgraph.terms.op import CONST
@@ -129,6 +130,15 @@ def one_increasing(xs: tuple) -> Any:
     if f not in _increasing(facts.version()) or any(x.args[0].type.kind != "f" for x in xs):
         return None
     return f, tuple([x.args[0] for x in xs])
+
+
+@goal("i")
+def each_once(xs: tuple) -> bool:
+    """Each is used in one place only: none of them has to be computed anyway."""
+    return all(used_once(x) for x in xs)
+
+
+each_once.counts_clients = True
 
 
 # ---------------------------------------------------------------------- numbers

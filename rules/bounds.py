@@ -1,6 +1,7 @@
 """Maximum, minimum and clip: bounds that bind nothing, and those that always do."""
 
-from termgraph.rulelib._goals_dtypes import one_increasing, ordered
+from termgraph.rulelib._goals_dtypes import each_once, one_increasing, ordered
+from termgraph.rulelib._goals_products import needed_once
 from termgraph.rules import (
     Float,
     Real,
@@ -37,10 +38,10 @@ def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f
     yield rule("min_neg",        minimum(-w, -q),                                -maximum(w, q), assumes=["signed_zero"])
     yield rule("abs",            maximum(w, -w),                                 abs_(w), assumes=["signed_zero"])
     yield rule("minus_abs",      minimum(w, -w),                                 -abs_(w), assumes=["signed_zero"])
-    yield rule("max_plus",       maximum(w + x, w + y),                          w + maximum(x, y),           assumes=["finite", "reassoc"])
-    yield rule("min_plus",       minimum(w + x, w + y),                          w + minimum(x, y),           assumes=["finite", "reassoc"])
-    yield rule("max_increasing", maximum(*xs),                                   f(maximum(*ys)),             one_increasing(xs, f, ys), assumes=["domain", "reassoc"])
-    yield rule("min_increasing", minimum(*xs),                                   f(minimum(*ys)),             one_increasing(xs, f, ys), assumes=["domain", "reassoc"])
+    yield rule("max_plus",       maximum(w + x, w + y),                          w + maximum(x, y),           needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
+    yield rule("min_plus",       minimum(w + x, w + y),                          w + minimum(x, y),           needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
+    yield rule("max_increasing", maximum(*xs),                                   f(maximum(*ys)),             one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
+    yield rule("min_increasing", minimum(*xs),                                   f(minimum(*ys)),             one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
     yield rule("max_plus_min",   maximum(w, q) + minimum(w, q),                  w + q,                       assumes=["finite", "signed_zero"])
 
     # clip(x, low, high) is minimum(maximum(x, low), high)

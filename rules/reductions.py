@@ -1,6 +1,7 @@
 """Reductions: fewer axes, fewer passes, and nothing reduced that does not vary."""
 
 from termgraph.rulelib._goals_dtypes import exact_in, increasing
+from termgraph.rulelib._goals_products import needed_once
 from termgraph.rulelib._goals_reduce import (
     along_one,
     constant_divisor,
@@ -55,8 +56,9 @@ def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: para
     yield rule("sum_neg",        sum_(-w, axis=a, dtype=d),                      -sum_(w, axis=a, dtype=d), assumes=["signed_zero"])
     yield rule("max_neg",        max_(-w, axis=a),                               -min_(w, axis=a))
     yield rule("min_neg",        min_(-w, axis=a),                               -max_(w, axis=a))
-    yield rule("max_increasing", max_(f(w), axis=a),                             f(max_(w, axis=a)),          increasing(f), assumes=["domain", "reassoc"])
-    yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),          increasing(f), assumes=["domain", "reassoc"])
+    # (but where the values are needed too: f may round them differently, and gradients ask which of them is the largest)
+    yield rule("max_increasing", max_(f(w), axis=a),                             f(max_(w, axis=a)),          increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
+    yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),          increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
     yield rule("any_not",        any_(logical_not(x), axis=a),                   logical_not(all_(x, axis=a)))
     yield rule("all_not",        all_(logical_not(x), axis=a),                   logical_not(any_(x, axis=a)))
     yield rule("any_neq",        any_(neq(x, 0), axis=a),                        any_(x, axis=a))

@@ -97,3 +97,26 @@ def test_compiled_values(rng):
     gradient = tg.grad(cost, [x, w])
     for a, b in zip(tg.function([x, w], gradient)(vx, vw), evaluate(gradient, {x: vx, w: vw})):
         np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "largest",
+    [
+        lambda x, y: T.tanh(x).max(axis=1),
+        lambda x, y: T.exp(x * 1 + T.zeros_like(x)).max(),
+        lambda x, y: T.log1p(abs(x)).min(axis=0),
+        lambda x, y: T.maximum(T.sigmoid(x), T.sigmoid(y)),
+        lambda x, y: T.minimum(x + y * x, x + y),
+    ],
+)
+def test_gradients_find_what_is_largest(largest, rng):
+    """However compiled code rounds f(max(x)) and f(x): the largest of the values is one of them."""
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    gradient = tg.grad(largest(x, y).sum(), [x, y], disconnected_inputs="ignore")
+    with tg.config.change_flags(linker="auto"):
+        compiled = tg.function([x, y], gradient, on_unused_input="ignore")
+    meaning = tg.function([x, y], gradient, mode=tg.Mode(None, linker="py"), on_unused_input="ignore")
+    for length in (1, 3, 8, 37):
+        values = rng.normal(size=(2, 6, length))
+        for got, want in zip(compiled(*values), meaning(*values)):
+            np.testing.assert_allclose(got, want, rtol=1e-10)
