@@ -1,6 +1,6 @@
 """What a backward loop reads of the forward one: which values of each step are kept, and which are computed again.
 
-May import terms.
+May import terms and this room.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.loops.varying import varying
 from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
@@ -30,13 +31,14 @@ def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:
     """The terms of a loop's body to keep for each step, so that the `needed` ones can be computed from them.
 
     Free: constants, rows of the sequences, results that are stacked anyway. A cheap op over at most one further value
-    is done again, anything else is kept. With `recompute` only carries are kept.
+    is done again, as is what has another shape in each step; anything else is kept. With `recompute` only carries are.
     """
     leaves = op.leaves
     free = {*leaves[: op.n_consts], *leaves[op.n_consts + op.n_carry :]}
     stacked, everything = set(op.results), op.params["recompute"]
     keep: dict[Any, frozenset] = {}
     changing: set[Any] = set(leaves[op.n_consts :])  # what differs from step to step
+    shapeless = varying(needed, changing)
     for t in children_first(needed):
         if any(a in changing for a in t.args):
             changing.add(t)
@@ -47,7 +49,7 @@ def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:
         else:
             below = frozenset().union(*[keep[a] for a in t.args])
             several = sum(r not in stacked for r in below) > 1
-            again = everything or isinstance(t.type, TupleType) or (is_cheap(t.op) and not several)
+            again = everything or isinstance(t.type, TupleType) or t in shapeless or (is_cheap(t.op) and not several)
             keep[t] = below if again else frozenset((t,))
     return list(dict.fromkeys(r for t in needed for r in sorted(keep[t], key=lambda r: r._h)))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
 FEW = 30  # a choice between so many numbers at most is made without storing anything
@@ -37,10 +39,21 @@ def _between_numbers(t: Any) -> bool:
 
 
 def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[Any]:
-    """The terms that the roots need whichever way choices fall, operands first; nothing below `leaves`."""
+    """The terms that the roots need whichever way choices fall, operands first; nothing below `leaves`.
+
+    What a side of a choice takes of several results that are made anyway is among them: taking it costs nothing.
+    """
+    roots = list(roots)
+    found = _operands_first(roots, leaves, {})
+    several = {t for t in found if not isinstance(t.type, TensorType)}
+    choices = [t for t in found if t.args and t not in leaves and is_lazy(t)] if several else []
+    return _operands_first(roots, leaves, {t: _taken(t, several) for t in choices}) if choices else found
+
+
+def _operands_first(roots: Sequence[Any], leaves: Collection[Any], more: Mapping[Any, Sequence[Any]]) -> list[Any]:
     seen: set[Any] = set()
     out: list[Any] = []
-    stack = [(t, False) for t in reversed(list(roots))]
+    stack = [(t, False) for t in reversed(roots)]
     while stack:
         t, done = stack.pop()
         if done:
@@ -48,8 +61,13 @@ def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[An
         elif t not in seen:
             seen.add(t)
             stack.append((t, True))
-            stack.extend((a, False) for a in reversed(operands_of(t, leaves)))
+            stack.extend((a, False) for a in reversed((*operands_of(t, leaves), *more.get(t, ()))))
     return out
+
+
+def _taken(choice: Any, several: Collection[Any]) -> list[Any]:
+    """What the sides of a choice read of terms with several results."""
+    return [t for t in children_first(choice.args[1:]) if t.args and t.op.family is nth and t.args[0] in several]
 
 
 def operands_of(t: Any, leaves: Collection[Any] = ()) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from termgraph.lower.choices import choose
 from termgraph.lower.cut_rules import is_matrix, shuffled
 from termgraph.lower.index import ONE, ZERO, Poly, poly, product
 from termgraph.lower.kernel import Buf
+from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.memory import share_room, update_modes, writes
 from termgraph.lower.plan import Planner
 from termgraph.lower.policy import Statements, Storage, cut_rule
@@ -120,7 +121,10 @@ class _Builder:
         if key not in self.s.bodies:
             roots = self.roots()
             storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix)
-            statements = storage.run()
+            try:
+                statements = storage.run()
+            except NotLowerable as why:  # the loop as a whole is what the program cannot hold
+                raise NotLowerable(self.t, f"in its body: {why.why}") from None
             nodes = Planner(statements.scalars).plan(statements.stores)
             self.s.bodies[key] = Body(leaves, statements, nodes, dict(storage.targets))
         return self.s.bodies[key]

@@ -110,6 +110,38 @@ def test_until():
         same(wrt, tg.grad(make(upto), wrt), tg.grad(expected(steps), wrt), *values)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda a, t: T.exp(a[a > 0.1]),
+        lambda a, t: T.exp(a[:t]) * a[0],
+        lambda a, t: T.exp(a.sum() * T.arange(t, dtype="float64")),
+        lambda a, t: T.tanh(T.dot(a[T.nonzero(a < 0.5)[0]], T.ones((a[a < 0.5].shape[0], 3)))),
+    ],
+    ids=["mask", "slice", "range", "product"],
+)
+def test_values_whose_lengths_change_are_computed_again(part):
+    m = T.dmatrix("m")
+    out, _ = tg.scan(lambda row, t, h: T.tanh(h + part(row * h, t).sum()), [m, T.arange(m.shape[0])], h0)
+    values = np.array([[0.5, -0.3, 0.2], [-0.4, -0.6, -0.2], [0.3, 0.2, 0.7]]), 0.6
+    h, hs = h0, []
+    for t in range(3):
+        h = T.tanh(h + part(m[t] * h, T.constant(t)).sum())
+        hs.append(h)
+    same([m, h0], tg.grad((out**2).sum(), [m, h0]), tg.grad(sum(h**2 for h in hs), [m, h0]), *values)
+
+
+def test_loops_inside_that_stop_early():
+    def root(value):
+        better = tg.scan(lambda r: ((r + value / r) / 2, tg.until(abs(r * r - value) < 1e-12)), None, value, n_steps=99)
+        return better[0][-1], better[0].sum()
+
+    (roots, sums), _ = tg.scan(root, x)
+    values = np.array([2.0, 9.0, 0.25])
+    one = [root(x[i]) for i in range(3)]
+    same([x], [tg.grad(roots.sum() + sums.sum(), x)], [tg.grad(sum(r + s for r, s in one), x)], values)
+
+
 def test_truncated():
     out, _ = tg.scan(lambda a, h: T.tanh(h * w + a), sequences=x, outputs_info=h0, truncate_gradient=2)
     gx, gh, gw = tg.grad(out[-1], [x, h0, w])

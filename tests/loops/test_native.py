@@ -150,6 +150,35 @@ def test_only_the_chosen_side_is_computed():
     assert is_native(f)
 
 
+def test_a_side_reads_one_of_several_results():
+    def step(u, h):
+        a, b = tg.scan(lambda r, s: [T.tanh(r + s), s * 2 + r], sequences=w * u, outputs_info=[h, None])[0]
+        return tg.ifelse(u > 0, T.tanh(b[-1]).cumsum(), h - 1) + a[-1]
+
+    out = tg.scan(step, x, T.zeros(3))[0]
+    f, _ = both([w, x], [out], rng.normal(size=(2, 3)), np.array([1.0, -1.0, 0.5]))
+    assert is_native(f)
+
+
+def test_a_side_is_one_of_several_results():
+    def step(u, h):
+        a, b = tg.scan(lambda r, s: [T.tanh(r + s), s * 2 + r], sequences=w * u, outputs_info=[h, None])[0]
+        return tg.ifelse(u > 0, b, T.exp(a).cumsum(axis=0))[-1] + a[-1]
+
+    out = tg.scan(step, x, T.zeros(3))[0]
+    f, _ = both([w, x], [out], rng.normal(size=(2, 3)), np.array([1.0, -1.0, 0.5]))
+    assert is_native(f)
+
+
+def test_a_choice_that_c_cannot_express_leaves_the_loop_to_python():
+    def step(u, h):
+        a, b = tg.ifelse(u > 0, [T.tanh(h).cumsum(), h * 2], [h.cumsum(), h.cumsum()])
+        return a + b + u
+
+    f, _ = both([x], [tg.scan(step, x, T.ones(3))[0]], np.array([1.0, -1.0, 0.5]))
+    assert "two of its values are the same" in f.maker.work.not_native
+
+
 def test_choices_between_numbers_and_what_cannot_happen():
     table = T.dvector("table")
 
