@@ -40,6 +40,7 @@ from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
     from termgraph import db, printing, rules
+    from termgraph.batching.vmap import vmap
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -68,6 +69,7 @@ if _TYPE_CHECKING:
     from termgraph.printing import debugprint, dprint, pp
 
 _LATER = {
+    "termgraph.batching.vmap": "vmap",
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
     "termgraph.function.cop": "COp",
@@ -208,5 +210,6 @@ __all__ = [
     "undefined_grad",
     "until",
     "verify_grad",
+    "vmap",
     "zero_grad",
 ]

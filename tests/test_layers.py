@@ -24,6 +24,7 @@ ORDER = [
     "db",  # the rule database
     "grad",
     "loops",
+    "batching",  # functions of one example made functions of many
     "lower",
     "vm",
     "backends",

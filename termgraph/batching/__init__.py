@@ -1,0 +1,1 @@
+"""Functions of one example made functions of many: `tg.vmap`."""

@@ -1,0 +1,206 @@
+"""For each op, how many examples at once are computed: usually by the same op with its axes moved by one.
+
+A rule takes the term, its operands as `Lifted` (at least one is) and the number of lanes, and gives a `Lifted`, or a
+list of them for an op with several results. What has no rule is computed lane by lane, in a loop. May import terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.batching.indices import read, written
+from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.loop import projections
+from termgraph.terms.ops.reduce import all_
+from termgraph.terms.ops.reduce import sum_ as sum_op
+from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
+from termgraph.terms.term import mk, mk1, mk2
+from termgraph.terms.types import TupleType
+
+Rule = Callable[[Any, list[Lifted], Any], Any]
+
+
+def all_results(t: Any, new: Any) -> Any:
+    """The results of a new term, all lifted."""
+    if isinstance(t.type, TupleType):
+        return [Lifted(x, True) for x in projections(new)]
+    return Lifted(new, True)
+
+
+# ---------------------------------------------------------------------- element by element, and along axes
+def _elementwise(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    return Lifted(mk(t.op, tuple([aligned(a, t.type.ndim) for a in args])), True)
+
+
+def _assume(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    facts = tuple([f for f in t.op.params["facts"] if f in _OF_ELEMENTS])
+    return Lifted(mk1(t.op.bind(facts=facts), args[0].term) if facts else args[0].term, True)
+
+
+_OF_ELEMENTS = frozenset((
+    "at_most_one", "finite", "integer", "negative", "nonnegative", "nonpositive", "nonzero", "positive", "real",
+))  # fmt: skip
+
+
+def _same_op(t: Any, args: list[Lifted], n: Any) -> Any:
+    return all_results(t, mk(t.op, tuple([a.term for a in args])))
+
+
+def _axis(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    axis = t.op.params["axis"]
+    moved = tuple([a + 1 for a in axis]) if isinstance(axis, tuple) else axis + 1
+    return Lifted(mk1(t.op.bind(axis=moved), args[0].term), True)
+
+
+def _position(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    axis, x = t.op.params["axis"], args[0]
+    if len(axis) == 1:
+        return _axis(t, args, n)
+    total = count(1)
+    for d in range(1, x.ndim + 1):
+        total = mk2(ew.mul, total, length(x.term, d))
+    return Lifted(mk1(t.op.bind(axis=(1,)), mk(reshape, (x.term, n, total))), True)
+
+
+# ---------------------------------------------------------------------- shapes
+def _dimshuffle(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    order = (0, *["x" if d == "x" else d + 1 for d in t.op.params["order"]])
+    return Lifted(reorder(args[0].term, order), True)
+
+
+def _plain(t: Any, lengths: list[Lifted]) -> list[Any]:
+    if any(v.lifted for v in lengths):
+        refuse(t, "its lengths depend on the example, so that the results would not fit one array; pad them")
+    return [v.term for v in lengths]
+
+
+def _reshape(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    return Lifted(mk(reshape, (spread(args[0], n), n, *_plain(t, args[1:]))), True)
+
+
+def _alloc(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    return Lifted(mk(alloc, (aligned(args[0], t.type.ndim), n, *_plain(t, args[1:]))), True)
+
+
+def _specify_shape(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    op = t.op.bind(known=(False, *t.op.params["known"]))
+    return Lifted(mk(op, (spread(args[0], n), *_plain(t, args[1:]))), True)
+
+
+def _length(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    return Lifted(mk1(shape_i.bind(axis=t.op.params["axis"] + 1), args[0].term), False)
+
+
+def _fixed_size(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    refuse(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
+
+
+def _make_vector(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    dtype = t.op.params["dtype"]
+    columns = [reorder(spread(a, n), (0, "x")) for a in args]
+    columns = [c if c.type.dtype == dtype else mk1(ew.cast.bind(dtype=dtype), c) for c in columns]
+    return Lifted(mk(join.bind(axis=1), tuple(columns)), True)
+
+
+def _join(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    op = t.op.bind(axis=t.op.params["axis"] + 1)
+    return Lifted(mk(op, tuple([spread(a, n) for a in args])), True)
+
+
+# ---------------------------------------------------------------------- products and decompositions
+def _dot(t: Any, args: list[Lifted], n: Any) -> Any:
+    a, b = args
+    if not b.lifted and a.ndim == 1:
+        return Lifted(mk2(t.op, a.term, b.term), True)  # one matrix product, or a matrix times a vector
+    if not a.lifted and b.ndim == 1:
+        return Lifted(mk2(t.op, b.term, reorder(a.term, range(a.ndim)[::-1])), True)
+    if a.ndim == 1 and b.ndim == 1:
+        product = mk2(ew.mul, a.term, b.term)
+        return Lifted(mk1(sum_op.bind(axis=(1,), dtype=product.type.dtype), product), True)
+    x, y = aligned(a, a.ndim), aligned(b, b.ndim)
+    if a.ndim == 1:
+        x = reorder(x, (0, "x", 1) if a.lifted else ("x", 0))
+    if b.ndim == 1:
+        y = reorder(y, (0, 1, "x") if b.lifted else (0, "x"))
+    product = mk2(_matmul(), x, y)
+    kept = [0, *[1] * (a.ndim == 2), *[2] * (b.ndim == 2)]
+    return Lifted(reorder(product, kept), True)
+
+
+def _matmul() -> Any:
+    from termgraph.terms.ops.linalg import matmul
+
+    return matmul
+
+
+def stacked(t: Any, args: list[Lifted], n: Any) -> Any:
+    """An op on the last dimensions, whose leading ones broadcast."""
+    lead = max([a.ndim - c for a, c in zip(args, t.op.core, strict=True)])
+    operands = [aligned(a, lead + c) for a, c in zip(args, t.op.core, strict=True)]
+    return all_results(t, mk(t.op, tuple(operands)))
+
+
+def _searchsorted(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+    return None if args[0].lifted else _same_op(t, args, n)
+
+
+# ---------------------------------------------------------------------- control
+def _ifelse(t: Any, args: list[Lifted], n: Any) -> Any:
+    """One condition chooses for all lanes; conditions that differ compute both sides and choose by element."""
+    condition, k = args[0], t.op.params["n"]
+    pairs = list(zip(args[1 : 1 + k], args[1 + k :], strict=True))
+    if condition.lifted:
+        found = [_switch(condition, a, b) for a, b in pairs]
+    else:
+        wide = [a.lifted or b.lifted for a, b in pairs]
+        sides = [[spread(v, n) if w else v.term for v, w in zip(side, wide)] for side in zip(*pairs)]
+        new = mk(t.op, (condition.term, *sides[0], *sides[1]))
+        found = [Lifted(x, w) for x, w in zip([new] if k == 1 else projections(new), wide)]
+    return found[0] if k == 1 else found
+
+
+def _switch(condition: Lifted, a: Lifted, b: Lifted) -> Lifted:
+    ndim = max(a.ndim, b.ndim)
+    return Lifted(mk(ew.switch, (aligned(condition, ndim), aligned(a, ndim), aligned(b, ndim))), True)
+
+
+def _check(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    conditions = [mk1(all_.bind(axis=(0,)), c.term) if c.lifted else c.term for c in args[1:]]
+    return Lifted(mk(t.op, (args[0].term, *conditions)), args[0].lifted)
+
+
+def _first(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    return Lifted(mk(t.op, tuple([a.term for a in args])), args[0].lifted)
+
+
+def _derivative(t: Any, args: list[Lifted], n: Any) -> Lifted:
+    refuse(t, "a derivative that is not worked out yet; take tg.grad of the result of vmap instead")
+
+
+BY_KIND: dict[str, Rule] = {
+    "elementwise": _elementwise,
+    "reduce": _axis,
+    "scan": _axis,
+    "transfer": _first,
+    "derivative": _derivative,
+}
+BY_NAME: dict[str, Rule] = {
+    "assume": _assume,
+    "argmax": _position, "argmin": _position, "sort": _axis, "argsort": _axis, "searchsorted": _searchsorted,
+    "fft": _axis, "ifft": _axis, "rfft": _axis, "irfft": _axis, "unbroadcast": _axis,
+    "dimshuffle": _dimshuffle, "reshape": _reshape, "alloc": _alloc, "specify_shape": _specify_shape,
+    "shape_i": _length, "diagonal": _same_op, "make_vector": _make_vector, "join": _join,
+    "arange": _fixed_size, "eye": _fixed_size, "nonzero": _fixed_size, "unique": _fixed_size,
+    "unique_all": _fixed_size, "bincount": _fixed_size,
+    "subtensor": read, "gather": read,
+    "set_subtensor": written, "inc_subtensor": written, "scatter_set": written, "scatter_add": written,
+    "dot": _dot, "ifelse": _ifelse, "check": _check, "print": _first, "later": _first,
+}  # fmt: skip
+
+
+def rule_for(t: Any) -> Rule | None:
+    """The rule for a term's op, or None."""
+    found = BY_NAME.get(t.op.family.name) or BY_KIND.get(t.op.kind)
+    return found or (stacked if getattr(t.op, "core", None) else None)

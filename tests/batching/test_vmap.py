@@ -1,0 +1,284 @@
+"""`tg.vmap`: the same numbers as the function gives for one example after the other, and no needless loop."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.terms.errors import GraphError, ShapeError
+from termgraph.terms.traverse import subterms
+
+RNG = np.random.default_rng(3)
+WEIGHTS = RNG.normal(size=(3, 3))
+
+
+def normal(*shape):
+    return RNG.normal(size=shape)
+
+
+def whole(high, *shape):
+    return RNG.integers(0, high, shape)
+
+
+def spd(*shape):
+    a = normal(*shape)
+    return a @ a.swapaxes(-1, -2) + 3 * np.eye(shape[-1])
+
+
+def listed(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def mapped(fn, arrays, axes):
+    inputs = [T.TensorType(a.dtype.name, (None,) * a.ndim)() for a in arrays]
+    return inputs, listed(tg.vmap(fn, axes)(*inputs))
+
+
+def one_by_one(fn, arrays, axes):
+    inputs = [T.TensorType(a.dtype.name, (None,) * (a.ndim - (k is not None)))() for a, k in zip(arrays, axes)]
+    f = tg.function(inputs, listed(fn(*inputs)), mode="FAST_COMPILE", on_unused_input="ignore")
+    n = next(a.shape[k] for a, k in zip(arrays, axes) if k is not None)
+    rows = [f(*[a if k is None else np.take(a, i, k) for a, k in zip(arrays, axes)]) for i in range(n)]
+    return [np.stack(column) for column in zip(*rows)]
+
+
+def has_loop(outputs):
+    return any(t.op.family.name == "loop" for t in subterms([v.term for v in outputs]))
+
+
+def agrees(fn, *arrays, axes=None, loop=False, mode="FAST_COMPILE"):
+    axes = axes or (0,) * len(arrays)
+    inputs, outputs = mapped(fn, arrays, axes)
+    assert has_loop(outputs) == loop
+    found = tg.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*arrays)
+    for a, b in zip(found, one_by_one(fn, arrays, axes), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+ELEMENTS = {
+    "same rank": (lambda x, y: x * y + 1, [normal(4, 3), normal(4, 3)], None),
+    "lower rank": (lambda x, y: x * y, [normal(4, 2, 3), normal(4, 3)], None),
+    "scalars": (lambda x, y: T.maximum(x, y), [normal(4, 3), normal(4)], None),
+    "shared operand": (lambda x, y: x * y, [normal(4, 3), normal(3)], (0, None)),
+    "other axes": (lambda x, y: (x * y).sum(), [normal(3, 4), normal(4, 3)], (1, -2)),
+    "masks": (lambda x, c: T.switch(c > 0, x, -x), [normal(4, 3), normal(4)], None),
+    "conditions": (lambda x, c: tg.ifelse(c > 0, x, -x), [normal(4, 3), normal(4)], None),
+    "one condition": (lambda x, c: tg.ifelse(c > 0, x, x * 0), [normal(4, 3), np.array(1.0)], (0, None)),
+    "no lanes in it": (lambda x: (x, T.ones((2,))), [normal(4, 3)], None),
+    "declared": (lambda x: T.sqrt(T.assume(x, positive=True, sorted=True)), [abs(normal(4, 3))], None),
+}
+AXES = {
+    "sums": (lambda x: (x.sum(), x.mean(0), x.max(1), x.var(), x.prod((0, 1))), [normal(4, 2, 3)], None),
+    "places": (lambda x: (x.argmax(), x.argmax(0), x.argmin(-1)), [normal(4, 2, 3)], None),
+    "along": (lambda x: (T.nnet.softmax(x, axis=-1), x.cumsum(0), T.logsumexp(x, axis=1)), [normal(4, 2, 3)], None),
+    "normalised": (lambda x: (x - x.mean()) / T.sqrt(x.var() + 1e-5), [normal(4, 7)], None),
+    "empty": (lambda x: x.sum(), [normal(3, 0)], None),
+    "no examples": (lambda x: x * x.shape[0], [normal(4, 3)], None),
+    "sorted": (lambda x: (T.sort(x, axis=0), T.argsort(x, axis=-1)), [normal(4, 2, 3)], None),
+    "one table": (lambda t, x: T.searchsorted(t, x), [np.sort(normal(5)), normal(4, 2)], (None, 0)),
+    "spectra": (lambda x: abs(T.fft.rfft(x)), [normal(4, 8)], None),
+}
+SHAPES = {
+    "orders": (lambda x: (x.T, x[None], x.dimshuffle(1, "x", 0), T.diagonal(x)), [normal(4, 2, 3)], None),
+    "reshaped": (lambda x: (x.reshape((3, 2)), x.flatten(), x.reshape((-1,))), [normal(4, 2, 3)], None),
+    "lengths": (lambda x: (x.shape[0] * x, T.zeros_like(x), T.ones((2,)) * x.sum()), [normal(4, 2, 3)], None),
+    "stacked": (lambda x: T.stack([x.sum(), x.max(), 1.0]), [normal(4, 2, 3)], None),
+    "joined": (lambda x, y: T.concatenate([x, y], axis=1), [normal(4, 2, 3), normal(2, 3)], (0, None)),
+    "copied": (lambda x: (T.tril(x), T.roll(x, 1, 0), T.tile(x, (2, 1))), [normal(4, 3, 3)], None),
+    "promised": (lambda x: T.specify_shape(x, (2, None)), [normal(4, 2, 3)], None),
+}
+INDICES = {
+    "slices": (lambda x: (x[0], x[:, 1], x[::-1], x[1:, None], x[-1, -1]), [normal(4, 2, 3)], None),
+    "own place": (lambda x, k: (x[k], x[:, k], x[k, 1], x[k, :2]), [normal(4, 2, 3), whole(2, 4)], None),
+    "own place in one": (lambda x, k: (x[k], x[:, k]), [normal(2, 3), whole(2, 4)], (None, 0)),
+    "one place": (lambda x, k: (x[k], x[:, k]), [normal(4, 2, 3), np.array(1)], (0, None)),
+    "own places": (lambda x, k: (x[k], x[:, k]), [normal(4, 5, 3), whole(3, 4, 2)], None),
+    "embedding": (lambda x, k: (x[k], x[:, k], x[k, k]), [normal(5, 6), whole(5, 4, 2)], (None, 0)),
+    "two arrays": (
+        lambda x, k, m: (x[k, m], x[k, :, m], x[:, k, m]),
+        [normal(4, 5, 6, 7), whole(5, 4, 2), whole(5, 4, 1, 2)],
+        None,
+    ),
+    "shared arrays": (
+        lambda x, k, m: (x[k, m], x[k, :, m], x[:, k, m], x[:, k]),
+        [normal(4, 5, 6, 7), whole(5, 2), whole(5, 1, 2)],
+        (0, None, None),
+    ),
+    "one of two": (
+        lambda x, k, m: (x[k, m], x[k, :, m], x[1:, k]),
+        [normal(4, 5, 6, 7), whole(5, 2), whole(5, 4, 1, 2)],
+        (0, None, 0),
+    ),
+    "array and number": (
+        lambda x, k, m: (x[k, 1], x[k, :, m]),
+        [normal(4, 5, 6, 7), whole(5, 4, 2), whole(5, 4)],
+        None,
+    ),
+    "written": (
+        lambda x, y: (T.set_subtensor(x[1], y), T.inc_subtensor(x[:, 0], 1.0)),
+        [normal(4, 2, 3), normal(4, 3)],
+        None,
+    ),
+    "written in one": (lambda x, y: T.set_subtensor(x[1], y), [normal(2, 3), normal(4, 3)], (None, 0)),
+    "written at own place": (
+        lambda x, y, k: (T.set_subtensor(x[k], y), T.inc_subtensor(x[k], y)),
+        [normal(4, 2, 3), normal(4, 3), whole(2, 4)],
+        None,
+    ),
+    "written at own places": (
+        lambda x, y, k: T.inc_subtensor(x[k], y),
+        [normal(4, 3, 3), normal(4, 2, 3), whole(3, 4, 2)],
+        None,
+    ),
+    "written at places": (
+        lambda x, y, k: (T.inc_subtensor(x[k], y), T.set_subtensor(x[:, k], 1.0)),
+        [normal(4, 3, 3), normal(4, 2, 3), whole(2, 2)],
+        (0, 0, None),
+    ),
+}
+MATRICES = {
+    "stacks": (T.matmul, [normal(4, 6, 2, 3), normal(4, 3, 5)], None),
+    "one stack": (T.matmul, [normal(6, 2, 3), normal(4, 3, 5)], (None, 0)),
+    "decomposed": (
+        lambda a: (T.linalg.inv(a), T.linalg.det(a), T.linalg.cholesky(a), *T.linalg.slogdet(a)),
+        [spd(4, 3, 3)],
+        None,
+    ),
+    "solved": (T.linalg.solve, [spd(4, 3, 3), normal(4, 3)], None),
+    "one system": (T.linalg.solve, [spd(3, 3), normal(4, 3, 2)], (None, 0)),
+    "spelled": (lambda a, b: T.einsum("ij,jk->ik", a, b), [normal(4, 2, 3), normal(4, 3, 5)], None),
+}
+GRADIENTS = {
+    "each": (lambda x: tg.grad((T.tanh(x) ** 2).sum(), x), [normal(4, 3)], None),
+    "nested": (lambda m, k: tg.vmap(lambda v: v * k)(m), [normal(4, 2, 3), normal(4)], None),
+}
+CASES = {**ELEMENTS, **AXES, **SHAPES, **INDICES, **MATRICES, **GRADIENTS}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_as_one_after_the_other(case):
+    fn, arrays, axes = CASES[case]
+    agrees(fn, *arrays, axes=axes)
+
+
+@pytest.mark.parametrize("left", [(3,), (2, 3)])
+@pytest.mark.parametrize("right", [(3,), (3, 5)])
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_dot(left, right, axes):
+    arrays = [normal(*(4,) * (axis == 0), *shape) for shape, axis in zip((left, right), axes)]
+    agrees(T.dot, *arrays, axes=axes)
+
+
+LOOPS = {
+    "results": (lambda x: tg.scan(lambda a, h: T.tanh(a + h), sequences=x, outputs_info=0.0)[0], [normal(4, 6)]),
+    "carries": (
+        lambda x, h: tg.scan(lambda a, h: T.tanh(a + WEIGHTS @ h), sequences=x, outputs_info=h)[0][-1],
+        [normal(4, 6, 3), normal(4, 3)],
+    ),
+    "a carry that becomes wide": (lambda x: tg.loop(lambda c, a: (c + a, c), T.zeros((3,)), x), [normal(4, 6, 3)]),
+    "steps without sequences": (
+        lambda h: tg.scan(lambda h: T.tanh(WEIGHTS @ h), outputs_info=h, n_steps=5)[0][-1],
+        [normal(4, 3)],
+    ),
+    "gradients": (
+        lambda x: tg.grad(tg.scan(lambda a, h: T.tanh(a * h + 1), sequences=x, outputs_info=0.1)[0][-1], x),
+        [normal(4, 6)],
+    ),
+    "own end": (
+        lambda x: tg.loop(lambda c, _: (c * 2, None, tg.until(c > 10)), x, length=20)[0],
+        [abs(normal(4)) + 0.1],
+    ),
+    "common end": (
+        lambda x: tg.loop(lambda c, _: ((c[0] * 2, c[1] + 1), c[0], tg.until(c[1] > 3)), (x, 0), length=20)[0][0],
+        [normal(4)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOOPS)
+def test_loops(case):
+    fn, arrays = LOOPS[case]
+    agrees(fn, *arrays, loop=True)
+
+
+def test_a_loop_over_lanes_where_there_is_no_rule():
+    agrees(T.searchsorted, np.sort(normal(4, 5)), normal(4, 2), loop=True)
+    agrees(lambda x: T.diag(x), normal(4, 3), loop=True)
+
+
+def test_a_loop_over_time_stays_one_loop_over_time():
+    x = T.dmatrix()
+    out = tg.vmap(lambda v: tg.scan(lambda a, h: a + h, sequences=v, outputs_info=0.0)[0])(x)
+    loops = [t for t in subterms([out.term]) if t.op.family.name == "loop"]
+    assert len(loops) == 1 and loops[0].op.next_carries[0].type.ndim == 1
+
+
+def test_compiled():
+    a, b = normal(4, 3), normal(4, 2, 3)
+    agrees(lambda x, y: (T.tanh(y @ x).sum(), tg.grad(T.tanh(y @ x).sum(), x)), a, b, mode="FAST_RUN")
+
+
+def test_weights_that_all_share_and_their_gradient_for_each_example():
+    w = tg.shared(WEIGHTS)
+    x = T.dmatrix()
+    per_example = tg.vmap(lambda v: tg.grad((T.tanh(w @ v) ** 2).sum(), w))(x)
+    given = normal(4, 3)
+    found = tg.function([x], per_example)(given)
+    assert found.shape == (4, 3, 3)
+    v = T.dvector()
+    one = tg.function([v], tg.grad((T.tanh(w @ v) ** 2).sum(), w))
+    np.testing.assert_allclose(found, [one(g) for g in given])
+
+
+def test_nested_containers_and_axes_of_results():
+    params, shared = {"w": T.dtensor3(), "b": T.dmatrix()}, T.dvector("x")
+    layer = tg.vmap(lambda p, x: {"y": p["w"] @ x + p["b"], "x": x}, in_axes=(0, None), out_axes=(1, 0))
+    out = layer(params, shared)
+    assert list(out) == ["y", "x"] and out["y"].ndim == 2 and out["x"].ndim == 2
+    f = tg.function([*params.values(), shared], list(out.values()))
+    w, b, x = normal(4, 2, 3), normal(4, 2), normal(3)
+    y, copies = f(w, b, x)
+    np.testing.assert_allclose(y, (w @ x + b).T)
+    assert copies.shape == (4, 3)
+
+
+def test_draws_inside_are_the_same_for_all_examples():
+    random = T.random.RandomStream(1)
+    x = T.dmatrix()
+    noise = tg.function([x], tg.vmap(lambda v: v * 0 + random.normal(size=(3,)))(x))(np.zeros((4, 3)))
+    assert (noise == noise[0]).all() and len(set(noise[0])) == 3
+
+
+def test_lines_of_the_function_are_kept():
+    x = T.dmatrix("x")
+    out = tg.vmap(lambda v: T.log(v))(x)
+    assert "test_vmap.py" in str(out.site)
+
+
+def test_what_cannot_be_mapped():
+    x, k = T.dmatrix("x"), T.lvector("k")
+    with pytest.raises(GraphError, match="lengths depend on the example"):
+        tg.vmap(lambda n: T.zeros((n,)))(k)
+    with pytest.raises(GraphError, match="use a mask instead"):
+        tg.vmap(lambda v: v[v > 0])(x)
+    with pytest.raises(ValueError, match="no argument has examples"):
+        tg.vmap(lambda v: v, in_axes=None)(x)
+    with pytest.raises(ValueError, match="in_axes must be a number, None, or one for each of the 1"):
+        tg.vmap(lambda v: v, in_axes=(0, 0))(x)
+    with pytest.raises(ValueError, match=r"argument \[?0.* has 2 dimensions .*there is no axis 2"):
+        tg.vmap(lambda v: v, in_axes=2)(x)
+    with pytest.raises(ValueError, match="out_axes=3 is out of range"):
+        tg.vmap(lambda v: v, out_axes=3)(x)
+    with pytest.raises(TypeError, match="takes a function"):
+        tg.vmap(3)
+    a, b = T.TensorType("float64", (3, 2))(), T.TensorType("float64", (4, 2))()
+    with pytest.raises(ShapeError, match="has 3 examples .* has 4"):
+        tg.vmap(lambda p, q: p + q)(a, b)
+
+
+def test_examples_that_turn_out_not_to_be_as_many():
+    x, y = T.dmatrix(), T.dmatrix()
+    f = tg.function([x, y], tg.vmap(lambda a, b: a + b)(x, y))
+    with pytest.raises(ValueError, match="3.*4|4.*3"):
+        f(np.ones((3, 2)), np.ones((4, 2)))
