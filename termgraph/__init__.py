@@ -40,7 +40,6 @@ from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
     from termgraph import db, printing, rules
-    from termgraph.batching.vmap import vmap
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -66,10 +65,10 @@ if _TYPE_CHECKING:
     from termgraph.loops.scan import scan
     from termgraph.loops.steps import until
     from termgraph.loops.views import foldl, foldr, map, reduce, scan_checkpoints
+    from termgraph.loops.vmap import vmap
     from termgraph.printing import debugprint, dprint, pp
 
 _LATER = {
-    "termgraph.batching.vmap": "vmap",
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
     "termgraph.function.cop": "COp",
@@ -88,6 +87,7 @@ _LATER = {
     "termgraph.loops.scan": "scan",
     "termgraph.loops.steps": "until",
     "termgraph.loops.views": "foldl foldr map reduce scan_checkpoints",
+    "termgraph.loops.vmap": "vmap",
     "termgraph.printing": "debugprint dprint pp",
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}

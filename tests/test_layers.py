@@ -22,9 +22,9 @@ ORDER = [
     "tensor",  # the NumPy-like language
     "rules",  # the rule engine
     "db",  # the rule database
+    "batching",  # graphs of one example made graphs of many
     "grad",
     "loops",
-    "batching",  # functions of one example made functions of many
     "lower",
     "vm",
     "backends",

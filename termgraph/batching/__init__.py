@@ -1,1 +1,1 @@
-"""Functions of one example made functions of many: `tg.vmap`."""
+"""Graphs of one example made graphs of many: what `tg.vmap` and `tg.jacobian` stand on."""

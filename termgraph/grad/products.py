@@ -5,12 +5,13 @@ May import terms, tensor, rules and db.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from termgraph.batching.lanes import spread
+from termgraph.batching.lift import lifted_terms
 from termgraph.grad.api import (
     Gap,
     check_wrt,
@@ -31,14 +32,13 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.build import filled_like, lengths
 from termgraph.terms.errors import DisconnectedInputError
 from termgraph.terms.invariants import outer_terms
+from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import cast, eq, mul
 from termgraph.terms.ops.loop import make_loop, projections
-from termgraph.terms.ops.shaping import arange, reshape
+from termgraph.terms.ops.shaping import arange, eye, reshape
 from termgraph.terms.term import Const, Input, mk, mk1
 from termgraph.terms.traverse import resolve_bound, substitute
 from termgraph.terms.types import TensorType
-
-UNROLLED = 256  # rows of a jacobian that are written out one by one
 
 
 # ---------------------------------------------------------------------- products
@@ -133,9 +133,12 @@ def jacobian(
     wrt: Any,
     consider_constant: Any = None,
     disconnected_inputs: str = "raise",
-    vectorize: bool = False,
+    vectorize: bool = True,
 ) -> Any:
     """All derivatives of an array with respect to one variable, or to each of a list: shape expression + wrt.
+
+    All rows are computed at once. `vectorize=False` computes them one after the other, in a loop, which takes longer
+    and needs less memory for what lies between.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x = T.tensor("x", dtype="float64", shape=(2,))
@@ -148,57 +151,42 @@ def jacobian(
     asked, single = listed("jacobian", "wrt", wrt)
     constant = variables("consider_constant", consider_constant)
     check_wrt(expression)
-    size = _unrolled_size(expression)
     seed = Input("seed", expression.term.type)
     found = gradients_of([(expression, seed)], asked, constant)
     gaps = fill_gaps(found, [expression], asked, disconnected_inputs, "zero")
     view = LateView([expression, *asked, *constant], {})
     site = user_site()
-    results = [view.variable(_stacked(g.term, seed, expression, size), site) for g in gaps]
+    rows = _all_at_once if vectorize else _looped
+    results = [view.variable(_stacked(g.term, seed, expression.term, rows), site) for g in gaps]
     return results[0] if single else results
 
 
-def _unrolled_size(expression: Variable) -> int | None:
-    """How many rows to write out; None for too many or an unknown number, which take a loop."""
-    shape = expression.type.shape
-    size = None if None in shape else math.prod(shape)
-    return size if size is not None and size <= UNROLLED else None
-
-
-def _looped(g: Any, seed: Any, y: Any) -> Any:
-    """The gradient at a symbolic seed for every unit vector, in a loop."""
-    index = Input("row", TensorType.of("int64", ()))
-    shape = lengths(y)
+def _stacked(g: Any, seed: Any, y: Any, rows: Any) -> Any:
+    """The gradient at a symbolic seed, evaluated at every unit vector, as one array of shape y + wrt."""
+    shape, dtype = lengths(y), y.type.dtype
+    if not shape:
+        return substitute([g], {seed: Const(np.ones((), dtype))})[0]
     size = shape[0] if len(shape) == 1 else mk(mul, tuple(shape))
-    zero, one = Const(np.int64(0)), Const(np.int64(1))
-    numbers = mk(arange.bind(dtype="int64"), (zero, size, one))
-    unit = mk1(cast.bind(dtype=y.type.dtype), mk(eq, (numbers, index)))
-    (row,) = substitute([g], {seed: mk(reshape, (unit, *shape))})
-    constants = [(t, t) for t in outer_terms([row], [index])]
-    stacked = projections(make_loop(size, constants, [], [(index, numbers)], [row], name="jacobian"))[0]
+    stacked = rows(g, seed, size, shape, dtype)
     return stacked if len(shape) == 1 else mk(reshape, (stacked, *shape, *lengths(stacked)[1:]))
 
 
-def _stacked(g: Any, seed: Any, expression: Variable, size: int | None) -> Any:
-    """The gradient at a symbolic seed, evaluated at every unit vector, as one array."""
-    if size is None:
-        return _looped(g, seed, expression.term)
-    from termgraph.tensor.joining import stack
-    from termgraph.tensor.shaping import reshape
+def _all_at_once(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
+    units = mk(eye.bind(dtype=dtype), (size, size, Const(np.int64(0))))
+    if len(shape) > 1:
+        units = mk(reshape, (units, size, *shape))
+    (found,) = lifted_terms(inline_calls([g]), {seed: units}, size)
+    return spread(found, size)
 
-    shape, dtype = expression.type.shape, expression.type.dtype
-    if not shape:
-        return substitute([g], {seed: Const(np.ones((), dtype))})[0]
-    rows = [substitute([g], {seed: Const(unit.reshape(shape))})[0] for unit in np.eye(size, dtype=dtype)]
-    if not rows:
-        from termgraph.tensor.creation import zeros
 
-        return zeros([*shape, *[as_tensor(n) for n in lengths(g)]], dtype=dtype).term
-    stacked = stack(rows)
-    if len(shape) == 1:
-        return stacked
-
-    return reshape(stacked, (*shape, *lengths(rows[0])))
+def _looped(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
+    index = Input("row", TensorType.of("int64", ()))
+    zero, one = Const(np.int64(0)), Const(np.int64(1))
+    numbers = mk(arange.bind(dtype="int64"), (zero, size, one))
+    unit = mk1(cast.bind(dtype=dtype), mk(eq, (numbers, index)))
+    (row,) = substitute([g], {seed: mk(reshape, (unit, *shape))})
+    constants = [(t, t) for t in outer_terms([row], [index])]
+    return projections(make_loop(size, constants, [], [(index, numbers)], [row], name="jacobian"))[0]
 
 
 def hessian(cost: Variable, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:

@@ -8,6 +8,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.op import OPS
+from termgraph.terms.traverse import subterms
 from termgraph.terms.types import TensorType
 
 
@@ -162,6 +163,17 @@ def test_jacobian_and_hessian_of_unknown_length(rng):
     assert tg.function([v], tg.jacobian(v**2, v))([]).shape == (0, 0)
     big = T.tensor("big", dtype="float64", shape=(400,))
     assert tg.function([big], tg.jacobian(big**2, big))(np.ones(400)).shape == (400, 400)
+
+
+def test_jacobian_in_a_loop_or_at_once(rng):
+    v, m = T.dvector("v"), T.dmatrix("m")
+    y = T.outer(T.tanh(T.dot(m, v)), v[:2])
+    both = [tg.jacobian(y, [v, m], vectorize=at_once) for at_once in (True, False)]
+    loops = [any(t.op.family.name == "loop" for t in subterms([j.term for j in js])) for js in both]
+    assert loops == [False, True]
+    values = evaluate([*both[0], *both[1]], {v: rng.normal(size=3), m: rng.normal(size=(4, 3))})
+    for a, b in zip(values[:2], values[2:]):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_hessian(rng):
