@@ -8,6 +8,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.dtypes import numpy_dtype
 
 LINKER = "auto"
 x, w, n = T.dvector("x"), T.dmatrix("w"), T.lscalar("n")
@@ -200,10 +201,10 @@ def test_a_loop_in_a_loop_that_stops_early(read):
     both([x], [out], rng.normal(size=6))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "bool", "complex128"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "uint8", "bool", "complex128"])
 def test_dtypes(dtype):
     rows, table = T.TensorType(dtype, (None,))("rows"), T.TensorType(dtype, (None, None))("table")
-    values = (rng.normal(size=(5, 2)) * 2).astype(dtype)
+    values = (rng.normal(size=(5, 2)) * 2).astype(numpy_dtype(dtype))
     step = lambda u, h: T.cast(h + u * h, dtype)  # noqa: E731
     a = tg.scan(step, sequences=rows, outputs_info=T.constant(np.asarray(1, dtype)))[0]
     b = tg.scan(step, sequences=table, outputs_info=table[0])[0]

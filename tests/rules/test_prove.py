@@ -21,6 +21,7 @@ from termgraph.rules import (
     seg,
 )
 from termgraph.rules.prover import examples
+from termgraph.rules.proving import examples as proving_examples
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt
 from termgraph.terms.ops.indexing import subtensor
@@ -259,3 +260,19 @@ def test_records_are_plain_data():
     record = json.loads(json.dumps([v.record() for v in prove(some)]))[0]
     assert record["rule"] == "some.a" and record["verdict"] == "WRONG" and record["counterexamples"]
     assert np.isfinite(record["trials"])
+
+
+def test_rules_are_tried_on_floats_of_16_bits_too(monkeypatch):
+    """Not by default; nothing is wrong with them there."""
+    pytest.importorskip("ml_dtypes")
+    monkeypatch.setattr(proving_examples, "_DTYPE_TURNS", ("bfloat16", "float16"))
+
+    @ruleset()
+    def mine(x: Float, y: Float):
+        yield rule("twice", x + x, x * 2)
+        yield rule("flipped", -(x - y), y - x, assumes=["signed_zero"])
+        yield rule("wrong", x - y, y - x)
+
+    twice, flipped, wrong = prove(mine, samples=12).verdicts
+    assert twice.kind == "exact" and flipped.ok and not wrong.ok
+    assert "float16" in wrong.details()

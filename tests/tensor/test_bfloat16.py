@@ -13,6 +13,7 @@ from termgraph.terms.dtypes import finfo, numpy_dtype
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.elementwise import loop_dtypes
 from termgraph.terms.plain import from_plain, to_plain
+from termgraph.testing.gpucheck.checks import lstm, mlp
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 BRAIN = np.dtype(ml_dtypes.bfloat16)
@@ -258,3 +259,17 @@ def test_batched_products_of_two_dtypes(left):
     )
     got = tg.function([a, b], T.matmul(a, b), mode=tg.Mode(linker="auto"))(*values)
     np.testing.assert_allclose(got, values[0].astype("float64") @ values[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [mlp, lstm], ids=lambda m: m.__name__)
+def test_training_steps_stay_near_those_of_float32(model):
+    """Parameters, states and costs after four steps, relative to the largest number of each."""
+    wide_params, exact, _ = model("auto", "float32")
+    params, step, values = model("auto", "bfloat16")
+    for p, q in zip(wide_params, params, strict=True):
+        p.set_value(wide(q.get_value()))
+    for _ in range(4):
+        pairs = list(zip(step(*values), exact(*[wide(v) for v in values]), strict=True))
+    pairs += [(q.get_value(), p.get_value()) for p, q in zip(wide_params, params, strict=True)]
+    for got, wanted in pairs:
+        assert got.dtype == BRAIN and np.abs(wide(got) - wanted).max() < 2e-2 * np.abs(wanted).max()

@@ -180,7 +180,7 @@ def test_copies_and_pickles():
 
 
 def test_float_dtypes_stay_inside_the_interval():
-    for dtype in ("float16", "float32", "float64"):
+    for dtype in ("bfloat16", "float16", "float32", "float64"):
         u = draw(lambda r, dtype=dtype: r.uniform(size=50_000, dtype=dtype))
         assert u.dtype == dtype and u.min() >= 0 and u.max() < 1
     with tg.config.change_flags(floatX="float32"):
@@ -274,7 +274,7 @@ def test_scale_bits_is_the_high_half_of_the_product():
     assert int(scale_bits.meaning(edge, edge)[0]) == 2**64 - 2
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 def test_open_intervals_are_open(dtype):
     bits = np.array([0, 2**64 - 1], dtype=np.uint64)
     low, high = tg.function([], distributions._to_unit(T.as_tensor_variable(bits), dtype, True))()

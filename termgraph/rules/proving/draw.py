@@ -18,6 +18,7 @@ from termgraph.rules.definition import is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, nested_vars
 from termgraph.rules.proving.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
+from termgraph.terms.dtypes import numpy_dtype, promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import Op
 from termgraph.terms.ops.assume import assume
@@ -378,9 +379,9 @@ class Draw:
             return Const(np.asarray(lit.value))
         dtypes = list(beside) or ["float64" if isinstance(lit.value, float) else "int64"]
         try:
-            dtype = np.result_type(*map(np.dtype, dtypes), type(lit.value)(0))
+            dtype = promote(*map(numpy_dtype, dtypes), type(lit.value)(0))
             plain = np.result_type(type(lit.value)(0))
-            if self.chance(0.2) and np.result_type(dtype, plain) == dtype:
+            if self.chance(0.2) and promote(dtype, plain) == dtype:
                 dtype = plain
             value = np.asarray(lit.value, dtype=dtype)
         except (OverflowError, TypeError):

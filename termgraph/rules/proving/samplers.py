@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules.proving.draw import ANY, Draw, Head, Retry, Want
+from termgraph.terms.dtypes import promote
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.reduce import default_sum_dtype
 
@@ -280,7 +281,7 @@ def _make_vector(d: Draw, h: Head, args: list, want: Want) -> list:
     n = want.shape[0] if want.shape and len(want.shape) == 1 else max(1, d.count(h, args))
     dtype = h.known("dtype") or want.dtype or d.some_dtype()
     items = d.fill(args, [Want((), dtype)] * n)
-    h.settle("dtype", lambda: np.result_type(*[t.type.np_dtype for t in items]).name if items else "int64")
+    h.settle("dtype", lambda: promote(*[t.type.np_dtype for t in items]).name if items else "int64")
     return items
 
 

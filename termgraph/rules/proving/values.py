@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import kind_of, numpy_dtype
 
 
 class Special(NamedTuple):
@@ -40,7 +40,7 @@ MATRIX_FACTS = frozenset(
 
 def ordinary(rng: np.random.Generator, shape: tuple, dtype: Any) -> np.ndarray:
     """Everyday numbers of a dtype: moderate, of both signs, whole ones among them."""
-    dtype = np.dtype(dtype)
+    dtype = numpy_dtype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
     if dtype.kind in "iu":
@@ -65,7 +65,7 @@ def _reals(rng: np.random.Generator, shape: tuple) -> np.ndarray:
 
 def specials_for(dtype: Any, turn: int) -> list[Special]:
     """Special numbers to mix into a trial: the turn goes through the groups."""
-    dtype = np.dtype(dtype)
+    dtype = numpy_dtype(dtype)
     if kind_of(dtype) in "fc":
         return list(FLOAT_SPECIALS[turn % len(FLOAT_SPECIALS)])
     if dtype.kind == "b":
@@ -92,7 +92,7 @@ def _as(value: Any, dtype: np.dtype) -> Any:
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return np.asarray(value if info.min <= value <= info.max else info.max, dtype=dtype)
-    if dtype == np.float32 or dtype == np.complex64:
+    if dtype == np.complex64 or dtype.name in ("bfloat16", "float32"):  # of the same range
         value = {1e300: 1e36, -1e300: -1e36, 1e-300: 1e-36, 710.0: 89.0, -745.0: -104.0}.get(value, value)
     if dtype == np.float16:
         value = {1e300: 6e4, -1e300: -6e4, 1e-300: 1e-7, 710.0: 12.0, -745.0: -18.0}.get(value, value)

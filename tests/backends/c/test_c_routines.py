@@ -8,6 +8,7 @@ import termgraph.tensor as T
 from termgraph.backends.c.program import compile_terms
 from termgraph.backends.c.segments import expressible
 from termgraph.function.compiled import MachineFunction
+from termgraph.terms.dtypes import kind_of, numpy_dtype
 from termgraph.terms.ops import fft, linalg, sorting
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import Arg, mk
@@ -199,11 +200,11 @@ def test_a_transform_of_nothing():
 
 
 # ---------------------------------------------------------------------- order
-@pytest.mark.parametrize("dtype", ["float64", "float16", "complex128", "int8", "bool", "uint64"])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "complex128", "int8", "bool", "uint64"])
 def test_sorting(rng, dtype):
     def values(*shape):
-        x = (rng.integers(-5, 6, shape) * 1.0).astype(dtype)
-        if np.dtype(dtype).kind == "f" and x.size:
+        x = (rng.integers(-5, 6, shape) * 1.0).astype(numpy_dtype(dtype))
+        if kind_of(dtype) == "f" and x.size:
             x.flat[::4], x.flat[1::5] = np.nan, -0.0
         return x
 
