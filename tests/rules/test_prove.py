@@ -21,6 +21,7 @@ from termgraph.rules import (
     seg,
 )
 from termgraph.rules.prover import examples
+from termgraph.rules.proving import draw as proving_draw
 from termgraph.rules.proving import examples as proving_examples
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt
@@ -266,6 +267,7 @@ def test_rules_are_tried_on_floats_of_16_bits_too(monkeypatch):
     """Not by default; nothing is wrong with them there."""
     pytest.importorskip("ml_dtypes")
     monkeypatch.setattr(proving_examples, "_DTYPE_TURNS", ("bfloat16", "float16"))
+    monkeypatch.setattr(proving_draw, "DTYPES", ("bfloat16", "float16"))
 
     @ruleset()
     def mine(x: Float, y: Float):

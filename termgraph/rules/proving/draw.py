@@ -113,13 +113,13 @@ class Draw:
         guards: Mapping[Var, Any] | None = None,
         facts: Mapping[Var, frozenset[str]] | None = None,
         fancy: float = 0.12,
-        dtypes: Sequence[str] = DTYPES,
+        dtypes: Sequence[str] | None = None,
         shapes: Sequence[tuple] = SHAPES,
     ) -> None:
         self.rng, self.guards, self.facts, self.fancy = rng, guards or {}, facts or {}, fancy
         self.numbers = np.random.default_rng(rng.getrandbits(32))
-        self.dtypes, self.shapes = dtypes, shapes
-        self.dtype, self.base = rng.choice(dtypes), rng.choice(shapes)
+        self.dtypes, self.shapes = dtypes or DTYPES, shapes
+        self.dtype, self.base = rng.choice(self.dtypes), rng.choice(shapes)
         self.constants = 0.08 if rng.random() < 0.7 else 0.6
         self.favourite: Any = None  # the family that many small expressions of this draw are of
         self.env: dict[Any, Any] = {}
