@@ -18,11 +18,14 @@ from termgraph.function.mode import Mode
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.trace import placed
 from termgraph.terms.errors import RuleWarning
+from termgraph.terms.moved import moved_from, rebuild_moved
+from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, subterms
+from termgraph.terms.types import TupleType
 from termgraph.vm.program import Program
 
 
@@ -108,7 +111,23 @@ class Compilation:
         name, site = self.captured.lookup(term)
         if name is None:
             name = self.captured.lookup(self._back(term, "replaced"))[0]
-        return (name, site) if site else (name, self.captured.lookup(self.origin(term))[1])
+        return (name, site) if site else (name, self._site(term))
+
+    def _site(self, term: Any) -> tuple:
+        """The line that a rewritten term came from; of what was taken out of a loop, the line in the step function."""
+        for _ in range(MOST_MOVES):
+            term = self.origin(term)
+            several = isinstance(term.type, TupleType)
+            candidates = [mk(nth.bind(i=i), (term,)) for i in range(len(term.type.types))] if several else [term]
+            sites = [self.captured.lookup(t)[1] for t in (*candidates, *map(self.origin, candidates))]
+            if any(sites):
+                return next(filter(None, sites))
+            op, term = moved_from(term) or (None, None)
+            if term is None:
+                break
+            if op is not None:
+                return places_of(op).get(term, (None, ()))[1]
+        return ()
 
     def origin(self, term: Any) -> Any:
         """The term, as it was before rewriting, that a term of the rewritten graph came from."""
@@ -233,7 +252,7 @@ def bodies(work: Compilation) -> None:
         return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
 
     if work.mode.rewrites and any(t.op.family in WITH_BODY for t in subterms(work.roots)):
-        work.roots = rebuild(work.roots, change)
+        work.roots = rebuild_moved(work.roots, change)
 
 
 def _rewritten_body(op: Any, work: Compilation) -> Any:
@@ -252,6 +271,7 @@ def _rewritten_body(op: Any, work: Compilation) -> Any:
 
 
 WITH_BODY = (call, loop)
+MOST_MOVES = 64  # changes of one loop that are followed back, at most
 
 
 class BodySources:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from termgraph.loops.carries import Carry
+from termgraph.loops.steps import rows_of
 from termgraph.tensor.variable import Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
@@ -35,6 +36,7 @@ class SequenceInfo:
             raise ShapeError(
                 f"scan: {what} has {rows} rows, but its taps {self.taps} reach over {before + after + 1} at once"
             )
+        self.reach = before + after  # so many rows more than steps
         self.slices = [self._slice(tap + before, after - tap) for tap in self.taps]
         if go_backwards:
             self.slices = [x[::-1] for x in self.slices]
@@ -43,6 +45,12 @@ class SequenceInfo:
         if not start and not left:
             return self.input
         return self.input[start:-left] if left else self.input[start:]
+
+    def steps(self) -> list[Any]:
+        """How many steps it has rows for; negative, which the loop refuses, if it is shorter than its taps reach."""
+        if self.reach and self.input.type.shape[0] is None:
+            return [rows_of(self.input) - self.reach]
+        return [rows_of(x) for x in self.slices]
 
     def label(self, tap: int) -> str:
         """How the step's argument is called in printouts."""

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.loops.view import LoopView, loops_of
+from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.elementwise import maximum, minimum, sub
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import loop, projections
 from termgraph.terms.ops.shaping import static_scalar
 from termgraph.terms.term import Arg, Const, Term, mk
-from termgraph.terms.traverse import children_first, client_map, rebuild, substitute
+from termgraph.terms.traverse import children_first, client_map, substitute
 
 MOST_KEPT = 64  # more rows than that are not a few last ones
 _after = subtensor.bind(index=(("s", "?", None, None),))
@@ -42,7 +43,7 @@ def last_step(roots: Sequence[Any]) -> tuple[list[Any], int]:
         rest = new.op.params["index"][1:]
         return mk(subtensor.bind(index=rest), (final, *new.args[1:])) if rest else final
 
-    return rebuild(roots, visit), count
+    return rebuild_moved(roots, visit), count
 
 
 def _stacked(t: Any) -> Any:
@@ -74,7 +75,7 @@ def _final_value(t: Any, i: int) -> Any:
     (outside,) = substitute([y], after)
     place = {**view.consts, **{leaf: reached[new] for new, leaf in after.items()}}
     if all(leaf in place for leaf in children_first([outside]) if leaf.__class__ is Arg):
-        return substitute([outside], place)[0]
+        return view.moved(substitute([outside], place)[0], y)
     return None
 
 
@@ -151,7 +152,7 @@ def _in_two(roots: Sequence[Any], t: Any, most: int, reads: list[tuple[Any, int]
             return new[u]
         return u if all(a is b for a, b in zip(args, u.args)) else mk(u.op, args)
 
-    return rebuild(roots, visit)
+    return rebuild_moved(roots, visit)
 
 
 def _renumbered(t: Any, row: Any) -> Any:

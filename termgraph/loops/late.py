@@ -123,6 +123,7 @@ def _over_steps(root: Any, stacked: Stacks, view: LoopView) -> Any:
             done[t] = view.consts.get(t, t), False
         elif all(a in done for a in t.args):
             done[t] = _applied(t, [done[a] for a in t.args])
+            view.moved(done[t][0], t)
         else:
             stack += [t, *[a for a in t.args if a not in done]]
     return done[root][0]

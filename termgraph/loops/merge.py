@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.loops.view import LoopView, loops_of
+from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.loop import inherit_places, projections
 from termgraph.terms.term import Arg, mk
-from termgraph.terms.traverse import children_first, rebuild, substitute
+from termgraph.terms.traverse import children_first, substitute
 
 
 # ---------------------------------------------------------------------- merge
@@ -97,7 +98,7 @@ def substitute_all(roots: Sequence[Any], replace: dict[Any, Any]) -> list[Any]:
             return replace[t]
         return t if all(x is y for x, y in zip(args, t.args)) else mk(t.op, args)
 
-    return rebuild(roots, visit)
+    return rebuild_moved(roots, visit)
 
 
 __all__ = ["merge"]

@@ -12,10 +12,10 @@ from termgraph.loops.view import LoopView, change_loops
 from termgraph.terms.build import length
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import add, mul
+from termgraph.terms.ops.elementwise import add, minimum, mul
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.linalg import dot
-from termgraph.terms.ops.shaping import reshape, shape_i, static_scalar
+from termgraph.terms.ops.shaping import reshape, shape_i, specify_shape, static_scalar
 from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
@@ -39,11 +39,11 @@ def _taken_before(t: Any, used: set[int]) -> Sequence[Any] | None:
         if p.op is dot and p.args[0] in view.xs and p.args[1].type.ndim == 2:
             w = _constant(p.args[1], view)
             if w is not None and p.args[0].type.ndim in (1, 2):
-                found[p] = _times(read_rows(view, p.args[0]), w)
+                found[p] = _times(view, p, read_rows(view, p.args[0]), w)
         elif p.op is dot and p.args[1] in view.xs and p.args[0].type.ndim == 2 and p.args[1].type.ndim == 1:
             w = _constant(p.args[0], view)
             if w is not None:
-                found[p] = _times(read_rows(view, p.args[1]), mk1(_transposed, w))
+                found[p] = _times(view, p, read_rows(view, p.args[1]), mk1(_transposed, w))
     if not found:
         return None
     leaves = {p: view.leaf(TensorType.of(p.type.dtype, p.type.shape)) for p in found}
@@ -64,21 +64,30 @@ def _constant(t: Any, view: LoopView) -> Any:
 
 
 def read_rows(view: LoopView, leaf: Any) -> Any:
-    """The rows of a sequence that the loop reads."""
+    """The rows of a sequence that the loop reads; that there are enough of them is checked there too."""
     x, n = view.xs[leaf], view.n
     rows, steps = x.type.shape[0], static_scalar(n)
-    if (steps is not None and rows == steps) or (n.op.family is shape_i and n.args[0] is x):
+    if (steps is not None and rows == steps) or _is_length(n, x):
         return x
-    return mk(_first, (x, n))
+    read = view.moved(mk(_first, (x, n)), view.term)
+    enough = steps is not None and rows is not None
+    if enough or (n.op is minimum and any(_is_length(a, x) for a in n.args)):
+        return read
+    known = (True, *[False] * (x.type.ndim - 1))
+    return view.moved(mk(specify_shape.bind(known=known), (read, n)), view.term)
 
 
-def _times(x: Any, w: Any) -> Any:
-    """`x @ w` over the last dimension of x, as one product of matrices."""
+def _is_length(n: Any, x: Any) -> bool:
+    return n.op.family is shape_i and n.args[0] is x and n.op.params["axis"] == 0
+
+
+def _times(view: LoopView, p: Any, x: Any, w: Any) -> Any:
+    """`x @ w` over the last dimension of x, as one product of matrices, in place of the product p of each step."""
     if x.type.ndim == 2:
-        return mk(dot, (x, w))
+        return view.moved(mk(dot, (x, w)), p)
     a, b, c = (length(x, i) for i in range(3))
     flat = mk(reshape, (x, mk(mul, (a, b)), c))
-    return mk(reshape, (mk(dot, (flat, w)), a, b, length(w, 1)))
+    return view.moved(mk(reshape, (view.moved(mk(dot, (flat, w)), p), a, b, length(w, 1))), p)
 
 
 # ---------------------------------------------------------------------- after the loop
@@ -117,12 +126,15 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
     for f in {f for factors in sums.values() for pair in factors for f in pair} | {a for a, _ in late.values()}:
         stacks[f] = read_rows(view, f) if f in view.xs else new[k + view.ys.index(f)]
     out = []
-    for j, (_, init, _) in enumerate(old):
+    for j, (_, init, last) in enumerate(old):
         if j in place:
             out.append(new[place[j]])
         else:
-            out.append(mk(add, (init, *[_summed(stacks[a], stacks[b]) for a, b in sums[j]])))
-    return [*out, *[_times(stacks[late[y][0]], late[y][1]) if y in late else new[k + view.ys.index(y)] for y in asked]]
+            added = [view.moved(_summed(stacks[a], stacks[b]), last) for a, b in sums[j]]
+            out.append(view.moved(mk(add, (init, *added)), last))
+    for y in asked:
+        out.append(_times(view, y, stacks[late[y][0]], late[y][1]) if y in late else new[k + view.ys.index(y)])
+    return out
 
 
 def _late_product(view: LoopView, y: Any) -> tuple | None:

@@ -12,7 +12,7 @@ from termgraph.loops.arguments import OutputInfo, SequenceInfo, check_name, outp
 from termgraph.loops.carries import Carry
 from termgraph.loops.closing import Traced, close, walk
 from termgraph.loops.returned import sort_returned
-from termgraph.loops.steps import call_step, common_length, scalar_condition, steps_variable
+from termgraph.loops.steps import call_step, scalar_condition, shortest, steps_variable
 from termgraph.tensor.sharedvar import is_shared, label
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.variable import Constant, Variable
@@ -89,8 +89,7 @@ def run_scan(
     check_name(name, truncate_gradient)
     seqs, outs = sequence_infos(sequences, go_backwards), output_infos(outputs_info)
     given = variables_in(non_sequences)
-    rows = [(s.label(tap), x) for s in seqs for tap, x in zip(s.taps, s.slices)]
-    n = steps_variable(n_steps, common_length(rows), "n_steps")
+    n = steps_variable(n_steps, shortest([n for s in seqs for n in s.steps()]), "n_steps")
     for _ in range(1 + len(outs)):
         call = _Call(seqs, outs)
         returned = call_step(fn, (*call.arguments(), *given), {}, "scan")

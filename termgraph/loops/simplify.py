@@ -154,11 +154,20 @@ def _hoisted(t: Any, used: set[int]) -> Sequence[Any] | None:
     outside = [r for r in outer_terms(view.roots, changing) if r.args and not isinstance(r.type, TupleType)]
     if not outside:
         return None
-    values = substitute(outside, view.consts)
+    values = _put_outside(view, outside, view.consts)
     leaves = {r: view.leaf(r.type) for r in outside}
     view.replace(leaves)
     view.consts.update(zip(leaves.values(), values))
     return view.results()
+
+
+def _put_outside(view: LoopView, terms: Sequence[Any], given: dict[Any, Any]) -> list[Any]:
+    """Terms of the body with values for its leaves, each knowing which one it stands for."""
+    every = children_first(terms)
+    made = dict(zip(every, substitute(every, given)))
+    for old, new in made.items():
+        view.moved(new, old)
+    return [made[t] for t in terms]
 
 
 # ---------------------------------------------------------------------- unroll
@@ -180,7 +189,7 @@ def _unrolled(t: Any, used: set[int]) -> Sequence[Any] | None:
     for i in range(n):
         given = {**view.consts, **{c[0]: v for c, v in zip(view.carries, values)}}
         given.update({leaf: mk1(subtensor.bind(index=(i,)), x) for leaf, x in view.xs.items()})
-        new = substitute([*[c[2] for c in view.carries], *view.ys], given)
+        new = _put_outside(view, [*[c[2] for c in view.carries], *view.ys], given)
         values = new[: len(values)]
         for stack, y in zip(stacks, new[len(values) :]):
             stack.append(mk1(dimshuffle.bind(order=("x", *range(y.type.ndim))), y))

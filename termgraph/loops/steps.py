@@ -85,7 +85,11 @@ def common_length(rows: Sequence[tuple[str, Variable]], equal: bool = False) -> 
     if equal and len(set(static.values())) > 1:
         shown = ", ".join(f"{label} has {n}" for label, n in static.items())
         raise ShapeError(f"the sequences must have equally many rows: {shown}; pass length= to use the first rows only")
-    lengths = [rows_of(x) for _, x in rows if x.type.ndim]
+    return shortest([rows_of(x) for _, x in rows if x.type.ndim])
+
+
+def shortest(lengths: Sequence[Any]) -> Any:
+    """The smallest of some lengths, each counted once; None of none."""
     if not lengths:
         return None
     unique = list({v.term: v for v in lengths}.values())
@@ -102,4 +106,4 @@ def rows_of(x: Variable) -> Any:
     return as_tensor(np.int64(n)) if n is not None else shape_i(x, axis=0)
 
 
-__all__ = ["Until", "call_step", "common_length", "rows_of", "scalar_condition", "steps_variable", "until"]
+__all__ = ["Until", "call_step", "common_length", "rows_of", "scalar_condition", "shortest", "steps_variable", "until"]

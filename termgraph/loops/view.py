@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, inherit_places, loop, make_loop, projections
 from termgraph.terms.term import Arg, mk
-from termgraph.terms.traverse import children_first, rebuild, substitute
+from termgraph.terms.traverse import children_first, substitute
 
 
 class LoopView:
@@ -19,6 +20,7 @@ class LoopView:
 
     def __init__(self, t: Any, offset: int = 0) -> None:
         op = self.source = t.op
+        self.term = t
         parts = Parts(op, t.args)
         leaves = [Arg(i + offset, type_) for i, type_ in enumerate(op.params["takes"])]
         body = list(op.params["body"])
@@ -54,6 +56,11 @@ class LoopView:
         if self.stop is not None:
             self.stop = new[-1]
 
+    def moved(self, new: Any, old: Any) -> Any:
+        """A term outside that takes the place of one of the body, or of the loop: errors name the lines of that."""
+        note_moved(new, None if old is self.term else self.source, old)
+        return new
+
     def used_leaves(self) -> set:
         """The leaves that the body reads."""
         return {t for t in children_first(self.roots) if t.__class__ is Arg}
@@ -63,7 +70,8 @@ class LoopView:
         used = self.used_leaves()
         consts = [(leaf, v) for leaf, v in self.consts.items() if leaf in used]
         xs = [(leaf, v) for leaf, v in self.xs.items() if leaf in used]
-        return make_loop(self.n, consts, [tuple(c) for c in self.carries], xs, self.ys, self.stop, self.source)
+        made = make_loop(self.n, consts, [tuple(c) for c in self.carries], xs, self.ys, self.stop, self.source)
+        return self.moved(made, self.term)
 
     def results(self) -> list[Any]:
         """The results of the loop that `build` makes: finals, ys, number of steps."""
@@ -110,7 +118,7 @@ def change_loops(roots: Sequence[Any], change: Change) -> tuple[list[Any], int]:
                 count += 1
         return new
 
-    return rebuild(roots, visit), count
+    return rebuild_moved(roots, visit), count
 
 
 __all__ = ["Change", "LoopView", "change_loops", "inherit_places", "loops_of", "used_results"]

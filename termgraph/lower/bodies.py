@@ -11,7 +11,7 @@ from termgraph.lower.index import ZERO, Poly, evaluate, poly, symbols
 from termgraph.lower.lengths import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
-from termgraph.terms.ops.loop import Parts, loop
+from termgraph.terms.ops.loop import Parts, loop, negative_text
 from termgraph.terms.traverse import children_first
 
 
@@ -34,8 +34,7 @@ class BodyLengths(Lengths):
         """Compute all shapes from those of the operands as they are known now."""
         t, op, around = self.term, self.term.op, self.around
         parts, leaves = Parts(op, t.args), op.leaves
-        negative = f"{_plain(op.title)}: the number of steps must not be negative, got {{0}}"
-        self.steps = around.as_length(parts.n, t, negative)
+        self.steps = around.as_length(parts.n, t, negative_text(op))
         self.numbers = {leaf: a for leaf, a in zip(leaves, parts.consts) if a.type.ndim == 0}
         for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
             self.given[leaf] = self._declared(leaf, around[a])

@@ -225,6 +225,79 @@ def test_lengths_that_disagree():
         tg.scan(lambda h: (h, h), outputs_info=0.0, n_steps=1)
 
 
+@pytest.mark.parametrize("linker", ["py", "auto"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_sequence_shorter_than_its_taps_reach(linker, backwards):
+    sequence = {"input": x, "taps": [-2, 1]}
+    out, _ = tg.scan(lambda a, b: a * b, sequences=[sequence], go_backwards=backwards)
+    with tg.config.change_flags(linker=linker):
+        f = tg.function([x], [out, tg.grad(out.sum(), x)])
+    got, grad = f([1.0, 2.0, 3.0])
+    assert got.shape == (0,) and grad.tolist() == [0, 0, 0]
+    assert f([1.0, 2.0, 3.0, 4.0])[1].tolist() == [4, 0, 0, 1]
+    with pytest.raises(ValueError, match="-1") as info:
+        f([1.0, 2.0])
+    assert "sequences=[sequence" in str(info.value)
+    kept = tg.function([x], out, mode="None")
+    with pytest.raises(ValueError, match="negative, got -1; a sequence must be as long as its taps reach"):
+        kept([1.0, 2.0])
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+@pytest.mark.parametrize("mode", ["None", "FAST_COMPILE", "FAST_RUN"])
+@pytest.mark.parametrize("steps", [-1, 4])
+def test_numbers_of_steps_that_the_sequences_do_not_have(linker, mode, steps):
+    """Also where the loop's work is done without it, on all rows at once."""
+    k, w = T.lscalar("k"), T.dmatrix("w")
+    out, _ = tg.scan(lambda a: T.tanh(a) * 2, sequences=x, n_steps=k)
+    product, _ = tg.scan(lambda a: T.dot(a, w), sequences=T.outer(x, x), n_steps=k)
+    for result in (out, product):
+        with tg.config.change_flags(linker=linker):
+            f = tg.function([x, w, k], result, mode=mode, on_unused_input="ignore")
+        assert len(f([1.0, 2.0, 3.0], np.eye(3), 2)) == 2
+        with pytest.raises(ValueError) as info:
+            f([1.0, 2.0, 3.0], np.eye(3), steps)
+        assert str(steps) in str(info.value) and "n_steps=k" in str(info.value)
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "FAST_RUN"])
+def test_what_is_made_from_a_loop_keeps_its_line(mode):
+    u = T.dvector("u")
+    out, _ = tg.scan(lambda a, h: T.tanh(a * 1 + h * h / h), x, 0.5)
+    total = T.exp(out) + u
+    with pytest.raises(ValueError, match=r"total = T\.exp\(out\) \+ u"):
+        tg.function([x, u], total, mode=mode)(np.ones(4), np.ones(3))
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_what_was_taken_out_of_a_loop_names_the_line_in_the_step(linker):
+    xs, w, u = T.dmatrix("xs"), T.dmatrix("w"), T.dvector("u")
+
+    def product(row, h):
+        return h + T.dot(row, w)  # one product of all rows, before the loop
+
+    def after(row):
+        return T.exp(row) * u  # no loop at all
+
+    def once(row, h):
+        return h * row.sum() + T.dot(w, w)[0, 0]  # the same in every step
+
+    def short(h):
+        return h + T.dot(u, w)  # written out
+
+    for step, loop in (
+        (product, tg.scan(product, xs, T.zeros(3))),
+        (after, tg.scan(after, xs)),
+        (once, tg.scan(once, xs, 0.0)),
+        (short, tg.scan(short, None, T.zeros(3), n_steps=2)),
+    ):
+        with tg.config.change_flags(linker=linker):
+            f = tg.function([xs, w, u], loop[0], on_unused_input="ignore")
+        with pytest.raises(ValueError) as info:
+            f(np.ones((4, 2)), np.ones((5, 3)), np.ones(4))
+        assert f"in {step.__name__}\n    return" in str(info.value), str(info.value)
+
+
 def test_nothing_is_half_updated_when_a_step_fails():
     w = tg.shared(1.0, name="w")
     table = T.constant([1.0, 2.0])

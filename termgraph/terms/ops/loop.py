@@ -205,11 +205,17 @@ loop = OPS["loop"] = Loop(
 
 
 # ---------------------------------------------------------------------- running
+def negative_text(op: Any) -> str:
+    """What is said of a negative number of steps."""
+    title = op.title.replace("{", "{{").replace("}", "}}")
+    return f"{title}: the number of steps must not be negative, got {{0}}; a sequence must be as long as its taps reach"
+
+
 def checked_steps(op: Any, n: Any, xs: Sequence[np.ndarray]) -> int:
     """The number of steps as an int, once all sequences are seen to be long enough."""
     steps = int(n)
     if steps < 0:
-        raise ShapeError(f"{op.title}: the number of steps must not be negative, got {steps}")
+        raise ShapeError(negative_text(op).format(steps))
     for i, x in enumerate(xs):
         if x.shape[0] < steps:
             name = places_of(op).get(op.leaves[op.n_consts + op.n_carry + i], (None, ()))[0]
@@ -333,6 +339,6 @@ def inherit_places(op: Any, source: Any, renamed: Mapping[Any, Any]) -> None:
 
 
 __all__ = [
-    "Loop", "Parts", "Stack", "checked_steps", "fits", "inherit_places", "loop", "make_loop", "note_places",
-    "places_of", "projections", "reference_runner", "run_loop", "set_runner_maker",
+    "Loop", "Parts", "Stack", "checked_steps", "fits", "inherit_places", "loop", "make_loop", "negative_text",
+    "note_places", "places_of", "projections", "reference_runner", "run_loop", "set_runner_maker",
 ]  # fmt: skip

@@ -1,0 +1,41 @@
+"""Which terms those stand for that passes over whole graphs made, so that errors find the line of the user.
+
+Rewriting by rules keeps this in its traces; here is what takes work out of loops, or puts it together anew around them.
+May import terms modules only.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from termgraph.terms.traverse import rebuild
+
+_moved: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def note_moved(new: Any, op: Any, old: Any) -> None:
+    """Remember that a term stands for `old`: a term in the body of the loop op, or of the graph if `op` is None."""
+    if new.args and new is not old:
+        _moved[new] = op, old
+
+
+def moved_from(t: Any) -> tuple[Any, Any] | None:
+    """What a term stands for, as `note_moved` was told; None if it was not."""
+    return _moved.get(t) if t.args else None
+
+
+def rebuild_moved(roots: Sequence[Any], change: Callable[[Any, tuple], Any]) -> list[Any]:
+    """`rebuild`, after which each new term knows the one it replaced."""
+
+    def noted(t: Any, args: tuple) -> Any:
+        new = change(t, args)
+        if new is not None and new is not t and new.args:
+            _moved.setdefault(new, (None, t))
+        return new
+
+    return rebuild(roots, noted)
+
+
+__all__ = ["moved_from", "note_moved", "rebuild_moved"]
