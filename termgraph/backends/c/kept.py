@@ -1,7 +1,7 @@
-"""Products of float32 inside loops whose right factor stays the same: it is packed once, in the first step.
+"""Products of floats inside loops whose right factor stays the same: it is packed once, in the first step.
 
 BLAS packs it anew in every call, which is a fifth of the time where the left factor has few rows. Only for a number of
-rows that is known, and for processors whose widest vectors hold eight numbers. Where the left factors are there before
+rows that is known, and for processors whose widest vectors have 32 bytes. Where the left factors are there before
 the loop, the products of a few steps are made at once. May import lower and this package.
 """
 
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from termgraph.backends.c import libcalls
 from termgraph.backends.c.compilers import processor_flags
 from termgraph.backends.c.cores import blas_thread_count
+from termgraph.backends.c.dialect import CTYPE
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.tree import Ahead, Call, Repeat
 
-FEWEST, MOST = 2, 64  # rows for which this is faster than BLAS
+FEWEST, MOST = 2, 128  # rows for which this is faster than BLAS
+FLOATS = ("float32", "float64")
 
 
 def kept_products(n: Repeat) -> list[Call]:
@@ -40,7 +44,7 @@ def _has_tiles() -> bool:
 def _fits(n: Call) -> bool:
     if blas_thread_count() > 1:  # BLAS may use several threads, these functions do not
         return False
-    if n.name != "gemm" or n.options["dtype"] != "float32":
+    if n.name != "gemm" or n.options["dtype"] not in FLOATS:
         return False
     rows, column = n.sizes[0].const, n.operands[0][2][1]
     plain = not n.options["batch"] and "alpha" not in n.options and column is ONE
@@ -55,7 +59,7 @@ def write_kept(kept: str, n: Call, p: Printer) -> None:
     left, right, out = libcalls.pointer(p, a, a_at), libcalls.pointer(p, b, b_at), libcalls.pointer(p, n.buf, ZERO)
     m, columns, k = (p.poly(size) for size in n.sizes)
     given = f"{tb}, {m}, {columns}, {k}, {add}, {left}, {p.poly(lda)}, {right}, {ldb}, {out}"
-    p.add(f"tg_kept_product(st, {kept}, 1, 0, {given});")
+    p.add(f"tg_kept_product_{libcalls.LETTER[n.options['dtype']]}(st, {kept}, 1, 0, {given});")
     p.add("if (st->code) return (int)st->code;")
 
 
@@ -65,15 +69,17 @@ def write_ahead(kept: str, slots: Mapping[Buf, int], x: Ahead, p: Printer) -> No
     tb, ldb = libcalls.flags(p, b_step)
     m, columns, k = (p.poly(size) for size in x.product.sizes)
     step, rows = p.poly(x.step), f"c->buf[{slots[x.buf]}]"
-    left = f"(const float *)c->buf[{slots[a]}] + {p.poly(a_at)} + t * ({step})"
-    right = f"(const float *)c->buf[{slots[b]}] + {p.poly(b_at)}"
-    given = f"{tb}, {m}, {columns}, {k}, 0, {left}, {p.poly(lda)}, {right}, {ldb}, (float *){rows}"
+    dtype = x.product.options["dtype"]
+    of, letter, size = CTYPE[dtype], libcalls.LETTER[dtype], np.dtype(dtype).itemsize
+    left = f"(const {of} *)c->buf[{slots[a]}] + {p.poly(a_at)} + t * ({step})"
+    right = f"(const {of} *)c->buf[{slots[b]}] + {p.poly(b_at)}"
+    given = f"{tb}, {m}, {columns}, {k}, 0, {left}, {p.poly(lda)}, {right}, {ldb}, ({of} *){rows}"
     with p.block(f"if (t % {x.steps} == 0)"):
         p.add(f"const int64_t now = steps - t < {x.steps} ? steps - t : {x.steps};")
         p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
-        p.add(f"tg_kept_product(st, {kept}, now, {step}, {given});")
+        p.add(f"tg_kept_product_{letter}(st, {kept}, now, {step}, {given});")
         p.add("if (st->code) return (int)st->code;")
-    p.add(f"c->buf[{slots[x.leaf]}] = {rows} + t % {x.steps} * ({p.poly(product(x.leaf.shape) * 4)});")
+    p.add(f"c->buf[{slots[x.leaf]}] = {rows} + t % {x.steps} * ({p.poly(product(x.leaf.shape) * size)});")
 
 
 __all__ = ["kept_products", "worth_ahead", "write_ahead", "write_kept"]
