@@ -27,7 +27,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, g: head, xs: seg):
+def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, xs: seg):
     yield rule("fold",           f(*xs),                     k,              literals(xs), evaluate(f, xs, k), tags=AGAIN)
 
     # identity elements and inverses, for every operator that declares them

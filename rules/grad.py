@@ -190,7 +190,7 @@ def zero(g):
 
 # ---------------------------------------------------------------------- arithmetic
 @ruleset("grad")
-def grad_arithmetic(x, y, z, g, o, w: Complex, c: Number, xs: seg, gs: seg):
+def grad_arithmetic(x, y, z, g, c: Number, xs: seg, gs: seg):
     yield rule("add",        pullback(add(*xs), g),          tup(*gs),                same_for_all(xs, g, gs))
     yield rule("sub",        pullback(x - y, g),             (g, -g))
     yield rule("neg",        pullback(-x, g),                (-g,))
@@ -215,7 +215,7 @@ def grad_arithmetic(x, y, z, g, o, w: Complex, c: Number, xs: seg, gs: seg):
 
 
 @ruleset("grad")
-def grad_choice(x, y, z, g, o, c, a: param, m: head[maximum, minimum], f: head[floor, ceil, trunc, round_, sign],
+def grad_choice(x, y, z, g, o, c, f: head[floor, ceil, trunc, round_, sign],
                 w: Complex, xs: seg, gs: seg):
     yield rule("maximum",    pullback(maximum(*xs), g),      tup(*gs),     where_largest(maximum(*xs), xs, g, gs))
     yield rule("minimum",    pullback(minimum(*xs), g),      tup(*gs),     where_largest(minimum(*xs), xs, g, gs))
@@ -249,7 +249,7 @@ def grad_conversion(x, y, g, a: param):
 
 
 @ruleset("grad")
-def grad_exponential(x, y, g, o):
+def grad_exponential(x, y, g):
     yield rule("exp",        pullback(exp(x), g),            (g * exp(x),))
     yield rule("exp2",       pullback(exp2(x), g),           (g * (LN2 * exp2(x)),))
     yield rule("expm1",      pullback(expm1(x), g),          (g * exp(x),))

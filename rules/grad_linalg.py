@@ -333,7 +333,7 @@ def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y, p, q):
 
 
 @ruleset("grad")
-def grad_linalg(x, y, z, g, h, i, k, o, p, q, a: param, b: param, c: param):
+def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param):
     yield rule("solve",       pullback(solve(x, y, assume_a=a), g),     (-matmul(solve(p, g, assume_a=a), q), solve(p, g, assume_a=a)),  transposed(x, p), transposed(solve(x, y, assume_a=a), q))
     yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c), g),  (o, p),  transposed_solve(x, g, a, b, c, p), triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c), p, a, b, c, o))
     yield rule("inv",         pullback(inv(x), g),                      (-matmul(p, matmul(g, p)),),  transposed(inv(x), p))

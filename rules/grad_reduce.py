@@ -90,7 +90,7 @@ def running_factors(x, g, axis):
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_reduce(x, y, g, o, a: param, b: param, c: param, m: head[max_, min_]):
+def grad_reduce(x, g, o, a: param, b: param, c: param, m: head[max_, min_]):
     yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c),),                          kept(x, a, c))
     yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c) * o,),                      kept(x, a, c), factors_without(x, a, o))
     yield rule("largest",     pullback(m(x), g),                         (dimshuffle(g / sum_(o, axis=a, dtype=b), order=c) * o,),  axes_and_dtype(m, x, a, b), kept(x, a, c), hits(x, m(x), c, o))

@@ -152,7 +152,7 @@ def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms:
 
 
 @ruleset("grad")
-def grad_index(x, y, g, o, c, a: param, b: param, ns: seg, hs: seg):
+def grad_index(x, y, g, o, c, a: param, ns: seg, hs: seg):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),        tup(inc_subtensor(o, g, *ns, index=a), *hs),  zeros(x, o), nothing_for_each(ns, hs))
     yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g), tup(g, subtensor(g, *ns, index=a), *hs),      nothing_for_each(ns, hs))
     yield rule("set_subtensor", pullback(set_subtensor(x, y, *ns, index=a), g), tup(set_subtensor(g, o, *ns, index=a), subtensor(g, *ns, index=a), *hs),  zero(g, o), nothing_for_each(ns, hs))

@@ -26,7 +26,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def indexing(x, y, z, u, v, n, m, s, f: head, r: head[sum_, prod, max_, min_, any_, all_, logsumexp], xs: seg, ys: seg,
+def indexing(x, y, u, v, n, f: head, r: head[sum_, prod, max_, min_, any_, all_, logsumexp], xs: seg, ys: seg,
              ks: seg, ms: seg, ns: seg, a: param, d: param, i: param, j: param, h: param, o: param, k: Integer):
     # one spelling for every index, nothing for the whole array
     yield rule("whole",          subtensor(x, index=()),                         x, tags=AGAIN)

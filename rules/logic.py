@@ -1,6 +1,6 @@
 """Logic, and bitwise operators on whole numbers and truth values."""
 
-from termgraph.rules import Bool, Integer, complement, head, rule, ruleset, seg
+from termgraph.rules import Bool, Integer, complement, head, rule, ruleset
 from termgraph.terms.ops.elementwise import (
     add,
     bitwise_and,
@@ -20,7 +20,7 @@ from termgraph.terms.ops.elementwise import (
 
 
 @ruleset("canonicalize")
-def logic(x, y, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head, xs: seg):
+def logic(x, y, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head):
     yield rule("not_not",        logical_not(logical_not(p)),                    p)
     yield rule("and_false",      logical_and(x, False),                          False)
     yield rule("or_true",        logical_or(x, True),                            True)

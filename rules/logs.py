@@ -23,7 +23,7 @@ LOG2 = 0.6931471805599453
 
 
 @ruleset("stabilize")
-def logs(x: Float, y: Float, z: Float, a: param, d: param):
+def logs(x: Float, y: Float, a: param, d: param):
     # near one
     yield rule("log1p",           log(1 + x),                        log1p(x))
     yield rule("log1p_neg",       log(1 - x),                        log1p(-x))

@@ -55,7 +55,7 @@ def function(
     outputs, output_keys = _with_keys(outputs, output_keys)
     outs = _wrapped(outputs)
     given = checked_givens(givens, [i.variable for i in ins], rebuild_strict)
-    changes = _checked_updates(updates, ins)
+    changes = _checked_updates(updates)
     roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
     shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
     ins += [_shared_in(v, changes) for v in shared]
@@ -106,7 +106,7 @@ def _listed(outs: Any) -> list[Out]:
     return [] if outs is None else outs if isinstance(outs, list) else [outs]
 
 
-def _checked_updates(updates: Any, ins: Sequence[In]) -> dict[Any, Any]:
+def _checked_updates(updates: Any) -> dict[Any, Any]:
     """`updates` as a dictionary from shared variables to variables of their types."""
     if updates is None:
         return {}
@@ -187,7 +187,7 @@ def rebuild_collect_shared(
 
     ins = list(inputs or [])
     given = checked_givens(replace, ins, rebuild_strict)
-    changes = _checked_updates(updates, [])
+    changes = _checked_updates(updates)
     listed = list(outputs) if isinstance(outputs, (list, tuple)) else [] if outputs is None else [outputs]
     shared = collect_shared(listed, changes, given, no_default_updates, ins)
     mapping = {k.term: v.term for k, v in given.items()}

@@ -39,7 +39,7 @@ def _linalg(name: str, infer: Callable, meaning: Callable, core: tuple = (2,), k
 
 
 # ---------------------------------------------------------------------- products
-def _product_dtype(name: str, a: TensorType, b: TensorType) -> str:
+def _product_dtype(a: TensorType, b: TensorType) -> str:
     return promote(a.np_dtype, b.np_dtype).name
 
 
@@ -64,7 +64,7 @@ def _infer_dot(a: Type, b: Type) -> TensorType:
             raise TypeError(f"dot takes vectors and matrices, operand {i} has {t.ndim} dimensions ({t})")
     check_contraction("dot", left.shape, right.shape)
     shape = left.shape[:-1] + (right.shape[1:] if right.ndim == 2 else ())
-    return TensorType.of(_product_dtype("dot", left, right), shape)
+    return TensorType.of(_product_dtype(left, right), shape)
 
 
 def _dot(a: Any, b: Any) -> np.ndarray:
@@ -80,7 +80,7 @@ def _infer_matmul(a: Type, b: Type) -> TensorType:
             raise TypeError(f"matmul takes (batches of) matrices, operand {i} has {t.ndim} dimensions ({t})")
     check_contraction("matmul", left.shape, right.shape)
     batch = broadcast_shapes([left.shape[:-2], right.shape[:-2]], "batch dimensions of matmul")
-    return TensorType.of(_product_dtype("matmul", left, right), (*batch, left.shape[-2], right.shape[-1]))
+    return TensorType.of(_product_dtype(left, right), (*batch, left.shape[-2], right.shape[-1]))
 
 
 def _matmul(a: Any, b: Any) -> np.ndarray:

@@ -43,7 +43,7 @@ def default_sum_dtype(dtype: str) -> str:
     return {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, dtype)
 
 
-def _floating(name: str, tensor: TensorType) -> str:
+def _floating(tensor: TensorType) -> str:
     return "float64" if tensor.kind in "biu" else tensor.dtype
 
 
@@ -96,7 +96,7 @@ def _infer_along(name: str) -> Callable:
 
 def _infer_logsumexp(x: Type, *, axis: tuple) -> TensorType:
     tensor = _checked("logsumexp", x, axis)
-    return TensorType.of(_floating("logsumexp", tensor), _left(tensor, axis))
+    return TensorType.of(_floating(tensor), _left(tensor, axis))
 
 
 def _infer_softmax(name: str) -> Callable:
@@ -104,7 +104,7 @@ def _infer_softmax(name: str) -> Callable:
         tensor = _checked(name, x, axis)
         if tensor.kind == "c":
             raise TypeError(f"{name} is defined for real numbers only, got {tensor.dtype}")
-        return TensorType.of(_floating(name, tensor), tensor.shape)
+        return TensorType.of(_floating(tensor), tensor.shape)
 
     return infer
 
