@@ -14,6 +14,7 @@ from termgraph.lower.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kid
 from termgraph.lower.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
 from termgraph.terms.op import CONST
 
+BLOCK = 8192  # steps of a fold after which it may be asked to stop
 LINE = 110  # a value used once is written where it is used, as long as the line stays readable
 
 
@@ -281,7 +282,10 @@ class Printer:
                 self.add(first)
             self.body(n.body)
 
-    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "") -> None:
+    def on_reduce(
+        self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
+    ) -> None:
+        """A loop over folds. `first` stands at the beginning of each step, `between` between blocks of steps."""
         if n.lanes:
             self.reduce_in_lanes(n, begin, end or self.poly(n.var.extent))
             return
@@ -289,12 +293,27 @@ class Printer:
             acc = self.names.new("a")
             self.declare_fold(f, acc)
             self.text["acc", f] = acc
-        with self.block(self.for_head(n.var, begin, end)):
-            if first:
-                self.add(first)
-            self.body(n.body)
+        if between:
+            self.in_blocks(n, begin, end or self.poly(n.var.extent), between)
+        else:
+            with self.block(self.for_head(n.var, begin, end)):
+                if first:
+                    self.add(first)
+                self.body(n.body)
         for f in n.folds:
             self.text[f] = self.text["acc", f]
+
+    def in_blocks(self, n: Reduce, begin: str, end: str, between: str) -> None:
+        """The steps of a fold in blocks: what stands between them keeps no block from being a vector loop."""
+        base, stop = self.names.new("b"), self.names.new("e")
+        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {base} += {BLOCK})"):
+            self.add(between, f"const int64_t {stop} = {base} + {BLOCK} < {end} ? {base} + {BLOCK} : {end};")
+            with self.block(self.for_head(n.var, base, stop)):
+                self.body(n.body)
+
+    def fold_ctype(self, f: Any) -> str:
+        """The type of a fold's partial results."""
+        return self.d.ctype(f.type.dtype)
 
     def declare_fold(self, f: Any, acc: str) -> None:
         """The variables a fold needs, with their first values."""
@@ -303,7 +322,7 @@ class Printer:
             body = f.args[0].type.dtype
             self.add(f"{self.d.ctype(body)} {acc}_best = {self.d.fold_init(ARG_FOLDS[kind], body)}; int64_t {acc} = 0;")
         else:
-            self.add(f"{self.d.ctype(dtype)} {acc} = {self.d.fold_init(kind, dtype)};")
+            self.add(f"{self.fold_ctype(f)} {acc} = {self.d.fold_init(kind, dtype)};")
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
         """Partial results side by side, added up in a fixed order: the result depends on no vector width."""
@@ -331,7 +350,7 @@ class Printer:
     def declare_lanes(self, f: Any, acc: str, width: int) -> None:
         """One partial result per lane."""
         kind, dtype = f.op.params["kind"], f.type.dtype
-        self.add(f"{self.d.ctype(dtype)} {acc}_lane[{width}]{self.d.aligned};")
+        self.add(f"{self.fold_ctype(f)} {acc}_lane[{width}]{self.d.aligned};")
         self.add(f"for (int64_t u = 0; u < {width}; u++) {acc}_lane[u] = {self.d.fold_init(kind, dtype)};")
 
     def lane_loop(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
@@ -346,7 +365,7 @@ class Printer:
         kind, dtype = f.op.params["kind"], f.type.dtype
         step = self.d.fold_step(kind, dtype, f"{acc}_lane[u]", f"{acc}_lane[u + h]")
         self.add(f"for (int64_t h = {width // 2}; h; h >>= 1) for (int64_t u = 0; u < h; u++) {step}")
-        self.add(f"const {self.d.ctype(dtype)} {acc} = {acc}_lane[0];")
+        self.add(f"const {self.fold_ctype(f)} {acc} = {acc}_lane[0];")
 
     def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
         base, count = self.names.new("b"), self.names.new("w")

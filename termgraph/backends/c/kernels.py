@@ -20,6 +20,7 @@ from termgraph.lower.cost import per_iteration
 from termgraph.lower.index import Sym
 from termgraph.lower.kernel import ARG_FOLDS, Buf
 from termgraph.lower.tree import (
+    Accumulate,
     Call,
     Choice,
     Columns,
@@ -201,6 +202,8 @@ class KernelWriter:
         if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
         inside = list(walk(loop.body))
+        if isinstance(loop, Reduce) and all(isinstance(n, (Let, Accumulate)) for n in inside):
+            return {"between": "if (TG_STOP(c->st)) break;"}
         if any(isinstance(n, Call) for n in inside):
             return {"first": "if (TG_STOP(c->st)) break;"}
         between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) else 1023

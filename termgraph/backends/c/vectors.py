@@ -15,11 +15,13 @@ from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, Poly, poly
 from termgraph.lower.kernel import LOAD
 from termgraph.lower.tree import Accumulate, Call, Let, Reduce
+from termgraph.terms.dtypes import working_dtype
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
+TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
 INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
 
 
@@ -29,6 +31,12 @@ class CPrinter(Printer):
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
         libcalls.write_inside(n, self)
+
+    def fold_ctype(self, f: Any) -> str:
+        """The type of a fold's partial results: truth values are as wide as what they were compared for."""
+        if f.op.params["kind"] in ("any", "all"):
+            return TRUTHS[_width(f.args[0])]
+        return super().fold_ctype(f)
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
         """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane."""
@@ -119,6 +127,21 @@ class CPrinter(Printer):
         for f, acc in accs.items():
             with self.each_vector():
                 self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
+
+
+def _width(t: Any) -> int:
+    """The bytes of the widest operand that a truth value is computed from."""
+    seen: set[Any] = set()
+    stack, width = [t], 1
+    while stack:
+        t = stack.pop()
+        if t not in seen:
+            seen.add(t)
+            if t.type.dtype == "bool":
+                stack.extend(t.args)
+            else:
+                width = max(width, working_dtype(t.type.np_dtype).itemsize)
+    return min(width, 8)
 
 
 def _vector_dtype(n: Reduce) -> str | None:

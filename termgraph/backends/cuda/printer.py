@@ -133,7 +133,9 @@ class CudaPrinter(Printer):
         with self.iteration(n.var):
             self.body(n.body)
 
-    def on_reduce(self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "") -> None:
+    def on_reduce(
+        self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
+    ) -> None:
         for f in n.folds:
             acc = self.names.new("a")
             self.declare_fold(f, acc)
