@@ -273,3 +273,17 @@ def test_training_steps_stay_near_those_of_float32(model):
     pairs += [(q.get_value(), p.get_value()) for p, q in zip(wide_params, params, strict=True)]
     for got, wanted in pairs:
         assert got.dtype == BRAIN and np.abs(wide(got) - wanted).max() < 2e-2 * np.abs(wanted).max()
+
+
+def test_arithmetic_in_c_is_that_of_the_machine_bit_by_bit():
+    bits = np.random.default_rng(1).integers(0, 2**16, (2, 5000)).astype("uint16")
+    a, b = bits.view(BRAIN)
+    x, y = T.vector("x", dtype="bfloat16"), T.vector("y", dtype="bfloat16")
+    outs = [x + y, x * y - x, x / y, T.sqrt(abs(x)), T.maximum(x, y) - 1, T.switch(x > y, -x, y), T.floor(x), T.sign(x)]
+    outs += [T.inc_subtensor(x[1:], y[:-1]), T.cast(T.cast(x, "float32") * 0.1, "bfloat16"), T.clip(x, -1, 1)]
+    with np.errstate(all="ignore"):
+        both = [tg.function([x, y], outs, mode=tg.Mode(linker=k))(a, b) for k in LINKERS]
+    for got, wanted in zip(*both, strict=True):
+        number = ~np.isnan(wide(wanted))
+        np.testing.assert_array_equal(got.view("uint16")[number], wanted.view("uint16")[number])
+        assert np.isnan(wide(got)[~number]).all()

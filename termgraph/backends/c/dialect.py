@@ -39,7 +39,11 @@ SHORT = {
     "complex128": "c128",
 }
 HALVES = {"float16": "half", "bfloat16": "bfloat"}  # stored in 16 bits, computed in float: names of the conversions
+STORED = {"float16": "tg_to_half", "bfloat16": "tg_cut_bfloat"}  # of numbers that are rounded already
 BY_SCIPY = ("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
+# The result is an operand, or has as few digits as one: nothing to round.
+EXACT = frozenset(("abs", "ceil", "clip", "conj", "copysign", "floor", "fmax", "fmin", "maximum", "minimum", "neg"))
+EXACT |= frozenset(("real", "round", "sign", "switch", "trunc"))
 Rule = Callable[..., str]
 RULES: dict[str, Rule] = {}
 
@@ -56,7 +60,7 @@ def expression(t: Any, args: Sequence[str]) -> str:
     if rule is None:
         rule = functools.partial(_library, op.c)
     out = rule(Site(t.op, t, dtypes, t.type.dtype), *args)
-    return rounded(out, t.type.dtype) if op.name != "cast" else out
+    return out if op.name == "cast" or op.name in EXACT else rounded(out, t.type.dtype)
 
 
 def rounded(text: str, dtype: str) -> str:
@@ -431,8 +435,9 @@ class CDialect:
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""
         if buf.dtype in HALVES:
-            add = f"{self.load(buf, offset)} + " if mode == "add" else ""
-            return f"{buf.name}[{offset}] = tg_to_{HALVES[buf.dtype]}({add}{value});"
+            if mode == "add":
+                value = rounded(f"{self.load(buf, offset)} + {value}", buf.dtype)
+            return f"{buf.name}[{offset}] = {STORED[buf.dtype]}({value});"
         if mode == "add" and buf.dtype == "bool":
             return f"{buf.name}[{offset}] |= {value};"
         return f"{buf.name}[{offset}] {'+' if mode == 'add' else ''}= {value};"

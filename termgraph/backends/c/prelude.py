@@ -222,14 +222,21 @@ _HALF = {
     __builtin_memcpy(&f, &bits, 4);
     return f;
 }""",
-    "tg_to_bfloat": """static inline uint16_t tg_to_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
+    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
+{
+    uint32_t bits, near;
+    __builtin_memcpy(&bits, &f, 4);
+    near = bits + 0x7fff + (bits >> 16 & 1);
+    near = (f == f ? near : 0x7fc00000) & 0xffff0000;
+    __builtin_memcpy(&f, &near, 4);
+    return f;
+}""",
+    "tg_cut_bfloat": """static inline uint16_t tg_cut_bfloat(float f) /* of a number that is rounded already */
 {
     uint32_t bits;
     __builtin_memcpy(&bits, &f, 4);
-    uint32_t near = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x7fffffff;
-    return (uint16_t)((f == f ? near : nan & 0xffc00000) >> 16);
+    return (uint16_t)(bits >> 16);
 }""",
-    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) { return tg_from_bfloat(tg_to_bfloat(f)); }""",
     "tg_round_half": """static inline float tg_round_half(float f) { return tg_from_half(tg_to_half(f)); }""",
 }
 _PHILOX_ROUND = """

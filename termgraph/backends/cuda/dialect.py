@@ -109,8 +109,8 @@ class CudaDialect(c.CDialect):
         return f"{reader(dtype)}({place})" if dtype in c.HALVES else place
 
     def written(self, dtype: str, value: str) -> str:
-        """A number as it is stored."""
-        return f"{writer(dtype)}({value})" if dtype in c.HALVES else value
+        """A number, rounded already, as it is stored."""
+        return f"{c.STORED[dtype]}({value})" if dtype in c.HALVES else value
 
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""

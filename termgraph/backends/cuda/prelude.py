@@ -208,6 +208,8 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     return (f == f ? x + 0x7fff + (x >> 16 & 1) : (x | 0x7fffffff) & 0xffc00000u) >> 16;
 }}""",
     "tg_round_bfloat": f"{_INLINE}float tg_round_bfloat(float f) {{ return tg_from_bfloat(tg_to_bfloat(f)); }}",
+    # Of a number that is rounded already.
+    "tg_cut_bfloat": f"{_INLINE}uint16_t tg_cut_bfloat(float f) {{ return __float_as_uint(f) >> 16; }}",
     "tg_round_half": f"{_INLINE}float tg_round_half(float f) {{ return tg_from_half(tg_to_half(f)); }}",
 }
 
