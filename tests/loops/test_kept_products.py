@@ -15,9 +15,9 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler o
 
 
 def layer(rows, units, dtype="float32", transposed=False):
-    """The states of a recurrent layer, of inputs and weights."""
+    """The states of a recurrent layer, of inputs and weights; without a number of rows, any number."""
     x, u = T.tensor("x", dtype=dtype, shape=(None,) * 3), T.matrix("u", dtype=dtype)
-    first = T.zeros((rows, units), dtype=dtype)
+    first = T.zeros((x.shape[1] if rows is None else rows, units), dtype=dtype)
     states, _ = tg.scan(
         lambda x, h, u: T.tanh(x + h @ (u.T if transposed else u)), sequences=x, outputs_info=first, non_sequences=u
     )
@@ -33,8 +33,11 @@ def data(steps, rows, units, dtype="float32"):
 SHAPES = [(2, 9), (4, 16), (5, 33), (7, 3), (13, 1), (20, 48), (32, 40), (6, 30), (64, 17)]
 
 
-@pytest.mark.parametrize(("rows", "units"), SHAPES)
-@pytest.mark.parametrize(("transposed", "dtype"), [(False, "float32"), (True, "float32"), (False, "float64")])
+CASES = [(rows, units, bool(k % 2), "float32") for k, (rows, units) in enumerate([*SHAPES, *SHAPES[:2]])]
+CASES += [(5, 33, False, "float64"), (20, 17, True, "float64")]
+
+
+@pytest.mark.parametrize(("rows", "units", "transposed", "dtype"), CASES)
 def test_forward_and_backward(rows, units, transposed, dtype):
     x, u, states = layer(rows, units, dtype, transposed)
     outs = [states, *tg.grad((states**2).sum(), [u, x])]
@@ -66,6 +69,16 @@ def test_others_go_to_blas(rows, dtype):
     assert "tg_kept" not in f.source("c")
     values = data(3, rows, 12, dtype)
     np.testing.assert_allclose(f(*values), tg.function([x, u], states, mode=tg.Mode(linker="py"))(*values), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_whose_number_is_not_known(dtype):
+    x, u, states = layer(None, 12, dtype)
+    f, meaning = tg.function([x, u], states), tg.function([x, u], states, mode=tg.Mode(linker="py"))
+    assert f"tg_kept_product_{LETTER[dtype]}(st" in f.source("c")
+    for rows in (0, 1, 2, 3, 11, kept.MOST, kept.MOST + 1):
+        values = data(3, rows, 12, dtype)
+        np.testing.assert_allclose(f(*values), meaning(*values), rtol=1e-4, atol=1e-6)
 
 
 def test_a_factor_that_changes_is_not_kept():

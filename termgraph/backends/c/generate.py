@@ -172,7 +172,7 @@ class _Generator:
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
-        kept_rows = strips.helpers({(n.options["dtype"], n.sizes[0].const or 0) for n in kernels.kept})
+        kept_rows = strips.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
         calls = libcalls.helpers(kept_rows + body) + kept_rows + routines.helpers(body)
         helpers = prelude.needed(f"{calls}\n{body}")
         table = natives.header(f"{helpers}\n{body}")

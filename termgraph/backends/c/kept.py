@@ -1,7 +1,7 @@
 """Products of floats inside loops whose right factor stays the same: it is packed once, in the first step.
 
-BLAS packs it anew in every call, which is a fifth of the time where the left factor has few rows. Only for a number of
-rows that is known, and for processors whose widest vectors have 32 bytes. Where the left factors are there before
+BLAS packs it anew in every call, which is a fifth of the time where the left factor has few rows. Only for processors
+whose widest vectors have 32 bytes. Where the left factors are there before
 the loop, the products of a few steps are made at once. May import lower and this package.
 """
 
@@ -15,12 +15,12 @@ from termgraph.backends.c import libcalls
 from termgraph.backends.c.compilers import processor_flags
 from termgraph.backends.c.cores import blas_thread_count
 from termgraph.backends.c.dialect import CTYPE
+from termgraph.backends.c.strips import FEWEST, MOST
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.index import ONE, ZERO, product
 from termgraph.lower.kernel import Buf
 from termgraph.lower.tree import Ahead, Call, Repeat
 
-FEWEST, MOST = 2, 128  # rows for which this is faster than BLAS
 FLOATS = ("float32", "float64")
 
 
@@ -48,7 +48,7 @@ def _fits(n: Call) -> bool:
         return False
     rows, column = n.sizes[0].const, n.operands[0][2][1]
     plain = not n.options["batch"] and "alpha" not in n.options and column is ONE
-    return plain and rows is not None and FEWEST <= rows <= MOST
+    return plain and (rows is None or FEWEST <= rows <= MOST)
 
 
 def write_kept(kept: str, n: Call, p: Printer) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from termgraph.backends.c.dialect import CTYPE
 from termgraph.backends.c.libcalls import LETTER
 
+FEWEST, MOST = 2, 128  # rows for which this is faster than BLAS
 TALLEST, WIDEST = 4, 3  # rows of a tile, and its columns in vectors of 32 bytes
 UNROLLED = 4  # rows of the factor for each turn of a tile's loop
 
@@ -24,21 +25,21 @@ def tiles(rows: int) -> list[int]:
     return [rows * (i + 1) // count - rows * i // count for i in range(count)]
 
 
-def helpers(products: set[tuple[str, int]]) -> str:
-    """The functions for products of these dtypes and numbers of rows."""
+def helpers(products: set[tuple[str, int | None]]) -> str:
+    """The functions for products of these dtypes and numbers of rows, which may be unknown."""
     dtypes = sorted({dtype for dtype, _ in products})
     rows = {dtype: {m for d, m in products if d == dtype} for dtype in dtypes}
     return "\n".join([BEGIN.strip(), *[_functions(d, rows[d]) for d in dtypes]]) + "\n" if products else ""
 
 
-def _functions(dtype: str, rows: set[int]) -> str:
+def _functions(dtype: str, rows: set[int | None]) -> str:
     """All functions of one dtype."""
     size = np.dtype(dtype).itemsize
-    heights = {height for m in rows for height in tiles(m)}
+    heights = {height for m in rows for height in (range(1, TALLEST + 1) if m is None else tiles(m))}
     shapes = [(height, width) for height in sorted(heights) for width in range(1, WIDEST + 1)]
     text = [PACKING.strip(), *[_tile(*shape, size) for shape in shapes], _table(heights), PRODUCT.strip()]
     out = "\n".join(text).replace("$T", CTYPE[dtype]).replace("$S", str(size)).replace("@", LETTER[dtype])
-    return out.replace("LANES", str(32 // size))
+    return out.replace("LANES", str(32 // size)).replace("FEWEST", str(FEWEST)).replace("MOST", str(MOST))
 
 
 def _table(heights: set[int]) -> str:
@@ -164,7 +165,7 @@ tg_kept_product_@(tg_status *st, tg_kept *kept, int64_t steps, int64_t next, int
 {
 #ifdef TG_STRIPS
     const int64_t count = (m + 3) / 4, row = tb == TG_PLAIN ? ldb : 1, column = tb == TG_PLAIN ? 1 : ldb;
-    if (kept->at || tg_keep_@(kept, b, row, column, k, n)) {
+    if (m >= FEWEST && m <= MOST && (kept->at || tg_keep_@(kept, b, row, column, k, n))) {
         const $T *strip = kept->at;
         for (int64_t j = 0, width; j < n; j += width, strip += width * k) {
             width = LANES * tg_width_@(n - j);
@@ -187,4 +188,4 @@ tg_kept_product_@(tg_status *st, tg_kept *kept, int64_t steps, int64_t next, int
         tg_gemm_@(st, TG_PLAIN, tb, m, n, k, 1, add, a + t * next, lda, b, ldb, c + t * m * n, n);
 }
 """
-__all__ = ["TALLEST", "helpers", "tiles"]
+__all__ = ["FEWEST", "MOST", "TALLEST", "helpers", "tiles"]
