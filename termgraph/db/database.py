@@ -6,6 +6,8 @@ May import rules and the other modules of this room.
 
 from __future__ import annotations
 
+import difflib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +21,7 @@ from termgraph.rules.definition import Rule, all_tags
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith
 from termgraph.rules.stored import StoredRuleSet
-from termgraph.terms.errors import RuleError
+from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.term import Term
@@ -89,6 +91,7 @@ def query(
     if found is None:
         found = _stored(asked)
         found = _select(asked) if found is None else found
+        _warn_of_unknown(asked, found)
         found.passes = Passes(asked)
         if _cached_at == loading.changes():  # the library's own files may have read others
             _cache[asked] = found
@@ -99,6 +102,19 @@ def _select(asked: Query) -> RuleSet:
     rules = _derivative_rules() if asked.include == {"grad"} else all_rules()
     chosen = [r for r in rules if asked.selects(names_of(r)) and asked.admits(r.assumes)]
     return RuleSet(chosen, _trusted(asked), asked.text)
+
+
+def _warn_of_unknown(asked: Query, found: RuleSet) -> None:
+    """A query that selects nothing because no rule or pass is called so: with what it may have meant."""
+    if len(found) or not (asked.include or asked.require):
+        return
+    loading.load_companions()
+    known = set().union(*[names_of(r) for r in all_rules()], *[{*p.tags, p.name} for p in PASSES.values()])
+    unknown = sorted((asked.include | asked.require) - known - {"unsafe", "None", "inplace"})
+    for tag in unknown:
+        close = difflib.get_close_matches(tag, known, 3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        warnings.warn(f"no rule or graph pass has the tag or name {tag!r}{hint}", RuleWarning, stacklevel=3)
 
 
 def _derivative_rules() -> list[Rule]:
@@ -169,6 +185,15 @@ def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] |
     if not spec:
         return rewrite_in_stages(expr, [query("+fast_run", f"&{s}", assume=assume) for s in STAGES], strict)
     return query(*spec, assume=assume).rewrite(expr, strict=strict)
+
+
+def rewrite_traced(expr: Any) -> list[Any]:
+    """The records of what `rewrite(expr)` does, in order."""
+    records: list[Any] = []
+    for stage in STAGES:
+        expr, trace = query("+fast_run", f"&{stage}").rewrite_traced(expr)
+        records += trace
+    return records
 
 
 STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")

@@ -7,7 +7,7 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.db.database import all_rules, heads_of
+from termgraph.db.database import all_rules, heads_of, rewrite_traced
 from termgraph.rules.definition import Rule, is_nary
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.goals import Goal, GoalCall
@@ -102,7 +102,14 @@ def why_not(rule: Any, expr: Any, assume: Iterable[str] = ()) -> Explanation:
         lines += [f"    {reason}" for reason in reasons]
     if len(candidates) > _SHOWN:
         lines.append(f"  ... and {len(candidates) - _SHOWN} more candidates")
-    return Explanation(applies, lines)
+    return Explanation(applies, lines if applies else [*lines, *_later(r, root)])
+
+
+def _later(r: Rule, root: Any) -> list[str]:
+    """Where the rule applies after others: `1 + x` is `dimshuffle(1) + x` as it is written."""
+    records = [record for record in rewrite_traced(root) if record.rule == r.name]
+    shown = [f"    {one_line(k.before, 60)} -> {one_line(k.after, 60)}" for k in records[:_SHOWN]]
+    return ["  but it applies after other rules:", *shown] if shown else []
 
 
 def _on_node(r: Rule, t: Any, assume: frozenset) -> tuple[bool, list[str]]:

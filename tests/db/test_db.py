@@ -1,5 +1,7 @@
 """The database: queries, loading, relational questions, explanations."""
 
+import warnings
+
 import kanren
 import pytest
 
@@ -154,6 +156,19 @@ def test_why_not_says_which_part_failed():
     assert "has no log" in str(db.why_not("logs.log1p", x))
     with pytest.raises(RuleError, match="did you mean"):
         db.why_not("logs.log1pp", x)
+
+
+def test_why_not_says_what_others_make_possible():
+    later = db.why_not("logs.log1p", T.log(1 + T.dvector("v")))
+    assert not later.applies and "applies after other rules:\n    log(add(1.0, v)) -> log1p(v)" in str(later)
+
+
+def test_a_query_for_what_nobody_is_called():
+    with pytest.warns(RuleWarning, match="'stabilise'; did you mean stabilize"):
+        assert len(db.query("+stabilise")) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.query("+inplace"), db.query("&stabilize"), db.query("+scan")
 
 
 def test_graph_passes_are_selected_by_the_same_queries():
