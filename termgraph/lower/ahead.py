@@ -26,7 +26,9 @@ def products_ahead(
     """
     out, gone = list(nodes), set()
     for call in nodes:
-        if not isinstance(call, Call) or call.buf not in temps or call.options["beta"] or call.options["batch"]:
+        if not isinstance(call, Call) or call.name != "gemm" or call.buf not in temps:
+            continue
+        if call.options["beta"] or call.options["batch"]:
             continue
         users = [n for n in out if n is not call and call.buf in {*writes(n), *[b for b, _ in loads(n)]}]
         loop = users[0] if len(users) == 1 else None

@@ -319,3 +319,11 @@ def test_rows_and_constants_that_repeat_lie_nowhere(rows):
     solved = T.linalg.solve(T.eye(6) * 2.0, T.tile(xs, (3, 1)))
     f, _ = both([xs], [out, solved], rng.normal(size=(2, 3)))
     assert is_native(f)
+
+
+@pytest.mark.parametrize(
+    "before", [lambda w: T.dot(w, w[0]), lambda w: T.sort(w, axis=0), lambda w: T.searchsorted(w[0], w[1])]
+)
+def test_calls_before_a_loop_that_reads_them(before):
+    out, _ = tg.scan(lambda row, h: T.tanh(h * 0.5 + row), before(w), T.zeros((3,)))
+    both([w], [out], np.sort(rng.normal(size=(3, 3))))
