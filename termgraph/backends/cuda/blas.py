@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.cuda.array import DeviceArray
 from termgraph.backends.cuda.cublaslt import CublasLt
 
 WORKSPACE = 32 << 20  # a workspace of its own: without one cuBLAS cannot be recorded into graphs
@@ -45,6 +46,7 @@ class Cublas:
         self.workspace = device.allocate(WORKSPACE, "the workspace of cuBLAS")
         cublas.set_workspace(self.handle, self.workspace, WORKSPACE)
         self.calls = 0
+        self.numbers: dict[tuple[Any, float], DeviceArray] = {}
         self._lt: Any = False  # not asked for yet
 
     @classmethod
@@ -94,30 +96,42 @@ class Cublas:
         return self._lt
 
     def gemm(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str) -> bool:
-        """Queue a product; False if its strides, sizes or factor are not for cuBLAS.
+        """Queue a product; False if its strides or sizes are not for cuBLAS.
 
         Row-major c = a b is column-major c' = b' a', so the operands change places.
         """
         (m, n, k), depth = p["sizes"] if p["name"] == "gemm" else (0, 0, 0), p["depth"]
-        if p["name"] != "gemm" or isinstance(p["alpha"], tuple) or max(m, n, k) >= LIMIT or k == 0:
+        if p["name"] != "gemm" or max(m, n, k) >= LIMIT or k == 0:
             return False
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
         if left is None or right is None or not self.knows(p["dtype"]):
             return False
         kind, compute, number, parts = types_of(p["dtype"], precision)
         factors = (number * (2 * parts))()  # alpha, then beta; complex ones with their imaginary parts
-        factors[0] = 1.0 if p["alpha"] is None else float(np.asarray(p["alpha"].value))
         factors[parts] = p["beta"]
-        alpha = ctypes.addressof(factors)
-        beta = alpha + parts * ctypes.sizeof(number)
+        computed = isinstance(p["alpha"], tuple)  # by an earlier kernel
+        if computed:
+            alpha, beta = at["scalars"] + p["alpha"][1], self.on_device(number, p["beta"])
+        else:
+            factors[0] = p["alpha"]
+            alpha = ctypes.addressof(factors)
+            beta = alpha + parts * ctypes.sizeof(number)
         item = np.dtype(p["dtype"]).itemsize
         a, b, c = (at[buf] + offset * item for buf, offset in (p["a"][:2], p["b"][:2], p["c"][:2]))
+        self.cublas.set_pointer_mode(self.handle, int(computed))  # where both factors are
         self.cublas.gemm_strided_batched_ex(
             self.handle, right[0], left[0], n, m, k, alpha, b, kind, right[1], p["b"][3], a, kind, left[1], p["a"][3],
             beta, c, kind, n, p["c"][2], depth, compute, DEFAULT_ALGORITHM,
         )  # fmt: skip
         self.calls += 1
         return True
+
+    def on_device(self, number: Any, value: float) -> int:
+        """The address of a number on the device."""
+        if (number, value) not in self.numbers:
+            host = np.array([value], dtype=number)
+            self.numbers[number, value] = DeviceArray.of(host, "a factor of products", self.device)
+        return self.numbers[number, value].address
 
 
 def _flags(steps: list[int], rows: int, columns: int) -> tuple[int, int] | None:

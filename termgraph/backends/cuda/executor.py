@@ -79,7 +79,8 @@ class Plan:
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
         largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
         spans = [sum(abs(s) * n for s, n in zip(steps, shape)) for steps, shape in zip(strides, shapes) if steps]
-        largest = max([largest, *spans])
+        counts = [evaluate(n, env) for k in program.kernels for n in (k.count, *k.inner) if not n.fv]
+        largest = max([largest, *spans, *counts])
         self.wide = largest > WIDE
 
     def take(self, size: int) -> int:
@@ -427,7 +428,7 @@ def product_arguments(launch: Launch, at: Mapping[Any, int], wide: bool) -> list
     alpha = p["alpha"]
     kept = isinstance(alpha, tuple)  # computed by an earlier kernel
     alpha_at = at["scalars"] + alpha[1] if kept else 0
-    one = 1.0 if kept or alpha is None else float(np.asarray(alpha.value))
+    one = 1.0 if kept else alpha
     out: list[Any] = [integer(n) for n in p["sizes"]]
     out += [address(a, a_at), *map(ctypes.c_int64, a_steps), ctypes.c_int64(a_jump)]
     out += [address(b, b_at), *map(ctypes.c_int64, b_steps), ctypes.c_int64(b_jump)]

@@ -1,31 +1,40 @@
-"""Folds over everything: partial results of many blocks, then their fold by one. May import lower and this package."""
+"""Folds over everything: partial results of many blocks, then their fold by one, where there are many.
+
+What follows from their results, one thread does in the same kernel. May import lower and this package.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cuda.functions import PARTS, SLOT, FunctionWriter
 from termgraph.backends.cuda.nests import has_serial, is_straight, shared_out, team_loop
 from termgraph.backends.cuda.printer import CudaPrinter
 from termgraph.lower.kernel import ARG_FOLDS, HEAVY, own_cost
-from termgraph.lower.tree import Let, Reduce, walk
+from termgraph.lower.tree import Let, Node, Reduce, walk
 
 
 class FoldWriter(FunctionWriter):
     """Writes the two kernels of such a fold, in an order that only the length decides."""
 
-    def fold(self, loop: Reduce) -> None:
-        """Partial results of many blocks, then their fold by one: in an order that only the length decides."""
+    def fold(self, loop: Reduce, scalars: Sequence[Node]) -> None:
+        """Partial results of many blocks, then their fold by one: in an order that only the length decides.
+
+        One block has no partial results, and its first thread goes on with the scalars.
+        """
         self.atomic = False
         number = len(self.partials)
         names = [f"part{k}" for k in range(2 * len(loop.folds))]
-        p = self.printer([loop])
+        p = self.printer([loop, *scalars])
         straight = is_straight(loop.body)
         accs = self.elements(p, loop) if straight else self.rows_of_fold(p, loop)
         p.width = "(int)blockDim.x"
         for f, acc in accs:
             p.join(f, acc)
-        with p.block("if (threadIdx.x == 0)"):
+        with p.block("if (threadIdx.x == 0 && gridDim.x == 1)"):
+            self.results(p, accs, scalars)
+        with p.block("else if (threadIdx.x == 0)"):
             for k, (f, acc) in enumerate(accs):
                 p.add(f"{self.part(f, names[k], 'blockIdx.x')} = {acc};")
                 if f.op.params["kind"] in ARG_FOLDS:
@@ -35,7 +44,14 @@ class FoldWriter(FunctionWriter):
         if not straight:
             launch |= {"inner": shared_out(loop.body), "team": int(has_serial(loop.body))}
         self.finish(p, "parts", **launch)
-        self.second_phase(loop, number, names)
+        self.second_phase(loop, number, names, scalars)
+
+    def results(self, p: CudaPrinter, accs: Sequence[tuple[Any, str]], scalars: Sequence[Node]) -> None:
+        """Keep what was folded, and do what follows from it."""
+        for f, acc in accs:
+            p.add(self.keep(f, acc))
+            p.call_it(f, acc)
+        self.scalar_statements(p, scalars)
 
     def elements(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
         """Each thread folds every so many elements."""
@@ -64,8 +80,8 @@ class FoldWriter(FunctionWriter):
             p.add(f"if (lane != 0) {name} = {self.d.fold_init(ARG_FOLDS.get(kind, kind), dtype)}{zero};")
         return accs
 
-    def second_phase(self, loop: Reduce, number: int, names: list[str]) -> None:
-        p = self.printer([])
+    def second_phase(self, loop: Reduce, number: int, names: list[str], scalars: Sequence[Node]) -> None:
+        p = self.printer(scalars)
         p.add("const int team = blockDim.x, lane = threadIdx.x;")
         accs = self.accumulators(p, loop)
         with p.block("for (int part = lane; part < parts; part += team)"):
@@ -83,8 +99,7 @@ class FoldWriter(FunctionWriter):
         for f, acc in accs:
             p.join(f, acc)
         with p.block("if (lane == 0)"):
-            for f, acc in accs:
-                p.add(self.keep(f, acc))
+            self.results(p, accs, scalars)
         self.finish(p, "whole", extra=("partials", number), names=names)
 
     def accumulators(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from termgraph.backends.cuda.dialect import CudaDialect
+from termgraph.backends.cuda.nests import is_argument
 from termgraph.backends.cuda.printer import CudaPrinter
 from termgraph.backends.cuda.scatter import Claim
 from termgraph.backends.cuda.vectors import Vectors
@@ -109,6 +110,8 @@ class FunctionWriter:
         self.depth = 0  # how many loops over steps are around
         self.claim: Claim | None = None  # which iteration may write, in a scatter that overwrites
         self.holders: list[Buf] = []
+        self.open_fold: Any = None  # a fold over everything whose kernels wait for what follows it
+        self.shared: set[Any] = set()  # values that another kernel uses than the one that computes them
         self.partials: list[int] = []  # bytes of the partial results of each fold over everything
 
     def slot(self, t: Any) -> int:
@@ -121,6 +124,15 @@ class FunctionWriter:
     def keep(self, t: Any, name: str) -> str:
         """The statement that keeps a scalar for later kernels."""
         return f"*({self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slot(t)}) = {name};"
+
+    def scalar_statements(self, p: CudaPrinter, nodes: Sequence[Node]) -> None:
+        """What stands between loops, and what of it other kernels use."""
+        p.once, p.chunk = {t for t in p.used_once(nodes) if t not in self.shared}, nodes
+        p.body(nodes)
+        for n in nodes:
+            term = getattr(n, "term", None)
+            if term in self.shared:
+                p.add(self.keep(term, p.text[term]))
 
     def printer(self, nodes: Sequence[Node]) -> CudaPrinter:
         return self.in_step(CudaPrinter(self.d, nodes, self.outside))
@@ -167,8 +179,15 @@ class FunctionWriter:
             self.steps.append(found)
         return found
 
+    def is_readable(self, t: Any) -> bool:
+        """Whether a value is an argument without dimensions, which every kernel can read where it is.
+
+        Not so in a step of a loop, whose results may be where its operands are.
+        """
+        return not self.depth and is_argument(t) and t.op.params["buf"] not in self.aliased
+
     def given(self, p: CudaPrinter, t: Any) -> str:
-        """A value that is not computed in this kernel: one that an earlier kernel has kept, or one of lengths only."""
+        """A value that is not computed in this kernel: kept by an earlier one, an argument, or of lengths only."""
         if t in self.slots:
             return f"*(const {self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slots[t]})"
         texts: dict[Any, str] = {}
@@ -187,6 +206,7 @@ class FunctionWriter:
         text: list[str] = []
         head: list[str] = []
         teams = any("lane = threadIdx.x % team;" in line for line in p.lines)
+        outside = {t: self.given(p, t) for t in p.used_outside}
         for b in sorted(p.bufs, key=lambda b: b.name):
             if b.kind in ("tile", "row"):
                 continue
@@ -199,7 +219,6 @@ class FunctionWriter:
             text.append(f"{c} *{r.buf.name}_all")
             team = "(blockIdx.x * (tg_int)blockDim.x + threadIdx.x)" + (" / team" if teams else "")
             head.append(f"{c} *__restrict__ {r.buf.name} = {r.buf.name}_all + {team} * ({p.poly(r.length)});")
-        outside = {t: self.given(p, t) for t in p.used_outside}
         for s in p.syms:
             params.append(("sym", s))
             text.append(f"tg_int {s.name}")

@@ -1,4 +1,4 @@
-"""The kernels of a program: one for each outermost loop, one for each run of scalars between loops.
+"""The kernels of a program: one for each outermost loop, and for scalars between loops where no fold can do them.
 
 A loop nest is run flat (one thread per element, 128-bit accesses where elements are contiguous), by rows (a team of one
 thread, a warp or a block per row) or as a fold over everything in two phases. May import lower and this package.
@@ -17,8 +17,10 @@ from termgraph.backends.cuda.nests import (
     grid_loop,
     has_serial,
     is_straight,
+    must_precede,
     nest_of,
     of_lengths,
+    scalars_early,
     shared_out,
     team_loop,
     used_elsewhere,
@@ -36,15 +38,20 @@ class KernelWriter(FoldWriter):
 
     # ------------------------------------------------------------------ the program
     def write(self, nodes: Sequence[Node]) -> list[Any]:
-        """Kernels and matrix products."""
+        """Kernels and matrix products.
+
+        Scalars wait until something needs them: then one kernel does them all, that of a fold if there is one. In a
+        step of a loop they do not wait: its results may be where its operands are.
+        """
         scalars: list[Node] = []
+        nodes = scalars_early(nodes)
         self.shared = used_elsewhere(nodes)
-        kept = {n.options["alpha"] for n in nodes if isinstance(n, Call) and "alpha" in n.options}
-        kept |= {n.condition for n in nodes if isinstance(n, Choice)}
+        kept = {n.condition for n in nodes if isinstance(n, Choice)}
         for n in nodes:
             if isinstance(n, (Kernel, Call, Repeat, Choice)):
-                self.scalars(scalars)
-                scalars = []
+                if self.depth or self.open_fold is not None or must_precede(scalars, n):
+                    self.scalars(scalars)
+                    scalars = []
                 write: Any = {
                     Kernel: self.kernel, Call: self.call, Repeat: self.repeat, Choice: self.choice,
                 }[type(n)]  # fmt: skip
@@ -52,7 +59,7 @@ class KernelWriter(FoldWriter):
                 write(n)
                 for step in self.steps[before:] if getattr(n, "final", False) else ():
                     step.final = True
-            elif isinstance(n, Let) and n.term not in kept and of_lengths(n.term):
+            elif isinstance(n, Let) and n.term not in kept and (of_lengths(n.term) or self.is_readable(n.term)):
                 self.outside[n.term] = f"g{len(self.outside)}"  # each kernel works it out for itself
             else:
                 scalars.append(n)
@@ -97,29 +104,26 @@ class KernelWriter(FoldWriter):
 
     def product(self, n: Call) -> None:
         alpha = n.options.get("alpha")
-        if alpha is not None and alpha in self.slots:
+        if alpha is not None and alpha in self.slots and not of_lengths(alpha):
             alpha = ("slot", self.slots[alpha])
         self.steps.append(Product(n, alpha, self.guard))
 
     def scalars(self, nodes: list[Node]) -> None:
-        """What stands between loops, done by one thread."""
-        if not nodes:
-            return
-        p = self.printer(nodes)
-        p.once, p.chunk = {t for t in p.used_once(nodes) if t not in self.shared}, nodes
-        p.body(nodes)
-        for n in nodes:
-            term = getattr(n, "term", None)
-            if term in self.shared:
-                p.add(self.keep(term, p.text[term]))
-        self.finish(p, "single")
+        """What stands between loops, done by one thread: by one that has just finished a fold, if there is one."""
+        if self.open_fold is not None:
+            loop, self.open_fold = self.open_fold, None
+            self.fold(loop, nodes)
+        elif nodes:
+            p = self.printer(nodes)
+            self.scalar_statements(p, nodes)
+            self.finish(p, "single")
 
     # ------------------------------------------------------------------ loops
     def kernel(self, n: Kernel) -> None:
         """The kernel of one outermost loop."""
         loop = n.node
         if isinstance(loop, Reduce):
-            self.fold(loop)
+            self.open_fold = loop
         elif isinstance(loop, Tiles):
             body = [m for part in loop.parts for m in part]
             self.flat([], loop.var, body, loop.slots)

@@ -14,7 +14,9 @@ import numpy as np
 from termgraph.backends.cuda import gemm
 from termgraph.backends.cuda.functions import BLOCK, HELD, PARTS, KernelText, Launch, Product
 from termgraph.lower.index import evaluate
+from termgraph.lower.kernel import IVAL, scalars
 from termgraph.terms.dtypes import working_dtype
+from termgraph.terms.evaluate import evaluate as values_of
 
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
@@ -28,6 +30,8 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
     if text.kind == "single":
         return _with_scratch(Launch(text.name, (1, 1, 1), (1, 1, 1), text.params, {}), env)
     if text.kind == "whole":
+        if parts == 1:
+            return None
         return Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"parts": parts})
     if text.kind == "serial":
         return _with_scratch(Launch(text.name, (1, 1, 1), (BLOCK, 1, 1), text.params, {"team": BLOCK}), env)
@@ -121,7 +125,8 @@ def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
         "a": (a, evaluate(a_at, env), [evaluate(s, env) for s in a_steps], jump(a_at)),
         "b": (b, evaluate(b_at, env), [evaluate(s, env) for s in b_steps], jump(b_at)),
         "c": (call.buf, start, evaluate(step, env) if step is not None else 0),
-        "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "alpha": p.alpha, "guard": p.guard,
+        "sizes": sizes, "depth": depth, "beta": float(call.options["beta"]), "guard": p.guard,
+        "alpha": p.alpha if isinstance(p.alpha, tuple) else _factor(p.alpha, env),
         "dtype": str(call.options["dtype"]), "name": call.name, "bias": None, "act": "",
     }  # fmt: skip
     if "epilogue" in call.options:
@@ -130,6 +135,14 @@ def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
     if 0 in (sizes[:2] if call.name == "gemm" else sizes[:1]):
         return []
     return [_launch_of(gemm.kernel_name(call), part) for part in _within_a_grid(numbers)]
+
+
+def _factor(alpha: Any, env: Any) -> float:
+    """The factor of a product that is known before anything runs: a matter of constants and lengths."""
+    if alpha is None:
+        return 1.0
+    lengths = {t: np.int64(evaluate(t.op.params["index"], env)) for t in scalars([alpha]) if t.op.family is IVAL}
+    return float(values_of([alpha], lengths)[0])
 
 
 def _launch_of(kernel: str, numbers: dict[str, Any]) -> Launch:

@@ -8,8 +8,8 @@ from typing import Any
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.dialect import can_add_atomically
 from termgraph.lower.index import Poly
-from termgraph.lower.kernel import ITEST, IVAL, scalars
-from termgraph.lower.memory import loads
+from termgraph.lower.kernel import ITEST, IVAL, LOAD, Buf, scalars
+from termgraph.lower.memory import loads, writes
 from termgraph.lower.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Write, walk
 from termgraph.terms.op import CONST
 
@@ -56,6 +56,67 @@ def used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
             where[n.term] = part  # type: ignore[attr-defined]
         part += isinstance(n, apart)
     return {t for k, t in used if t in where and where[t] != k}
+
+
+def scalars_early(nodes: Sequence[Node]) -> list[Node]:
+    """The same statements, with scalars that follow from a fold right behind it; lengths and scalar arguments first."""
+    given = [n for n in nodes if isinstance(n, Let) and (of_lengths(n.term) or is_argument(n.term))]
+    out: list[Node] = list(given)
+    first = set(map(id, given))
+    for n in [n for n in nodes if id(n) not in first]:
+        k = len(out)
+        if _is_pure(n):
+            needs = {t for t in (*references(n), *index_references(n)) if t.op is not CONST}
+            written = {n.buf} if isinstance(n, Write) else set()
+            while k and not _concerns(out[k - 1], needs, written):
+                k -= 1
+            if k and not any(isinstance(m, Kernel) and isinstance(m.node, Reduce) for m in _before(out, k)):
+                k = len(out)
+        out.insert(k if k else len(out), n)
+    return out
+
+
+def is_argument(t: Any) -> bool:
+    """Whether a scalar is an argument without dimensions."""
+    buf = t.op.params["buf"] if t.op.family is LOAD else None
+    return buf is not None and buf.kind == "input" and not buf.shape
+
+
+def _is_pure(n: Node) -> bool:
+    """Whether a scalar reads no memory, and writes none that is used again."""
+    if isinstance(n, Write):
+        return n.buf.kind == "output" and n.mode == "set"
+    return isinstance(n, Let) and n.term.op.kind == "elementwise" and n.stored is None
+
+
+def _concerns(m: Node, needs: set[Any], written: set[Buf]) -> bool:
+    """Whether a statement makes what another one needs, or touches what it writes."""
+    if isinstance(m, (Repeat, Choice)):
+        return True
+    made = set(m.node.folds) if isinstance(m, Kernel) and isinstance(m.node, Reduce) else {getattr(m, "term", None)}
+    return bool(made & needs) or bool(written and written & {*writes(m), *[b for b, _ in loads(m)]})
+
+
+def _before(out: Sequence[Node], k: int) -> list[Node]:
+    """The scalars that end at a place, and what stands before them."""
+    first = k - 1
+    while first and isinstance(out[first], (Let, Write)):
+        first -= 1
+    return list(out[first:k])
+
+
+def must_precede(scalars: Sequence[Node], n: Node) -> bool:
+    """Whether scalars have to be there before something: it needs them, or it may change what they read."""
+    if not scalars or isinstance(n, (Repeat, Choice)) or getattr(n, "final", False):
+        return bool(scalars)
+    inner = list(walk([n]))
+    used = {t for m in inner for t in (*references(m), *index_references(m))}
+    used |= {n.options["alpha"]} if isinstance(n, Call) and "alpha" in n.options else set()
+    made = {getattr(m, "term", None) for m in scalars}
+    bufs = {b for b, _ in loads(n)} if not isinstance(n, Call) else {b for b, *_ in n.operands}
+    stored = {w.buf for m in scalars for w in walk([m]) if isinstance(w, Write)}
+    temporary = any(b.kind == "temp" for b in stored) or any(b.kind == "temp" for m in scalars for b, _ in loads(m))
+    return bool(used & made or bufs & stored or temporary)  # rooms of temporary values are used again
 
 
 def nest_of(loop: Any) -> tuple[list[Any], Any]:

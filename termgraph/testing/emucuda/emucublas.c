@@ -10,11 +10,13 @@
 
 extern int emucuda_call(void *stream, void (*call)(const void *), const void *data, size_t size);
 
-typedef struct { void *stream, *workspace; } Handle;
+typedef struct { void *stream, *workspace; int on_device; } Handle;
 typedef struct {
     int ta, tb, m, n, k, lda, ldb, ldc, batch, type, compute;
     long long jump_a, jump_b, jump_c;
     double _Complex alpha, beta;
+    const char *alpha_at, *beta_at; /* where they are, if they are on the device; read when the product runs */
+    int factors;
     const char *a, *b;
     char *c;
 } Product;
@@ -22,6 +24,8 @@ typedef struct {
 static void run(const void *data)
 {
     const Product *p = data;
+    const double _Complex alpha = p->alpha_at ? get(p->factors, p->alpha_at, 0) : p->alpha;
+    const double _Complex beta = p->beta_at ? get(p->factors, p->beta_at, 0) : p->beta;
     for (int b = 0; b < p->batch; b++)
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m; i++) {
@@ -33,7 +37,7 @@ static void run(const void *data)
                     sum += operand(p->compute, p->type, p->a, b * p->jump_a + x) *
                            operand(p->compute, p->type, p->b, b * p->jump_b + y);
                 }
-                put(p->type, p->c, at, p->alpha * sum + (p->beta != 0 ? p->beta * get(p->type, p->c, at) : 0));
+                put(p->type, p->c, at, alpha * sum + (beta != 0 ? beta * get(p->type, p->c, at) : 0));
             }
 }
 
@@ -52,6 +56,8 @@ API int cublasCreate_v2(Handle **h) { return *h = calloc(1, sizeof **h), SUCCESS
 API int cublasDestroy_v2(Handle *h) { return free(h), SUCCESS; }
 API int cublasSetStream_v2(Handle *h, void *s) { return h->stream = s, SUCCESS; }
 API int cublasSetWorkspace_v2(Handle *h, void *w, size_t n) { return h->workspace = w, SUCCESS; }
+API int cublasSetPointerMode_v2(Handle *h, int mode) { return h->on_device = mode, SUCCESS; }
+API int cublasGetPointerMode_v2(Handle *h, int *mode) { return *mode = h->on_device, SUCCESS; }
 API int cublasGetVersion_v2(Handle *h, int *v) { return *v = 130000, SUCCESS; }
 API const char *cublasGetStatusName(int s) { return s ? "CUBLAS_STATUS_OTHER" : "CUBLAS_STATUS_SUCCESS"; }
 API const char *cublasGetStatusString(int s) { return s ? "an error of the emulated cuBLAS" : "no error"; }
@@ -64,6 +70,9 @@ API int cublasGemmStridedBatchedEx(Handle *h, int ta, int tb, int m, int n, int 
     const int wide = type_c == R_64F || type_c == C_64F;
     const int factors = type_c == C_32F || type_c == C_64F ? type_c : wide ? R_64F : R_32F;
     if (type_a != type_c || type_b != type_c || !can_compute(type_c, compute)) return NOT_SUPPORTED;
-    return queue(h, (Product){ta, tb, m, n, k, lda, ldb, ldc, batch, type_c, compute, sa, sb, sc, get(factors, alpha, 0),
-                              get(factors, beta, 0), a, b, c});
+    Product p = {ta, tb, m, n, k, lda, ldb, ldc, batch, type_c, compute, sa, sb, sc, .factors = factors};
+    p.a = a, p.b = b, p.c = c;
+    if (h && h->on_device) p.alpha_at = alpha, p.beta_at = beta;
+    else p.alpha = get(factors, alpha, 0), p.beta = get(factors, beta, 0);
+    return queue(h, p);
 }

@@ -215,6 +215,37 @@ def test_a_function_of_twenty_ops_is_one_launch():
     assert status == 0 and calls[0][0] >= 4 and calls[2:] == [[0, 0, 1]] * 3, output
 
 
+FACTORS = """
+import numpy as np
+from termgraph.testing.emucuda.driver import packaged_device
+from termgraph.backends.cuda import device
+import termgraph as tg, termgraph.tensor as T
+device.use(packaged_device("core"))
+v = np.random.default_rng(0).standard_normal((5, 5))
+for dtype in ("float32", "float64"):
+    x, rate = T.matrix("x", dtype=dtype), T.scalar("rate", dtype=dtype)
+    for factor, value in ((0.5, 0.5), (rate, 0.25), (1 / x.shape[0], 0.2), (rate * x.sum(), 0.25 * v.sum())):
+        w = tg.shared(np.ones((5, 5), dtype))
+        with tg.config.change_flags(device="cuda", floatX=dtype):
+            f = tg.function([x, rate], [], updates=[(w, w - T.cast(factor, dtype) * T.dot(x.T, x))],
+                            on_unused_input="ignore")
+        before = device.current().blas().calls
+        for _ in range(3):
+            f(v.astype(dtype), 0.25)
+        calls = device.current().blas().calls - before
+        print(calls > 0, np.allclose(w.get_value(), 1 - 3 * value * v.T @ v, rtol=1e-4, atol=1e-4))
+"""
+
+
+@core
+@emulated
+@pytest.mark.skipif(importlib.util.find_spec("nvmath") is None, reason="nvmath-python is not installed")
+def test_products_with_factors_are_left_to_the_library():
+    """Whether the factor is a constant, of lengths, an argument or computed on the device."""
+    status, output = run("-c", FACTORS)
+    assert status == 0 and output.split("\n") == ["True True"] * 8 + [""], output
+
+
 @pytest.mark.gpu
 def test_a_real_device():
     if why_not() is not None:

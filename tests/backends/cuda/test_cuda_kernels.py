@@ -99,6 +99,36 @@ def test_a_mean_takes_two_kernels():
     np.testing.assert_allclose(got, (x - x.mean(0)) * len(x), rtol=1e-5, atol=1e-5)
 
 
+def test_what_follows_a_fold_is_done_with_it():
+    """A cost and what it is multiplied by take one kernel, two where there are many elements; arguments take none."""
+    x, rate, scale = T.fmatrix("x"), T.fscalar("rate"), T.fscalar("scale")
+    cost = (x * x).mean()
+    outputs = [cost, T.sqrt(cost) * rate + scale, x * (cost * rate), T.exp(x) + rate]
+    code = program([x, rate, scale], outputs)
+    assert sorted(k.kind for k in code.kernels) == ["flat", "parts", "whole"]
+    with emulation() as device:
+        run = Executable(code, device)
+        for shape, launches in (((3, 5), 2), ((70, 90), 3), ((0, 5), 1)):
+            v = np.random.default_rng(0).standard_normal(shape).astype("float32")
+            values = [v, np.float32(0.5), np.float32(2)]
+            with np.errstate(all="ignore"):
+                m = (v * v).mean() if v.size else np.float32(np.nan)
+            for got, want in zip(run(*values), [m, np.sqrt(m) * 0.5 + 2, v * (m * 0.5), np.exp(v) + 0.5]):
+                np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5)
+            assert len(run.plan_for((shape, (), ())).first.launches) == launches
+
+
+def test_factors_of_products_that_lengths_decide_need_no_kernel():
+    x, w = T.fmatrix("x"), T.fmatrix("w")
+    inputs, new = [x, w], w - T.dot(x.T, x) * (0.5 / x.shape[0])
+    code = program(inputs, [new])
+    assert not [k for k in code.kernels if k.kind == "single"]
+    v = np.random.default_rng(0).standard_normal((9, 4)).astype("float32")
+    with emulation() as device:
+        (got,) = Executable(code, device)(v, v[:4])
+    np.testing.assert_allclose(np.asarray(got), v[:4] - v.T @ v * np.float32(0.5 / 9), rtol=1e-5, atol=1e-6)
+
+
 def test_softmax_reads_its_input_once():
     """The kernel for rows that fit in registers loads an element in one place only."""
     inputs, outputs, _ = CASES["rows"]

@@ -1,4 +1,4 @@
-extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__restrict__ in0, tg_int n0_0, tg_int n0_1, char *tg_partials)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, char *__restrict__ tg_scalars, char *tg_partials)
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
@@ -9,12 +9,16 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__rest
         a0 += in0[i0];
     }
     a0 = tg_fold(a0, tg_sum(), (int)blockDim.x, tg_room);
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && gridDim.x == 1) {
+        *(float *)(tg_scalars + 0) = a0;
+        out0[0] = a0;
+    }
+    else if (threadIdx.x == 0) {
         ((float *)part0)[blockIdx.x] = a0;
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) kernel1(char *__restrict__ tg_scalars, char *tg_partials, int parts)
+extern "C" __global__ void __launch_bounds__(256, 1) kernel1(float *__restrict__ out0, char *__restrict__ tg_scalars, char *tg_partials, int parts)
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
@@ -27,11 +31,6 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel1(char *__restrict__ 
     a0 = tg_fold(a0, tg_sum(), team, tg_room);
     if (lane == 0) {
         *(float *)(tg_scalars + 0) = a0;
+        out0[0] = a0;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(256, 1) kernel2(float *__restrict__ out0, char *__restrict__ tg_scalars)
-{
-    const float g0 = *(const float *)(tg_scalars + 0);
-    out0[0] = g0;
 }
