@@ -86,6 +86,13 @@ TEXTS = {
     "sinh": "tg_csinh({0})",
     "cosh": "tg_ccosh({0})",
     "tanh": "tg_ctanh({0})",
+    **{name: f"tg_c{name}({{0}})" for name in ("tan", "exp2", "expm1", "log2", "log10", "log1p", "sign")},
+    **{f"arc{name}": f"tg_ca{name}({{0}})" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "pow": "tg_cpow({0}, {1})",
+    "round": "tg_cround({0})",
+    "isnan": "tg_cisnan({0})",
+    "isinf": "tg_cisinf({0})",
+    "isfinite": "(!tg_cisnan({0}) & !tg_cisinf({0}))",
 }
 
 _HEAD = f"template <class R> {_INLINE}tg_complex<R> "
@@ -179,6 +186,88 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
 {
     R t = tanh(a.re), u = tan(a.im), h = cosh(a.re), d = 1 + t * t * u * u;
     return {t * (1 + u * u) / d, u / h / h / d};
+}""",
+    "tg_ctan": _HEAD
+    + """tg_ctan(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_ctanh(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
+}""",
+    "tg_cexp2": _HEAD + "tg_cexp2(tg_complex<R> a) { return tg_cexp((R)0.69314718055994530942 * a); }",
+    "tg_cexpm1": _HEAD
+    + """tg_cexpm1(tg_complex<R> a)
+{
+    R s = sin(a.im / 2);
+    return {expm1(a.re) * cos(a.im) - 2 * s * s, exp(a.re) * sin(a.im)};
+}""",
+    "tg_clog2": _HEAD + "tg_clog2(tg_complex<R> a) { return (R)1.44269504088896340736 * tg_clog(a); }",
+    "tg_clog10": _HEAD + "tg_clog10(tg_complex<R> a) { return (R)0.43429448190325182765 * tg_clog(a); }",
+    "tg_clog1p": _HEAD + "tg_clog1p(tg_complex<R> a) { return tg_clog(tg_complex<R>{a.re + 1, a.im}); }",
+    "tg_csign": _HEAD
+    + """tg_csign(tg_complex<R> a)
+{
+    R m = tg_modulus(a);
+    return m == 0 ? tg_complex<R>{0, 0} : tg_complex<R>{a.re / m, a.im / m};
+}""",
+    "tg_cround": _HEAD + "tg_cround(tg_complex<R> a) { return {rint(a.re), rint(a.im)}; }",
+    "tg_cisnan": f"""template <class R>
+{_INLINE}bool tg_cisnan(tg_complex<R> a) {{ return isnan(a.re) || isnan(a.im); }}""",
+    "tg_cisinf": f"""template <class R>
+{_INLINE}bool tg_cisinf(tg_complex<R> a) {{ return isinf(a.re) || isinf(a.im); }}""",
+    # Small whole numbers by squaring, as NumPy does it.
+    "tg_cpow": _HEAD
+    + """tg_cpow(tg_complex<R> a, tg_complex<R> b)
+{
+    const tg_complex<R> one = {1, 0};
+    if (b.re == 0 && b.im == 0) return one;
+    if (a.re == 0 && a.im == 0)
+        return b.re > 0 ? tg_complex<R>{0, 0} : tg_complex<R>{(R)TG_NAN, (R)TG_NAN};
+    if (b.im == 0 && b.re == rint(b.re) && fabs(b.re) < 100) {
+        tg_complex<R> out = one, square = a;
+        for (int n = (int)fabs(b.re); n; n >>= 1) {
+            if (n & 1) out = out * square;
+            square = square * square;
+        }
+        return b.re < 0 ? one / out : out;
+    }
+    return tg_cexp(b * tg_clog(a));
+}""",
+    # Kahan's formulas: products of square roots, in which nothing cancels.
+    "tg_casin": _HEAD
+    + """tg_casin(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
+    return {atan2(a.re, s.re * t.re - s.im * t.im), asinh(s.re * t.im - s.im * t.re)};
+}""",
+    "tg_cacos": _HEAD
+    + """tg_cacos(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
+    return {2 * atan2(s.re, t.re), asinh(t.re * s.im - t.im * s.re)};
+}""",
+    "tg_cacosh": _HEAD
+    + """tg_cacosh(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{a.re - 1, a.im}), t = tg_csqrt(tg_complex<R>{a.re + 1, a.im});
+    return {asinh(s.re * t.re + s.im * t.im), 2 * atan2(s.im, t.re)};
+}""",
+    "tg_casinh": _HEAD
+    + """tg_casinh(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_casin(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
+}""",
+    "tg_catanh": _HEAD
+    + """tg_catanh(tg_complex<R> a)
+{
+    R x = fabs(a.re), far = (1 - x) * (1 - x) + a.im * a.im;
+    return {copysign(log1p(4 * x / far) / 4, a.re), atan2(2 * a.im, (1 - x) * (1 + x) - a.im * a.im) / 2};
+}""",
+    "tg_catan": _HEAD
+    + """tg_catan(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_catanh(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
 }""",
 }
 

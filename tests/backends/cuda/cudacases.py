@@ -38,6 +38,8 @@ def cases():
     zs = rng.standard_normal((5, 40)) + 1j * rng.standard_normal((5, 40))
     hs = rng.standard_normal((5, 33)).astype("float16")
     flat = [T.exp(z) / (z + 1), T.sqrt(z) * 2j, abs(z), T.switch(T.real(z) > 0, z, T.conj(z)), T.log(z) - T.tanh(z)]
+    turned = [T.arcsin(z), T.arccos(z) * T.arctan(z), T.arcsinh(z), T.arccosh(z), T.arctanh(z), T.tan(z), T.sign(z)]
+    turned += [T.log1p(z), T.log10(z) + T.log2(z), T.expm1(z), z**3, z ** (z / 2), T.isnan(z), T.isfinite(z / 0)]
     sums = [x.sum(), x.sum(0), x.sum(1), x.max(), x.argmax(1), x.argmin(), x.mean(1), x.prod(0)]
     rows = [T.nnet.softmax(x), T.log(T.exp(x).sum(1)), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)]
     return {
@@ -64,6 +66,7 @@ def cases():
         "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [hs]),
         "half products": ([h], [T.dot(h, h.T), T.dot(h, h[0]), T.dot(h * 2, h.T) + 1], [hs]),
         "complex": ([z], flat, [zs]),
+        "complex inverses": ([z], turned, [zs]),
         "complex sums": ([z], [z.sum(), z.sum(0), z.sum(1), z.prod(1), T.dot(z, z.T), T.dot(z, z[0])], [zs]),
         "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
     }  # fmt: skip
