@@ -12,7 +12,7 @@ from typing import Any as _Any
 # The object, not the module of the same name: `tg.config.floatX` and `from termgraph import config` are the flags.
 # Likewise `tg.function` and `tg.grad` are the functions.
 import termgraph.grad as _grad  # the room itself, so that a later import of it cannot put it in the function's place
-from termgraph import _rulelib
+from termgraph import _rulelib, sparse
 from termgraph.config import config
 from termgraph.function import (
     Function,
@@ -206,6 +206,7 @@ __all__ = [
     "scan_checkpoints",
     "scan_module",
     "shared",
+    "sparse",
     "subgraph_grad",
     "undefined_grad",
     "until",

@@ -20,6 +20,7 @@ ORDER = [
     "config",  # flags
     "terms",  # Term, types, ops, constants, traversal
     "tensor",  # the NumPy-like language
+    "sparse",  # sparse matrices, in that language
     "rules",  # the rule engine
     "db",  # the rule database
     "batching",  # graphs of one example made graphs of many

@@ -27,6 +27,8 @@ _ADMITTED: dict[str, str] = {
     "numpy._core.numeric": "_frombuffer",
     "numpy.core.multiarray": "_reconstruct scalar",
     "numpy.core.numeric": "_frombuffer",
+    "scipy.sparse._csc": "csc_matrix csc_array",
+    "scipy.sparse._csr": "csr_matrix csr_array",
     "termgraph.debug.checked": "DebugMode",
     "termgraph.debug.nanguard": "NanGuardMode",
     "termgraph.function.mode": "Mode",
@@ -39,6 +41,7 @@ _ADMITTED: dict[str, str] = {
     "termgraph.terms.op": "find_op",
     "termgraph.terms.serial": "loads_flat",
     "termgraph.terms.leaves": "Arg Const Input Lit _leaf_of",
+    "termgraph.terms.sparse": "SparseType",
     "termgraph.terms.types": "TensorType TupleType",
 }
 _PLAIN = {(module, name) for module, names in _ADMITTED.items() for name in names.split()}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
-from termgraph.grad.reverse import Backward, can_move, cuts
+from termgraph.grad.reverse import Backward, can_move, cuts, data_of
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.view import LateView, ancestors
@@ -17,6 +17,8 @@ from termgraph.terms.build import filled_like, number_like
 from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.elementwise import add, cast, conj, real
+from termgraph.terms.ops.sparse import csm, csm_indices, csm_indptr, csm_shape
+from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first, resolve_bound, subterms
 from termgraph.terms.types import TensorType, Type
@@ -121,9 +123,9 @@ def gradients_of(
         if t in null:
             out.append(Gap("null"))
         elif id(t) in run.gradients:
-            out.append(view.variable(_conj(run.gradients[id(t)]), site))
+            out.append(view.variable(_like(v.term, _conj(run.gradients[id(t)])), site))
         elif t in reachable():
-            out.append(view.variable(filled_like(v.term, 0), site))
+            out.append(view.variable(zero_like(v.term), site))
         else:
             out.append(Gap("disconnected"))
     return out
@@ -203,7 +205,19 @@ def _disconnected_value(v: Variable, returned: str) -> Any:
         return None
     if returned == "disconnected":
         return DisconnectedType()()
-    return as_tensor(filled_like(v.term, 0))
+    return as_tensor(zero_like(v.term))
+
+
+def zero_like(t: Any) -> Any:
+    """Zeros in the form of a term: of a sparse matrix, in all places where it stores an element."""
+    return _like(t, filled_like(data_of(t), 0))
+
+
+def _like(t: Any, g: Any) -> Any:
+    """A gradient in the form of the term it belongs to: that of a sparse matrix has the same places."""
+    if t.type.__class__ is not SparseType:
+        return g
+    return mk(csm.bind(format=t.type.format), (g, *[mk1(part, t) for part in (csm_indices, csm_indptr, csm_shape)]))
 
 
 # ---------------------------------------------------------------------- checks
@@ -261,13 +275,13 @@ def _checked_cost(cost: Any) -> Variable:
 
 
 def check_wrt(v: Variable, roots: Sequence[Variable] = ()) -> None:
-    if isinstance(v.type, TensorType) and not can_move(v.term):
+    if isinstance(v.type, (TensorType, SparseType)) and not can_move(v.term):
         raise NullTypeGradError(
             f"the gradient with respect to {label(v)} is not defined: it has dtype {v.type.dtype}, and whole numbers "
             f"have no neighbours to move to. Make it a float input, or use T.cast({label(v)}, 'float64') in the cost "
             f"and differentiate with respect to that{path_text(roots, v)}"
         )
-    if not isinstance(v.type, TensorType):
+    if not isinstance(v.type, (TensorType, SparseType)):
         raise NullTypeGradError(f"the gradient with respect to {label(v)} is not defined: its type is {v.type}")
 
 
@@ -281,6 +295,10 @@ def _known_gradient(v: Any, g: Any) -> Any:
 def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     """The term of a cotangent for a variable: same number of dimensions, brought to its dtype."""
     check_wrt(v)
+    if isinstance(v.type, SparseType):
+        raise TypeError(
+            f"{where}: {label(v)} is a sparse matrix; give the gradient of its stored elements, sparse.csm_data(...)"
+        )
     g = as_tensor(g)
     if g.type.ndim != v.type.ndim:
         raise TypeError(

@@ -1,7 +1,7 @@
 """Reverse mode: cotangents travel from results to arguments, one derivative rule per op. Linear in the graph's size.
 
-The convention for complex numbers inside is the holomorphic one (rules carry no conjugates); `api` conjugates at both
-ends. May import terms, rules and db.
+The cotangent of a sparse matrix is that of its stored elements, a vector. The convention for complex numbers inside is
+the holomorphic one (rules carry no conjugates); `api` conjugates at both ends. May import terms, rules and db.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.derivative import missing, no_gradient, undefined_gradient
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.ops.gradmarks import disconnected_grad
+from termgraph.terms.ops.sparse import csm_data
+from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType
@@ -80,7 +82,9 @@ class Backward:
             g = parts[0] if len(parts) == 1 else mk(add, tuple(parts))
             if len(parts) > 1:
                 self.sources.setdefault(g, t)
-            if g.type is not t.type and (t.op.kind != "elementwise" or id(t) in self.wrt):
+            if t.type.__class__ is SparseType:
+                self.gradients[id(t)] = g
+            elif g.type is not t.type and (t.op.kind != "elementwise" or id(t) in self.wrt):
                 full = spread(g, t)
                 g = full if t.op.kind != "elementwise" else g
                 self.gradients[id(t)] = full
@@ -116,7 +120,7 @@ class Backward:
                     continue
                 if not can_move(a):
                     continue
-                c = fit_thin(c, a, result)
+                c = fit_thin(c, data_of(a), result)
             self.sources.setdefault(c, t)
             found = waiting.get(id(a))
             if found is None:
@@ -140,7 +144,15 @@ def refusal_of(t: Term, i: int, c: Term) -> Refusal:
 
 def can_move(t: Any) -> bool:
     """Whether a term has real or complex values: integers and truth values have no neighbours to move to."""
-    return t.type.__class__ is TensorType and t.type.kind in "fc"
+    return t.type.__class__ in _ARRAYS and t.type.kind in "fc"
+
+
+_ARRAYS = (TensorType, SparseType)
+
+
+def data_of(t: Any) -> Any:
+    """What a gradient with respect to `t` looks like: `t` itself, or the stored elements of a sparse matrix."""
+    return mk(csm_data, (t,)) if t.type.__class__ is SparseType else t
 
 
 def _every_result(whole: Term, parts: list) -> list:

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from termgraph.tensor.variable import Constant, TensorConstant, TensorVariable, Variable, bare
+from termgraph.tensor.variable import Constant, TensorConstant, Variable, bare, variable_class
 from termgraph.terms.op import CONST
 from termgraph.terms.types import TensorType
 
@@ -80,7 +80,7 @@ def handle(term: Any) -> Any:
     tensor = isinstance(term.type, TensorType)
     if term.op is CONST:
         return bare(TensorConstant if tensor else Constant, term, None, ())
-    return bare(TensorVariable if tensor else Variable, term, None, ())
+    return bare(variable_class(Variable, term.type), term, None, ())
 
 
 def _to_terms(result: Any) -> Any:

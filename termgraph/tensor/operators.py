@@ -47,7 +47,7 @@ def _is_operand(other: Any) -> bool:
     """Whether an operator should try: a pattern or another library's symbol gets its own chance first."""
     lift = getattr(other, "apply_op", None)
     if lift is not None:
-        return lift.rank <= 2
+        return lift.rank <= 2 and not getattr(other, "own_operators", False)
     if isinstance(other, (str, bytes, dict, set, type(None))) or (callable(other) and not hasattr(other, "__array__")):
         raise TypeError(
             f"unsupported operand for a tensor variable: {type(other).__name__} {other!r:.40}; "

@@ -158,12 +158,13 @@ class TensorSharedVariable(_Shared, TensorVariable):
     __slots__ = ("_default_update", "container")
 
 
-SHARED_CLASSES = (SharedVariable, TensorSharedVariable)
+# The shared variables of types with operators of their own; filled by the packages that have these types.
+SHARED_HANDLES: dict[type, type] = {}
 
 
 def is_shared(v: Any) -> bool:
     """Whether the variable is a shared variable."""
-    return isinstance(v, SHARED_CLASSES)
+    return isinstance(v, _Shared)
 
 
 class Generic(Type):
@@ -232,7 +233,8 @@ def shared_of_type(
 
 
 def _on_container(container: Container, name: str | None, site: tuple) -> Any:
-    cls = TensorSharedVariable if isinstance(container.type, TensorType) else SharedVariable
+    other = SHARED_HANDLES.get(type(container.type), SharedVariable)
+    cls = TensorSharedVariable if isinstance(container.type, TensorType) else other
     v: Any = object.__new__(cls)
     v.term, v.name, v.site = Input(name, container.type), name, site
     v._owner = v._tag = v.index = v._default_update = None

@@ -39,6 +39,7 @@ class Variable:
     __slots__ = ("__weakref__", "_a", "_b", "_owner", "_tag", "clients", "index", "name", "site", "term")
     __array_ufunc__ = None
     __array_priority__ = 1000
+    own_operators = False  # whether `x + this` is for this variable to decide, where x is an array
     __hash__ = object.__hash__
     term: Any
     name: str | None
@@ -255,10 +256,14 @@ class Apply:
 
 # ---------------------------------------------------------------------- making variables
 def variable_class(cls: type, type_: Type) -> type:
-    """TensorVariable for array types, unless a subclass was asked for."""
-    if cls is Variable and isinstance(type_, TensorType):
-        return TensorVariable
-    return cls
+    """TensorVariable for array types, what is registered for other types, unless a subclass was asked for."""
+    if cls is not Variable:
+        return cls
+    return TensorVariable if isinstance(type_, TensorType) else HANDLES.get(type_.__class__, cls)
+
+
+# The variables of types that have operators of their own; filled by the packages that have these types.
+HANDLES: dict[type, type[Variable]] = {}
 
 
 def _checked_name(name: Any) -> str | None:
@@ -287,7 +292,7 @@ def result(term: Any, op: Op, inputs: tuple, site: tuple) -> Any:
 
     Until then `_owner` is the op and `_a` the tuple of inputs (or `_a` and `_b` the two inputs: one object less).
     """
-    v: Any = _new(TensorVariable if term.type.__class__ is TensorType else Variable)
+    v: Any = _new(TensorVariable if term.type.__class__ is TensorType else variable_class(Variable, term.type))
     v.term, v._owner, v._a, v.site = term, op, inputs, site
     v.index = 0
     v.name = v._tag = v._b = None

@@ -22,25 +22,25 @@ class Claims:
     """Memory that belongs to somebody: arguments, shared variables, constants, results already handed out."""
 
     def __init__(self, *taken: Iterable[Any]) -> None:
-        self._ids = {key for values in taken for v in values if (key := _key(v)) is not None}
+        self._ids = {key for values in taken for v in values for key in _keys(v)}
 
     def own(self, value: Any) -> Any:
         """The value, copied if somebody has its memory already; from now on it is claimed too."""
-        key = _key(value)
-        if key is None:
-            return value
-        if key in self._ids:
+        keys = _keys(value)
+        if not self._ids.isdisjoint(keys):
             return value.copy()
-        self._ids.add(key)
+        self._ids.update(keys)
         return value
 
     def __contains__(self, value: Any) -> bool:
         """Whether somebody has the memory of the value."""
-        return _key(value) in self._ids
+        return not self._ids.isdisjoint(_keys(value))
 
 
-def _key(value: Any) -> Any:
-    """What tells the memory of an array from that of others; None for what is no array."""
+def _keys(value: Any) -> tuple:
+    """What tells the memory of an array from others: nothing for what is no array, three for a sparse matrix."""
     if isinstance(value, np.ndarray):
-        return id(owner_of(value))
-    return ("address", value.address) if hasattr(value, "address") else None
+        return (id(owner_of(value)),)
+    if hasattr(value, "indptr"):
+        return tuple([id(owner_of(a)) for a in (value.data, value.indices, value.indptr)])
+    return (("address", value.address),) if hasattr(value, "address") else ()

@@ -43,6 +43,7 @@ PROMISES = {
     33: "make_thunk",
     34: "the Function object",
     35: "changing a compiled function",
+    37: "sparse matrices",
     38: "clone with replacements",
     39: "reverse mode",
     40: "forward mode",

@@ -58,6 +58,10 @@ CASES = {
     "marks": lambda: tg.grad_clip(s, 0, 1) + tg.grad_scale(s, 2) + tg.zero_grad(s) + s,
     "devices": lambda: (s * 2).transfer("cuda:1") * s,
     "gradients cut off": lambda: s * tg.disconnected_grad(s) + T.stack([s]).sum(),
+    "sparse": lambda: (
+        tg.sparse.dot(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 3)), x).sum()
+        + tg.sparse.sampling_dot(x, y, tg.sparse.CSC(v, [1, 0], [0, 1, 2], (2, 2))).sum()
+    ),
     "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
 }
 

@@ -166,7 +166,34 @@ def _between_devices(d: Draw) -> Any:
     return mk(_op("gpu_from_host", device=0), (mk(_op("host_from_gpu", device=1), (x,)),))
 
 
+def _sparse_arrays(d: Draw) -> tuple:
+    """The arrays of a sparse matrix of three rows and four columns, with an empty row."""
+    rest = (np.asarray([1, 3, 0], "int32"), np.asarray([0, 2, 2, 3], "int32"), np.asarray([3, 4]))
+    return (d.input((3,), d.rng.choice(("float64", "float32", "int64"))), *map(Const, rest))
+
+
+def _of_sparse(name: str) -> Callable[[Draw], Any]:
+    """A part of a sparse matrix made of arrays."""
+    return lambda d: mk(_op(name), (mk(_op("csm", format="csr"), _sparse_arrays(d)),))
+
+
+def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
+    """The length of what is computed of the arrays of a sparse matrix."""
+
+    def made(d: Draw) -> Any:
+        data, indices, indptr, shape = _sparse_arrays(d)
+        if name == "csm_dot":
+            x = d.input(d.rng.choice(((4,), (4, 2))), data.type.dtype)
+            return mk(_op("shape_i", axis=0), (mk(_op(name, format="csr"), (data, indices, indptr, shape, x)),))
+        return mk(_op("shape_i", axis=0), (mk(_op(name), (indices, indptr)),))
+
+    return made
+
+
 HINTS: dict[str, Callable[[Draw], Any]] = {
+    **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
+    "sparse.length_majors": _length_of_sparse("csm_majors"),
+    "sparse.length_dot": _length_of_sparse("csm_dot"),
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,
     "joins.of_numbers": _joined_numbers,

@@ -1,0 +1,64 @@
+"""Derivatives of the ops of sparse matrices. The cotangent of a sparse matrix is that of its stored elements, a vector.
+
+No gradient reaches elements that are not stored, and none changes which ones are.
+"""
+
+from __future__ import annotations
+
+from termgraph.rules import goal, head, param, rule, ruleset, seg
+from termgraph.terms.build import filled_like
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import no_gradient, pullback, pushforward
+from termgraph.terms.ops.elementwise import add, mul
+from termgraph.terms.ops.indexing import gather, scatter_add, subtensor
+from termgraph.terms.ops.sparse import csm, csm_data, csm_dot, csm_majors, csm_sample
+from termgraph.terms.term import mk, mk1, mk2
+
+BACKWARDS = (("s", None, None, -1),)
+NOTHING = mk(no_gradient, ())
+
+
+# ---------------------------------------------------------------------- goals
+@goal("iiioo")
+def places(indices, indptr, format):
+    """Row and column of each stored element."""
+    majors = mk2(csm_majors, indices, indptr)
+    return (majors, indices) if format == "csr" else (indices, majors)
+
+
+@goal("iioo")
+def turned(shape, format):
+    """Shape and format that read the same arrays as the transpose."""
+    return mk1(subtensor.bind(index=BACKWARDS), shape), "csc" if format == "csr" else "csr"
+
+
+@goal("iiio")
+def product_rule(f, xs, ts):
+    """The sum of f with one operand after the other replaced by its tangent."""
+    parts = [mk(f, (*xs[:i], t, *xs[i + 1 :])) for i, t in enumerate(ts) if t is not NOTHING]
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+
+
+@goal("iiiio")
+def spread_back(x, i, g, y):
+    """What the cotangents g of products with the rows y add to the rows i of x."""
+    g = mk1(dimshuffle.bind(order=(0, "x")), g) if x.type.ndim == 2 else g
+    return mk(scatter_add.bind(index=("a",)), (filled_like(x, 0), mk2(mul, g, y), i))
+
+
+# ---------------------------------------------------------------------- rules
+@ruleset("grad")
+def grad_sparse(s, d, i, j, p, h, k, r, c, x, y, u, v, g, f: param, b: param):
+    yield rule("apart",    pullback(csm_data(s), g),                         (g,))
+    yield rule("together", pullback(csm(d, i, p, h, format=f), g),           (g, None, None, None))
+    yield rule("dot",      pullback(csm_dot(d, i, p, h, x, format=f), g),    (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
+                           places(i, p, f, r, c), turned(h, f, k, b))
+    yield rule("sample",   pullback(csm_sample(i, j, x, y), g),              (None, None, u, v),
+                           spread_back(x, i, g, gather(y, j, index=("a",)), u), spread_back(y, j, g, gather(x, i, index=("a",)), v))
+
+
+@ruleset("grad")
+def forward_sparse(s, d, i, p, h, t, u, v, w, g, xs: seg, ts: seg, f: param, m: head[csm_dot, csm_sample]):
+    yield rule("apart",    pushforward(csm_data(s), t),                             t)
+    yield rule("together", pushforward(csm(d, i, p, h, format=f), t, u, v, w),      t)
+    yield rule("products", pushforward(m(*xs), *ts),                                g, product_rule(m, xs, ts, g))

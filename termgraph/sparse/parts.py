@@ -1,0 +1,157 @@
+"""A sparse matrix taken apart into arrays, and made of arrays.
+
+Everything else in this package works on `Parts`: the arrays as tensor variables. May import terms and tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import termgraph.tensor
+from termgraph.sparse.variable import as_sparse_variable
+from termgraph.terms.ops import sparse as ops
+from termgraph.terms.sparse import INDEX
+
+T: Any = termgraph.tensor
+
+
+class Parts(NamedTuple):
+    """The arrays of a sparse matrix. `major` is the compressed dimension: rows (0) of CSR, columns (1) of CSC."""
+
+    format: str
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: Any
+
+    @property
+    def major(self) -> int:
+        return 0 if self.format == "csr" else 1
+
+    @property
+    def majors(self) -> Any:
+        """The index of each stored element along the compressed dimension."""
+        return ops.csm_majors(self.indices, self.indptr)
+
+    @property
+    def places(self) -> tuple[Any, Any]:
+        """Row and column of each stored element."""
+        return (self.majors, self.indices) if self.major == 0 else (self.indices, self.majors)
+
+    @property
+    def matrix(self) -> Any:
+        """The sparse variable."""
+        return ops.csm(self.data, self.indices, self.indptr, self.shape, format=self.format)
+
+    def with_data(self, data: Any) -> Any:
+        """The sparse variable with other values in the same places."""
+        return self._replace(data=data).matrix
+
+    @property
+    def turned(self) -> Parts:
+        """The transpose: the same arrays, read in the other format."""
+        return self._replace(format=OTHER[self.format], shape=self.shape[::-1])
+
+    @property
+    def switched(self) -> Parts:
+        """The same matrix in the other format, the elements of each row or column in order."""
+        order, indices, indptr = ops.csm_switch(self.indices, self.indptr, self.shape[1 - self.major])
+        return Parts(OTHER[self.format], self.data[order], indices, indptr, self.shape)
+
+    def to(self, format: str) -> Parts:
+        """The same matrix in a format."""
+        return self if format == self.format else self.switched
+
+
+OTHER = {"csr": "csc", "csc": "csr"}
+
+
+def parts(s: Any) -> Parts:
+    """The arrays of a sparse variable or SciPy matrix. Patterns are read where they come from."""
+    s = as_sparse_variable(s)
+    data = ops.csm_data(s)
+    made = s.owner
+    if made is not None and made.op.family is ops.csm:
+        return Parts(s.type.format, data, *made.inputs[1:])
+    return Parts(s.type.format, data, ops.csm_indices(s), ops.csm_indptr(s), ops.csm_shape(s))
+
+
+def csm_data(s: Any) -> Any:
+    """The stored elements, in the order in which they are stored."""
+    return parts(s).data
+
+
+def csm_indices(s: Any) -> Any:
+    """The column (CSC: row) of each stored element, int32."""
+    return parts(s).indices
+
+
+def csm_indptr(s: Any) -> Any:
+    """Where each row (CSC: column) begins among the stored elements, and the end, int32."""
+    return parts(s).indptr
+
+
+def csm_shape(s: Any) -> Any:
+    """The two lengths, as a vector."""
+    return parts(s).shape
+
+
+def csm_properties(s: Any) -> tuple:
+    """`(data, indices, indptr, shape)` of a sparse matrix, as tensors."""
+    return parts(s)[1:]
+
+
+def CSR(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    """The sparse matrix in format CSR with these arrays, as `scipy.sparse.csr_matrix((data, indices, indptr), shape)`.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = tg.function([x], tg.sparse.CSR(x, [1, 0], [0, 1, 2], (2, 3)))
+    >>> f([5.0, 6.0]).toarray()
+    array([[0., 5., 0.],
+           [6., 0., 0.]])
+    """
+    return _compressed("csr", data, indices, indptr, shape)
+
+
+def CSC(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    """The sparse matrix in format CSC with these arrays."""
+    return _compressed("csc", data, indices, indptr, shape)
+
+
+def _compressed(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    return Parts(format, T.as_tensor(data), as_index(indices), as_index(indptr), _as_shape(shape)).matrix
+
+
+def as_index(x: Any) -> Any:
+    """Indices as sparse matrices hold them."""
+    x = T.as_tensor(x)
+    if x.type.kind not in "iu" and 0 not in x.type.shape:
+        raise TypeError(f"the indices of a sparse matrix must be integers, got dtype {x.type.dtype}")
+    return T.cast(x, INDEX)
+
+
+def _as_shape(shape: Any) -> Any:
+    return T.cast(T.as_tensor(list(shape) if isinstance(shape, (tuple, list)) else shape), "int64")
+
+
+def pointers(counts: Any) -> Any:
+    """The indptr for this many elements in each row."""
+    return as_index(T.concatenate([T.zeros((1,), "int64"), T.cumsum(T.cast(counts, "int64"))]))
+
+
+def of_places(format: str, rows: Any, columns: Any, data: Any, shape: Any) -> Any:
+    """The matrix with these elements, of which those in the same place are added up; in order."""
+    one, two = (rows, columns) if format == "csr" else (columns, rows)
+    major = 0 if format == "csr" else 1
+    position, indices, indptr = ops.csm_merge(one, two, shape[major], shape[1 - major])
+    summed = summed_at(position, data, indices.shape[0])
+    return Parts(format, summed, indices, indptr, shape).matrix
+
+
+def summed_at(position: Any, data: Any, n: Any) -> Any:
+    """A vector of length n with the sum of all data for each position."""
+    return T.inc_subtensor(T.zeros((n,), data.type.dtype)[position], data)
+
+
+__all__ = ["CSC", "CSR", "csm_data", "csm_indices", "csm_indptr", "csm_properties", "csm_shape"]

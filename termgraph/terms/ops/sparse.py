@@ -1,0 +1,250 @@
+"""Ops of sparse matrices: taking one apart into arrays, making one of arrays, and what SciPy does on its patterns.
+
+A pattern is `indices` and `indptr` of a compressed matrix; *major* is the dimension that is compressed (the rows of
+CSR, the columns of CSC), *minor* the other. Everything else is written with ops on the arrays. May import terms only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.dtypes import promote
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.op import define
+from termgraph.terms.ops.shapes import require_tensor, same_length
+from termgraph.terms.sparse import INDEX, SparseType, matrix_of
+from termgraph.terms.types import TensorType, TupleType, Type
+
+_BLOCK = 1 << 20  # how many products of a sampled product are held at once
+_VECTOR = TensorType.of(INDEX, (None,))
+
+
+# ---------------------------------------------------------------------- apart and together
+def _part(name: str, type_of: Any, meaning: Any, doc: str) -> Any:
+    def infer(s: Type) -> TensorType:
+        if not isinstance(s, SparseType):
+            raise TypeError(f"{name} takes a sparse matrix, got {s}")
+        return type_of(s)
+
+    return define(name, arity=1, infer=infer, meaning=meaning, kind="sparse", view=0, doc=doc)
+
+
+csm_data = _part(
+    "csm_data",
+    lambda s: TensorType.of(s.dtype, (None,)),
+    lambda s: s.data,
+    "The stored elements of a sparse matrix, in the order in which they are stored.",
+)
+csm_indices = _part(
+    "csm_indices",
+    lambda s: _VECTOR,
+    lambda s: s.indices,
+    "The column of each stored element of a CSR matrix; the row, for CSC.",
+)
+csm_indptr = _part(
+    "csm_indptr",
+    lambda s: _VECTOR,
+    lambda s: s.indptr,
+    "Where each row of a CSR matrix begins among the stored elements, and the end; each column, for CSC.",
+)
+csm_shape = _part(
+    "csm_shape",
+    lambda s: TensorType.of("int64", (2,)),
+    lambda s: np.asarray(s.shape, dtype=np.int64),
+    "The two lengths of a sparse matrix.",
+)
+
+
+def _infer_csm(data: Type, indices: Type, indptr: Type, shape: Type, *, format: str) -> SparseType:
+    d = require_tensor(data, "data of a sparse matrix")
+    if d.ndim != 1:
+        raise TypeError(f"the data of a sparse matrix must be a vector, got {d}")
+    check_pattern("a sparse matrix", indices, indptr)
+    check_lengths("a sparse matrix", shape)
+    same_length(d.shape[0], indices.shape[0], "data and indices of a sparse matrix")  # type: ignore[attr-defined]
+    return SparseType(format, d.dtype)
+
+
+def check_pattern(what: str, indices: Type, indptr: Type) -> None:
+    """Refuse what cannot be the indices and indptr of a matrix."""
+    for name, type_ in (("indices", indices), ("indptr", indptr)):
+        t = require_tensor(type_, f"{name} of {what}")
+        if t.ndim != 1 or t.dtype != INDEX:
+            raise TypeError(f"the {name} of {what} must be a vector of dtype {INDEX}, got {t}")
+
+
+def check_lengths(what: str, shape: Type) -> None:
+    """Refuse what cannot be the shape of a matrix."""
+    t = require_tensor(shape, f"shape of {what}")
+    if t.ndim != 1 or t.kind not in "iu" or t.shape[0] not in (None, 2):
+        raise TypeError(f"the shape of {what} must be two integers, got {t}")
+
+
+csm = define(
+    "csm",
+    arity=4,
+    infer=_infer_csm,
+    meaning=lambda *parts, format: matrix_of(format, *parts),
+    kind="sparse",
+    params={"format": "csr"},
+    doc="The sparse matrix with this data, indices, indptr and shape.",
+)
+
+
+def _infer_majors(indices: Type, indptr: Type) -> TensorType:
+    check_pattern("csm_majors", indices, indptr)
+    return TensorType.of(INDEX, require_tensor(indices, "indices").shape)
+
+
+def _majors(indices: Any, indptr: Any) -> np.ndarray:
+    found = np.repeat(np.arange(len(indptr) - 1, dtype=INDEX), np.diff(indptr))
+    if len(found) != len(indices):
+        raise ShapeError(
+            f"the indptr of a sparse matrix counts {len(found)} elements, there are {len(indices)} indices"
+        )
+    return found
+
+
+csm_majors = define(
+    "csm_majors",
+    arity=2,
+    infer=_infer_majors,
+    meaning=_majors,
+    kind="sparse",
+    doc="csm_majors(indices, indptr): the row of each stored element of a CSR matrix; the column, for CSC.",
+)
+
+
+# ---------------------------------------------------------------------- products
+def _infer_dot(data: Type, indices: Type, indptr: Type, shape: Type, x: Type, *, format: str) -> TensorType:
+    d, dense = require_tensor(data, "data of a sparse matrix"), require_tensor(x, "the right operand of csm_dot")
+    check_pattern("csm_dot", indices, indptr)
+    check_lengths("csm_dot", shape)
+    if dense.ndim not in (1, 2):
+        raise TypeError(f"a sparse matrix is multiplied with a vector or a matrix, got {dense}")
+    return TensorType.of(promote(d.np_dtype, dense.np_dtype).name, (None, *dense.shape[1:]))
+
+
+def _dot(data: Any, indices: Any, indptr: Any, shape: Any, x: Any, *, format: str) -> np.ndarray:
+    matrix = checked_matrix(format, data, indices, indptr, shape)
+    if matrix.shape[1] != len(x):
+        raise ShapeError(f"dot: the sparse matrix has shape {matrix.shape}, the right operand {x.shape}")
+    dtype = promote(matrix.dtype, x.dtype)
+    return np.asarray(matrix @ x.astype(dtype, copy=False)).astype(dtype, copy=False)
+
+
+def checked_matrix(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    """The matrix, or an error if an index points outside of it: SciPy's routines would read there."""
+    matrix = matrix_of(format, data, indices, indptr, shape)
+    minor = matrix.shape[1 if format == "csr" else 0]
+    if indices.size and (indices.min() < 0 or indices.max() >= minor):
+        worst = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise IndexError(f"a sparse matrix in format {format} of shape {matrix.shape} has an element at index {worst}")
+    if (np.diff(indptr) < 0).any():
+        raise ValueError("the indptr of a sparse matrix must not decrease")
+    return matrix
+
+
+csm_dot = define(
+    "csm_dot",
+    arity=5,
+    infer=_infer_dot,
+    meaning=_dot,
+    kind="sparse",
+    params={"format": "csr"},
+    doc="csm(data, indices, indptr, shape) times a vector or a matrix.",
+)
+
+
+def _infer_sample(indices: Type, rows: Type, x: Type, y: Type) -> TensorType:
+    a, b = require_tensor(x, "operand 2 of csm_sample"), require_tensor(y, "operand 3 of csm_sample")
+    places = [require_tensor(t, "the places of csm_sample") for t in (indices, rows)]
+    if any(t.ndim != 1 or t.kind not in "iu" for t in places):
+        raise TypeError(f"csm_sample: places must be vectors of integers, got {places[0]} and {places[1]}")
+    if a.ndim != b.ndim or a.ndim not in (1, 2):
+        raise TypeError(f"csm_sample takes two vectors or two matrices, got {a} and {b}")
+    n = same_length(places[0].shape[0], places[1].shape[0], "csm_sample")
+    return TensorType.of(promote(a.np_dtype, b.np_dtype).name, (n,))
+
+
+def _sample(i: Any, j: Any, x: Any, y: Any) -> np.ndarray:
+    if x.ndim == 1:
+        return x[i] * y[j]
+    if x.shape[1] != y.shape[1]:
+        raise ShapeError(f"csm_sample: rows of lengths {x.shape[1]} and {y.shape[1]} have no inner product")
+    out = np.empty(len(i), promote(x.dtype, y.dtype))
+    step = max(1, _BLOCK // max(1, x.shape[1]))
+    for start in range(0, len(i), step):
+        part = slice(start, start + step)
+        np.einsum("ij,ij->i", x[i[part]], y[j[part]], out=out[part])
+    return out
+
+
+csm_sample = define(
+    "csm_sample",
+    arity=4,
+    infer=_infer_sample,
+    meaning=_sample,
+    kind="sparse",
+    doc="csm_sample(i, j, x, y): the inner products of the rows x[i] and y[j], one for each pair of places.",
+)
+
+
+# ---------------------------------------------------------------------- patterns
+def _infer_switch(indices: Type, indptr: Type, minor: Type) -> TupleType:
+    check_pattern("csm_switch", indices, indptr)
+    n = require_tensor(indices, "indices").shape
+    return TupleType((TensorType.of(INDEX, n), TensorType.of(INDEX, n), _VECTOR))
+
+
+def _switch(indices: Any, indptr: Any, minor: Any) -> tuple:
+    order = np.arange(len(indices), dtype=INDEX)
+    other = checked_matrix("csr", order, indices, indptr, (len(indptr) - 1, minor)).tocsc()
+    return tuple(a.astype(INDEX, copy=False) for a in (other.data, other.indices, other.indptr))
+
+
+csm_switch = define(
+    "csm_switch",
+    arity=3,
+    infer=_infer_switch,
+    meaning=_switch,
+    kind="sparse",
+    nout=3,
+    doc="csm_switch(indices, indptr, minor length): the pattern in the other format, after the order of the elements.",
+)
+
+
+def _infer_merge(majors: Type, minors: Type, major: Type, minor: Type) -> TupleType:
+    places = [require_tensor(t, "the places of csm_merge") for t in (majors, minors)]
+    if any(t.ndim != 1 or t.kind not in "iu" for t in places):
+        raise TypeError(f"csm_merge: places must be vectors of integers, got {places[0]} and {places[1]}")
+    n = same_length(places[0].shape[0], places[1].shape[0], "csm_merge")
+    return TupleType((TensorType.of(INDEX, (n,)), _VECTOR, _VECTOR))
+
+
+def _merge(majors: Any, minors: Any, major: Any, minor: Any) -> tuple:
+    """Sorting is stable, and quick where the places are one or two sequences in order, which they mostly are."""
+    keys = majors.astype(np.int64) * int(minor) + minors
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    position = np.empty(len(keys), INDEX)
+    position[order] = np.cumsum(first) - 1
+    found = order[first]
+    indptr = np.zeros(int(major) + 1, INDEX)
+    np.cumsum(np.bincount(majors[found], minlength=int(major)), out=indptr[1:])
+    return position, minors[found].astype(INDEX, copy=False), indptr
+
+
+csm_merge = define(
+    "csm_merge",
+    arity=4,
+    infer=_infer_merge,
+    meaning=_merge,
+    kind="sparse",
+    nout=3,
+    doc="csm_merge(majors, minors, lengths...): which stored element each place becomes, and the pattern of all.",
+)
