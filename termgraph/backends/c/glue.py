@@ -280,7 +280,7 @@ def conform(signature: Signature, name: str, i: int, value: Any) -> np.ndarray:
     given = np.asarray(value)
     dtype = numpy_dtype(port.dtype)
     weak = type(value) in (int, float, complex, bool)
-    fine = dtype.kind in _HOLDS.get(kind_of(given.dtype), "") if weak else can_cast(given.dtype, dtype, "safe")
+    fine = kind_of(dtype) in _HOLDS.get(kind_of(given.dtype), "") if weak else can_cast(given.dtype, dtype, "safe")
     if not fine:
         raise TypeError(f"{label} has dtype {given.dtype}, expected {dtype}; convert it with .astype({dtype.name!r})")
     if given.ndim != port.ndim:
