@@ -11,7 +11,8 @@ from typing import Any
 from termgraph.loops.carries import Carry, function_text
 from termgraph.loops.closing import Traced, close
 from termgraph.loops.nested import described, flatten, in_order_of, unflatten
-from termgraph.loops.steps import Until, call_step, common_length, scalar_condition, steps_variable
+from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
+from termgraph.tensor.shaping import specify_shape
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
@@ -48,6 +49,9 @@ def loop(
     around = [x for _, x in rows]
     carries = [Carry(f"carry{path}", value, _name(value, path), around) for path, value in starts]
     n = steps_variable(length, common_length(rows, equal=length is None), "length")
+    if length is None:
+        rows = _equally_long(rows, n)
+        around = [x for _, x in rows]
     leaves = [_row(label, x) for label, x in rows]
     for _ in range(1 + len(carries)):
         x_now = unflatten(x_form, leaves)
@@ -62,6 +66,16 @@ def loop(
     results = close(traced, n, body, name=name, recompute=bool(recompute))
     s = len(carries)
     return unflatten(form, results[:s]), unflatten(y_form, results[s : s + len(ys)])
+
+
+def _equally_long(rows: list[tuple[str, Any]], n: Any) -> list[tuple[str, Any]]:
+    """The sequences, checked at run time to have n rows where that is not known."""
+    known = getattr(n, "data", None)
+    checked = []
+    for label, x in rows:
+        same = rows_of(x).term is n.term if known is None else x.type.shape[0] == known
+        checked.append((label, x if same else specify_shape(x, (n, *[None] * (x.type.ndim - 1)))))
+    return checked
 
 
 def _name(value: Any, path: str) -> str | None:

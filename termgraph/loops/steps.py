@@ -78,14 +78,17 @@ def steps_variable(asked: Any, available: Any, what: str) -> Variable:
 
 
 def common_length(rows: Sequence[tuple[str, Variable]], equal: bool = False) -> Variable | None:
-    """The number of rows that all sequences have (the shortest's); ShapeError if they must be equal and are not."""
+    """The number of rows of the shortest; of any of them if they must be `equal`, ShapeError if it is seen that not."""
     if not rows:
         return None
     static = {label: x.type.shape[0] for label, x in rows if x.type.ndim and x.type.shape[0] is not None}
     if equal and len(set(static.values())) > 1:
         shown = ", ".join(f"{label} has {n}" for label, n in static.items())
         raise ShapeError(f"the sequences must have equally many rows: {shown}; pass length= to use the first rows only")
-    return shortest([rows_of(x) for _, x in rows if x.type.ndim])
+    lengths = [rows_of(x) for _, x in rows if x.type.ndim]
+    if not equal or len(lengths) < 2:
+        return shortest(lengths)
+    return next((n for n in lengths if getattr(n, "data", None) is not None), lengths[0])
 
 
 def shortest(lengths: Sequence[Any]) -> Any:

@@ -50,7 +50,7 @@ def listing(program: Any, instruction: Any) -> str:
 
 def failure_text(error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None) -> str:
     """User's line, what went wrong, the operands as they were, and what more can be shown."""
-    lookup = lookup or _nothing_known
+    lookup = outer = lookup or _nothing_known
     term = getattr(error, "term", None) or instruction.terms[0]  # a kernel of many terms says which one failed
     loops: Sequence[Any] = getattr(error, "loops", ())
     if loops:
@@ -60,7 +60,8 @@ def failure_text(error: Exception, instruction: Any, operands: Operands, lookup:
     inside = instruction.op.kind == "kernel" and hasattr(error, "plain")
     failed, why = (term.op, error.plain) if inside else (instruction.op, error)  # type: ignore[attr-defined]
     lines.append(f"{_op_text(failed)} failed: {why}" + (f"   (computing {name!r})" if name else ""))
-    lines += [f"  operand {i}: {_operand(t, value, lookup)}" for i, (t, value) in enumerate(operands)]
+    told = outer if inside else lookup  # what a kernel was given, are not the operands of the op in it that failed
+    lines += [f"  operand {i}: {_operand(t, value, told, inside)}" for i, (t, value) in enumerate(operands)]
     lines += _hints(error, term, lookup)
     steps = zip(getattr(error, "steps", ()), reversed(loops))  # the innermost loop first
     lines += [f"  in step {step} of {op.title}" for step, op in steps]
@@ -85,8 +86,8 @@ def _op_text(op: Any) -> str:
     return text if len(text) < 200 else getattr(op, "name", text[:200])
 
 
-def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple]) -> str:
-    name = lookup(term)[0]
+def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple], inside: bool) -> str:
+    name = lookup(term)[0] or (shown(term, lookup, 60) if inside and term.args else None)
     if isinstance(value, Type):  # compiled code reports no values: what is known of them beforehand
         return f"{name or shown(term, lookup, 60)}, {value}"
     label = f"{name}, " if name else ""

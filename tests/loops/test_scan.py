@@ -316,6 +316,22 @@ def test_strict_lists_what_is_missing():
     assert tg.function([x, b], out)([1.0], 2.0) == [3.0]
 
 
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_loop_wants_equally_long_sequences(linker):
+    y, known = T.dvector("y"), T.tensor("known", dtype="float64", shape=(3,))
+    for xs, first in (({"a": x, "b": y}, x), ((known, y), known)):
+        total, _ = tg.loop(lambda c, row: (c + sum(row.values() if isinstance(row, dict) else row), None), 0.0, xs)
+        shorter, _ = tg.loop(
+            lambda c, row: (c + sum(row.values() if isinstance(row, dict) else row), None), 0.0, xs, length=2
+        )
+        with tg.config.change_flags(linker=linker):
+            f = tg.function([first, y], [total, shorter, tg.grad(total, first)])
+        assert f([1.0, 2.0, 3.0], [1.0, 1.0, 1.0])[0] == 9
+        for b in ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0]):
+            with pytest.raises(ValueError, match=f"length {len(b)}, 3 was promised"):
+                f([1.0, 2.0, 3.0], b)
+
+
 def test_growing_result_cannot_be_stacked():
     _, ys = tg.loop(lambda c, _: (T.concatenate([c, c]), c), T.constant([1.0]), length=3)
     with pytest.raises(ValueError, match="changes its shape from"):
