@@ -73,6 +73,14 @@ def _as_before(p: Push, t: Any, i: Index) -> Index:
     return p.read_at(t.args[0], i)
 
 
+@moves("windows")
+def _in_window(p: Push, t: Any, i: Index) -> Index:
+    """Place o and tap k along an axis read element o * stride + k * dilation."""
+    n, ndim = len(t.args) - 1, t.args[0].type.ndim
+    steps = zip(i[ndim - n : ndim], i[ndim:], t.op.params["stride"], t.op.params["dilation"])
+    return (*i[: ndim - n], *[o * a + k * b for o, k, a, b in steps])
+
+
 @moves("diagonal")
 def _on_diagonal(p: Push, t: Any, i: Index) -> Index:
     k = t.op.params["offset"]

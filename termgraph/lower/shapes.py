@@ -135,6 +135,20 @@ def _like_first(s: Lengths, t: Any) -> Shape:
     return s[t.args[0]]
 
 
+def _windows(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    ks, lead = [s.as_length(k, t) for k in wanted], x.type.ndim - len(wanted)
+    counts = []
+    for d, k in enumerate(ks):
+        n, stride = s[x][lead + d], t.op.params["stride"][d]
+        reach = (k - 1) * t.op.params["dilation"][d] + 1
+        s.require(t, "ge", k, ONE, f"a window needs at least one element in spatial dimension {d}, it has {{0}}")
+        text = f"a window over {{1}} elements does not fit into spatial dimension {d} of length {{0}}, padding included"
+        s.require(t, "ge", n, reach, text)
+        counts.append(divide(n - reach, stride)[0] + 1)
+    return (*s[x][:lead], *counts, *ks)
+
+
 def _indexed(s: Lengths, t: Any) -> Shape:
     x, *operands = t.args
     return indexing(s, t, x, operands).shape()
@@ -150,6 +164,7 @@ SHAPES.update(
         "join": _join,
         "arange": _arange,
         "eye": lambda s, t: (s.as_length(t.args[0], t), s.as_length(t.args[1], t)),
+        "windows": _windows,
         "subtensor": _indexed,
         "gather": _indexed,
         **dict.fromkeys(["set_subtensor", "inc_subtensor", "scatter_set", "scatter_add"], _written),

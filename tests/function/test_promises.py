@@ -70,6 +70,7 @@ PROMISES = {
     63: "verify_grad finds wrong gradients",
     64: "ops in C",
     65: "rules of the user",
+    66: "placeholders of convolutions, computed by rules",
     76: "FAST_COMPILE",
     77: "saved functions",
     78: "copies",

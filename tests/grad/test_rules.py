@@ -13,6 +13,7 @@ from termgraph.terms.op import OPS
 from termgraph.terms.ops import linalg as la
 from termgraph.terms.ops import random as quantiles
 from termgraph.terms.ops.control import print_
+from termgraph.terms.ops.convolution import windows
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.ops.indexing import scatter_add, scatter_set
 from termgraph.terms.term import mk
@@ -22,6 +23,7 @@ LINKER = "py"  # about rules, not about the code made from what they give
 x, y, v = T.dmatrix("x"), T.dmatrix("y"), T.dvector("v")
 z, cube, row = T.zmatrix("z"), T.dtensor3("cube"), T.drow("row")
 s = T.dscalar("s")
+images = T.dtensor4("images")
 square = T.tensor("square", dtype="float64", shape=(3, 3))
 PLACES = np.array([1, 1, 0])
 
@@ -57,6 +59,9 @@ CASES = {
     "promises": lambda: T.specify_shape(x, (3, None)).sum() + T.unbroadcast(row, 0).sum(),
     "marks": lambda: tg.grad_clip(s, 0, 1) + tg.grad_scale(s, 2) + tg.zero_grad(s) + s,
     "devices": lambda: (s * 2).transfer("cuda:1") * s,
+    "convolutions": lambda: T.nnet.conv2d(images, images).sum(),
+    "their gradients": lambda: sum(g.sum() for g in tg.grad((T.nnet.conv2d(images, images) ** 2).sum(), [images])),
+    "windows": lambda: windows(x, 2, stride=(1,), dilation=(1,)).sum(),
     "gradients cut off": lambda: s * tg.disconnected_grad(s) + T.stack([s]).sum(),
     "sparse": lambda: (
         tg.sparse.dot(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 3)), x).sum()

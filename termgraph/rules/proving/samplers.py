@@ -21,7 +21,8 @@ Sampler = Callable[[Draw, Head, list, Want], list]
 SAMPLERS: dict[str, Sampler] = {}
 # How many operands come before those that a family takes any number of.
 LEADING = {"reshape": 1, "alloc": 1, "specify_shape": 1, "subtensor": 1, "gather": 1, "set_subtensor": 2,
-           "inc_subtensor": 2, "scatter_set": 2, "scatter_add": 2, "check": 1, "ifelse": 1}  # fmt: skip
+           "inc_subtensor": 2, "scatter_set": 2, "scatter_add": 2, "check": 1, "ifelse": 1, "windows": 1,
+           "AbstractConv2d_gradInputs": 2, "AbstractConv2d_gradWeights": 2}  # fmt: skip
 
 
 def sampler(*names: str) -> Callable[[Sampler], Sampler]:
@@ -387,11 +388,13 @@ def _families() -> tuple[Op, ...]:
              "eigvals", "searchsorted", "nextafter", "erfcinv", "assume"}  # fmt: skip
     return tuple([
         op for op in OPS.values()
-        if op.nout == 1 and op.name not in unfit and not op.user_made and op.kind not in ("control", "effect", "random")
+        if op.nout == 1 and op.name not in unfit and not op.user_made
+        and op.kind not in ("control", "conv", "effect", "random")
         and (op.kind == "elementwise" or op.name in SAMPLERS)
     ])  # fmt: skip
 
 
+from termgraph.rules.proving import conv_samplers as _conv  # noqa: E402,F401
 from termgraph.rules.proving import indexing_samplers as _indexing  # noqa: E402,F401  fill SAMPLERS
 from termgraph.rules.proving import linalg_samplers as _linalg  # noqa: E402,F401
 

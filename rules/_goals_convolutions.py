@@ -1,0 +1,209 @@
+"""Goals about convolutions: their parameters taken apart, and the ways to compute them with products of matrices.
+
+All take a placeholder whose filters are not turned (`flip=False`). May import termgraph.terms, termgraph.tensor and
+termgraph.rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import termgraph.tensor as T
+from termgraph.rules import goal
+from termgraph.tensor.lengths import length, length_operands, lengths, product
+from termgraph.tensor.lifting import handle
+from termgraph.tensor.padding import pad
+from termgraph.terms.build import lengths as length_terms
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.convolution import conv, padding, reach, windows
+from termgraph.terms.term import mk, mk2
+
+
+@goal("io")
+def taps_of(w: Any) -> Any:
+    """The spatial lengths of filters (or of images), as a segment."""
+    return tuple(length_terms(w)[2:])
+
+
+# ---------------------------------------------------------------------- filters that are turned
+def turned(w: Any) -> Any:
+    """Filters with all their spatial dimensions reversed."""
+    return w[(slice(None), slice(None), *[slice(None, None, -1)] * (w.ndim - 2))]
+
+
+@goal("iiio")
+def turned_forward(f: Any, x: Any, w: Any) -> Any:
+    """A convolution by turned filters, as they are."""
+    return mk2(f.bind(flip=False), x, turned(handle(w)).term) if f.params["flip"] else None
+
+
+@goal("iiiio")
+def turned_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+    """The images' gradient by turned filters, as they are."""
+    return mk(f.bind(flip=False), (turned(handle(w)).term, g, *ns)) if f.params["flip"] else None
+
+
+@goal("iiiio")
+def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+    """The gradient of turned filters, turned."""
+    return turned(handle(mk(f.bind(flip=False), (x, g, *ks)))).term if f.params["flip"] else None
+
+
+# ---------------------------------------------------------------------- small things
+def _by(way: str, f: Any) -> Any:
+    """The parameters of a placeholder that may be computed this way; None otherwise."""
+    return None if f.params["flip"] or f.params["algo"] not in (None, way) else f.params
+
+
+def _integers(ns: tuple) -> list:
+    """Length operands as integers where they are known."""
+    return [int(n.scalar) if n.op is CONST else handle(n) for n in ns]
+
+
+def _pads(p: dict, image: list, taps: list) -> list[tuple]:
+    geometry = enumerate(zip(image, taps, p["stride"], p["dilation"]))
+    return [padding(p["border"], d, *g, most=_most) for d, g in geometry]
+
+
+def _most(a: Any, b: Any) -> Any:
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else T.maximum(a, b)
+
+
+def _padded(x: Any, pads: list) -> Any:
+    """Zeros around the spatial dimensions."""
+    return pad(x, [(0, 0), (0, 0), *pads])
+
+
+def _windows(x: Any, taps: list, p: dict) -> Any:
+    """(batch, channels, *places, *taps) of a padded image."""
+    return windows(x, *length_operands(taps), stride=p["stride"], dilation=p["dilation"])
+
+
+def _columns(x: Any, taps: list, p: dict) -> tuple[Any, list]:
+    """The windows as matrices, one column a place: (batch, [groups,] channels * taps, places); and the places."""
+    n = x.ndim - 2
+    found = _windows(_padded(x, _pads(p, lengths(x)[2:], taps)), taps, p)
+    places = lengths(found)[2 : 2 + n]
+    found = found.dimshuffle(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
+    channels = length(x, 1)
+    rows = [product([channels, *taps])]
+    if p["groups"] > 1:
+        rows = [p["groups"], product([_part(channels, p["groups"]), *taps])]
+    return found.reshape([length(x, 0), *rows, product(places)]), places
+
+
+def _part(n: Any, groups: int) -> Any:
+    return n // groups
+
+
+def _by_group(w: Any, p: dict) -> Any:
+    """Filters as one matrix per group: ([groups,] filters, channels * taps)."""
+    filters, *rest = lengths(w)
+    rows = [filters] if p["groups"] == 1 else [p["groups"], _part(filters, p["groups"])]
+    return w.reshape([*rows, product(rest)])
+
+
+def _maps(g: Any, p: dict) -> Any:
+    """An array like the result as matrices: (batch, [groups,] filters, places)."""
+    batch, filters, *places = lengths(g)
+    rows = [filters] if p["groups"] == 1 else [p["groups"], _part(filters, p["groups"])]
+    return g.reshape([batch, *rows, product(places)])
+
+
+# ---------------------------------------------------------------------- products of matrices
+@goal("iiio")
+def product_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution as a product of the filters with the windows as columns."""
+    p, x, w = _by("gemm", f), handle(x), handle(w)
+    if p is None:
+        return None
+    columns, places = _columns(x, lengths(w)[2:], p)
+    return T.matmul(_by_group(w, p), columns).reshape([length(x, 0), length(w, 0), *places]).term
+
+
+@goal("iiiio")
+def product_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+    """The filters' gradient as a product of the cotangent with the windows, added up over the batch."""
+    p, x, g, taps = _by("gemm", f), handle(x), handle(g), _integers(ks)
+    if p is None:
+        return None
+    columns, _ = _columns(x, taps, p)
+    parts = T.matmul(_maps(g, p), T.matrix_transpose(columns)).sum(axis=0, dtype=columns.dtype)
+    return parts.reshape([length(g, 1), _part(length(x, 1), p["groups"]), *taps]).term
+
+
+@goal("iiiio")
+def product_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+    """The images' gradient: the share of each tap by a product, added up where its windows lie."""
+    p, w, g, image = _by("gemm", f), handle(w), handle(g), _integers(ns)
+    if p is None:
+        return None
+    taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
+    shares = T.matmul(T.matrix_transpose(_by_group(w, p)), _maps(g, p))
+    batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
+    shares = shares.reshape([batch, channels, *taps, *places])
+    shares = shares.dimshuffle(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
+    pads = _pads(p, image, taps)
+    whole = [m + a + b for m, (a, b) in zip(image, pads)]
+    out = overlapped(shares, [batch, channels, *whole], taps, p)
+    return out[(slice(None), slice(None), *[slice(a, a + m) for m, (a, _) in zip(image, pads)])].term
+
+
+def overlapped(g: Any, shape: list, taps: list, p: Any) -> Any:
+    """Windows laid back where they were read, elements that several of them have added up."""
+    out = T.zeros(shape, dtype=g.dtype)
+    lead, n = len(shape) - len(taps), len(taps)
+    places = lengths(g)[lead : lead + n]
+    if all(isinstance(k, int) for k in taps):
+        return _added_up(out, g, taps, places, p)
+    index = [
+        T.arange(m).dimshuffle(0, "x") * s + T.arange(k) * e
+        for m, k, s, e in zip(places, taps, p["stride"], p["dilation"])
+    ]
+    spread = [i.dimshuffle(*_crossing(d, n)) for d, i in enumerate(index)]
+    return T.inc_subtensor(out[(*[slice(None)] * lead, *spread)], g)
+
+
+def _crossing(d: int, n: int) -> list:
+    """The order by which axis d of n has its place and its tap among those of all."""
+    return [0 if k == d else 1 if k == n + d else "x" for k in range(2 * n)]
+
+
+def _added_up(out: Any, g: Any, taps: list, places: list, p: Any) -> Any:
+    lead = out.ndim - len(taps)
+    for tap in itertools.product(*map(range, taps)):
+        steps = zip(tap, p["dilation"], p["stride"], places)
+        where = [slice(k * e, k * e + (n - 1) * s + 1, s) for k, e, s, n in steps]
+        out = T.inc_subtensor(out[(*[slice(None)] * lead, *where)], g[(..., *tap)])
+    return out
+
+
+# ---------------------------------------------------------------------- one placeholder as another
+@goal("iiio")
+def spread_forward(f: Any, w: Any, g: Any) -> Any:
+    """The images' gradient of a convolution with stride 1 as a convolution with turned filters, its channels swapped.
+
+    The zeros around are what of each window lies beyond the padding; no answer where the padding is wider.
+    """
+    p = _by("gemm", f)
+    taps = lengths(handle(w))[2:]
+    if p is None or any(s != 1 for s in p["stride"]) or p["border"] == "same" or not all(isinstance(k, int) for k in taps):
+        return None
+    around = [reach(k, e) - 1 for k, e in zip(taps, p["dilation"])]
+    pads = [(m - a, m - b) for m, (a, b) in zip(around, _pads(p, [None] * len(taps), taps))]
+    if min(min(pair) for pair in pads) < 0:
+        return None
+    swapped = _swapped(turned(handle(w)), p["groups"])
+    return conv(handle(g), swapped, **{**p, "border": tuple(pads)}).term
+
+
+def _swapped(w: Any, groups: int) -> Any:
+    """Filters with filters and channels exchanged inside each group."""
+    filters, channels, *taps = lengths(w)
+    rest = range(2, w.ndim)
+    if groups == 1:
+        return w.dimshuffle(1, 0, *rest)
+    apart = w.reshape([groups, _part(filters, groups), channels, *taps])
+    apart = apart.dimshuffle(0, 2, 1, *[d + 1 for d in rest])
+    return apart.reshape([product([groups, channels]), _part(filters, groups), *taps])

@@ -1,0 +1,35 @@
+"""How convolutions are computed: each way is one rule, and a query chooses among them.
+
+The tags `conv_gemm` (products of matrices), `conv_fft` and `conv_direct` include and exclude them; the first that is
+not excluded is used. A placeholder that no rule replaces is computed by its plain meaning, slowly.
+"""
+
+from __future__ import annotations
+
+from termgraph.rulelib._goals_convolutions import (
+    product_forward,
+    product_inputs,
+    product_weights,
+    spread_forward,
+    turned_forward,
+    turned_inputs,
+    turned_weights,
+)
+from termgraph.rules import head, rule, ruleset, seg
+from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
+
+
+@ruleset("canonicalize")
+def convolutions(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    # whether filters are turned is said once, here: the rules below know filters that are not
+    yield rule("turned",          f(x, w),       y,  turned_forward(f, x, w, y))
+    yield rule("turned_inputs",   h(w, g, *ns),  y,  turned_inputs(h, w, g, ns, y))
+    yield rule("turned_weights",  k(x, g, *ns),  y,  turned_weights(k, x, g, ns, y))
+
+
+@ruleset("specialize", "conv_gemm", "fast_run", "fast_compile")
+def conv_gemm(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       y,  product_forward(f, x, w, y), assumes=["finite", "reassoc"])
+    yield rule("inputs_stride_1", h(w, g, *ns),  y,  spread_forward(h, w, g, y), assumes=["finite", "reassoc"])
+    yield rule("inputs",          h(w, g, *ns),  y,  product_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
+    yield rule("weights",         k(x, g, *ns),  y,  product_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])

@@ -1,0 +1,187 @@
+"""Convolutions under Theano's names, for T.nnet. May import terms, `lengths` and `shaping`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.tensor.lengths import as_lengths, length_operands
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.shaping import specify_shape
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops.convolution import BORDERS
+from termgraph.terms.ops.convolution import conv as conv_op
+from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
+from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
+
+ALGORITHMS = ("gemm",)
+
+
+# ---------------------------------------------------------------------- arguments as users write them
+def _numbers(name: str, what: str, value: Any, n: int) -> tuple[int, ...]:
+    """One positive integer per spatial dimension."""
+    found = (value,) * n if hasattr(value, "__index__") else tuple(value)
+    if len(found) != n or not all(
+        hasattr(v, "__index__") and not isinstance(v, bool) and v.__index__() > 0 for v in found
+    ):
+        raise ValueError(f"{name}: {what} must be {n} positive integer{'s' * (n > 1)}, got {value!r}")
+    return tuple([v.__index__() for v in found])
+
+
+def _border(name: str, value: Any, n: int) -> Any:
+    """A border mode: a word, or zeros (before, after) for each spatial dimension."""
+    if isinstance(value, str):
+        if value not in BORDERS:
+            raise ValueError(f"{name}: border_mode must be one of {', '.join(BORDERS)}, an integer, or one integer or "
+                             f"pair of them for each spatial dimension, got {value!r}")  # fmt: skip
+        return value
+    each = (value,) * n if hasattr(value, "__index__") else tuple(value)
+    pairs = [(v, v) if hasattr(v, "__index__") else tuple(v) for v in each]
+    flat = [v for pair in pairs for v in pair]
+    if (
+        len(pairs) != n
+        or any(len(pair) != 2 for pair in pairs)
+        or not all(hasattr(v, "__index__") and v >= 0 for v in flat)
+    ):
+        raise ValueError(f"{name}: border_mode {value!r} is not {n} numbers (or pairs of numbers) of zeros to add")
+    return tuple([(a.__index__(), b.__index__()) for a, b in pairs])
+
+
+def parameters(
+    name: str, n: int, border_mode: Any, stride: Any, flip: Any, dilation: Any, groups: Any, algo: Any
+) -> dict[str, Any]:
+    """The parameters of the placeholders from what users write."""
+    if not hasattr(groups, "__index__") or groups < 1:
+        raise ValueError(f"{name}: num_groups must be a positive integer, got {groups!r}")
+    if algo is not None and algo not in ALGORITHMS:
+        raise ValueError(f"{name}: algo must be one of {', '.join(ALGORITHMS)} or None, got {algo!r}")
+    return {
+        "stride": _numbers(name, "subsample", stride, n), "border": _border(name, border_mode, n),
+        "dilation": _numbers(name, "filter_dilation", dilation, n), "groups": groups.__index__(),
+        "flip": bool(flip), "algo": algo,
+    }  # fmt: skip
+
+
+def _array(name: str, what: str, value: Any, n: int, shape: Any) -> Any:
+    """An operand with n spatial dimensions and the lengths the user promises."""
+    x = as_tensor(value)
+    if x.ndim != n + 2:
+        raise TypeError(f"{name}: {what} must have {n + 2} dimensions, {x} has {x.ndim} ({x.type})")
+    if shape is None:
+        return x
+    return specify_shape(x, *[None if m is None else as_lengths(m)[0] for m in shape])
+
+
+def _convolve(name: str, n: int, input: Any, filters: Any, shapes: tuple, **how: Any) -> Any:
+    x, w = _array(name, "input", input, n, shapes[0]), _array(name, "filters", filters, n, shapes[1])
+    return conv_op(x, w, **parameters(name, n, **how))
+
+
+# ---------------------------------------------------------------------- forward
+@on_terms
+def conv2d(
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """Images (batch, channels, rows, columns) convolved with filters (filters, channels, rows, columns).
+
+    `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
+    add: a number, one per dimension, or pairs. `filter_flip=False` gives the correlation that other libraries call
+    convolution. `algo` says how to compute it, 'gemm'; by default it is chosen.
+
+    >>> import termgraph.tensor as T
+    >>> x, w = T.tensor("x", dtype="float32", shape=(8, 3, 32, 32)), T.tensor("w", dtype="float32", shape=(16, 3, 5, 5))
+    >>> T.nnet.conv2d(x, w, border_mode="half", subsample=(2, 2)).type
+    TensorType(float32, (8, 16, 16, 16))
+    """
+    return _convolve(
+        "conv2d", 2, input, filters, (input_shape, filter_shape), border_mode=border_mode, stride=subsample,
+        flip=filter_flip, dilation=filter_dilation, groups=num_groups, algo=algo,
+    )  # fmt: skip
+
+
+@on_terms
+def conv1d(
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = 1, filter_flip: bool = True, filter_dilation: Any = 1, num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """`conv2d` with one spatial dimension: input (batch, channels, length), filters (filters, channels, length)."""
+    return _convolve(
+        "conv1d", 1, input, filters, (input_shape, filter_shape), border_mode=border_mode, stride=subsample,
+        flip=filter_flip, dilation=filter_dilation, groups=num_groups, algo=algo,
+    )  # fmt: skip
+
+
+@on_terms
+def conv3d(
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """`conv2d` with three spatial dimensions."""
+    return _convolve(
+        "conv3d", 3, input, filters, (input_shape, filter_shape), border_mode=border_mode, stride=subsample,
+        flip=filter_flip, dilation=filter_dilation, groups=num_groups, algo=algo,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- transposed
+@on_terms
+def conv2d_transpose(
+    input: Any, filters: Any, output_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
+    input_dilation: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """The transposed convolution: what gives `output_shape` (batch, channels, rows, columns) from the result of a
+    `conv2d` with stride `input_dilation` (its gradient with respect to the images).
+
+    >>> import termgraph.tensor as T
+    >>> y, w = T.tensor("y", dtype="float32", shape=(8, 16, 7, 7)), T.tensor("w", dtype="float32", shape=(16, 3, 3, 3))
+    >>> T.nnet.conv2d_transpose(y, w, (8, 3, 15, 15), input_dilation=(2, 2)).type
+    TensorType(float32, (8, 3, 15, 15))
+    """
+    return conv2d_grad_wrt_inputs(
+        input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip, filter_dilation,
+        num_groups, algo,
+    )  # fmt: skip
+
+
+@on_terms
+def conv2d_grad_wrt_inputs(
+    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution with respect to its images, from that of its result."""
+    name = "conv2d_grad_wrt_inputs"
+    g, w = _array(name, "output_grad", output_grad, 2, None), _array(name, "filters", filters, 2, filter_shape)
+    how = parameters(name, 2, border_mode, subsample, filter_flip, filter_dilation, num_groups, algo)
+    return inputs_op(w, g, *_spatial_lengths(name, input_shape, 2), **how)
+
+
+@on_terms
+def conv2d_grad_wrt_weights(
+    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    algo: str | None = None,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution with respect to its filters, from that of its result."""
+    name = "conv2d_grad_wrt_weights"
+    x, g = _array(name, "input", input, 2, input_shape), _array(name, "output_grad", output_grad, 2, None)
+    how = parameters(name, 2, border_mode, subsample, filter_flip, filter_dilation, num_groups, algo)
+    return weights_op(x, g, *_spatial_lengths(name, filter_shape, 2), **how)
+
+
+def _spatial_lengths(name: str, shape: Any, n: int) -> list:
+    """The last n of a shape, as operands; None for batch and channels is allowed."""
+    given = list(shape) if isinstance(shape, Sequence) else as_lengths(shape, "shape", n + 2)
+    if len(given) not in (n, n + 2):
+        raise ValueError(f"{name}: a shape of {n + 2} lengths is needed (or its {n} spatial ones), got {shape!r}")
+    return length_operands(as_lengths(given[-n:], "shape"))
+
+
+__all__ = [
+    "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d",
+]  # fmt: skip
