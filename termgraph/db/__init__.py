@@ -21,8 +21,9 @@ from termgraph.db.database import (
 from termgraph.db.explain import Explanation, find_rule, why, why_not
 from termgraph.db.loading import ERRORS
 from termgraph.db.query import TRUSTED, Query
+from termgraph.db.saturating import saturate
 
 __all__ = [
     "ERRORS", "PASSES", "TRUSTED", "Explanation", "GraphPass", "Query", "all_rules", "find_rule", "load", "makes",
-    "query", "register_pass", "rewrite", "rewrites", "rules", "why", "why_not",
+    "query", "register_pass", "rewrite", "rewrites", "rules", "saturate", "why", "why_not",
 ]  # fmt: skip

@@ -140,7 +140,7 @@ def _by_stage(rules: list[Rule]) -> Iterator[tuple[str, list[Rule]]]:
         members = [r for r in rules if stage in r.tags and "unsafe" not in r.tags]
         if members:
             yield stage, members
-    others = [r for r in rules if not r.tags & {*STAGES, "grad", "unsafe"}]
+    others = [r for r in rules if not r.tags & {*STAGES, "grad", "unsafe", "saturate"}]  # the last go both ways
     if others:
         yield "other", others
 

@@ -285,6 +285,21 @@ class BodySources:
         return places_of(self.op).get(term, (None, ()))
 
 
+def saturated(work: Compilation) -> None:
+    """Take the cheapest of all forms that the rules tagged `saturate` give, where the mode includes some."""
+    rules = rules_of(work.mode, "saturate") if work.mode.include and work.mode.rewrites else None
+    if not rules:
+        return
+    from termgraph.rules.price import price
+    from termgraph.rules.saturation import saturate
+
+    found = saturate(work.roots, rules.rules, price, rules.assume)
+    if found.trace.steps:
+        work.roots = found.terms
+        work.traces.append(found.trace)
+        work.run(REWRITE_AGAIN)
+
+
 def loops(work: Compilation) -> None:
     """Simplify loops as a whole, by the rules and the graph passes with the tag `scan`; then what that brought out."""
     for _ in range(2):
@@ -319,9 +334,11 @@ def _without_device(t: Any, args: tuple) -> Any:
 
 SCAN_RULES = rewriting("scan")
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
-_STAGE_TAGS = frozenset((*REPEATED, "scan", "gpu", "grad", "lower", "fuse", "inplace"))
+_STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower", "fuse", "inplace"))
 REWRITE_AGAIN: list[Stage] = [*map(rewriting, REPEATED), Stage("bodies", bodies)]
-REWRITING: list[Stage] = [Stage("inline", inline), *REWRITE_AGAIN, Stage("scan", loops)]
+REWRITING: list[Stage] = [
+    Stage("inline", inline), *REWRITE_AGAIN, Stage("saturate", saturated), Stage("scan", loops),
+]  # fmt: skip
 
 # From the captured graph to a program.
 STAGES: list[Stage] = [*REWRITING, Stage("link", link)]
