@@ -77,7 +77,7 @@ class Classes:
 
     def _joined_again(self) -> bool:
         where: dict[Node, int] = {}
-        prices = {}
+        prices: dict[Node, float] = {}
         again = False
         for node, c in self.where.items():
             op, operands = node
