@@ -26,6 +26,7 @@ SECTIONS = (
     "support_code", "support_code_apply", "support_code_struct", "init_code", "init_code_apply", "init_code_struct",
     "code", "code_cleanup", "cleanup_code_struct",
 )  # fmt: skip
+CUDA_SECTIONS = ("support_code", "code")
 _QUOTES = ("<", '"')
 _MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
 _PRELUDE = """#include <stddef.h>
@@ -68,7 +69,14 @@ class COp(Op):
     the process ends.
 
     In place of all that, `c_element` is an expression for one element, of `x0`, `x1`, ... and the functions of math.h:
-    inputs broadcast, and compiled functions compute it within their own loops.
+    inputs broadcast, and compiled functions compute it within their own loops, also on a GPU (`cuda_element` is another
+    text for it there).
+
+    `cuda_code`, or `cuda_file`, is a CUDA kernel for functions on a GPU: the body as text, or sections `support_code`
+    and `code`. It finds `x0`, `x1`, ... and the result `y0` as pointers to contiguous elements, their lengths in
+    `x0_shape`, ..., `y0_shape`, and the number of elements of the result in `size`. `cuda_launch(*shapes)`, given the
+    shapes of inputs and result, says how many blocks of how many threads there are; without it there are enough for
+    each element, up to 16 blocks per processor of the GPU.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> class Steps(tg.COp):
@@ -89,6 +97,9 @@ class COp(Op):
     c_file: str | os.PathLike | None = None
     c_element: str | None = None
     c_strided = False
+    cuda_code: Any = None
+    cuda_file: str | os.PathLike | None = None
+    cuda_element: str | None = None
     c_headers: Sequence[str] = ()
     c_include_dirs: Sequence[str] = ()
     c_libraries: Sequence[str] = ()
@@ -111,7 +122,23 @@ class COp(Op):
         """The lengths of the results for inputs of these lengths."""
         return [shapes[0] if self.c_element is None else np.broadcast_shapes(*shapes)] * self.nout
 
+    def cuda_launch(self, *shapes: tuple) -> Any:
+        """(blocks, threads of a block), each a number or up to three; None: by the number of elements of the result."""
+        return None
+
     # ------------------------------------------------------------------ the code
+    def cuda_sections(self) -> dict[str, str]:
+        """The CUDA text of each section, with `#line` marks that name its file; empty if there is none."""
+        if self.cuda_code is not None and self.cuda_file is not None:
+            raise TypeError(f"{type(self).__name__} must define one of cuda_code and cuda_file, not both")
+        if self.cuda_file is not None:
+            parts = _from_file(os.path.abspath(os.fspath(self.cuda_file)), CUDA_SECTIONS)
+        else:
+            parts = _marked(self.cuda_code, f"{type(self).__name__}.cuda_code", CUDA_SECTIONS)
+        if parts and "code" not in parts:
+            raise ValueError(f"{type(self).__name__}: the CUDA text has no section code, the body of the kernel")
+        return parts
+
     def sections(self) -> dict[str, str]:
         """The C text of each section, with `#line` marks that name its file."""
         if [self.c_code, self.c_file, self.c_element].count(None) != 2:
@@ -119,10 +146,8 @@ class COp(Op):
         if self.c_element is not None:
             return {"code": self._loop_over_elements()}
         if self.c_file is not None:
-            return _from_file(os.path.abspath(os.fspath(self.c_file)))
-        given = self.c_code if isinstance(self.c_code, Mapping) else {"code": self.c_code}
-        _refuse_unknown(given, f"{type(self).__name__}.c_code")
-        return {name: f'#line 1 "{type(self).__name__}.{name}"\n{text}' for name, text in given.items()}
+            return _from_file(os.path.abspath(os.fspath(self.c_file)), SECTIONS)
+        return _marked(self.c_code, f"{type(self).__name__}.c_code", SECTIONS)
 
     def _loop_over_elements(self) -> str:
         """The body that an expression for one element stands for."""
@@ -221,14 +246,22 @@ def _arrays(values: Sequence[np.ndarray]) -> Any:
     return table
 
 
-def _from_file(path: str) -> dict[str, str]:
+def _marked(code: Any, where: str, known: Sequence[str]) -> dict[str, str]:
+    """The sections of text or a dictionary."""
+    given = code if isinstance(code, Mapping) else {} if code is None else {"code": code}
+    _refuse_unknown(given, where, known)
+    owner = where.partition(".")[0]
+    return {name: f'#line 1 "{owner}.{name}"\n{text}' for name, text in given.items()}
+
+
+def _from_file(path: str, known: Sequence[str]) -> dict[str, str]:
     """The sections of a file; the lines keep their numbers."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     marks = list(_MARK.finditer(text))
     if not marks:
         return {"code": f'#line 1 "{path}"\n{text}'}
-    _refuse_unknown([m[1] for m in marks], path)
+    _refuse_unknown([m[1] for m in marks], path, known)
     out: dict[str, str] = {}
     for m, following in zip(marks, [*marks[1:], None]):
         end = len(text) if following is None else following.start()
@@ -237,10 +270,10 @@ def _from_file(path: str) -> dict[str, str]:
     return out
 
 
-def _refuse_unknown(names: Any, where: str) -> None:
+def _refuse_unknown(names: Any, where: str, known: Sequence[str]) -> None:
     for name in names:
-        if name not in SECTIONS:
-            raise ValueError(f"{where}: there is no section {name!r}; the sections are {', '.join(SECTIONS)}")
+        if name not in known:
+            raise ValueError(f"{where}: there is no section {name!r}; the sections are {', '.join(known)}")
 
 
 def _headers_digest(folders: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import ElementwiseOp
 
 _OPERAND = re.compile(r"\bx(\d+)\b")
+OPERAND_PLACE = r"({\1})"
 
 
 def element_op(t: Any) -> Op | None:
@@ -28,11 +29,16 @@ def element_op(t: Any) -> Op | None:
 
 def _made(t: Any, text: str) -> Op:
     rule = (*[a.type.np_dtype for a in t.args], t.type.np_dtype)
-    template = _OPERAND.sub(r"({\1})", text.replace("{", "{{").replace("}", "}}"))
     return ElementwiseOp(
-        t.op.name, arity=len(t.args), kind="elementwise", c=f"({template})", meaning=t.op.meaning,
-        dtype_rule=lambda *_: rule,
+        t.op.name, arity=len(t.args), kind="elementwise", c=_template(text), meaning=t.op.meaning,
+        cuda=_template(getattr(t.op, "cuda_element", None) or text), dtype_rule=lambda *_: rule,
     )  # fmt: skip
+
+
+def _template(text: str) -> str:
+    """The expression with places for its operands."""
+    doubled = text.replace("{", "{{").replace("}", "}}")
+    return f"({_OPERAND.sub(OPERAND_PLACE, doubled)})"
 
 
 __all__ = ["element_op"]

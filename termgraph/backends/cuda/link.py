@@ -17,6 +17,7 @@ from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram, generate
 from termgraph.backends.cuda.stopping import LoopProgram
+from termgraph.backends.cuda.userops import UserProgram, brings_a_kernel
 from termgraph.lower.expand import expand
 from termgraph.lower.lengths import NotLowerable
 from termgraph.terms.ops.loop import loop
@@ -79,7 +80,7 @@ class Run:
     """Operations that become one program of kernels. All are numbers of instructions and slots."""
 
     device: int
-    alone: bool  # one loop, which is a program of its own
+    alone: bool  # one loop, or an op with a kernel of the user's, which is a program of its own
     members: list[int]
     leaves: list[int]
     roots: list[int]
@@ -166,7 +167,11 @@ def _runs(p: Program, judge: Judge, alone: Collection[Any]) -> list[Run]:
                 apart = device is not None and where[j] is not None and needs[j] != needs[i]
                 level = max(level, levels[j] + apart)
         computed = ins.op.family is gpu_from_host and ins.inputs[0] in producer  # what needs it waits, not the rest
-        single = device is not None and ins.op.family is loop and (ins.op.stop or judge.plain(ins.terms[0]) in alone)
+        single = device is not None and (
+            ins.op.family is loop
+            and (ins.op.stop or judge.plain(ins.terms[0]) in alone)
+            or brings_a_kernel(ins.terms[0])
+        )
         level += bool(single)  # after what it needs; what needs it, comes after it
         levels.append(level + bool(single or computed or ins.op.family in (host_from_gpu, gpu_from_gpu)))
         where.append(device)
@@ -214,11 +219,11 @@ def _kernels(p: Program, run: Run, judge: Judge, device: Device, title: str, end
 
 
 def _loop(p: Program, run: Run, judge: Judge, device: Device, title: str) -> Instruction:
-    """The instruction of a loop that is a program of its own."""
+    """The instruction of a loop, or of an op of a user's, that is a program of its own."""
     (ins,) = [p.instructions[i] for i in run.members]
     t = judge.plain(ins.terms[0])
     try:
-        program = LoopProgram(t, device, title)
+        program: Any = UserProgram(t, device, title) if brings_a_kernel(t) else LoopProgram(t, device, title)
     except NotLowerable as error:
         raise Refused(t, error.why) from error
     plain = [judge.plain(p.term_of[s]) for s in ins.outputs]

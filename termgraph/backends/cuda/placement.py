@@ -12,6 +12,8 @@ from termgraph.backends.c.dialect import NotInC
 from termgraph.backends.cuda import axes
 from termgraph.backends.cuda.dialect import CudaDialect
 from termgraph.backends.cuda.gemm import NUMBERS
+from termgraph.backends.cuda.userops import brings_a_kernel, why_not_here
+from termgraph.lower.elements import element_op
 from termgraph.lower.expand import EXPANSIONS
 from termgraph.lower.index import ZERO, poly
 from termgraph.lower.kernel import Buf, Scalars
@@ -44,6 +46,8 @@ def why_on_cpu(t: Any) -> str | None:
         return None if all(isinstance(a.type, TensorType) for a in t.args[0].args) else "it chooses between no arrays"
     if is_lazy(t):
         return "which side of a choice is computed is for the host to say"
+    if brings_a_kernel(t):
+        return why_not_here(t)
     types = [t.type, *(a.type for a in t.args)]
     odd = next((x for x in types if not isinstance(x, TensorType)), None)
     if odd is not None:
@@ -51,9 +55,10 @@ def why_on_cpu(t: Any) -> str | None:
     name = t.op.family.name
     if name in ORDERED and types[-1].kind == "c":
         return "complex numbers have no order in kernels"
-    if t.op.kind == "elementwise":
+    op = element_op(t) or t.op
+    if op.kind == "elementwise":
         constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])
-        ok = _elementwise(t.op, tuple([a.type.dtype for a in t.args]), constant)
+        ok = _elementwise(op, tuple([a.type.dtype for a in t.args]), constant)
         return None if ok else f"CUDA has no {name} of {t.args[0].type.dtype}"
     if (
         name in PRODUCTS
