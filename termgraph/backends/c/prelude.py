@@ -11,6 +11,7 @@ import re
 
 from termgraph.backends.c import compilers, float32
 from termgraph.backends.c.special import special_functions
+from termgraph.backends.c.vector_texts import vector_functions
 
 TYPES = {
     "b": "_Bool",
@@ -179,11 +180,11 @@ _COMPLEX = {
 _HALF = {
     "tg_from_half": """static inline float tg_from_half(uint16_t h)
 {
-#ifdef __FLT16_MAX__
+#ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
     _Float16 x;
     __builtin_memcpy(&x, &h, 2);
     return (float)x;
-#else /* a compiler that does not know the type: move the bits, and let a product put the exponent right */
+#else /* move the bits, and let a product put the exponent right */
     uint32_t m = h & 0x7fff, bits = m << 13;
     float f;
     __builtin_memcpy(&f, &bits, 4);
@@ -196,23 +197,24 @@ _HALF = {
 }""",
     "tg_to_half": """static inline uint16_t tg_to_half(float f)
 {
-#ifdef __FLT16_MAX__
+#ifdef __AVX512FP16__
     _Float16 x = (_Float16)f;
     uint16_t h;
     __builtin_memcpy(&h, &x, 2);
     return h;
 #else
-    uint32_t bits, small, sign;
+    uint32_t bits, small, sign, out;
     __builtin_memcpy(&bits, &f, 4);
     sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
     float g;
     __builtin_memcpy(&g, &bits, 4);
     g += 0.5f; /* rounds to what a subnormal number can hold */
     __builtin_memcpy(&small, &g, 4);
-    if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00);
-    if (bits >= 0x47800000) return (uint16_t)(sign | 0x7c00);
-    if (bits < 0x38800000) return (uint16_t)(sign | (small - 0x3f000000));
-    return (uint16_t)(sign | (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13);
+    out = (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
+    out = bits < 0x38800000 ? small - 0x3f000000 : out; /* selections, no branches: loops of them become vectors */
+    out = bits >= 0x47800000 ? 0x7c00 : out;
+    out = bits > 0x7f800000 ? 0x7e00 : out;
+    return (uint16_t)(sign | out);
 #endif
 }""",
     "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
@@ -237,7 +239,26 @@ _HALF = {
     __builtin_memcpy(&bits, &f, 4);
     return (uint16_t)(bits >> 16);
 }""",
-    "tg_round_half": """static inline float tg_round_half(float f) { return tg_from_half(tg_to_half(f)); }""",
+    "tg_round_half": """static inline float tg_round_half(float f)
+{
+#ifdef __AVX512FP16__
+    return (float)(_Float16)f;
+#else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
+    uint32_t bits, small, sign, out;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits & 0x80000000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g = g + 0.5f - 0.5f;
+    __builtin_memcpy(&small, &g, 4);
+    out = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    out = bits < 0x38800000 ? small : out;
+    out = out >= 0x47800000 ? 0x7f800000 : out;
+    out = sign | (bits > 0x7f800000 ? bits : out);
+    __builtin_memcpy(&f, &out, 4);
+    return f;
+#endif
+}""",
 }
 _PHILOX_ROUND = """
     a = 0xD2511F53ul * c0, b = 0xCD9E8D57ul * c2;
@@ -257,97 +278,6 @@ def _philox() -> str:
 }}"""
 
 
-_VECTOR_BYTES = """#ifdef __AVX__
-enum { tg_vector_bytes = 32 };
-#else
-enum { tg_vector_bytes = 16 };
-#endif"""
-_ANY = """int tg_any_{N}(tg_mask_{N} m)
-{{
-    {M} any = 0;
-    for (int u = 0; u < (int)(tg_vector_bytes / sizeof any); u++) any |= m[u];
-    return any != 0;
-}}"""
-_PICK = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
-{{
-#ifdef __AVX__ /* one instruction that gcc does not find by itself */
-    return __builtin_ia32_{K}p{S}256(x, y);
-#else
-    tg_mask_{N} take = (tg_mask_{N})(x {sign} y);
-    return (tg_vector_{N})(((tg_mask_{N})x & take) | ((tg_mask_{N})y & ~take));
-#endif
-}}"""
-_ABS = """tg_vector_{N} tg_vector_abs_{N}(tg_vector_{N} x)
-{{
-    return (tg_vector_{N})((tg_mask_{N})x & {bits}); /* all but the sign */
-}}"""
-_SPREAD = """tg_vector_{N} tg_vector_spread_{N}(const {T} *from, int64_t step)
-{{
-#ifdef __AVX__
-    return (tg_vector_{N}){{{first}, {second}}};
-#else
-    return (tg_vector_{N}){{{first}}};
-#endif
-}}"""
-_TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
-{{{nans}
-    enum {{ count = 256 / tg_vector_bytes }};
-    if (count > 8) for (int v = 0; v < 8; v++) {vector8};
-    _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
-    {vector2}, {vector1}, {vector0};
-    {T} lane[tg_vector_bytes / sizeof({T})];
-    *(tg_vector_{N} *)lane = a[0];
-    for (int h = tg_vector_bytes / sizeof({T}) / 2; h; h >>= 1)
-        for (int u = 0; u < h; u++) {scalar};
-    return {result};
-}}"""
-
-
-def _vectors() -> dict[str, str]:
-    """Vectors of the width that the processor adds at once, and what folds do with them."""
-    out = {"tg_vector_bytes": _VECTOR_BYTES}
-    for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
-        shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
-        out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
-        out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
-        out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
-        out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
-        out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, c)
-        for kind, sign in (("max", ">"), ("min", "<")):
-            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
-        for kind in ("sum", "prod", "max", "min"):
-            out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, c)
-    return out
-
-
-def _spread(n: str, c: str) -> str:
-    """The function that makes a vector of elements at equal distances."""
-    size = 2 if n == "f64" else 4
-    each = [f"from[{u} * step]" for u in range(2 * size)]
-    return _SPREAD.format(N=n, T=c, first=", ".join(each[:size]), second=", ".join(each[size:]))
-
-
-def _tree(kind: str, n: str, c: str) -> str:
-    """The function that folds the partial results of vectors into one number, always in the same order."""
-    sign = {"sum": "+=", "prod": "*=", "max": ">", "min": "<"}[kind]
-    compared = kind in ("max", "min")
-
-    def vector(x: str, y: str) -> str:
-        return f"{x} = tg_vector_{kind}_{n}({y}, {x})" if compared else f"{x} {sign} {y}"
-
-    scalar = "lane[u] = lane[u + h] > lane[u] ? lane[u + h] : lane[u]".replace(">", sign)
-    suffix, unequal = "" if n == "f64" else "f", f"(tg_mask_{n})(a[v] != a[v])"
-    return _INLINE + _TREE.format(
-        T=c, N=n, K=kind,
-        nan=f", tg_mask_{n} nan" if compared else "",
-        nans=f"\n    for (int v = 0; v < 256 / tg_vector_bytes; v++) nan |= {unequal};" if compared else "",
-        vector8=vector("a[v]", "a[v + 8]"), vector4=vector("a[v]", "a[v + 4]"),
-        vector2=vector("a[0]", "a[2]"), vector1=vector("a[1]", "a[3]"), vector0=vector("a[0]", "a[1]"),
-        scalar=scalar if compared else f"lane[u] {sign} lane[u + h]",
-        result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : lane[0]" if compared else "lane[0]",
-    )  # fmt: skip
-
-
 _TYPES = {
     "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
@@ -355,7 +285,7 @@ _TYPES = {
 _FIXED = {
     **_HALF,
     **_TYPES,
-    **_vectors(),
+    **vector_functions(),
     "tg_philox": _philox(),
     **special_functions(),
     **float32.functions(_INLINE),

@@ -6,23 +6,30 @@ at some vector widths only. May import lower, `backends/cstyle` and this package
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from termgraph.backends.c import libcalls
 from termgraph.backends.c.dialect import SHORT
-from termgraph.backends.cstyle import Printer
+from termgraph.backends.cstyle import BLOCK, Printer
 from termgraph.lower.index import ONE, Poly, poly
-from termgraph.lower.kernel import LOAD
+from termgraph.lower.kernel import ARG_FOLDS, LOAD
 from termgraph.lower.tree import Accumulate, Call, Let, Reduce
 from termgraph.terms.dtypes import working_dtype
+from termgraph.terms.ops.elementwise import cast
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
 TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
+PLACES = 512  # elements among which the largest is found at once
 INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
+FLOATING, WHOLE = ("neg", "sqr", "abs", *INFIX), ("neg", "sqr", "add", "sub", "mul")
+# Which folds there are of vectors; sums and products of whole numbers are made vectors by compilers.
+FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
+FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
 
 
 class CPrinter(Printer):
@@ -31,6 +38,62 @@ class CPrinter(Printer):
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
         libcalls.write_inside(n, self)
+
+    def on_reduce(
+        self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
+    ) -> None:
+        """Folds for which whole vectors of elements are compared at once, or one after the other."""
+        stop = end or self.poly(n.var.extent)
+        if _finds_places(n):
+            self.find_places(n, begin, stop, between)
+        elif not n.lanes and not self.brief and _vector_dtype(n) in ("int32", "int64"):
+            self.reduce_in_lanes(n, begin, stop)
+        else:
+            super().on_reduce(n, begin, end, first, between)
+
+    def find_places(self, n: Reduce, begin: str, end: str, between: str) -> None:
+        """Where the largest or smallest elements are: the elements of a block side by side, then its extreme."""
+        base, count = self.names.new("b"), self.names.new("w")
+        accs = {}
+        for f in n.folds:
+            acc = accs[f] = self.text[f] = self.text["acc", f] = self.names.new("a")
+            self.declare_fold(f, acc)
+        places = {f: self.beside(n, f) for f in n.folds}
+        size = PLACES if None in places.values() else BLOCK if between else None
+        whole = f"{base} += {size}" if size else f"{base} = {end}"
+        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {whole})"):
+            self.add(*([between] if between else []))
+            less = f" < {size} ? {end} - {base} : {size}" if size else ""
+            self.add(f"const int64_t {count} = {end} - {base}{less};")
+            if None in places.values():
+                self.side_by_side(n, [f for f in n.folds if places[f] is None], base, count)
+            for f, acc in accs.items():
+                given = f"{places[f]} + {base}" if places[f] else f"{acc}_some"
+                name = f"tg_{f.op.params['kind']}_{SHORT[f.args[0].type.dtype]}"
+                self.add(f"{name}({given}, {count}, {base}, &{acc}_best, &{acc});")
+
+    def side_by_side(self, n: Reduce, folds: Sequence[Any], base: str, count: str) -> None:
+        """Computes the elements of a block for these folds."""
+        for f in folds:
+            self.add(f"{self.d.ctype(f.args[0].type.dtype)} {self.text[f]}_some[{PLACES}];")
+        self.add(self.d.simd)
+        with self.block(f"for (int64_t u = 0; u < {count}; u++)"):
+            self.add(f"const int64_t i{n.var.level} = {base} + u;")
+            self.body([x for x in n.body if not isinstance(x, Accumulate)])
+            for f in folds:
+                self.add(f"{self.text[f]}_some[u] = {self.ref(f.args[0])};")
+
+    def beside(self, n: Reduce, f: Any) -> str | None:
+        """Where the elements of a fold begin, if they lie side by side in memory."""
+        t = f.args[0]
+        place = _place(Let(t))
+        if place is None or place[0].dtype != t.type.dtype or place[0].kind not in ("input", "const"):
+            return None
+        buf, offset = place
+        if offset.coefficient(n.var) is not ONE or n.var in offset.without([n.var]).fv:
+            return None
+        self.bufs[buf] = None
+        return f"{buf.name} + {self.poly(offset.without([n.var]))}"
 
     def fold_ctype(self, f: Any) -> str:
         """The type of a fold's partial results: truth values are as wide as what they were compared for."""
@@ -44,7 +107,7 @@ class CPrinter(Printer):
         if dtype is None:
             super().reduce_in_lanes(n, begin, end)
             return
-        size = 8 if dtype == "float64" else 4
+        size = 8 if dtype in ("float64", "int64") else 4
         i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
         accs = {f: self.names.new("a") for f in n.folds}
         for f, acc in accs.items():
@@ -62,7 +125,7 @@ class CPrinter(Printer):
             self.single_elements(n, accs, i, k, f"{end} - {k}", one)
         for f, acc in accs.items():
             kind, short = f.op.params["kind"], SHORT[dtype]
-            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED else ""
+            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
             self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({acc}_vector{nan});")
             self.text[f] = acc
 
@@ -75,7 +138,7 @@ class CPrinter(Printer):
         """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
         kind, short = f.op.params["kind"], SHORT[f.type.dtype]
         self.add(f"tg_vector_{short} {acc}_vector[{BYTES} / tg_vector_bytes];")
-        if kind in COMPARED:
+        if kind in COMPARED and _has_nan(f):
             self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
         with self.each_vector():
             self.add(f"{acc}_vector[v] = (tg_vector_{short}){{0}} + {self.d.fold_init(kind, f.type.dtype)};")
@@ -92,7 +155,7 @@ class CPrinter(Printer):
                 assert isinstance(x, Accumulate)
                 kind, acc, value = x.fold.op.params["kind"], accs[x.fold], names[x.fold.args[0]]
                 self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=value, n=short))
-                if kind in COMPARED:
+                if kind in COMPARED and _has_nan(x.fold):
                     self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({value} != {value});")
 
     def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str]) -> str:
@@ -104,9 +167,13 @@ class CPrinter(Printer):
             step = offset.coefficient(n.var)
             if step is not ONE:
                 return f"tg_vector_spread_{short}({buf.name} + {self.poly(offset)}, {self.poly(step)})"
+            if buf.dtype == "float16":
+                return f"tg_vector_half_f32({buf.name} + {self.poly(offset)})"
             return f"*(const tg_vector_{short} *)({buf.name} + {self.poly(offset)})"
         args = [names[a] if a in names else self.ref(a) for a in x.term.args]
         name = x.term.op.family.name
+        if name == "cast":
+            return args[0]
         if name == "sqr":
             return f"{args[0]} * {args[0]}"
         if name == "abs":
@@ -129,6 +196,18 @@ class CPrinter(Printer):
                 self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
 
 
+def _finds_places(n: Reduce) -> bool:
+    """Whether all that a loop does is to find where extremes are, of numbers of which whole vectors can be compared."""
+    if not all(isinstance(x, (Let, Accumulate)) for x in n.body):
+        return False
+    known = all(f.args[0].type.dtype in ("float32", "float64", "int32", "int64") for f in n.folds)
+    return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
+
+
+def _has_nan(t: Any) -> bool:
+    return t.type.np_dtype.kind == "f"
+
+
 def _width(t: Any) -> int:
     """The bytes of the widest operand that a truth value is computed from."""
     seen: set[Any] = set()
@@ -146,17 +225,20 @@ def _width(t: Any) -> int:
 
 def _vector_dtype(n: Reduce) -> str | None:
     """The dtype in which the whole body is computed, if vector types can express it."""
-    dtypes = {f.type.dtype for f in n.folds} | {t.term.type.dtype for t in n.body if isinstance(t, Let)}
+    folded = {f.type.dtype for f in n.folds}
+    inside = {t.term.type.dtype for t in n.body if isinstance(t, Let)}
+    dtypes = folded | (inside - {"float16"} if folded == {"float32"} else inside)
     dtype = dtypes.pop()
-    if dtypes or dtype not in ("float32", "float64") or any(f.op.params["kind"] not in STEPS for f in n.folds):
+    kinds = {f.op.params["kind"] for f in n.folds}
+    if dtypes or dtype not in FOLDED or not kinds <= FOLDED[dtype]:
         return None
-    inside: set[Any] = set()
+    known: set[Any] = set()
     for x in n.body:
         if isinstance(x, Let):
-            if not _is_vector(x, n, inside):
+            if not _is_vector(x, n, known):
                 return None
-            inside.add(x.term)
-        elif not isinstance(x, Accumulate) or x.fold.args[0] not in inside:
+            known.add(x.term)
+        elif not isinstance(x, Accumulate) or x.fold.args[0] not in known:
             return None
     return dtype
 
@@ -168,9 +250,13 @@ def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
         buf, offset = place
         step, rest = offset.coefficient(n.var), offset.without([n.var])
         own = n.var not in step.fv and n.var not in rest.fv and rest + step * poly(n.var) is offset
+        own = own and (step is ONE or buf.dtype != "float16")
         return own and buf.dtype == x.term.type.dtype
+    if x.term.op.family is cast:  # both are computed in float
+        return x.term.type.dtype == "float32" and x.term.args[0].type.dtype == "float16" and x.term.args[0] in inside
     same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
-    known = x.term.op.family.name in ("neg", "sqr", "abs", *INFIX)
+    dtype = x.term.type.dtype  # results of 16 bits would have to be rounded
+    known = x.term.op.family.name in (("neg", "abs") if dtype == "float16" else WHOLE if dtype[0] == "i" else FLOATING)
     return known and same and any(a in inside for a in x.term.args)
 
 

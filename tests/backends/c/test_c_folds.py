@@ -30,3 +30,43 @@ def test_counts_and_truth_values_of_any_length(n, dtype):
         only = np.zeros(n, dtype)
         only[where] = 5
         assert bool(f(only, mask)[1]) and not bool(f(only, mask)[2])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "int16"])
+def test_where_extremes_are(dtype):
+    """The first of equal ones, and the first NaN before all."""
+    x = T.matrix("x", dtype=dtype)
+    f = tg.function(
+        [x],
+        [
+            x.argmax(axis=1),
+            x.argmin(axis=1),
+            x.argmax(),
+            (x * x).argmin(axis=1),
+            x.argmax(axis=0),
+            x.max(axis=1),
+            x.min(),
+        ],
+    )
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 7, 8, 31, 32, 33, 64, 65, 255, 256, 511, 513, 1030, 9000):
+        for top in (1, 2, 100):
+            a = rng.integers(0, top, (3, n)).astype(dtype)
+            if a.dtype.kind == "f":
+                a -= 0.5
+                a[1] = -np.inf if top == 2 else a[1]
+                a[2, n // 2 :: 3] = np.nan if top == 100 else a[2, n // 2 :: 3]
+            wanted = [a.argmax(1), a.argmin(1), a.argmax(), (a * a).argmin(1), a.argmax(0), a.max(1), a.min()]
+            for found, right in zip(f(a), wanted, strict=True):
+                np.testing.assert_array_equal(found, right)
+
+
+def test_places_of_extremes_beside_other_folds_and_of_what_is_computed():
+    x = T.dmatrix("x")
+    f = tg.function(
+        [x], [x.argmax(axis=1), x.max(axis=1), T.exp(x).argmin(axis=1), x[:, ::2].argmax(axis=1), x.T.argmax(axis=1)]
+    )
+    a = np.random.default_rng(0).normal(size=(40, 700))
+    wanted = [a.argmax(1), a.max(1), a.argmin(1), a[:, ::2].argmax(1), a.argmax(0)]
+    for found, right in zip(f(a), wanted, strict=True):
+        np.testing.assert_array_equal(found, right)

@@ -106,10 +106,11 @@ def test_halves_without_the_type(cache_dir):
 
     if find_compiler() is None:
         pytest.skip("no C compiler")
-    text = "".join(prelude._HALF[name] + "\n" for name in ("tg_from_half", "tg_to_half"))
-    text = "#include <stdint.h>\n" + text.replace("__FLT16_MAX__", "NOT_DEFINED") + (
+    text = "".join(prelude._HALF[name] + "\n" for name in ("tg_from_half", "tg_to_half", "tg_round_half"))
+    text = "#include <stdint.h>\n" + text.replace("__AVX512FP16__", "NOT_DEFINED") + (
         "void widen(uint16_t *h, float *f, long n) { for (long i = 0; i < n; i++) f[i] = tg_from_half(h[i]); }\n"
         "void narrow(float *f, uint16_t *h, long n) { for (long i = 0; i < n; i++) h[i] = tg_to_half(f[i]); }\n"
+        "void rounded(float *f, float *g, long n) { for (long i = 0; i < n; i++) g[i] = tg_round_half(f[i]); }\n"
     )  # fmt: skip
     handle = build_plain([text], "halves").handle
 
@@ -128,6 +129,9 @@ def test_halves_without_the_type(cache_dir):
     found = run(handle.widen, every, "f4")
     np.testing.assert_array_equal(found, wide)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(wide))
+    found = run(handle.rounded, given, "f4")
+    np.testing.assert_array_equal(found, wanted.astype("f4"))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
     found = run(handle.narrow, given, "u2").view("f2")
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))

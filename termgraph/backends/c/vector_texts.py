@@ -1,0 +1,193 @@
+"""C functions over whole vectors, for folds: partial results side by side, and where the largest element is. Text.
+
+May import nothing.
+"""
+
+from __future__ import annotations
+
+_TYPES = {"f64": "double", "f32": "float", "i64": "int64_t", "i32": "int32_t"}
+_INLINE = "static inline __attribute__((always_inline)) "
+
+_VECTOR_BYTES = """#ifdef __AVX__
+enum { tg_vector_bytes = 32 };
+#else
+enum { tg_vector_bytes = 16 };
+#endif"""
+_ANY = """int tg_any_{N}(tg_mask_{N} m)
+{{
+#ifdef __AVX__
+    typedef long long bits __attribute__((vector_size(32)));
+    return !__builtin_ia32_ptestz256((bits)m, (bits)m);
+#else
+    {M} any = 0;
+    for (int u = 0; u < (int)(tg_vector_bytes / sizeof any); u++) any |= m[u];
+    return any != 0;
+#endif
+}}"""
+_PICK = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
+{{
+#ifdef __AVX__ /* one instruction that gcc does not find by itself */
+    return __builtin_ia32_{K}p{S}256(x, y);
+#else
+    tg_mask_{N} take = (tg_mask_{N})(x {sign} y);
+    return (tg_vector_{N})(((tg_mask_{N})x & take) | ((tg_mask_{N})y & ~take));
+#endif
+}}"""
+_PICK_WHOLE = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
+{{
+    tg_mask_{N} take = x {sign} y;
+    return (x & take) | (y & ~take);
+}}"""
+_MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
+{{
+    enum {{ group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
+    {T} most = x[0];
+    int64_t i = 1;
+    if (n >= group) {{
+        tg_vector_{N} a[256 / tg_vector_bytes];{nan}
+        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
+            a[v] = *(const tg_vector_{N} *)(x + v * one);
+        for (i = group; i + group <= n; i += group)
+            _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
+                const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i + v * one);
+                a[v] = tg_vector_{K}_{N}(e, a[v]);{seen}
+            }}
+        for (; i + one <= n; i += one) {{
+            const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i);
+            a[0] = tg_vector_{K}_{N}(e, a[0]);{seen}
+        }}
+        most = tg_fold_{K}_{N}(a{given});
+    }}
+    for (; i < n; i++) most = x[i] {sign} most || x[i] != x[i] ? x[i] : most;
+    return most;
+}}"""
+_PLACE = """void tg_arg{K}_{N}(const {T} *x, int64_t n, int64_t at, {T} *best, int64_t *place)
+{{
+    enum {{ block = 2048 / sizeof({T}), group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
+    {T} top = *best;
+    int64_t from = -1;
+    if (top != top) return; /* the first NaN is the answer */
+    for (int64_t b = 0; b < n && top == top; b += block) {{
+        const {T} most = tg_most_{K}_{N}(x + b, n - b < block ? n - b : block);
+        if (!(top {sign}= most)) top = most, from = b;
+    }}
+    if (from < 0) return;
+    for (const tg_vector_{N} wanted = (tg_vector_{N}){{0}} + top; from + group <= n; from += group) {{
+        tg_mask_{N} hit = {{0}};
+        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
+            const tg_vector_{N} e = *(const tg_vector_{N} *)(x + from + v * one);
+            hit |= (tg_mask_{N})(e == wanted) | (tg_mask_{N})(e != e);
+        }}
+        if (tg_any_{N}(hit)) break;
+    }}
+    while (top == top ? x[from] != top : x[from] == x[from]) from++;
+    *best = x[from], *place = at + from;
+}}"""
+_ABS = """tg_vector_{N} tg_vector_abs_{N}(tg_vector_{N} x)
+{{
+    return (tg_vector_{N})((tg_mask_{N})x & {bits}); /* all but the sign */
+}}"""
+_SPREAD = """tg_vector_{N} tg_vector_spread_{N}(const {T} *from, int64_t step)
+{{
+#ifdef __AVX__
+    return (tg_vector_{N}){{{first}, {second}}};
+#else
+    return (tg_vector_{N}){{{first}}};
+#endif
+}}"""
+_WIDENED = """static inline __attribute__((always_inline)) tg_vector_f32 tg_vector_half_f32(const uint16_t *from)
+{
+#if defined(__AVX__) && defined(__F16C__) && !defined(__clang__)
+    typedef short halves __attribute__((vector_size(16), aligned(2), may_alias));
+    return (tg_vector_f32)__builtin_ia32_vcvtph2ps256(*(const halves *)from);
+#else
+    tg_vector_f32 out;
+    for (int u = 0; u < tg_vector_bytes / 4; u++) out[u] = tg_from_half(from[u]);
+    return out;
+#endif
+}"""
+_TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
+{{{nans}
+    enum {{ count = 256 / tg_vector_bytes }};
+    if (count > 8) for (int v = 0; v < 8; v++) {vector8};
+    _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
+    {vector2}, {vector1}, {vector0};
+    {T} lane[tg_vector_bytes / sizeof({T})];
+    *(tg_vector_{N} *)lane = a[0];
+    for (int h = tg_vector_bytes / sizeof({T}) / 2; h; h >>= 1)
+        for (int u = 0; u < h; u++) {scalar};
+    return {result};
+}}"""
+
+
+def vector_functions() -> dict[str, str]:
+    """Vectors of the width that the processor adds at once, and what folds do with them."""
+    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_vector_half_f32": _WIDENED}
+    for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
+        shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
+        out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
+        out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
+        out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
+        out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
+        out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, c)
+        for kind, sign in (("max", ">"), ("min", "<")):
+            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
+        for kind in ("sum", "prod", "max", "min"):
+            out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, c)
+    for n in ("i64", "i32"):
+        shape = f"__attribute__((vector_size(tg_vector_bytes), aligned({int(n[1:]) // 8}), may_alias))"
+        out[f"tg_vector_{n}"] = f"typedef {_TYPES[n]} tg_vector_{n} {shape};"
+        out[f"tg_mask_{n}"] = f"typedef {_TYPES[n]} tg_mask_{n} {shape};"
+        out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=_TYPES[n])
+        out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, _TYPES[n])
+        for kind, sign in (("max", ">"), ("min", "<")):
+            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK_WHOLE.format(N=n, K=kind, sign=sign)
+            out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, _TYPES[n])
+    for n in ("f64", "f32", "i64", "i32"):
+        for kind, sign in (("max", ">"), ("min", "<")):
+            out[f"tg_most_{kind}_{n}"] = _INLINE + _most(kind, n, sign)
+            out[f"tg_arg{kind}_{n}"] = "static " + _PLACE.format(K=kind, N=n, T=_TYPES[n], sign=sign)
+    return out
+
+
+def _most(kind: str, n: str, sign: str) -> str:
+    """The function that finds the largest or smallest number of some that lie side by side, NaN if one is."""
+    floating = n[0] == "f"
+    return _MOST.format(
+        T=_TYPES[n], K=kind, N=n, sign=sign,
+        nan=f"\n        tg_mask_{n} nan = {{0}};" if floating else "",
+        seen=f"\n                nan |= (tg_mask_{n})(e != e);" if floating else "",
+        given=", nan" if floating else "",
+    )  # fmt: skip
+
+
+def _spread(n: str, c: str) -> str:
+    """The function that makes a vector of elements at equal distances."""
+    size = 2 if n in ("f64", "i64") else 4
+    each = [f"from[{u} * step]" for u in range(2 * size)]
+    return _SPREAD.format(N=n, T=c, first=", ".join(each[:size]), second=", ".join(each[size:]))
+
+
+def _tree(kind: str, n: str, c: str) -> str:
+    """The function that folds the partial results of vectors into one number, always in the same order."""
+    sign = {"sum": "+=", "prod": "*=", "max": ">", "min": "<"}[kind]
+    compared = kind in ("max", "min")
+    with_nan = compared and n[0] == "f"
+
+    def vector(x: str, y: str) -> str:
+        return f"{x} = tg_vector_{kind}_{n}({y}, {x})" if compared else f"{x} {sign} {y}"
+
+    scalar = "lane[u] = lane[u + h] > lane[u] ? lane[u + h] : lane[u]".replace(">", sign)
+    suffix, unequal = "" if n == "f64" else "f", f"(tg_mask_{n})(a[v] != a[v])"
+    return _INLINE + _TREE.format(
+        T=c, N=n, K=kind,
+        nan=f", tg_mask_{n} nan" if with_nan else "",
+        nans=f"\n    for (int v = 0; v < 256 / tg_vector_bytes; v++) nan |= {unequal};" if with_nan else "",
+        vector8=vector("a[v]", "a[v + 8]"), vector4=vector("a[v]", "a[v + 4]"),
+        vector2=vector("a[0]", "a[2]"), vector1=vector("a[1]", "a[3]"), vector0=vector("a[0]", "a[1]"),
+        scalar=scalar if compared else f"lane[u] {sign} lane[u + h]",
+        result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : lane[0]" if with_nan else "lane[0]",
+    )  # fmt: skip
+
+
+__all__ = ["vector_functions"]
