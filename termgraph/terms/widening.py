@@ -16,6 +16,8 @@ from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, promote
 COMPUTING = frozenset(("elementwise", "reduce", "scan", "sort", "linalg", "fft", "source"))
 MOVING = frozenset(("switch", "cast", "assume"))  # element-wise, but nothing is computed
 
+OF_THE_DTYPE = frozenset(("nextafter",))  # about the dtype's own numbers, so ml_dtypes computes them
+
 
 def needs_widening(op: Any, values: Sequence[Any]) -> bool:
     """Whether an op would have to compute in bfloat16."""
@@ -33,6 +35,8 @@ def widened(op: Any, meaning: Any, values: Sequence[Any]) -> Any:
     params = {**op.params, "dtype": "float32"} if asked == "bfloat16" else op.params
     whole = rounds and op.kind in ("elementwise", "linalg")  # then whole numbers become bfloat16 first
     with np.errstate(all="ignore"):
+        if rounds and op.name in OF_THE_DTYPE:
+            return meaning(*[np.asarray(v).astype(loaded[0]) for v in values])
         result = meaning(*[_wide(v, d, whole) for v, d in zip(values, dtypes, strict=True)], **params)
         if isinstance(result, tuple):
             return tuple([_rounded(r, rounds) for r in result])

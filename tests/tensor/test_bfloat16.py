@@ -58,8 +58,8 @@ def test_the_loop_of_bfloat16_is_that_of_float16(op):
 def test_elementwise_ops_compute_in_float32_and_round_once(op):
     values = np.array(SPECIAL, "float32").astype(BRAIN)
     operands = [v.ravel() for v in np.meshgrid(*[values] * (op.arity or 2))]
-    if op.name == "nextafter":
-        assert float(op.meaning(np.asarray(1, BRAIN), np.asarray(2, BRAIN))) == 1.0  # of float32, rounded
+    if op.name == "nextafter":  # which is about the numbers of the dtype
+        assert float(op.meaning(np.asarray(1, BRAIN), np.asarray(2))) == 1 + 2**-7
         return
     with np.errstate(all="ignore"):
         wanted = np.asarray(op.meaning(*[v.astype("float32") for v in operands]))
@@ -287,3 +287,20 @@ def test_arithmetic_in_c_is_that_of_the_machine_bit_by_bit():
         number = ~np.isnan(wide(wanted))
         np.testing.assert_array_equal(got.view("uint16")[number], wanted.view("uint16")[number])
         assert np.isnan(wide(got)[~number]).all()
+
+
+@pytest.mark.parametrize("other", ["int64", "uint8", "bool", "float16", "float64", "complex128"])
+@pytest.mark.parametrize("linker", LINKERS)
+def test_beside_other_dtypes(linker, other):
+    """Every op gives what its type says, and that is the common dtype."""
+    x, y = T.vector("x", dtype="bfloat16"), T.vector("y", dtype=other)
+    common = (x + y).dtype
+    outs = [x + y, T.switch(x > 0, x, y), T.join(0, x, y), T.dot(x, y), T.switch(y, x, x * 2), T.stack([y, x])]
+    if other != "complex128":
+        outs += [T.maximum(y, x), T.clip(x, y, y + y), T.lt(x, y), x % y, x**y, T.inc_subtensor(x[:1], y[:1])]
+    f = tg.function([x, y], outs, mode=tg.Mode(linker=linker))
+    got = f(np.array([1, -2], BRAIN), np.array([3, 1]).astype(other))
+    assert [v.dtype.name for v in got] == [v.dtype for v in outs]
+    assert {v.dtype for v in (*outs[:4], *outs[5:8])} <= {common}
+    np.testing.assert_array_equal(wide(got[0]), np.array([1, -2]) + np.array([3, 1]).astype(other))
+    np.testing.assert_array_equal(wide(got[1]), [1, np.array(1).astype(other)])

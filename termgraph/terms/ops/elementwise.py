@@ -229,6 +229,9 @@ def _log1mexp(x: Any) -> Any:
 
 
 def _switch(cond: Any, a: Any, b: Any) -> Any:
+    if loaded:  # NumPy does not know what becomes of bfloat16 beside some other dtypes
+        common = _common((np.asarray(a).dtype, np.asarray(b).dtype))
+        a, b = (np.asarray(v).astype(common, copy=False) for v in (a, b))
     return np.where(np.asarray(cond) != 0, a, b)
 
 
