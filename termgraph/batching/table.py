@@ -11,6 +11,7 @@ from typing import Any
 
 from termgraph.batching.indices import read, written
 from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
+from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
@@ -146,6 +147,22 @@ def _searchsorted(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
     return None if args[0].lifted else _same_op(t, args, n)
 
 
+def _images(place: int) -> Rule:
+    """Convolutions take a batch of images anyway: that of each example, one after the other. Filters are shared."""
+
+    def rule(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+        if any(a.lifted for i, a in enumerate(args) if i != place):
+            return None
+        x = args[place].term
+        many, *rest = [length(x, d) for d in range(1, x.type.ndim)]
+        operands = [a.term for a in args]
+        operands[place] = mk(reshape, (x, mk2(ew.mul, n, many), *rest))
+        new = mk(t.op, tuple(operands))
+        return Lifted(mk(reshape, (new, n, many, *[length(new, d) for d in range(1, new.type.ndim)])), True)
+
+    return rule
+
+
 # ---------------------------------------------------------------------- control
 def _ifelse(t: Any, args: list[Lifted], n: Any) -> Any:
     """One condition chooses for all lanes; conditions that differ compute both sides and choose by element."""
@@ -196,6 +213,7 @@ BY_NAME: dict[str, Rule] = {
     "unique_all": _fixed_size, "bincount": _fixed_size,
     "subtensor": read, "gather": read,
     "set_subtensor": written, "inc_subtensor": written, "scatter_set": written, "scatter_add": written,
+    convolution.FORWARD: _images(0), convolution.INPUTS: _images(1),
     "dot": _dot, "ifelse": _ifelse, "check": _check, "print": _first, "later": _first,
 }  # fmt: skip
 

@@ -149,11 +149,19 @@ MATRICES = {
     "one system": (T.linalg.solve, [spd(3, 3), normal(4, 3, 2)], (None, 0)),
     "spelled": (lambda a, b: T.einsum("ij,jk->ik", a, b), [normal(4, 2, 3), normal(4, 3, 5)], None),
 }
+IMAGES = {
+    "images": (lambda x, w: T.nnet.conv2d(x, w), [normal(4, 2, 3, 6, 5), normal(2, 3, 3, 2)], (0, None)),
+    "gradients of images": (
+        lambda x, w: tg.grad((T.nnet.conv2d(x, w, border_mode="half") ** 2).sum(), x),
+        [normal(4, 2, 3, 6, 5), normal(2, 3, 3, 3)],
+        (0, None),
+    ),
+}
 GRADIENTS = {
     "each": (lambda x: tg.grad((T.tanh(x) ** 2).sum(), x), [normal(4, 3)], None),
     "nested": (lambda m, k: tg.vmap(lambda v: v * k)(m), [normal(4, 2, 3), normal(4)], None),
 }
-CASES = {**ELEMENTS, **AXES, **SHAPES, **INDICES, **MATRICES, **GRADIENTS}
+CASES = {**ELEMENTS, **AXES, **SHAPES, **INDICES, **MATRICES, **IMAGES, **GRADIENTS}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -205,6 +213,7 @@ def test_loops(case):
 def test_a_loop_over_lanes_where_there_is_no_rule():
     agrees(T.searchsorted, np.sort(normal(4, 5)), normal(4, 2), loop=True)
     agrees(lambda x: T.diag(x), normal(4, 3), loop=True)
+    agrees(lambda x, w: T.nnet.conv2d(x, w), normal(4, 2, 3, 6, 5), normal(4, 2, 3, 3, 2), loop=True)
 
 
 def test_a_loop_over_time_stays_one_loop_over_time():
