@@ -6,15 +6,14 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 from __future__ import annotations
 
 from termgraph.rules import goal, head, param, rule, ruleset, seg
-from termgraph.terms.build import filled_like
+from termgraph.terms.build import filled_like, length
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import no_gradient, pullback, pushforward
 from termgraph.terms.ops.elementwise import add, mul
-from termgraph.terms.ops.indexing import gather, scatter_add, subtensor
+from termgraph.terms.ops.indexing import gather, scatter_add
 from termgraph.terms.ops.sparse import csm, csm_data, csm_dot, csm_majors, csm_sample
 from termgraph.terms.term import mk, mk1, mk2
 
-BACKWARDS = (("s", None, None, -1),)
 NOTHING = mk(no_gradient, ())
 
 
@@ -27,9 +26,9 @@ def places(indices, indptr, format):
 
 
 @goal("iioo")
-def turned(shape, format):
-    """Shape and format that read the same arrays as the transpose."""
-    return mk1(subtensor.bind(index=BACKWARDS), shape), "csc" if format == "csr" else "csr"
+def turned(x, format):
+    """How many rows the transpose has, and the format that reads the same arrays as the transpose."""
+    return length(x, 0), "csc" if format == "csr" else "csr"
 
 
 @goal("iiio")
@@ -48,11 +47,11 @@ def spread_back(x, i, g, y):
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_sparse(s, d, i, j, p, h, k, r, c, x, y, u, v, g, f: param, b: param):
+def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, u, v, g, f: param, b: param):
     yield rule("apart",    pullback(csm_data(s), g),                         (g,))
     yield rule("together", pullback(csm(d, i, p, h, format=f), g),           (g, None, None, None))
-    yield rule("dot",      pullback(csm_dot(d, i, p, h, x, format=f), g),    (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
-                           places(i, p, f, r, c), turned(h, f, k, b))
+    yield rule("dot",      pullback(csm_dot(d, i, p, n, x, format=f), g),    (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
+                           places(i, p, f, r, c), turned(x, f, k, b))
     yield rule("sample",   pullback(csm_sample(i, j, x, y), g),              (None, None, u, v),
                            spread_back(x, i, g, gather(y, j, index=("a",)), u), spread_back(y, j, g, gather(x, i, index=("a",)), v))
 

@@ -1,7 +1,6 @@
 """Sparse matrices taken apart right after they were made: their arrays are what they were made of."""
 
 from termgraph.rules import param, rule, ruleset
-from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.shaping import shape_i
 from termgraph.terms.ops.sparse import (
     csm,
@@ -16,7 +15,7 @@ from termgraph.terms.ops.sparse import (
 
 
 @ruleset("canonicalize")
-def sparse(d, i, j, p, h, x, y, f: param):
+def sparse(d, i, j, p, h, n, x, y, f: param):
     yield rule("data",           csm_data(csm(d, i, p, h, format=f)),                d)
     yield rule("indices",        csm_indices(csm(d, i, p, h, format=f)),             i)
     yield rule("indptr",         csm_indptr(csm(d, i, p, h, format=f)),              p)
@@ -24,4 +23,4 @@ def sparse(d, i, j, p, h, x, y, f: param):
 
     yield rule("length_majors",  shape_i(csm_majors(i, p), axis=0),                  shape_i(i, axis=0))
     yield rule("length_sample",  shape_i(csm_sample(i, j, x, y), axis=0),            shape_i(i, axis=0))
-    yield rule("length_dot",     shape_i(csm_dot(d, i, p, h, x, format=f), axis=0),  subtensor(h, index=(0,)))
+    yield rule("length_dot",     shape_i(csm_dot(d, i, p, n, x, format=f), axis=0),  n)

@@ -1,6 +1,6 @@
 """Composite ops in terms of simpler ones, so that loops can fuse them.
 
-May import terms, `elements` and `routine_table`.
+May import terms, `elements`, `routine_table` and `sparse`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.lower.elements import element_op
 from termgraph.lower.routine_table import operand_dtypes
+from termgraph.lower.sparse import SPARSE
 from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
@@ -210,6 +211,8 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
             return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))
         if t.args and t.op.family is nth and args[0] is not t.args[0]:
             return _fit_results(t, mk(t.op, args))
+        if t.args and t.op.family.name in SPARSE:
+            return SPARSE[t.op.family.name](t, args)
         if rule is not None and args[0].type.kind != "c":
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)

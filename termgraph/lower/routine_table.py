@@ -14,6 +14,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
+from termgraph.terms.sparse import INDEX
 from termgraph.terms.types import TupleType
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
@@ -22,6 +23,8 @@ Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
 SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
 NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
 NO_LEAST_SQUARES, NOT_FINITE_EIG = f"{NO_SVD} in Linear Least Squares", "Array must not contain infs or NaNs"
+OUTSIDE = "a sparse matrix has an element at index {0}, which is out of bounds"
+NOT_COUNTED = "the indptr of a sparse matrix does not count its {0} elements"
 ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
 
 
@@ -58,6 +61,10 @@ def operand_dtypes(t: Any) -> tuple[str, ...] | None:
     name, types = t.op.family.name, [a.type for a in t.args]
     if name in ("sort", "argsort"):
         return (types[0].dtype,)
+    if name == "csm_majors":
+        return (INDEX, INDEX)
+    if name == "csm_dot":
+        return (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype)
     if name == "searchsorted":
         return (promote(*[x.np_dtype for x in types]).name,) * 2
     if t.op.kind == "fft":
@@ -184,6 +191,20 @@ def _searchsorted(t: Any) -> Spec | None:
     return Spec("searchsorted", (), (("n",), ()), ((),))
 
 
+# ---------------------------------------------------------------------- sparse matrices
+def _sparse_product(t: Any) -> Spec | None:
+    if t.type.dtype == "bool":
+        return None
+    width = ("width",) * (t.type.ndim - 1)
+    ins = (("entries",), ("entries",), ("pointers",), (), ("columns", *width))
+    return Spec("csm_dot", (), ins, (("rows", *width),), None, OUTSIDE)
+
+
+def _majors(t: Any) -> Spec:
+    return Spec("csm_majors", (), (("entries",), ("pointers",)), (("entries",),), None, NOT_COUNTED)
+
+
+SPECS.update(csm_dot=_sparse_product, csm_majors=_majors)
 SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
 
 __all__ = ["SPECS", "Spec", "operand_dtypes", "spec_of"]

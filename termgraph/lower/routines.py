@@ -45,10 +45,18 @@ def core_lengths(s: Lengths, t: Any, spec: Spec) -> dict[str, Poly]:
                 square = k == 0
                 text = f"{name} needs square matrices, got one of {{0}} rows and {{1}} columns"
                 text = text if square else f"{name}: the matrix has {{0}} rows, the right side has {{1}}"
+                text = "data and indices of a sparse matrix have lengths {0} and {1}" if letter == "entries" else text
                 n = s.equal(t, sizes[letter], n, text)
             sizes[letter] = n
     if {"m", "n"} <= set(sizes):
         sizes["p"] = minimum(sizes["m"], sizes["n"])
+    if spec.text == "csm_dot":
+        sizes["rows"] = rows = s.as_length(t.args[3], t)
+        by_rows = t.op.params["format"] == "csr"
+        text = "a sparse matrix with {0} in indptr, which has to be {1}: one more than it has " + (
+            "rows" if by_rows else "columns, or the right operand rows"
+        )
+        s.equal(t, sizes["pointers"], (rows if by_rows else sizes["columns"]) + 1, text)
     if spec.text == "fft":
         sizes["whole"] = whole = _points(s, t, sizes["n"])
         sizes["points"] = divide(whole, 2)[0] + 1 if name == "rfft" else whole

@@ -206,12 +206,14 @@ def sp_sum(s: Any, axis: Any = None, sparse_grad: bool = False) -> Any:
         return p.data.sum()
     axis = normal_axis(axis, 2)
     p = p if axis == 1 else p.turned
-    return multiplied(p, T.ones((p.shape[1],), p.data.sum().type.dtype))
+    ones = T.ones((p.shape[1],), p.data.sum().type.dtype)
+    return ops.csm_dot(p.data, p.indices, p.indptr, p.shape[0], ones, format=p.format)
 
 
 def multiplied(p: Parts, x: Any) -> Any:
-    """The matrix times a dense vector or matrix."""
-    return ops.csm_dot(p.data, p.indices, p.indptr, p.shape, x, format=p.format)
+    """The matrix times a dense vector or matrix of as many rows as it has columns."""
+    x = T.specify_shape(x, (p.shape[1], *[None] * (x.ndim - 1)))
+    return ops.csm_dot(p.data, p.indices, p.indptr, p.shape[0], x, format=p.format)
 
 
 def row_scale(s: Any, v: Any) -> Any:

@@ -14,10 +14,11 @@ from termgraph.backends.c.dialect import CTYPE, SHORT
 from termgraph.backends.c.routine_texts import TEXTS
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.cost import routine_work
-from termgraph.lower.index import ZERO, Poly, Var, poly, product
+from termgraph.lower.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.tree import Place, Routine
 from termgraph.terms.dtypes import HALVES
 
+BAD_INDEX = 3  # that an index from data is out of bounds
 FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
 
 
@@ -91,8 +92,8 @@ class _Text:
     def size(self, name: str) -> str:
         return self.p.poly(self.n.sizes[name])
 
-    def fail(self, which: int, value: str = "0") -> str:
-        failed = f"tg_fail({self.st}, {FAILED}, {self.n.sites[which]}, {value}, 0, 0, 0)"
+    def fail(self, which: int, value: str = "0", code: int = FAILED) -> str:
+        failed = f"tg_fail({self.st}, {code}, {self.n.sites[which]}, {value}, 0, 0, 0)"
         return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
 
     def no_memory(self) -> str:
@@ -173,6 +174,29 @@ def _searchsorted(x: _Text) -> None:
     x.p.add(f"*({x.pointer(out)}) = {name}({given});")
 
 
+def _sparse_product(x: _Text) -> None:
+    (data, indices, indptr, _, right), (out,) = x.n.reads, x.n.results
+    by_rows = x.n.term.op.params["format"] == "csr"
+    steps = (*right.core, ONE)[:2]
+    given = [
+        x.pointer(data), x.p.poly(data.core[0]), x.pointer(indices), x.p.poly(indices.core[0]),
+        x.pointer(indptr), x.p.poly(indptr.core[0]), x.size("entries"), x.size("rows"), x.size("columns"),
+        x.size("width") if len(right.core) == 2 else "1", x.pointer(right), *map(x.p.poly, steps),
+        x.pointer(out), "&at",
+    ]  # fmt: skip
+    with x.p.block(""):
+        x.p.add("int64_t at = 0;")
+        kind = ("csr" if by_rows else "csc") + ("v" if len(right.core) == 1 else "")
+        name = f"tg_{kind}_dot_{SHORT[out.buf.dtype]}"
+        x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, 'at', BAD_INDEX)}")
+
+
+def _majors(x: _Text) -> None:
+    (_, indptr), (out,) = x.n.reads, x.n.results
+    given = [x.pointer(indptr), x.p.poly(indptr.core[0]), x.size("pointers"), x.size("entries"), x.pointer(out)]
+    x.p.add(f"if (tg_majors_{SHORT[out.buf.dtype]}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+
+
 def _trsm(x: _Text) -> None:
     (a, b), (out,) = x.n.reads, x.n.results
     params = x.n.term.op.params
@@ -211,6 +235,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "sort": _sort,
     "argsort": _sort,
     "searchsorted": _searchsorted,
+    "csm_dot": _sparse_product,
+    "csm_majors": _majors,
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,

@@ -28,6 +28,7 @@ from termgraph.lower.lengths import NotLowerable
 from termgraph.lower.policy import CUTS
 from termgraph.lower.push import AT
 from termgraph.lower.routine_table import SPECS, spec_of
+from termgraph.lower.sparse import SPARSE
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
@@ -78,7 +79,7 @@ def expressible(t: Any) -> bool:
     name = t.op.family.name
     if name in ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp"):
         return t.args[0].type.kind != "c"
-    return name in AT or name in CUTS or name in EXPANSIONS
+    return name in AT or name in CUTS or name in EXPANSIONS or name in SPARSE
 
 
 def is_routine(t: Any) -> bool:

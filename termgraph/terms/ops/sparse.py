@@ -118,19 +118,19 @@ csm_majors = define(
 
 
 # ---------------------------------------------------------------------- products
-def _infer_dot(data: Type, indices: Type, indptr: Type, shape: Type, x: Type, *, format: str) -> TensorType:
+def _infer_dot(data: Type, indices: Type, indptr: Type, rows: Type, x: Type, *, format: str) -> TensorType:
     d, dense = require_tensor(data, "data of a sparse matrix"), require_tensor(x, "the right operand of csm_dot")
     check_pattern("csm_dot", indices, indptr)
-    check_lengths("csm_dot", shape)
+    n = require_tensor(rows, "the number of rows of csm_dot")
+    if n.ndim or n.kind not in "iu":
+        raise TypeError(f"the number of rows of csm_dot must be an integer, got {n}")
     if dense.ndim not in (1, 2):
         raise TypeError(f"a sparse matrix is multiplied with a vector or a matrix, got {dense}")
     return TensorType.of(promote(d.np_dtype, dense.np_dtype).name, (None, *dense.shape[1:]))
 
 
-def _dot(data: Any, indices: Any, indptr: Any, shape: Any, x: Any, *, format: str) -> np.ndarray:
-    matrix = checked_matrix(format, data, indices, indptr, shape)
-    if matrix.shape[1] != len(x):
-        raise ShapeError(f"dot: the sparse matrix has shape {matrix.shape}, the right operand {x.shape}")
+def _dot(data: Any, indices: Any, indptr: Any, rows: Any, x: Any, *, format: str) -> np.ndarray:
+    matrix = checked_matrix(format, data, indices, indptr, (rows, len(x)))
     dtype = promote(matrix.dtype, x.dtype)
     return np.asarray(matrix @ x.astype(dtype, copy=False)).astype(dtype, copy=False)
 
@@ -154,7 +154,7 @@ csm_dot = define(
     meaning=_dot,
     kind="sparse",
     params={"format": "csr"},
-    doc="csm(data, indices, indptr, shape) times a vector or a matrix.",
+    doc="csm_dot(data, indices, indptr, n, x): the sparse matrix of n rows and len(x) columns times x.",
 )
 
 

@@ -1,0 +1,28 @@
+"""Sampled products of rows as gathers and sums, so that loops can fuse them. May import terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.terms.ops.elementwise import cast, mul
+from termgraph.terms.ops.indexing import gather
+from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.term import mk
+
+_AT = gather.bind(index=("a",))
+
+
+def sample(t: Any, args: tuple) -> Any:
+    """`sum(x[i] * y[j], axis=1)`"""
+    i, j, x, y = args
+    dtype = t.type.dtype
+    product = mk(mul, (mk(_AT, (_fit(x, dtype), i)), mk(_AT, (_fit(y, dtype), j))))
+    return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
+
+
+def _fit(t: Any, dtype: str) -> Any:
+    return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
+
+
+SPARSE: dict[str, Callable[[Any, tuple], Any]] = {"csm_sample": sample}
