@@ -36,10 +36,11 @@ _MODULES = (
     "sorting",
     "products",
     "padding",
+    "convolution",
     "einstein",
     "placing",
 )
-_NAMESPACES = ("linalg", "nnet", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
+_NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 
 for _name in _MODULES:
     _module = _import_module(f"termgraph.tensor.{_name}")

@@ -1,14 +1,15 @@
-"""Convolutions under Theano's names, for T.nnet. May import terms, `lengths` and `shaping`."""
+"""Convolutions under Theano's names, for T.nnet, and T.convolve. May import terms, `lengths` and `shaping`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.tensor.lengths import as_lengths, length_operands
+from termgraph.tensor.lengths import as_lengths, length, length_operands
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.shaping import specify_shape
+from termgraph.tensor.shaping import dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.convolution import BORDERS
 from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
@@ -182,6 +183,32 @@ def _spatial_lengths(name: str, shape: Any, n: int) -> list:
     return length_operands(as_lengths(given[-n:], "shape"))
 
 
-__all__ = [
-    "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d",
-]  # fmt: skip
+# ---------------------------------------------------------------------- of vectors
+@on_terms
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """The convolution of two vectors, as numpy.convolve: mode 'full', 'same' or 'valid'.
+
+    >>> import termgraph.tensor as T
+    >>> T.convolve([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).eval()
+    array([0. , 1. , 2.5, 4. , 1.5])
+    """
+    x, w = as_tensor(a), as_tensor(v)
+    for what, t in (("a", x), ("v", w)):
+        if t.ndim != 1 or t.type.shape == (0,):
+            raise ValueError(f"convolve: {what} must be a vector with elements, got {t} of type {t.type}")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"convolve: mode must be full, same or valid, got {mode!r}")
+    n, k = length(x, 0), length(w, 0)
+    if isinstance(n, int) and isinstance(k, int) and k > n:
+        x, w, n, k = w, x, k, n
+    full = conv_op(
+        *[dimshuffle(t, "x", "x", 0) for t in (x, w)], **parameters("convolve", 1, "full", 1, True, 1, 1, None)
+    )
+    if mode == "full":
+        return full[0, 0]
+    less, most = (k, n) if isinstance(n, int) and isinstance(k, int) else (ew.minimum(n, k), ew.maximum(n, k))
+    first = less - 1 if mode == "valid" else (less - 1) // 2
+    return full[0, 0, first : most if mode == "valid" else first + most]
+
+
+__all__ = ["convolve"]  # of T itself; T.nnet has the others

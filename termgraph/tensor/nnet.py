@@ -22,6 +22,7 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import expand_dims, squeeze
+from termgraph.tensor.signal import pool_2d, pool_3d
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -230,6 +231,7 @@ __all__ = [
     "crossentropy_softmax_1hot",
     "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu", "log_sigmoid",
-    "log_softmax", "logsigmoid", "logsoftmax", "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy",
+    "log_softmax", "logsigmoid", "logsoftmax", "pool_2d", "pool_3d",
+    "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy",
     "silu", "softmax", "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
 ]  # fmt: skip

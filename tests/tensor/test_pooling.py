@@ -1,0 +1,127 @@
+"""Pooling against loops over windows, T.convolve against NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import termgraph as tg
+import termgraph.tensor as T
+
+MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
+
+
+def by_loops(x, ws, ignore_border, stride, pad, mode):
+    """Each window cut out of the array, by the sentence that says what pooling is."""
+    n = len(ws)
+    spatial = x.shape[-n:]
+    counts = []
+    for m, k, s, p in zip(spatial, ws, stride, pad):
+        starts = [i for i in range(-p, m + p, s) if (i + k <= m + p if ignore_border else True)]
+        if not ignore_border:  # the last window is the first that reaches the end
+            starts = starts[: 1 + next((j for j, i in enumerate(starts) if i + k >= m), len(starts) - 1)]
+        counts.append(starts)
+    out = np.zeros((*x.shape[:-n], *map(len, counts)), x.dtype)
+    for place in np.ndindex(*map(len, counts)):
+        corner = [c[i] for c, i in zip(counts, place)]
+        part = x[(..., *[slice(max(c, 0), min(c + k, m)) for c, k, m in zip(corner, ws, spatial)])]
+        axes = tuple(range(-n, 0))
+        total = part.sum(axes)
+        inside = np.prod(part.shape[-n:]) if mode == "average_exc_pad" or not ignore_border else np.prod(ws)
+        out[(..., *place)] = {"max": part.max(axes), "sum": total}.get(mode, total / inside)
+    return out
+
+
+@st.composite
+def poolings(draw):
+    n = draw(st.sampled_from((2, 2, 3)))
+
+    def each(low, high):
+        return tuple([draw(st.integers(low, high)) for _ in range(n)])
+
+    ws, ignore = each(1, 3), draw(st.booleans())
+    pad = tuple([draw(st.integers(0, k - 1)) for k in ws]) if ignore else (0,) * n
+    stride = draw(st.sampled_from((ws, each(1, 4))))
+    spatial = tuple([max(k - 2 * p, 1) + draw(st.integers(0, 4)) for k, p in zip(ws, pad)])
+    x = np.random.default_rng(draw(st.integers(0, 99))).normal(
+        size=(*draw(st.sampled_from(((), (2,), (0, 2)))), *spatial)
+    )
+    return x, {"ws": ws, "ignore_border": ignore, "stride": stride, "pad": pad, "mode": draw(st.sampled_from(MODES))}
+
+
+def pooled(x, how):
+    return (T.signal.pool_2d if len(how["ws"]) == 2 else T.signal.pool_3d)(x, **how)
+
+
+@settings(max_examples=80, deadline=None)
+@given(poolings(), st.booleans())
+def test_f66_pooling_is_a_loop_over_windows(pooling, known):
+    x, how = pooling
+    v = T.tensor("v", dtype="float64", shape=x.shape if known else (None,) * x.ndim)
+    expected = by_loops(x, **how)
+    y = pooled(v, how)
+    np.testing.assert_allclose(tg.function([v], y, mode="FAST_COMPILE")(x), expected, atol=1e-12)
+    assert not known or y.type.shape == expected.shape
+
+
+CASES = [
+    {"ws": (2, 2), "ignore_border": True, "stride": None, "pad": (0, 0)},
+    {"ws": (3, 2), "ignore_border": True, "stride": (2, 1), "pad": (1, 1)},
+    {"ws": (3, 3), "ignore_border": False, "stride": (2, 2), "pad": (0, 0)},
+]
+
+
+def test_f66_compiled_pooling_and_its_gradients(rng):
+    value = rng.normal(size=(2, 3, 7, 6))
+    x = T.tensor("x", dtype="float64", shape=value.shape)
+    ys = [pooled(x, {**how, "mode": mode}) for how, mode in itertools.product(CASES, MODES)]
+    outputs = [*ys, *[tg.grad(T.sin(y).sum(), x) for y in ys]]
+    expected = tg.function([x], outputs, mode=tg.Mode(linker="py", optimizer="None"))(value)
+    for got, wanted in zip(tg.function([x], outputs, mode=tg.Mode(linker="c"))(value), expected):
+        np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_f66_gradients_of_pooling(rng, mode):
+    x = rng.permutation(84).reshape(2, 7, 6) / 10.0  # no two elements alike, so that maxima have a derivative
+    for how in CASES:
+        tg.verify_grad(lambda v, h=how: pooled(v, {**h, "mode": mode}), [x], n_tests=1, mode="FAST_COMPILE")
+
+
+def test_maxima_of_whole_numbers_and_of_negative_numbers():
+    x = -1 - np.arange(16).reshape(4, 4)
+    v = T.lmatrix("v")
+    f = tg.function([v], T.signal.pool_2d(v, 3, ignore_border=True, stride=1, pad=1), mode="FAST_COMPILE")
+    np.testing.assert_array_equal(f(x), by_loops(x, (3, 3), True, (1, 1), (1, 1), "max"))
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"ws": (2, 2), "mode": "median"}, "mode must be one of max, sum"),
+        ({"ws": (2,)}, "ws must be 2 integers of at least 1"),
+        ({"ws": (2, 2), "pad": 1}, "needs ignore_border=True"),
+        ({"ws": (2, 2), "pad": 2, "ignore_border": True}, "must be smaller than the windows"),
+        ({"ws": (9, 2), "ignore_border": True}, "does not fit into pooled dimension 0 of length 5"),
+    ],
+)
+def test_options_that_make_no_sense_are_errors(how, message):
+    x = T.tensor("x", dtype="float64", shape=(5, 5))
+    with pytest.raises(ValueError, match=message):
+        T.signal.pool_2d(x, **how)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolve_as_numpy(rng, mode):
+    for n, k in ((5, 3), (5, 2), (4, 4), (2, 7), (3, 8), (1, 1)):
+        a, v = rng.normal(size=n), rng.normal(size=k)
+        np.testing.assert_allclose(
+            T.convolve(a, v, mode).eval(mode="FAST_COMPILE"), np.convolve(a, v, mode), atol=1e-12
+        )
+        x, y = T.dvector("x"), T.dvector("y")
+        got = tg.function([x, y], T.convolve(x, y, mode), mode="FAST_COMPILE")(a, v)
+        np.testing.assert_allclose(got, np.convolve(a, v, mode), atol=1e-12)
+    with pytest.raises(ValueError, match="mode must be full, same or valid"):
+        T.convolve(a, v, "most")
