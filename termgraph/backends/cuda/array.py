@@ -232,8 +232,10 @@ class Spare:
         found = self.arrays.get(name)
         if found is not None and (found.shape, found.dtype) == (tuple(shape), np.dtype(dtype)):
             if sys.getrefcount(found) <= 3:  # `arrays`, `found` and the argument
-                while found.lent:  # whoever borrowed it has let go of it, but may still be reading
-                    self.device.driver.wait_for(found.lent.pop())
+                if found.lent:  # whoever borrowed it has let go of it, but may still be reading
+                    with self.device.lock:
+                        while found.lent:
+                            self.device.driver.wait_for(found.lent.pop())
                 return found
         found = None
         made = DeviceArray.empty(self.device, shape, dtype, purpose)
@@ -271,7 +273,8 @@ def as_device_array(
         return DeviceArray.of(value, "an argument", device, spare, name)
     address = interface["data"][0] or 0
     device = device or current()
-    home = interface.get("device", device.driver.home_of(address)) if address else None
+    with device.lock:
+        home = interface.get("device", device.driver.home_of(address)) if address else None
     if home is not None and home != device.number:  # on another device: copied from there
         return as_device_array(as_device_array(value, numbered(home)), device, spare, name)
     if interface.get("mask") is not None:

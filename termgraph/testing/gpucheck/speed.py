@@ -70,8 +70,8 @@ def copy_rate(device: Device, scale: int) -> float:
 def memory_kernels(device: Device, scale: int, copy: float) -> Iterator[Row]:
     """Kernels that should run at the rate of memory."""
     x, b = T.fmatrix("x"), T.fvector("b")
-    rows, columns = 64 * scale, 1024
-    v = DeviceArray.of(np.random.default_rng(0).standard_normal((rows, columns)).astype("float32"))
+    rows, columns = 64 if scale == 1 else 512 * scale, 1024  # many times what the device's cache holds
+    v = DeviceArray.of(np.random.default_rng(0).standard_normal((rows, columns), dtype="float32"))
     w = DeviceArray.of(np.zeros(columns, "float32"))
     cases = {
         "element-wise, tanh(x + b) * 2": ([x, b], T.tanh(x + b) * 2, [v, w], 2),
@@ -112,7 +112,7 @@ def ordered(device: Device, scale: int, copy: float) -> Iterator[Row]:
 
 def products(device: Device, scale: int) -> Iterator[Row]:
     """Square products, by dtype and by what operands of float32 may be rounded to; one with a bias and relu."""
-    n = 64 if scale == 1 else 4096
+    n = 64 if scale == 1 else 8192
     for dtype, precision in PRODUCTS:
         x, b = T.matrix("x", dtype=dtype), T.vector("b", dtype=dtype)
         v = DeviceArray.of(np.random.default_rng(0).standard_normal((n, n)).astype(dtype))
