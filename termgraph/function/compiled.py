@@ -20,6 +20,7 @@ from termgraph.function.inout import In
 from termgraph.function.mode import Mode
 from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.tensor.trace import placed
+from termgraph.terms.dtypes import in_whole_elements
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
@@ -53,9 +54,9 @@ class Function:
         type_ = item.variable.type
         if value.__class__ is np.ndarray and type_.__class__ is TensorType and value.dtype is type_.np_dtype:
             if value.shape == type_.shape or (value.ndim == type_.ndim and type_.shape == (None,) * type_.ndim):
-                return value
+                return in_whole_elements(value)
         try:
-            return type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast)
+            return in_whole_elements(type_.filter(value, strict=item.strict, allow_downcast=item.allow_downcast))
         except (TypeError, ValueError) as err:
             raise _bad_argument(self, item, position, err) from None
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import TensorVariable, Variable
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import in_whole_elements, kind_of
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
@@ -55,7 +55,7 @@ class Container:
     def filtered(self, value: Any) -> Any:
         """The value as this container would hold it, or a TypeError naming the container."""
         try:
-            return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
+            return in_whole_elements(self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast))
         except (TypeError, ValueError) as err:
             raise TypeMismatch(f"{self.name or 'an unnamed value'}: {err}") from None
 

@@ -63,6 +63,19 @@ def dtype_text(dtype: np.dtype) -> str:
     return dtype.name if is_bfloat16(dtype) else dtype.str
 
 
+def in_whole_elements(value: Any) -> Any:
+    """An array as it is if its elements lie at multiples of their size, else a copy: fields of records, odd offsets.
+
+    >>> record = np.zeros(3, [("a", "f8"), ("b", "f4")])
+    >>> record["a"].strides, in_whole_elements(record["a"]).strides
+    ((12,), (8,))
+    """
+    if value.__class__ is not np.ndarray:
+        return value
+    fits = value.flags.aligned and not any(s % value.itemsize for s in value.strides)
+    return value if fits else value.copy()
+
+
 def kind_of(dtype: Any) -> str:
     """`b`, `i`, `u`, `f` or `c`: what a dtype holds."""
     found = dtype if isinstance(dtype, np.dtype) else numpy_dtype(dtype)

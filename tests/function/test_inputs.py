@@ -263,3 +263,33 @@ def test_f52_flags_choose_the_rules():
         assert not tg.get_mode().rewrites
     assert tg.get_mode("UNSAFE").tags == ("+fast_run", "+unsafe")
     assert tg.get_mode("STRICT").strict
+
+
+def odd_arrays(dtype):
+    """Arrays whose elements do not lie at multiples of their size."""
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    record = np.zeros((3, 4), [("a", dtype), ("b", "u1")])
+    record["a"] = values
+    padded = np.zeros(
+        (3, 4), [("a", dtype), ("b", "f8" if dtype == "complex128" else "u2" if dtype == "float32" else "f4")]
+    )
+    padded["a"] = values
+    shifted = np.zeros(values.nbytes + 1, "u1")[1:].view(dtype).reshape(3, 4)
+    shifted[...] = values
+    return values, [record["a"], padded["a"], shifted, shifted.T.copy().T]
+
+
+@pytest.mark.parametrize("linker", ["auto", "py"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int16"])
+def test_arrays_at_odd_places(dtype, linker):
+    x = T.matrix("x", dtype=dtype)
+    f = tg.function([x], x * 2 + 1, mode=tg.Mode(linker=linker))
+    values, odd = odd_arrays(dtype)
+    for given in odd:
+        np.testing.assert_array_equal(f(given), values * 2 + 1)
+        np.testing.assert_array_equal(f(given.T), values.T * 2 + 1)
+        held = tg.shared(given, borrow=True)
+        g = tg.function([], held + 1, mode=tg.Mode(linker=linker))
+        np.testing.assert_array_equal(g(), values + 1)
+        held.set_value(given.T, borrow=True)
+        np.testing.assert_array_equal(g(), values.T + 1)
