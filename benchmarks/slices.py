@@ -1,4 +1,4 @@
-"""Arguments that do not lie in row-major order, and slices inside a graph: are they read where they lie?
+"""Whether arguments that do not lie in row-major order, and slices inside a graph, are read where they lie.
 
 Every view has 1000x1000 elements of float64. `packed` is the same function of an array in row-major order.
 """
