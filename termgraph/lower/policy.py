@@ -20,6 +20,7 @@ from termgraph.lower.strides import Kinds, strides_of
 from termgraph.lower.tree import Call, Compound
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
+from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
@@ -215,7 +216,24 @@ class Storage:
             )
             return
         index, vars = nest(shape)
-        self.stores.append(Store(buf, buf.offset(index), self.value(t, index), vars))
+        value = self.value(t, index)
+        if value in self.scalars.divides and self._store_as_before(t, buf):
+            return
+        self.stores.append(Store(buf, buf.offset(index), value, vars))
+
+    def _store_as_before(self, t: Any, buf: Buf) -> bool:
+        """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
+        source = t
+        while source.op.family is reshape and (source is t or source not in self.push.bufs):
+            source = source.args[0]
+        if source is t or buf.strides is not None:
+            return False
+        index, vars = nest(self.lengths[source])
+        value = self.value(source, index)
+        if value in self.scalars.divides:
+            return False
+        self.stores.append(Store(buf, _row_major(self.lengths[source], index), value, vars))
+        return True
 
     def store_parts(self, t: Any, buf: Buf, parts: Parts) -> None:
         """A statement for each part of an axis."""
@@ -305,6 +323,14 @@ def holes(free: frozenset[Var]) -> list[int]:
     """Loop levels outside the deepest variable that are missing."""
     levels = {v.level for v in free}
     return [k for k in range(max(levels, default=0)) if k not in levels]
+
+
+def _row_major(shape: Index, index: Index) -> Poly:
+    """The flat position of an index."""
+    flat = ZERO
+    for n, i in zip(shape, index):
+        flat = flat * n + i
+    return flat
 
 
 def unravelled(shape: Index, flat: Poly) -> Index:
