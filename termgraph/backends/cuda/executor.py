@@ -193,8 +193,8 @@ class Executable:
         return self.variants[views]
 
     def _with_strides(self, views: tuple[int, ...]) -> CudaProgram | None:
-        """The program whose kernels read views; None where products, sortings or loops want their operands packed."""
-        if not all(isinstance(step, KernelText) for step in self.program.steps) or self.program.again is None:
+        """The program whose kernels read views, and pack what products and sortings want packed; None for loops."""
+        if any(isinstance(step, Steps) for step in self.program.steps) or self.program.again is None:
             return None
         try:
             return self.program.again(strided=views)  # type: ignore[call-arg]
