@@ -22,6 +22,8 @@ from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.tensor.trace import placed
 from termgraph.terms.dtypes import in_whole_elements
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.ops.loop import places_of
+from termgraph.terms.term import Arg, Input
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.aliasing import Claims
@@ -101,11 +103,16 @@ class Function:
         >>> tg.function([x], T.log(1 + x), mode="FAST_COMPILE").trace[-1]
         logs.log1p: log(add(1.0, x)) -> log1p(x)
         """
-        records = self.maker.work.trace
-        terms = iter(self.in_users_terms([t for r in records for t in (r.before, r.after)]))
-        named = [copy.copy(r) for r in records]
-        for r, before, after in zip(named, terms, terms):
-            r.before, r.after = before, after
+        named: list[Any] = []
+        names = {None: {a: item.variable.term for a, item in zip(self.maker.work.args, self.maker.inputs)}}
+        for trace in self.maker.work.traces:
+            if trace.body not in names:
+                names[trace.body] = _arguments_of(trace.body)
+            records = [copy.copy(r) for r in trace]
+            terms = iter(substitute([t for r in records for t in (r.before, r.after)], names[trace.body]))
+            for r, before, after in zip(records, terms, terms):
+                r.before, r.after = before, after
+            named += records
         return named
 
     def in_users_terms(self, terms: Sequence[Any]) -> list[Any]:
@@ -380,3 +387,11 @@ def _bad_argument(function: Function, item: In, position: int, error: Exception)
     name = f" {item.name!r}" if item.name else ""
     text = f"bad argument{name} (position {position}) of {function._title()}: {error}"
     return TypeMismatch(placed(item.variable.site, text))
+
+
+def _arguments_of(op: Any) -> dict[Any, Any]:
+    """The arguments of a body under the names that they have in the user's step function."""
+    places = places_of(op)
+    leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]
+    named = {leaf: places.get(leaf, (None, ()))[0] for leaf in leaves}
+    return {leaf: Input(name, leaf.type) for leaf, name in named.items() if name}

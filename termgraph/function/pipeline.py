@@ -32,12 +32,14 @@ from termgraph.vm.program import Program
 class Compilation:
     """What the stages work on: the graph as it is rewritten, the mode, and notes on what was done."""
 
+    body: Any = None  # the op whose body this is, if it is one
+
     def __init__(self, captured: Captured, mode: Mode) -> None:
         self.args: list[Any] = list(captured.args)
         self.roots: list[Any] = list(captured.roots)
         self.captured, self.mode = captured, mode
         self.seconds: dict[str, float] = {}
-        self.traces: list[Any] = []  # one per rewriting stage, iterable over records
+        self.traces: list[Any] = []  # one per rewriting stage, iterable over records; those of bodies too
         self.bodies: dict[Any, Any] = {}  # ops with a body -> the same with the body rewritten
         self.linked_roots: list[Any] = []
         self.program: Program | None = None  # one instruction per operation
@@ -134,7 +136,7 @@ class Compilation:
         return self._back(term, "origins")
 
     def _back(self, term: Any, links: str) -> Any:
-        for trace in reversed(self.traces):
+        for trace in reversed([t for t in self.traces if t.body is self.body]):
             table: dict = getattr(trace, links, dict)()
             for _ in range(len(table)):  # a chain of replacements; never longer than there are any
                 if term not in table:
@@ -144,8 +146,8 @@ class Compilation:
 
     @property
     def trace(self) -> list[Any]:
-        """All records of rewriting, in order."""
-        return [record for trace in self.traces for record in trace]
+        """All records of rewriting the graph, in order; those of bodies are in terms of their own arguments."""
+        return [record for trace in self.traces if trace.body is self.body for record in trace]
 
     def rule_counts(self) -> dict[str, int]:
         """How often each rule was applied."""
@@ -260,8 +262,10 @@ def _rewritten_body(op: Any, work: Compilation) -> Any:
     sources: Any = BodySources(op) if op.family is loop else None
     takes, body = op.params["takes"], list(op.params["body"])
     inner = Compilation(Captured([Arg(i, t) for i, t in enumerate(takes)], body, sources), work.mode)
-    inner.bodies = work.bodies
+    inner.bodies, inner.body = work.bodies, op
     inner.run(REWRITING)
+    for trace in inner.traces:
+        trace.body = trace.body or op
     work.traces.extend(inner.traces)
     new = op.bind(body=tuple(inner.roots))
     work.bodies[op] = work.bodies[new] = new

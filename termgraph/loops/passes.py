@@ -42,6 +42,7 @@ class PassTrace:
         self.counts: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
         self.stage = "scan"
+        self.body: Any = None
 
     def __iter__(self) -> Any:
         return iter(())

@@ -33,6 +33,7 @@ class Trace:
         self.moved: list[Any] = []  # old, new, old, new, ...
         self.rule_seconds = [0.0] * len(rules)
         self.visited = 0
+        self.body: Any = None  # the op whose body was rewritten, if it is not the graph itself
         self._origins: dict[Any, Any] | None = None
         self._replaced: dict[Any, Any] | None = None
         self._known: set[Any] | None = None

@@ -345,3 +345,24 @@ def test_random_streams_draw_in_every_step(mode):
     f = tg.function([x], out, updates=updates, mode=mode)
     draws = np.concatenate([f(np.zeros(3)), f(np.zeros(3))])
     assert len(np.unique(draws)) == 12
+
+
+def traced_loop(mode):
+    xs, w, b = T.dmatrix("xs"), T.dmatrix("w"), T.dvector("b")
+    hs, _ = tg.scan(lambda row, h: T.tanh(T.dot(h, w) * 1 + row + b), xs, T.zeros((3,)))
+    f = tg.function([xs, b, w], [hs, tg.grad(hs.sum(), w)], mode=mode)
+    return f, f(np.ones((4, 3)), np.ones(3), np.ones((3, 3)))
+
+
+def test_the_trace_names_what_a_body_reads_as_the_step_does():
+    f, _ = traced_loop("FAST_RUN")
+    shown = [str(r) for r in f.trace]
+    assert any("dot(outputs[0][t-1], w)" in text and "xs[t], b" in text for text in shown), shown
+    assert not any("dot(b, xs)" in text for text in shown)
+
+
+def test_debug_mode_takes_loops():
+    """Rewritings of bodies have no values outside the loop to be tried on."""
+    _, checked = traced_loop("DEBUG_MODE")
+    for got, want in zip(checked, traced_loop("None")[1]):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

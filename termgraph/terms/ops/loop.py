@@ -8,7 +8,7 @@ May import terms modules only.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -328,14 +328,26 @@ def inherit_places(op: Any, source: Any, renamed: Mapping[Any, Any]) -> None:
     def renamed_places() -> Places:
         from termgraph.terms.traverse import substitute
 
-        old = find()
+        found = find()
+        old = _made_of(found, renamed) if renamed else list(found)
         try:
-            new = substitute(list(old), renamed)
+            new = substitute(old, renamed)
         except (TypeError, ValueError, GraphError):  # a leaf whose type became more general does not fit everywhere
             new = [renamed.get(t, t) for t in old]
-        return dict(zip(new, old.values()))
+        return dict(zip(new, [found[t] for t in old]))
 
     note_places(op, renamed_places)
+
+
+def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
+    """The terms that need no other leaves: the numbers of others mean something else in the new body."""
+    from termgraph.terms.traverse import children_first
+
+    terms, foreign = list(terms), set()
+    for t in children_first(terms):
+        if (t.__class__ is Arg and t not in leaves) or any(a in foreign for a in t.args):
+            foreign.add(t)
+    return [t for t in terms if t not in foreign]
 
 
 __all__ = [
