@@ -51,17 +51,18 @@ def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- small things
-def _by(way: str, f: Any) -> Any:
+def by(way: str, f: Any) -> Any:
     """The parameters of a placeholder that may be computed this way; None otherwise."""
     return None if f.params["flip"] or f.params["algo"] not in (None, way) else f.params
 
 
-def _integers(ns: tuple) -> list:
+def integers(ns: tuple) -> list:
     """Length operands as integers where they are known."""
     return [int(n.scalar) if n.op is CONST else handle(n) for n in ns]
 
 
-def _pads(p: dict, image: list, taps: list) -> list[tuple]:
+def pads_of(p: dict, image: list, taps: list) -> list[tuple]:
+    """How many zeros go before and after each spatial dimension."""
     geometry = enumerate(zip(image, taps, p["stride"], p["dilation"]))
     return [padding(p["border"], d, *g, most=_most) for d, g in geometry]
 
@@ -70,12 +71,12 @@ def _most(a: Any, b: Any) -> Any:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else T.maximum(a, b)
 
 
-def _padded(x: Any, pads: list) -> Any:
+def padded(x: Any, pads: list) -> Any:
     """Zeros around the spatial dimensions."""
     return pad(x, [(0, 0), (0, 0), *pads])
 
 
-def _windows(x: Any, taps: list, p: dict) -> Any:
+def windows_of(x: Any, taps: list, p: dict) -> Any:
     """(batch, channels, *places, *taps) of a padded image."""
     return windows(x, *length_operands(taps), stride=p["stride"], dilation=p["dilation"])
 
@@ -83,31 +84,32 @@ def _windows(x: Any, taps: list, p: dict) -> Any:
 def _columns(x: Any, taps: list, p: dict) -> tuple[Any, list]:
     """The windows as matrices, one column a place: (batch, [groups,] channels * taps, places); and the places."""
     n = x.ndim - 2
-    found = _windows(_padded(x, _pads(p, lengths(x)[2:], taps)), taps, p)
+    found = windows_of(padded(x, pads_of(p, lengths(x)[2:], taps)), taps, p)
     places = lengths(found)[2 : 2 + n]
     found = found.dimshuffle(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
     channels = length(x, 1)
     rows = [product([channels, *taps])]
     if p["groups"] > 1:
-        rows = [p["groups"], product([_part(channels, p["groups"]), *taps])]
+        rows = [p["groups"], product([part(channels, p["groups"]), *taps])]
     return found.reshape([length(x, 0), *rows, product(places)]), places
 
 
-def _part(n: Any, groups: int) -> Any:
+def part(n: Any, groups: int) -> Any:
+    """How many channels (or filters) a group has."""
     return n // groups
 
 
 def _by_group(w: Any, p: dict) -> Any:
     """Filters as one matrix per group: ([groups,] filters, channels * taps)."""
     filters, *rest = lengths(w)
-    rows = [filters] if p["groups"] == 1 else [p["groups"], _part(filters, p["groups"])]
+    rows = [filters] if p["groups"] == 1 else [p["groups"], part(filters, p["groups"])]
     return w.reshape([*rows, product(rest)])
 
 
 def _maps(g: Any, p: dict) -> Any:
     """An array like the result as matrices: (batch, [groups,] filters, places)."""
     batch, filters, *places = lengths(g)
-    rows = [filters] if p["groups"] == 1 else [p["groups"], _part(filters, p["groups"])]
+    rows = [filters] if p["groups"] == 1 else [p["groups"], part(filters, p["groups"])]
     return g.reshape([batch, *rows, product(places)])
 
 
@@ -115,7 +117,7 @@ def _maps(g: Any, p: dict) -> Any:
 @goal("iiio")
 def product_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution as a product of the filters with the windows as columns."""
-    p, x, w = _by("gemm", f), handle(x), handle(w)
+    p, x, w = by("gemm", f), handle(x), handle(w)
     if p is None:
         return None
     columns, places = _columns(x, lengths(w)[2:], p)
@@ -125,18 +127,18 @@ def product_forward(f: Any, x: Any, w: Any) -> Any:
 @goal("iiiio")
 def product_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
     """The filters' gradient as a product of the cotangent with the windows, added up over the batch."""
-    p, x, g, taps = _by("gemm", f), handle(x), handle(g), _integers(ks)
+    p, x, g, taps = by("gemm", f), handle(x), handle(g), integers(ks)
     if p is None:
         return None
     columns, _ = _columns(x, taps, p)
     parts = T.matmul(_maps(g, p), T.matrix_transpose(columns)).sum(axis=0, dtype=columns.dtype)
-    return parts.reshape([length(g, 1), _part(length(x, 1), p["groups"]), *taps]).term
+    return parts.reshape([length(g, 1), part(length(x, 1), p["groups"]), *taps]).term
 
 
 @goal("iiiio")
 def product_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
     """The images' gradient: the share of each tap by a product, added up where its windows lie."""
-    p, w, g, image = _by("gemm", f), handle(w), handle(g), _integers(ns)
+    p, w, g, image = by("gemm", f), handle(w), handle(g), integers(ns)
     if p is None:
         return None
     taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
@@ -144,7 +146,7 @@ def product_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
     batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
     shares = shares.reshape([batch, channels, *taps, *places])
     shares = shares.dimshuffle(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
-    pads = _pads(p, image, taps)
+    pads = pads_of(p, image, taps)
     whole = [m + a + b for m, (a, b) in zip(image, pads)]
     out = overlapped(shares, [batch, channels, *whole], taps, p)
     return out[(slice(None), slice(None), *[slice(a, a + m) for m, (a, _) in zip(image, pads)])].term
@@ -186,24 +188,24 @@ def spread_forward(f: Any, w: Any, g: Any) -> Any:
 
     The zeros around are what of each window lies beyond the padding; no answer where the padding is wider.
     """
-    p = _by("gemm", f)
+    p = by("gemm", f)
     taps = lengths(handle(w))[2:]
     if p is None or any(s != 1 for s in p["stride"]) or p["border"] == "same" or not all(isinstance(k, int) for k in taps):
         return None
     around = [reach(k, e) - 1 for k, e in zip(taps, p["dilation"])]
-    pads = [(m - a, m - b) for m, (a, b) in zip(around, _pads(p, [None] * len(taps), taps))]
+    pads = [(m - a, m - b) for m, (a, b) in zip(around, pads_of(p, [None] * len(taps), taps))]
     if min(min(pair) for pair in pads) < 0:
         return None
-    swapped = _swapped(turned(handle(w)), p["groups"])
+    swapped = swapped_channels(turned(handle(w)), p["groups"])
     return conv(handle(g), swapped, **{**p, "border": tuple(pads)}).term
 
 
-def _swapped(w: Any, groups: int) -> Any:
+def swapped_channels(w: Any, groups: int) -> Any:
     """Filters with filters and channels exchanged inside each group."""
     filters, channels, *taps = lengths(w)
     rest = range(2, w.ndim)
     if groups == 1:
         return w.dimshuffle(1, 0, *rest)
-    apart = w.reshape([groups, _part(filters, groups), channels, *taps])
+    apart = w.reshape([groups, part(filters, groups), channels, *taps])
     apart = apart.dimshuffle(0, 2, 1, *[d + 1 for d in rest])
-    return apart.reshape([product([groups, channels]), _part(filters, groups), *taps])
+    return apart.reshape([product([groups, channels]), part(filters, groups), *taps])

@@ -1,11 +1,20 @@
 """How convolutions are computed: each way is one rule, and a query chooses among them.
 
-The tags `conv_gemm` (products of matrices), `conv_fft` and `conv_direct` include and exclude them; the first that is
-not excluded is used. A placeholder that no rule replaces is computed by its plain meaning, slowly.
+The tags `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier transforms) include
+and exclude them; the first in this order that is not excluded is used. A placeholder that no rule replaces is computed
+by its plain meaning, slowly. Rules are tried in the order of their topics' names: that is why these are g, s, t.
 """
 
 from __future__ import annotations
 
+from termgraph.rulelib._goals_convolution_forms import (
+    inputs_as_forward,
+    summed_forward,
+    summed_inputs,
+    summed_weights,
+    transformed_forward,
+    weights_as_forward,
+)
 from termgraph.rulelib._goals_convolutions import (
     product_forward,
     product_inputs,
@@ -33,3 +42,17 @@ def conv_gemm(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: 
     yield rule("inputs_stride_1", h(w, g, *ns),  y,  spread_forward(h, w, g, y), assumes=["finite", "reassoc"])
     yield rule("inputs",          h(w, g, *ns),  y,  product_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
     yield rule("weights",         k(x, g, *ns),  y,  product_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
+
+
+@ruleset("specialize", "conv_direct", "fast_run", "fast_compile")
+def conv_sums(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       y,  summed_forward(f, x, w, y), assumes=["finite", "reassoc"])
+    yield rule("inputs",          h(w, g, *ns),  y,  summed_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
+    yield rule("weights",         k(x, g, *ns),  y,  summed_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
+
+
+@ruleset("specialize", "conv_fft", "fast_run", "fast_compile")
+def conv_transforms(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       y,  transformed_forward(f, x, w, y), assumes=["finite", "reassoc"])
+    yield rule("inputs",          h(w, g, *ns),  y,  inputs_as_forward(h, w, g, ns, y), assumes=["finite", "reassoc"])
+    yield rule("weights",         k(x, g, *ns),  y,  weights_as_forward(k, x, g, ns, y), assumes=["finite", "reassoc"])

@@ -164,7 +164,18 @@ OPTIMIZERS = choice("fast_run", "fast_compile", "unsafe", "None")
 LINKERS = choice("auto", "c", "py", "cuda", spellings={"cvm": "c", "vm": "py"})
 MODES = choice("Mode", "FAST_RUN", "FAST_COMPILE", "UNSAFE", "STRICT", "DEBUG_MODE", "NanGuardMode", "None")
 CONVOLUTION = choice(
-    *("none", "small", "large", "fft", "fft_tiling", "winograd", "winograd_non_fused", "deterministic"),
+    *(
+        "gemm",
+        "direct",
+        "none",
+        "small",
+        "large",
+        "fft",
+        "fft_tiling",
+        "winograd",
+        "winograd_non_fused",
+        "deterministic",
+    ),
     *("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change"),
 )
 # fmt: off

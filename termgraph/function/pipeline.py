@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from termgraph.config import config
 from termgraph.function.capture import Captured
 from termgraph.function.choose import wants_c, wants_gpu
+from termgraph.function.convolutions import convolutions
 from termgraph.function.mode import Mode
 from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.trace import placed
@@ -341,7 +342,8 @@ REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
 _STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower", "fuse", "inplace"))
 REWRITE_AGAIN: list[Stage] = [*map(rewriting, REPEATED), Stage("bodies", bodies)]
 REWRITING: list[Stage] = [
-    Stage("inline", inline), *REWRITE_AGAIN, Stage("saturate", saturated), Stage("scan", loops),
+    Stage("inline", inline), Stage("convolutions", convolutions), *REWRITE_AGAIN, Stage("saturate", saturated),
+    Stage("scan", loops),
 ]  # fmt: skip
 
 # From the captured graph to a program.

@@ -15,7 +15,7 @@ from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
 
-ALGORITHMS = ("gemm",)
+ALGORITHMS = ("gemm", "direct", "fft")
 
 
 # ---------------------------------------------------------------------- arguments as users write them
@@ -75,6 +75,8 @@ def _array(name: str, what: str, value: Any, n: int, shape: Any) -> Any:
 
 def _convolve(name: str, n: int, input: Any, filters: Any, shapes: tuple, **how: Any) -> Any:
     x, w = _array(name, "input", input, n, shapes[0]), _array(name, "filters", filters, n, shapes[1])
+    if how["algo"] == "fft" and None in (*x.type.shape[2:], *w.type.shape[2:]):
+        raise ValueError(f"{name}: algo='fft' needs lengths that are known: give input_shape and filter_shape")
     return conv_op(x, w, **parameters(name, n, **how))
 
 
@@ -89,7 +91,7 @@ def conv2d(
 
     `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
     add: a number, one per dimension, or pairs. `filter_flip=False` gives the correlation that other libraries call
-    convolution. `algo` says how to compute it, 'gemm'; by default it is chosen.
+    convolution. `algo` says how to compute it: 'gemm', 'direct' or 'fft'; by default it is chosen.
 
     >>> import termgraph.tensor as T
     >>> x, w = T.tensor("x", dtype="float32", shape=(8, 3, 32, 32)), T.tensor("w", dtype="float32", shape=(16, 3, 5, 5))

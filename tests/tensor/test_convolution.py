@@ -66,7 +66,7 @@ def built(x, w, how, known):
     ]
     y = CONV[x.ndim - 2](
         vx, vw, border_mode=how["border"], subsample=how["stride"], filter_dilation=how["dilation"],
-        num_groups=how["groups"], filter_flip=how["flip"],
+        num_groups=how["groups"], filter_flip=how["flip"], algo=how.get("algo"),
     )  # fmt: skip
     return vx, vw, y
 
@@ -88,11 +88,11 @@ def test_f66_the_meaning_is_the_sum_over_all_taps(form):
     assert known == expected.shape
 
 
-@settings(max_examples=40, deadline=None)
-@given(forms(), st.booleans())
-def test_f66_products_of_matrices_agree_with_the_meaning(form, known):
+@settings(max_examples=60, deadline=None)
+@given(forms(), st.booleans(), st.sampled_from(("gemm", "direct", "fft")))
+def test_f66_each_way_agrees_with_the_meaning(form, known, algo):
     x, w, how = form
-    inputs, outputs = with_gradients(x, w, how, known)
+    inputs, outputs = with_gradients(x, w, {**how, "algo": algo}, known or algo == "fft")
     f = tg.function(inputs, outputs, mode=tg.Mode(linker="py"))
     assert not PLACEHOLDERS & {t.op.name for t in subterms([o.term for o in f.maker.fgraph.outputs])}
     for got, expected in zip(f(x, w), tg.function(inputs, outputs, mode=PLAIN)(x, w)):
@@ -111,11 +111,12 @@ FORMS = [  # images, filters, how
 ]  # fmt: skip
 
 
-def test_f66_compiled_code_agrees(rng):
+@pytest.mark.parametrize("algo", ["gemm", "direct", "fft"])
+def test_f66_compiled_code_agrees(rng, algo):
     inputs, outputs, values = [], [], []
-    for image, filters, how in FORMS:
+    for image, filters, how in FORMS if algo == "gemm" else FORMS[:3]:
         x, w = rng.normal(size=image), rng.normal(size=filters)
-        more, results = with_gradients(x, w, how, known=True)
+        more, results = with_gradients(x, w, {**how, "algo": algo}, known=True)
         inputs, outputs, values = [*inputs, *more], [*outputs, *results], [*values, x, w]
     got = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))(*values)
     for a, b in zip(got, tg.function(inputs, outputs, mode=PLAIN)(*values)):
@@ -164,14 +165,44 @@ def test_f66_placeholders_appear_and_the_rules_replace_them():
     assert before >= PLACEHOLDERS and not after & PLACEHOLDERS and after >= {"matmul", "windows"}
 
 
+def ways(f):
+    return {r.rule.split(".")[0] for r in f.trace if r.rule.startswith("conv_")}
+
+
 def test_f66_excluded_ways_are_not_used(rng):
-    x, w = T.dtensor4("x"), T.dtensor4("w")
-    y = T.nnet.conv2d(x, w)
-    mode = tg.Mode(linker="py").excluding("conv_gemm")
-    f = tg.function([x, w], y, mode=mode)
-    assert f.maker.fgraph.outputs[0].owner.op.name == "AbstractConv2d"
+    x, w = (T.tensor(n, dtype="float64", shape=s) for n, s in (("x", (1, 2, 4, 4)), ("w", (3, 2, 2, 2))))
+    y, mode = T.nnet.conv2d(x, w), tg.Mode(linker="py")
     a, b = rng.normal(size=(1, 2, 4, 4)), rng.normal(size=(3, 2, 2, 2))
-    np.testing.assert_allclose(f(a, b), by_loops(a, b), atol=1e-12)
+    for excluded, used in (
+        ((), {"conv_gemm"}),
+        (("conv_gemm",), {"conv_sums"}),
+        (("conv_gemm", "conv_direct"), {"conv_transforms"}),
+        (("conv_gemm", "conv_direct", "conv_fft"), set()),
+    ):
+        f = tg.function([x, w], y, mode=mode.excluding(*excluded) if excluded else mode)
+        assert ways(f) == used
+        np.testing.assert_allclose(f(a, b), by_loops(a, b), atol=1e-12)
+    assert f.maker.fgraph.outputs[0].owner.op.name == "AbstractConv2d"
+
+
+def test_flags_choose_unless_the_convolution_does():
+    x, w = (T.tensor(n, dtype="float64", shape=s) for n, s in (("x", (1, 2, 4, 4)), ("w", (3, 2, 2, 2))))
+    mode = tg.Mode(linker="py")
+    with tg.config.change_flags(**{"dnn.conv.algo_fwd": "fft", "dnn.conv.algo_bwd_filter": "direct"}):
+        assert ways(tg.function([x, w], T.nnet.conv2d(x, w), mode=mode)) == {"conv_transforms"}
+        assert ways(tg.function([x, w], T.nnet.conv2d(x, w, algo="gemm"), mode=mode)) == {"conv_gemm"}
+        gradient = tg.grad(T.nnet.conv2d(x, w).sum(), w)
+        assert ways(tg.function([x, w], gradient, mode=mode, on_unused_input="ignore")) == {"conv_sums"}
+        with pytest.raises(ValueError, match="algo_fwd=fft needs lengths that are known") as caught:
+            tg.function([u := T.dtensor4()], T.nnet.conv2d(u, u), mode=mode)
+        assert "test_convolution.py" in str(caught.value)
+    with tg.config.change_flags(**{"dnn.conv.algo_fwd": "time_once"}):
+        with pytest.raises(NotImplementedError, match="dnn.conv.algo_fwd=time_once is not implemented") as caught:
+            tg.function([x, w], T.nnet.conv2d(x, w), mode=mode)
+        assert "test_convolution.py" in str(caught.value)
+        assert ways(tg.function([x, w], T.nnet.conv2d(x, w, algo="direct"), mode=mode)) == {"conv_sums"}
+    with pytest.raises(ValueError, match="algo='fft' needs lengths that are known"):
+        T.nnet.conv2d(T.dtensor4(), w, algo="fft")
 
 
 # ---------------------------------------------------------------------- gradients
@@ -266,7 +297,7 @@ def test_filters_larger_than_the_image_name_the_users_line(linker):
         ({"subsample": (0, 1)}, "subsample must be 2 positive integers"),
         ({"filter_dilation": (1,)}, "filter_dilation must be 2 positive integers"),
         ({"num_groups": 0}, "num_groups must be a positive integer"),
-        ({"algo": "magic"}, "algo must be one of gemm or None"),
+        ({"algo": "magic"}, "algo must be one of gemm, direct, fft or None"),
     ],
 )
 def test_options_that_make_no_sense_are_errors(how, message):
