@@ -17,7 +17,7 @@ from termgraph.terms.build import filled_like, number_like
 from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.elementwise import add, cast, conj, real
-from termgraph.terms.ops.sparse import csm, csm_indices, csm_indptr, csm_shape
+from termgraph.terms.ops.sparse import csm, csm_data, csm_indices, csm_indptr, csm_shape
 from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first, resolve_bound, subterms
@@ -123,7 +123,7 @@ def gradients_of(
         if t in null:
             out.append(Gap("null"))
         elif id(t) in run.gradients:
-            out.append(view.variable(_like(v.term, _conj(run.gradients[id(t)])), site))
+            out.append(view.variable(shaped_like(v.term, _conj(run.gradients[id(t)])), site))
         elif t in reachable():
             out.append(view.variable(zero_like(v.term), site))
         else:
@@ -210,10 +210,10 @@ def _disconnected_value(v: Variable, returned: str) -> Any:
 
 def zero_like(t: Any) -> Any:
     """Zeros in the form of a term: of a sparse matrix, in all places where it stores an element."""
-    return _like(t, filled_like(data_of(t), 0))
+    return shaped_like(t, filled_like(data_of(t), 0))
 
 
-def _like(t: Any, g: Any) -> Any:
+def shaped_like(t: Any, g: Any) -> Any:
     """A gradient in the form of the term it belongs to: that of a sparse matrix has the same places."""
     if t.type.__class__ is not SparseType:
         return g
@@ -296,11 +296,9 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     """The term of a cotangent for a variable: same number of dimensions, brought to its dtype."""
     check_wrt(v)
     if isinstance(v.type, SparseType):
-        raise TypeError(
-            f"{where}: {label(v)} is a sparse matrix; give the gradient of its stored elements, sparse.csm_data(...)"
-        )
+        g = _stored_elements(where, v, g)
     g = as_tensor(g)
-    if g.type.ndim != v.type.ndim:
+    if g.type.ndim != data_of(v.term).type.ndim:
         raise TypeError(
             f"{where}: the gradient of {label(v)} must have its {v.type.ndim} dimensions, got {g.type} ({label(g)})"
         )
@@ -310,3 +308,13 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     if term.type.kind == "c" and v.type.kind != "c":
         term = mk1(real, term)
     return mk1(cast.bind(dtype=v.type.dtype), term)
+
+
+def _stored_elements(where: str, v: Variable, g: Any) -> Any:
+    """The elements of a gradient given for a sparse matrix, which stores them in the places of the matrix."""
+    if not isinstance(g, Variable) or g.type.__class__ is not SparseType or g.type.format != v.type.format:
+        raise TypeError(
+            f"{where}: the gradient of {label(v)} must be a sparse matrix with the same places in format "
+            f"{v.type.format!r}, got {label(g) if isinstance(g, Variable) else repr(g)[:60]}"
+        )
+    return csm_data(g)

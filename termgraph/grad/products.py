@@ -21,7 +21,9 @@ from termgraph.grad.api import (
     gradients_of,
     listed,
     scalar_start,
+    shaped_like,
     variables,
+    zero_like,
 )
 from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.forward import Refusal, tangents_of
@@ -100,7 +102,7 @@ def Rop(
     results: list[Any] = []
     for y, t in zip(outputs, found):
         if t is not None:
-            results.append(view.variable(t, site))
+            results.append(view.variable(shaped_like(y.term, t), site))
         else:
             results.append(_no_tangent(y, asked, disconnected_outputs, return_disconnected))
     return results[0] if single else results
@@ -108,7 +110,7 @@ def Rop(
 
 def _no_tangent(y: Variable, wrt: Sequence[Variable], disconnected: str, returned: str) -> Any:
     if y.term.type.kind in "fc" and any(_depends(y, v) for v in wrt):
-        return as_tensor(filled_like(y.term, 0))  # connected by steps, whose derivative is zero
+        return as_tensor(zero_like(y.term))  # connected by steps, whose derivative is zero
     if disconnected == "raise":
         raise DisconnectedInputError(f"Rop: the output {label(y)}: {disconnected_text(wrt[0], [y])}")
     return None if returned == "none" else as_tensor(filled_like(y.term, 0))

@@ -31,6 +31,8 @@ def dot(a: Any, b: Any) -> Any:
     >>> T.dot(T.tensor("a", dtype="float32", shape=(2, 3)), T.fvector("b")).type
     TensorType(float32, (2,))
     """
+    if getattr(a, "own_operators", False) or getattr(b, "own_operators", False):
+        return a @ b
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         return ew.mul(a, b)
@@ -48,6 +50,8 @@ def matmul(a: Any, b: Any) -> Any:
     >>> T.matmul(T.dtensor3("a"), T.dmatrix("b")).type
     TensorType(float64, (?, ?, ?))
     """
+    if getattr(a, "own_operators", False) or getattr(b, "own_operators", False):
+        return a @ b
     a, b = as_tensor(a), as_tensor(b)
     for i, v in enumerate((a, b)):
         if v.ndim == 0:

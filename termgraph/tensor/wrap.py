@@ -48,6 +48,11 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorCo
         array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
     except (ValueError, TypeError) as err:
         raise TypeError(f"cannot make a constant of {type(value).__name__} {value!r:.60}: {err}") from None
+    if hasattr(value, "indptr"):
+        raise TypeError(
+            f"a {type(value).__name__} of SciPy is no array; make it a variable, sparse.constant(value), or an array, "
+            "value.toarray()"
+        )
     if kind_of(array.dtype) not in "biufc":
         raise TypeError(
             f"cannot make a constant of {type(value).__name__} {value!r:.60}: expected a number, an array of numbers "

@@ -72,8 +72,8 @@ def test_arguments():
             f(wrong)
     loose = tg.function([x], x.sum(0), allow_input_downcast=True)
     np.testing.assert_allclose(loose(a.tocsc()), a.toarray().sum(0))
-    with pytest.raises(TypeError, match="cannot make a constant"):
-        T.as_tensor(a)
+    with pytest.raises(TypeError, match="sparse.constant"):
+        T.dmatrix() @ a
     with pytest.raises(TypeError, match="length 3 in dimension 0"):
         fixed = S.csr_matrix("fixed", shape=(3, None))
         tg.function([fixed], fixed.T)(a)
@@ -181,6 +181,20 @@ def test_gradients_through_gradients_and_forward(rng):
     forward = tg.Rop(y, [v, m], along)
     backward = sum((g * t).sum() for g, t in zip(tg.grad(y, [v, m]), along))
     np.testing.assert_allclose(*tg.function([v, m], [forward, backward])(d, x))
+
+
+def test_given_gradients_and_tangents_are_sparse(rng):
+    x, v = S.csr_matrix("x"), T.dvector("v")
+    by_x = tg.grad(None, x, known_grads={S.sqr(x): 3 * x})
+    forward, disconnected = tg.Rop([S.sqr(x), x @ v], x, 3 * x)
+    f = tg.function([x, v], [by_x, forward, disconnected], on_unused_input="ignore")
+    back, along, out = f(PATTERN, np.ones(4))
+    assert back.format == along.format == "csr"
+    np.testing.assert_allclose(back.toarray(), 6 * PATTERN.toarray() ** 2)
+    np.testing.assert_allclose(along.toarray(), 6 * PATTERN.toarray() ** 2)
+    np.testing.assert_allclose(out, 3 * PATTERN @ np.ones(4))
+    with pytest.raises(TypeError, match="must be a sparse matrix with the same places"):
+        tg.Rop(x @ v, x, T.dmatrix("d"))
 
 
 def test_gradients_of_complex_matrices(rng):

@@ -127,6 +127,8 @@ def test_structured_functions_leave_what_is_not_stored():
 # ---------------------------------------------------------------------- with arrays
 BINARY = {
     "vector": (lambda s, x: s @ x, lambda a, x: a @ x, lambda n, m: (m,)),
+    "T.dot": (lambda s, x: T.dot(x, s), lambda a, x: x @ a, lambda n, m: (2, n)),
+    "T.matmul": (lambda s, x: T.matmul(s, x), lambda a, x: a @ x, lambda n, m: (m, 2)),
     "matrix": (lambda s, x: S.dot(s, x), lambda a, x: a @ x, lambda n, m: (m, 3)),
     "from the left": (lambda s, x: x @ s, lambda a, x: x @ a, lambda n, m: (2, n)),
     "vector from the left": (lambda s, x: S.structured_dot(x, s), lambda a, x: x @ a, lambda n, m: (n,)),
