@@ -191,7 +191,7 @@ class Lengths:
             place = t.op.params["index"][0]
             if isinstance(place, int):
                 return self.as_poly(t.args[0].args[place], user)
-        if not _is_arithmetic(t):
+        if not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
 

@@ -258,3 +258,16 @@ def test_messages_of_kernels_between_other_instructions_name_the_op(x):
     lines = str(info.value).splitlines()
     assert "test_native.py" in lines[0] and lines[2].startswith("mul failed: operand 1 has length 3 in dimension 0")
     assert lines[3].startswith("  operand 0: ") and "shape (2,)" in lines[3]
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda x, k, n: x[: k % -3], lambda x, k, n: x[k % n :], lambda x, k, n: x[: x.shape[0] % n]]
+)
+def test_slices_that_end_at_a_remainder(cut):
+    """A remainder has the sign of the divisor, and counts from the end where it is negative."""
+    x, k, n = T.dvector("x"), T.lscalar("k"), T.lscalar("n")
+    f = tg.function([x, k, n], cut(x, k, n), on_unused_input="ignore")
+    array = np.arange(8.0)
+    for a in (-7, -1, 0, 2, 11):
+        for b in (-3, -1, 1, 4):
+            np.testing.assert_array_equal(f(array, a, b), cut(array, a, b))
