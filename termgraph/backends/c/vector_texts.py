@@ -35,9 +35,14 @@ _PICK = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
 }}"""
 _PICK_WHOLE = """tg_vector_{N} tg_vector_{K}_{N}(tg_vector_{N} x, tg_vector_{N} y)
 {{
-    tg_mask_{N} take = x {sign} y;
+{quick}    tg_mask_{N} take = x {sign} y;
     return (x & take) | (y & ~take);
 }}"""
+_QUICK = """#if defined(__AVX2__) && !defined(__clang__)
+    typedef int ints __attribute__((vector_size(32)));
+    if (tg_vector_bytes == 32) return (tg_vector_i32)__builtin_ia32_p{K}sd256((ints)x, (ints)y);
+#endif
+"""
 _MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
 {{
     enum {{ group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
@@ -141,7 +146,9 @@ def vector_functions() -> dict[str, str]:
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=_TYPES[n])
         out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, _TYPES[n])
         for kind, sign in (("max", ">"), ("min", "<")):
-            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK_WHOLE.format(N=n, K=kind, sign=sign)
+            out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK_WHOLE.format(
+                N=n, K=kind, sign=sign, quick=_QUICK.format(K=kind) if n == "i32" else ""
+            )
             out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, _TYPES[n])
     for n in ("f64", "f32", "i64", "i32"):
         for kind, sign in (("max", ">"), ("min", "<")):
