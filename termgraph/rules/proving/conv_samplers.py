@@ -19,7 +19,7 @@ def _form(d: Draw, h: Head) -> tuple[tuple, tuple, tuple]:
     h.settle("border", lambda: d.rng.choice(("valid", "full", "half", "same", pairs)))
     groups = h.settle("groups", lambda: d.rng.choice((1, 1, 2)))
     h.settle("flip", lambda: d.chance(0.5))
-    h.settle("algo", lambda: None)
+    h.settle("algo", lambda: d.rng.choice((None, None, "gemm", "direct", "fft")))
     image = tuple([d.rng.randint(5, 6) for _ in range(n)])
     taps = tuple([d.rng.randint(1, 3) for _ in range(n)])
     names = ("stride", "border", "dilation")
