@@ -18,7 +18,7 @@ ROWS, COLUMNS = 3, 4
 MOVES = [
     lambda lib, a, b, t: lib.tanh(a + b),
     lambda lib, a, b, t: a * b - 0.5 * a,
-    lambda lib, a, b, t: lib.dot(a, b.T)[:, :1] * 0.1 + a,
+    lambda lib, a, b, t: lib.dot(a, b.T)[:, 0][:, None] * 0.1 + a,
     lambda lib, a, b, t: lib.maximum(a, b - a.mean(axis=0)),
     lambda lib, a, b, t: a - b.max(axis=1, keepdims=True),
     lambda lib, a, b, t: lib.concatenate([a[1:], b[:1]], axis=0),
