@@ -107,9 +107,10 @@ class Storage:
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
         targets: Mapping[Any, Buf] | None = None,
     ):  # fmt: skip
-        self.outputs, self.lengths, self.reciprocal, self.prefix = list(outputs), lengths, reciprocal, prefix
+        self.outputs, self.lengths, self.prefix = list(outputs), lengths, prefix
         self.given, self.strided = leaves or {}, strided or {}
         self.order = surely_needed(outputs, self.given)
+        self.reciprocal = reciprocal and not any(_asks_equality(t) for t in self.order)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
         self.targets: dict[Any, Buf] = dict(targets or {})
         for k, t in enumerate(outputs):
@@ -317,6 +318,11 @@ class Storage:
         for t in children_first(new):
             has_inner[t] = any(has_inner[a] or a in among for a in t.args)
         return [t for t in new if not has_inner[t]]
+
+
+def _asks_equality(t: Any) -> bool:
+    """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
+    return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
 
 
 def holes(free: frozenset[Var]) -> list[int]:

@@ -120,3 +120,14 @@ def test_gradients_find_what_is_largest(largest, rng):
         values = rng.normal(size=(2, 6, length))
         for got, want in zip(compiled(*values), meaning(*values)):
             np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+@pytest.mark.parametrize("mode", ["None", "FAST_COMPILE", "FAST_RUN"])
+def test_quotients_are_rounded_alike_where_they_are_compared(mode):
+    """Dividing by a number, or multiplying by its reciprocal: one of the two, wherever the smallest is looked for."""
+    x, start, scale = T.dvector("x"), T.dscalar("start"), T.dscalar("scale")
+    smallest = (T.set_subtensor(x[0], start) / (1 + scale * scale)).min()
+    with tg.config.change_flags(linker="auto"):
+        f = tg.function([x, start, scale], tg.grad(smallest, start), mode=mode)
+    for k in range(30):
+        np.testing.assert_allclose(f(np.ones(5), -0.7 - k / 7, 0.9 + k / 3), 1 / (1 + (0.9 + k / 3) ** 2), rtol=1e-12)
