@@ -180,14 +180,20 @@ def c_segments(
     refused: set[Any] = set(apart)
     given: dict[Any, dict] = {}
     known = set(program.term_of)
+    made: dict[tuple, CProgram] = {}  # segments that stay as they are while others are divided
     while True:
         found = []
         try:
             for members, segment in _Divider(program, refused, given).segments():
-                found.append((members, segment, _generated(segment, quick)))
+                key = (*segment.leaves, None, *segment.roots, None, *segment.given)
+                if key not in made:
+                    made[key] = _generated(segment, quick)
+                found.append((members, segment, made[key]))
         except _Refused as error:
-            if error.wanted in known and error.wanted not in given.get(error.term, ()):
-                given.setdefault(error.term, {})[error.wanted] = None
+            numbers = given.setdefault(error.term, {})
+            wanted = [t for t in error.numbers() if t in known and t not in numbers]
+            if wanted:
+                numbers.update(dict.fromkeys(wanted))
                 continue
             if error.term in refused or not any(error.term in ins.terms for ins in program.instructions):
                 raise AssertionError(f"lowering refuses {error.term!r:.200}, which is not an instruction") from error
@@ -197,9 +203,15 @@ def c_segments(
 
 
 class _Refused(Exception):
+    """A term that C cannot hold, or only once a number that it wants is computed."""
+
     def __init__(self, term: Any, wanted: Any) -> None:
         super().__init__(str(term))
         self.term, self.wanted = term, wanted
+
+    def numbers(self) -> list[Any]:
+        """What to compute before: the number wanted, and the other lengths that the term is given, which come next."""
+        return [] if self.wanted is None else [self.wanted, *filter(_is_count, self.term.args)]
 
 
 def _generated(segment: Segment, quick: bool, layouts: Layouts = ()) -> CProgram:
