@@ -89,6 +89,7 @@ def wrong_rewrite(monkeypatch, change):
 
     class Trace(list):
         counts, seconds = {"topic.wrong": 1}, {"topic.wrong": 0.0}
+        body = None
 
         def origins(self):
             return {r.after: r.before for r in self}

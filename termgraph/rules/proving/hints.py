@@ -185,6 +185,10 @@ def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
         if name == "csm_dot":
             x = d.input(d.rng.choice(((4,), (4, 2))), data.type.dtype)
             return mk(_op("shape_i", axis=0), (mk(_op(name, format="csr"), (data, indices, indptr, Const(3), x)),))
+        if name == "csm_sample":
+            rows = Const(np.asarray([0, 0, 2], "int32"))
+            x, y = d.input((3,), data.type.dtype), d.input((4,), data.type.dtype)
+            return mk(_op("shape_i", axis=0), (mk(_op(name), (rows, indices, x, y)),))
         return mk(_op("shape_i", axis=0), (mk(_op(name), (indices, indptr)),))
 
     return made
@@ -194,6 +198,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
+    "sparse.length_sample": _length_of_sparse("csm_sample"),
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,
     "joins.of_numbers": _joined_numbers,
