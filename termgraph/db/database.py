@@ -17,7 +17,7 @@ from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
-from termgraph.rules.definition import Rule, all_tags
+from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith
 from termgraph.rules.stored import StoredRuleSet
@@ -104,13 +104,17 @@ def _select(asked: Query) -> RuleSet:
     return RuleSet(chosen, _trusted(asked), asked.text)
 
 
+_TAGS = frozenset((*STAGE_SETS, *SET_TAGS, "gpu", "grad", "lower", "saturate", "None"))
+
+
 def _warn_of_unknown(asked: Query, found: RuleSet) -> None:
     """A query that selects nothing because no rule or pass is called so: with what it may have meant."""
-    if len(found) or not (asked.include or asked.require):
+    names = asked.include | asked.require
+    if len(found) or names <= _TAGS:  # compiling asks for stages that have passes only; no rule need be read for that
         return
     loading.load_companions()
     known = set().union(*[names_of(r) for r in all_rules()], *[{*p.tags, p.name} for p in PASSES.values()])
-    unknown = sorted((asked.include | asked.require) - known - {"unsafe", "None", "inplace"})
+    unknown = sorted(names - known - _TAGS)
     for tag in unknown:
         close = difflib.get_close_matches(tag, known, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
