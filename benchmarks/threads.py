@@ -61,7 +61,7 @@ def measured(expr: str, dtype: str, n: int, repeats: int) -> list[list[float]]:
 def with_threads(count: int, f: Callable) -> tuple[Callable, Callable]:
     """What sets the team's size, and the function."""
     import termgraph as tg
-    from termgraph.backends.c import glue
+    from termgraph.backends.c.run import glue
 
     def begin() -> None:
         tg.config.threads = count

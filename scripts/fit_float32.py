@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import mpmath
 import numpy as np
 
-from termgraph.backends.c import float32, prelude
-from termgraph.backends.c.builder import build_plain
+from termgraph.backends.c.build.library import build_plain
+from termgraph.backends.c.text import float32, prelude
 
 mp = mpmath.mp.clone()
 mp.prec = 120
@@ -71,7 +71,7 @@ def log_rest(f):
 
 
 def fits() -> None:
-    """Print the tables of `termgraph/backends/c/float32.py`."""
+    """Print the tables of `termgraph/backends/c/text/float32.py`."""
     half = mp.log(2) / 2 * mp.mpf("1.001")  # rounding to the next integer may be off a little
     report("EXP", exp_rest, lambda r: r**2 / mp.exp(r), -half, half, 4)
     report("WIDE", exp_rest, lambda r: r**2 / mp.exp(r), -2 * half, 2 * half, 5)

@@ -14,8 +14,8 @@ import sys
 import time
 
 import termgraph as tg
-from termgraph.backends.cuda import device as devices
-from termgraph.backends.cuda.compile import compiler
+from termgraph.backends.cuda.build.compile import compiler
+from termgraph.backends.cuda.run import device as devices
 from termgraph.testing.gpucheck import checks, speed
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 FLAGS = "-g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 FAULTY = """
 import ctypes
-from termgraph.backends.c.builder import build_plain
+from termgraph.backends.c.build.library import build_plain
 from termgraph.config import config
 
 config.cflags = "FLAGS"

@@ -63,8 +63,8 @@ if _TYPE_CHECKING:
     from termgraph.loops.ifelse import ifelse
     from termgraph.loops.loop import loop
     from termgraph.loops.scan import scan
+    from termgraph.loops.simple_loops import foldl, foldr, map, reduce, scan_checkpoints
     from termgraph.loops.steps import until
-    from termgraph.loops.views import foldl, foldr, map, reduce, scan_checkpoints
     from termgraph.loops.vmap import vmap
     from termgraph.printing import debugprint, dprint, pp
 
@@ -86,7 +86,7 @@ _LATER = {
     "termgraph.loops.loop": "loop",
     "termgraph.loops.scan": "scan",
     "termgraph.loops.steps": "until",
-    "termgraph.loops.views": "foldl foldr map reduce scan_checkpoints",
+    "termgraph.loops.simple_loops": "foldl foldr map reduce scan_checkpoints",
     "termgraph.loops.vmap": "vmap",
     "termgraph.printing": "debugprint dprint pp",
 }

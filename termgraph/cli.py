@@ -33,7 +33,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = (
     Subcommand("rules", "termgraph.db.rules_cli", "list, show, lint and prove rules, and ask why one fired"),
-    Subcommand("cache", "termgraph.backends.c.cache_cli", "list, clear, purge and explain compiled code"),
+    Subcommand("cache", "termgraph.backends.c.build.cache_cli", "list, clear, purge and explain compiled code"),
     Subcommand("viz", "termgraph.viz.viz_cli", "draw a graph, or a timeline of its rewrites"),
     Subcommand("bench", "termgraph.bench_cli", "time termgraph on this machine, beside other libraries"),
     Subcommand("config", "termgraph.config_cli", "show flags, their values and where these come from"),

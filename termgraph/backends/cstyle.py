@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from termgraph.lower.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
-from termgraph.lower.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
-from termgraph.lower.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
+from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
+from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
 from termgraph.terms.op import CONST
 
 BLOCK = 8192  # steps of a fold after which it may be asked to stop

@@ -13,7 +13,7 @@ from termgraph.config import config
 
 def wants_c(linker: str) -> bool:
     """Whether programs of this linker are compiled to C here; "c" insists, "auto" takes what there is."""
-    from termgraph.backends.c.compilers import find_compiler, why_no_compiler
+    from termgraph.backends.c.build.compilers import find_compiler, why_no_compiler
 
     if linker not in ("c", "auto"):
         return False
@@ -29,7 +29,7 @@ def wants_gpu(linker: str) -> bool:
     """Whether programs of this linker run on the GPU; RuntimeError if they should and there is none."""
     if linker != "cuda" and (config.device != "cuda" or linker != "auto"):
         return False
-    from termgraph.backends.cuda.device import why_not
+    from termgraph.backends.cuda.run.device import why_not
 
     why = why_not()
     if why is not None:

@@ -181,7 +181,7 @@ class COp(Op):
         return self._called
 
     def _build(self) -> Any:
-        from termgraph.backends.c.builder import build_plain
+        from termgraph.backends.c.build.library import build_plain
 
         libraries = [name if name.startswith("-") else f"-l{name}" for name in self.c_libraries]
         folders = [f"-I{os.path.abspath(d)}" for d in self.c_include_dirs]

@@ -43,7 +43,7 @@ class Placed(NamedTuple):
 
 def device_program(maker: Any) -> Placed:
     """The program of a maker's graph for the GPU, made once for all copies of a function."""
-    from termgraph.backends.cuda import device
+    from termgraph.backends.cuda.run import device
 
     work, n = maker.work, len(maker.outputs)
     roots = work.linked_roots if maker.keeps_updates else work.linked_roots[:n]
@@ -73,9 +73,9 @@ def _placed(
 
     `there` says on which device arguments are, `stay` on which one roots are wanted; None is the host.
     """
-    from termgraph.backends.cuda import device
     from termgraph.backends.cuda.link import Refused, link
     from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.backends.cuda.run import device
 
     refused: dict[Any, str] = {}
     alone: set[Any] = set()  # loops that are programs of their own
@@ -134,8 +134,8 @@ class CudaFunction(MachineFunction):
 
     def _values(self, given: list[Any]) -> list[Any]:
         """The arguments; values of shared variables go to the device on first use, and stay there."""
-        from termgraph.backends.cuda.array import DeviceArray
-        from termgraph.backends.cuda.device import numbered
+        from termgraph.backends.cuda.run.device import numbered
+        from termgraph.backends.cuda.run.device_array import DeviceArray
 
         for i in self._resident:
             cell = self.input_storage[i]
@@ -146,7 +146,7 @@ class CudaFunction(MachineFunction):
 
     def _checked(self, i: int, position: int, value: Any) -> Any:
         """Arrays that are on a GPU already are taken as they are, if their type fits."""
-        from termgraph.backends.cuda.array import DeviceArray, as_device_array, interface_of
+        from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
 
         type_ = self.maker.inputs[i].variable.type
         if not isinstance(value, np.ndarray) and can_live_there(type_):
@@ -167,7 +167,7 @@ class CudaFunction(MachineFunction):
 
         They stay on the device, unless a function that runs on the CPU has taken over the variable.
         """
-        from termgraph.backends.cuda.updates import Commit
+        from termgraph.backends.cuda.run.updates import Commit
 
         news = results[self._n_outputs : self._n_outputs + len(self._updated)]
         commit = Commit(news, [self.input_storage[i].storage[0] for i in self._updated])
@@ -181,8 +181,8 @@ class CudaFunction(MachineFunction):
         commit.run()
 
     def _prepare_update(self, commit: Any, cell: Any, new: Any, claims: Any) -> None:
-        from termgraph.backends.cuda.array import DeviceArray
-        from termgraph.backends.cuda.updates import Pending
+        from termgraph.backends.cuda.run.device_array import DeviceArray
+        from termgraph.backends.cuda.run.updates import Pending
 
         storage = cell.storage
         if isinstance(new, Pending):

@@ -1,6 +1,6 @@
 """Functions whose arguments do not lie in row-major order: the programs made for them, and the graphs of those.
 
-`backends/c/layouts.py` says when and for which arguments. May import the C backend and this room.
+`backends/c/run/argument_orders.py` says when and for which arguments. May import the C backend and this room.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from termgraph.terms.traverse import subterms
 
 def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
     """The answer to a call with arguments that are not in row-major order."""
-    from termgraph.backends.c.layouts import Refused, packed
+    from termgraph.backends.c.run.argument_orders import Refused, packed
 
     given = _by_position(f, args, keywords)
     if given is not None:
@@ -35,7 +35,7 @@ def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
 
 
 def _programs(f: Any) -> Any:
-    from termgraph.backends.c.layouts import Programs
+    from termgraph.backends.c.run.argument_orders import Programs
     from termgraph.function.native import NotNative, laid_out_program, library_of
 
     def make(layouts: Any) -> Any:
@@ -49,9 +49,9 @@ def _programs(f: Any) -> Any:
 
 
 def _bound(f: Any, code: Any) -> Any:
-    from termgraph.backends.c.glue import attach, bind
-    from termgraph.backends.c.layouts import refuse
-    from termgraph.backends.c.program import built
+    from termgraph.backends.c.run.argument_orders import refuse
+    from termgraph.backends.c.run.bind import built
+    from termgraph.backends.c.run.glue import attach, bind
     from termgraph.function.native import ordered
 
     maker, layout = f.maker, ordered(f.maker)
@@ -72,7 +72,7 @@ def orders_of_results(roots: Sequence[Any], arguments: Sequence[Any], layouts: S
 
     As in NumPy, what is computed element by element of transposed arrays is transposed itself: both are walked in one.
     """
-    from termgraph.lower.policy import CUTS
+    from termgraph.lower.storage.policy import CUTS
 
     none: list[Any] = [None] * len(roots)
     arrays = [found for a, found in zip(arguments, layouts) if a.type.ndim > 1]

@@ -33,7 +33,7 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
 
         return CudaFunction(maker, storage, defaults, name)
     if maker.work.in_c and not maker.work.in_parts and not maker.watched():
-        from termgraph.backends.c.refusals import CompileError
+        from termgraph.backends.c.build.compiler_errors import CompileError
 
         try:
             return native_function(maker, storage, defaults, name)
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
 
 def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
     """One native callable for the whole program, or NotNative."""
-    from termgraph.backends.c.glue import attach, bind, callable_type
+    from termgraph.backends.c.run.glue import attach, bind, callable_type
 
     layout = _layout(maker, storage, defaults)
     code, library = _compiled(maker, layout, defaults)
@@ -140,8 +140,8 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[An
 
 def _built(maker: Any, layout: Layout, code: Any) -> Any:
     """The library of a program; a CompileError names the user's line."""
-    from termgraph.backends.c.building import built
-    from termgraph.backends.c.refusals import CompileError
+    from termgraph.backends.c.build.compiler_errors import CompileError
+    from termgraph.backends.c.build.program_library import built
 
     try:
         return built(code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout))
@@ -164,7 +164,7 @@ def library_of(maker: Any) -> Any:
 
 def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]]:
     """The C program for arguments that lie so, and the orders of the axes of its results."""
-    from termgraph.backends.c.layouts import given_so
+    from termgraph.backends.c.run.argument_orders import given_so
 
     layout = ordered(maker)
     arguments, cells, roots = _graph(maker, layout)
@@ -200,7 +200,7 @@ def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]
 
 def _printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
     from termgraph.backends.c.generate import generate
-    from termgraph.lower.lengths import NotLowerable
+    from termgraph.lower.lengths.shapes import NotLowerable
 
     arguments, cells, roots = graph
     n = len(maker.outputs)
@@ -243,7 +243,7 @@ def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
 
 def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
     """Raise what a failed program reports, in the user's words."""
-    from termgraph.backends.c.program import failure, with_terms
+    from termgraph.backends.c.run.bind import failure, with_terms
 
     error = failure(with_terms(code, partial(_generated, maker, layout)), *status)
     term = getattr(error, "term", None)

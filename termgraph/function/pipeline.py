@@ -63,7 +63,7 @@ class Compilation:
         if not self.in_c:
             return self.program
         if self._segmented is None:
-            from termgraph.backends.c.refusals import CompileError
+            from termgraph.backends.c.build.compiler_errors import CompileError
             from termgraph.backends.c.segments import Kept
             from termgraph.backends.c.segments import link as link_segments
 
@@ -234,7 +234,7 @@ def warn_of_idle_rules(mode: Mode) -> None:
 def available(linker: str) -> bool:
     """Whether programs of that kind can be made here."""
     if linker == "cuda":
-        from termgraph.backends.cuda.device import why_not
+        from termgraph.backends.cuda.run.device import why_not
 
         return why_not() is None
     return True

@@ -29,7 +29,7 @@ def in_users_words(error: Any, lookup: Callable[[Any], tuple], terms: Sequence[A
 
 def react(error: Any, linker: str) -> None:
     """Raise the error, or warn and return: then the function runs on the virtual machine."""
-    from termgraph.backends.c.compilers import CompilerWarning
+    from termgraph.backends.c.build.compilers import CompilerWarning
 
     if linker == "c" or config.on_compile_error == "raise":
         raise error

@@ -149,7 +149,7 @@ def place_of(maker: Any, captured: Captured, what: str = "program") -> Place:
 
 def _parts(mode: Mode, captured: Captured, form: Any, what: str) -> dict[str, Any]:
     """Everything that decides the program; `termgraph cache explain` shows it."""
-    from termgraph.backends.c.compilers import cpu_identity, find_compiler, libc_identity
+    from termgraph.backends.c.build.compilers import cpu_identity, find_compiler, libc_identity
 
     compiler = find_compiler()
     assert compiler is not None, "wants_c has found one"
@@ -170,7 +170,7 @@ def _parts(mode: Mode, captured: Captured, form: Any, what: str) -> dict[str, An
 
 def _read(place: Place) -> tuple[Any, dict[str, Any]] | None:
     """The program kept there, if there is one. A damaged entry is reported and removed; it will be made again."""
-    from termgraph.backends.c.cache import default_cache, key_of
+    from termgraph.backends.c.build.cache import default_cache, key_of
     from termgraph.backends.c.cprogram import from_files
 
     cache, key = default_cache(), key_of(place.parts)
@@ -243,7 +243,7 @@ def _small_enough(work: Compilation, codes: Sequence[Any]) -> bool:
 
 
 def _write(maker: Any, content: dict[str, bytes]) -> None:
-    from termgraph.backends.c.cache import default_cache
+    from termgraph.backends.c.build.cache import default_cache
 
     def make(directory: str) -> dict[str, Any]:
         for name, data in content.items():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from termgraph.loops.carries import Carry, function_text
-from termgraph.loops.closing import Traced, close
+from termgraph.loops.close_body import Traced, close
 from termgraph.loops.nested import described, flatten, in_order_of, unflatten
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
 from termgraph.tensor.shaping import specify_shape

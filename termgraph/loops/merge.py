@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.loops.view import LoopView, loops_of
+from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.loop import inherit_places, projections
 from termgraph.terms.term import Arg, mk

@@ -10,12 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from termgraph import db
-from termgraph.loops.last import last_step, last_steps
-from termgraph.loops.late import dear_before, elementwise_after
+from termgraph.loops.hoist_elementwise import dear_before, elementwise_after
+from termgraph.loops.hoist_products import products_after, products_before
+from termgraph.loops.keep_last import last_step, last_steps
+from termgraph.loops.loop_term import loops_of
 from termgraph.loops.merge import merge
-from termgraph.loops.products import products_after, products_before
 from termgraph.loops.simplify import clean, hoist, unroll
-from termgraph.loops.view import loops_of
 
 MOST_ROUNDS = 8
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from termgraph.loops.arguments import OutputInfo, SequenceInfo, check_name, output_infos, sequence_infos
 from termgraph.loops.carries import Carry
-from termgraph.loops.closing import Traced, close, walk
-from termgraph.loops.returned import sort_returned
+from termgraph.loops.close_body import Traced, close, walk
+from termgraph.loops.step_results import sort_returned
 from termgraph.loops.steps import call_step, scalar_condition, shortest, steps_variable
 from termgraph.tensor.sharedvar import is_shared, label
 from termgraph.tensor.updates import OrderedUpdates

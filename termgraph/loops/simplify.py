@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.loops.view import LoopView, change_loops
+from termgraph.loops.loop_term import LoopView, change_loops
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle

@@ -7,7 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.debug import BadInPlace, BadOutput, BadRewrite, NanGuardError
 from termgraph.debug.nanguard import first_bad
 from termgraph.function import pipeline
@@ -281,7 +281,7 @@ def test_debug_mode_checks_promises_about_views():
 
 @needs_c
 def test_debug_mode_compares_compiled_kernels_with_the_meaning(monkeypatch):
-    from termgraph.backends.c import dialect
+    from termgraph.backends.c.text import dialect
 
     def outputs():
         return [T.tanh(v) * 3 + v, T.softmax(v, axis=0)]

@@ -5,7 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.debug import NanGuardMode
 
 x, k = T.dvector("x"), T.lscalar("k")

@@ -8,7 +8,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import CompileError, find_compiler
+from termgraph.backends.c.build.compilers import CompileError, find_compiler
 from termgraph.function.cop import COpError
 
 LINKER = "auto"

@@ -12,7 +12,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.files import MARK
 from termgraph.function.saving import SavedFunctionError
 
@@ -46,7 +46,7 @@ LOAD = """
     import sys, json
     import numpy as np
     import termgraph as tg
-    from termgraph.backends.c import compilers
+    from termgraph.backends.c.build import compilers
     from termgraph.rules.compiled import RuleSet
 
     count = {"rewrites": 0, "compiles": 0}
@@ -58,8 +58,8 @@ LOAD = """
         return call
 
     RuleSet.rewrite_terms = counted("rewrites", RuleSet.rewrite_terms)
-    from termgraph.backends.c import builder
-    builder.start_compiler = counted("compiles", builder.start_compiler)
+    from termgraph.backends.c.build import library
+    library.start_compiler = counted("compiles", library.start_compiler)
     f = tg.load(sys.argv[1])
     results = [np.asarray(r).tolist() for _ in range(2) for r in f([0.5, -1.0, 2.0])]
     print(json.dumps([results, count]))

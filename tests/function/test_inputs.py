@@ -206,7 +206,7 @@ def test_f33_thunk():
 
 def test_f33_trace_limit_restored_on_error(monkeypatch):
     limit = tg.config.traceback.limit
-    monkeypatch.setattr("termgraph.backends.cuda.device.why_not", lambda: "there is no GPU")
+    monkeypatch.setattr("termgraph.backends.cuda.run.device.why_not", lambda: "there is no GPU")
     with pytest.raises(RuntimeError, match="there is no GPU"):
         tg.function([x], x, mode=tg.Mode(linker="cuda"))
     assert tg.config.traceback.limit == limit

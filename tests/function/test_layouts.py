@@ -8,9 +8,9 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c import glue
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.backends.c.layouts import ORDERS, Layout, layout_of
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.run import glue
+from termgraph.backends.c.run.argument_orders import ORDERS, Layout, layout_of
 from termgraph.config import config
 from termgraph.function.native import library_of
 

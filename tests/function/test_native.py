@@ -9,7 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.terms.errors import ShapeError
 
@@ -97,7 +97,7 @@ def test_run_time_errors_cite_the_users_line(x):
 def test_copies_and_pickles_are_native_and_compile_nothing(x, monkeypatch):
     w, v = tg.shared(np.ones(2), "w"), tg.shared(np.full(2, 5.0), "v")
     f = native(tg.function([x], (w * x).sum(), updates=[(w, w + 1)]))
-    from termgraph.backends.c import compilers
+    from termgraph.backends.c.build import compilers
 
     def refuse(*args, **kwargs):
         raise AssertionError("the compiler was called")
@@ -151,7 +151,7 @@ def test_many_threads_add_up(x):
 
 
 def test_without_a_compiler_everything_runs_on_the_machine_with_one_warning(x, monkeypatch):
-    from termgraph.backends.c import compilers
+    from termgraph.backends.c.build import compilers
     from termgraph.function import choose
 
     monkeypatch.setattr(compilers, "find_compiler", lambda: None)

@@ -10,8 +10,8 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import CompilerWarning, find_compiler
-from termgraph.backends.c.refusals import CompileError
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.backends.c.build.compilers import CompilerWarning, find_compiler
 from termgraph.config import config
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")

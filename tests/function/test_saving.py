@@ -166,7 +166,7 @@ def test_f77_other_versions_are_refused():
 def test_f77_missing_backend_degrades_with_a_message(monkeypatch):
     f = tg.function([x], x + 1)
     state = state_of(f)
-    monkeypatch.setattr("termgraph.backends.cuda.device.why_not", lambda: "there is no GPU")
+    monkeypatch.setattr("termgraph.backends.cuda.run.device.why_not", lambda: "there is no GPU")
     state["mode"] = f.maker.mode.clone(linker="cuda")
     with pytest.warns(UserWarning, match="'cuda', which is not available"):
         g = restored(state)

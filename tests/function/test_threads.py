@@ -8,7 +8,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 
 LINKER = "auto"
 needs_c = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")

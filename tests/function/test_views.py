@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.compiled import MachineFunction
 
 x = T.dmatrix("x")

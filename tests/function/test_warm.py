@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from termgraph.backends.c import cprogram
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 
 LINKER = "auto"
 PROGRAM = Path(__file__).with_name("warm_program.py")
@@ -135,7 +135,7 @@ def test_saved_functions_are_lowered_once(tmp_path):
 
 DAMAGED = """
 import warnings, glob, json, os, sys, termgraph as tg, termgraph.tensor as T
-from termgraph.backends.c.cache import default_cache, key_of
+from termgraph.backends.c.build.cache import default_cache, key_of
 x = T.dvector("x")
 f = tg.function([x], T.log(1 + x) * 2)
 parts, cache = f.maker.work.place.parts, default_cache()

@@ -13,7 +13,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.terms.evaluate import evaluate
 
 

@@ -5,10 +5,10 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c import kept, strips
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.backends.c.libcalls import LETTER
-from termgraph.lower import ahead
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.text import micro_kernels, packed_factors
+from termgraph.backends.c.text.library_calls import LETTER
+from termgraph.lower.schedule import products_ahead
 
 LINKER = "c"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -62,7 +62,9 @@ def test_the_product_is_added_to_what_is_there():
     np.testing.assert_allclose(tg.function([x, u, v], h)(*values), meaning(*values), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("rows", "dtype"), [(kept.FEWEST - 1, "float32"), (kept.MOST + 1, "float64")])
+@pytest.mark.parametrize(
+    ("rows", "dtype"), [(packed_factors.FEWEST - 1, "float32"), (packed_factors.MOST + 1, "float64")]
+)
 def test_others_go_to_blas(rows, dtype):
     x, u, states = layer(rows, 12, dtype)
     f = tg.function([x, u], states)
@@ -76,7 +78,7 @@ def test_rows_whose_number_is_not_known(dtype):
     x, u, states = layer(None, 12, dtype)
     f, meaning = tg.function([x, u], states), tg.function([x, u], states, mode=tg.Mode(linker="py"))
     assert f"tg_kept_product_{LETTER[dtype]}(st" in f.source("c")
-    for rows in (0, 1, 2, 3, 11, kept.MOST, kept.MOST + 1):
+    for rows in (0, 1, 2, 3, 11, packed_factors.MOST, packed_factors.MOST + 1):
         values = data(3, rows, 12, dtype)
         np.testing.assert_allclose(f(*values), meaning(*values), rtol=1e-4, atol=1e-6)
 
@@ -115,15 +117,15 @@ def test_a_step_that_fails_leaves_the_loop():
 
 @pytest.mark.parametrize("rows", range(1, 70))
 def test_tiles_cover_all_rows(rows):
-    heights = strips.tiles(rows)
-    assert sum(heights) == rows and max(heights) <= strips.TALLEST and max(heights) - min(heights) <= 1
+    heights = micro_kernels.tiles(rows)
+    assert sum(heights) == rows and max(heights) <= micro_kernels.TALLEST and max(heights) - min(heights) <= 1
 
 
 # ---------------------------------------------------------------------- products made for a few steps at once
 @pytest.fixture
 def tiles_wanted(monkeypatch):
     """The text for processors that have the instructions; where they are missing, the compiler takes BLAS."""
-    monkeypatch.setattr(kept, "processor_flags", lambda: frozenset({"avx2", "fma"}))
+    monkeypatch.setattr(packed_factors, "processor_flags", lambda: frozenset({"avx2", "fma"}))
 
 
 def projected(rows, outside=None, dtype="float32", **options):
@@ -155,7 +157,7 @@ def compare(variables, outs, values, in_blocks):
 @pytest.mark.parametrize("rows", [2, 7, 20, 64])
 def test_blocks_of_steps(rows, tiles_wanted):
     variables, states = projected(rows)
-    block = -(-ahead.ROWS // rows)
+    block = -(-products_ahead.ROWS // rows)
     lengths = sorted({0, 1, block - 1, block, block + 1, 2 * block, 3 * block - 1})
     compare(variables, [states], [projected_data(n, rows, 5) for n in lengths], True)
     compare(variables, [states], [projected_data(3, rows, n) for n in (0, 1, 4, 26)], True)
@@ -201,7 +203,7 @@ def test_products_that_others_read_are_made_before(tiles_wanted):
 
 
 def test_processors_with_wider_vectors_multiply_before(monkeypatch):
-    monkeypatch.setattr(kept, "processor_flags", lambda: frozenset({"avx2", "fma", "avx512f"}))
+    monkeypatch.setattr(packed_factors, "processor_flags", lambda: frozenset({"avx2", "fma", "avx512f"}))
     variables, states = projected(20)
     compare(variables, [states], [projected_data(7, 20, 5)], False)
 

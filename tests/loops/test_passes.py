@@ -7,7 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.loops.view import loops_of
+from termgraph.loops.loop_term import loops_of
 from termgraph.terms.traverse import subterms
 
 x, h0, w = T.dvector("x"), T.dscalar("h0"), T.dscalar("w")

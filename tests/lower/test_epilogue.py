@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.generate import generate
-from termgraph.backends.c.program import compile_terms
-from termgraph.lower.epilogue import finish_products
-from termgraph.lower.loops import lower
-from termgraph.lower.tree import Call, Kernel, walk
+from termgraph.backends.c.run.bind import compile_terms
+from termgraph.lower.loops.tree import Call, Kernel, walk
+from termgraph.lower.lowering import lower
+from termgraph.lower.schedule.product_epilogues import finish_products
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as la

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from lower.randomgraphs import Graphs, agree
 
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.backends.c.program import compile_terms
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.run.bind import compile_terms
 from termgraph.terms.evaluate import evaluate
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")

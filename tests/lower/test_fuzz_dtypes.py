@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.backends.c.program import compile_terms
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.run.bind import compile_terms
 from termgraph.terms.dtypes import HALVES, kind_of, numpy_dtype
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew

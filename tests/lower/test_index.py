@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from termgraph.lower.index import (
+from termgraph.lower.lengths.index import (
     ONE,
     ZERO,
     Apply,

@@ -7,9 +7,9 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.lower.loops import lower
-from termgraph.lower.tree import Branch, show, walk
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.lower.loops.tree import Branch, show, walk
+from termgraph.lower.lowering import lower
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType

@@ -6,9 +6,9 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.generate import generate
-from termgraph.lower.kernel import FOLD, LOAD
-from termgraph.lower.loops import lower
-from termgraph.lower.tree import Columns, Kernel, Let, Loop, Reduce, Tiles, loops_of, walk
+from termgraph.lower.loops.tree import Columns, Kernel, Let, Loop, Reduce, Tiles, loops_of, walk
+from termgraph.lower.lowering import lower
+from termgraph.lower.push.kernel import FOLD, LOAD
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import indexing as ix
 from termgraph.terms.ops import linalg as la

@@ -6,11 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lower.randomgraphs import Graphs, agree
 
-from termgraph.backends.c.compilers import find_compiler
-from termgraph.backends.c.layouts import given_so, layout_of
-from termgraph.backends.c.program import compile_terms
-from termgraph.lower.index import ONE, ZERO, Sym, poly
-from termgraph.lower.strides import ANY, BACKWARDS, DENSE, FAR, REPEATED, ROWS, SECOND, distance, spans_rows, strides_of
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.run.argument_orders import given_so, layout_of
+from termgraph.backends.c.run.bind import compile_terms
+from termgraph.lower.lengths.index import ONE, ZERO, Sym, poly
+from termgraph.lower.memory.strides import (
+    ANY,
+    BACKWARDS,
+    DENSE,
+    FAR,
+    REPEATED,
+    ROWS,
+    SECOND,
+    distance,
+    spans_rows,
+    strides_of,
+)
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType

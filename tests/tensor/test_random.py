@@ -9,7 +9,7 @@ from scipy import stats
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.tensor import distributions
 from termgraph.terms.ops.random import binomial_quantile, philox_words, poisson_quantile, scale_bits
 

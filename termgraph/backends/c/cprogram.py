@@ -18,7 +18,7 @@ from termgraph.backends.c.signature import CellInput, Input, Output, Signature, 
 from termgraph.terms.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from termgraph.lower.lengths import Site
+    from termgraph.lower.lengths.shapes import Site
 
 # Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
 FLAGS = ("-fwrapv", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")])
@@ -54,7 +54,7 @@ class CProgram:
 
     def terms_at(self, line: int | None) -> list[Any]:
         """The terms of the graph that the function around a line of the text computes; else all results."""
-        from termgraph.backends.c.timing import written_by
+        from termgraph.backends.c.text.timers import written_by
 
         if self.lowered is None:
             return []

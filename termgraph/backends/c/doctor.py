@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from termgraph.backends.c import blas as blas_module
-from termgraph.backends.c import compilers, glue, natives
-from termgraph.backends.c.builder import build_library
-from termgraph.backends.c.cache import default_cache
-from termgraph.backends.c.cores import thread_count
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.library import build_library
+from termgraph.backends.c.run import blas as blas_module
+from termgraph.backends.c.run import glue, numpy_loops
+from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import Input, Output, Signature
 
 Row = tuple[str, str, str]
@@ -114,7 +115,7 @@ def routines() -> Iterator[Row]:
         "sorting": ["sort__sort__float64_", "sort__argsort__float64_"],
     }
     for what, names in wanted.items():
-        missing = [name.split("__")[1] for name in names if not natives.available([name])]
+        missing = [name.split("__")[1] for name in names if not numpy_loops.available([name])]
         text = f"no address for {', '.join(missing)} in NumPy {np.__version__}: they run between compiled parts"
         yield what, "note" if missing else "ok", text if missing else f"NumPy {np.__version__}, called without Python"
 

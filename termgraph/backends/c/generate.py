@@ -11,24 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c import kept, libcalls, natives, prelude, routines, strips, timing
 from termgraph.backends.c.cprogram import FLAGS, CProgram
-from termgraph.backends.c.dialect import CDialect
-from termgraph.backends.c.kernels import KernelWriter
-from termgraph.backends.c.packing import PACKING
-from termgraph.backends.c.repeats import in_registers, moving_places
+from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
+from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
+from termgraph.backends.c.text.dialect import CDialect
+from termgraph.backends.c.text.kernels import KernelWriter
+from termgraph.backends.c.text.packing import PACKING
+from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
-from termgraph.lower.ahead import products_ahead
-from termgraph.lower.cost import work
-from termgraph.lower.epilogue import finish_products
-from termgraph.lower.index import Poly, Sym, maximum, poly, product
-from termgraph.lower.kernel import Buf
-from termgraph.lower.loops import Lowered, lower
-from termgraph.lower.memory import share_room, update_modes
-from termgraph.lower.rowtiles import tile_rows
-from termgraph.lower.strides import Kinds
-from termgraph.lower.tree import Call, Repeat, Tiles, walk
+from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
+from termgraph.lower.loops.tree import Call, Repeat, Tiles, walk
+from termgraph.lower.lowering import Lowered, lower
+from termgraph.lower.memory.plan import share_room, update_modes
+from termgraph.lower.memory.strides import Kinds
+from termgraph.lower.push.kernel import Buf
+from termgraph.lower.schedule.cost import work
+from termgraph.lower.schedule.product_epilogues import finish_products
+from termgraph.lower.schedule.products_ahead import products_ahead
+from termgraph.lower.schedule.row_tiles import tile_rows
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
@@ -71,7 +72,7 @@ def generate(
 
 def _made_ahead(loop: Repeat, product: Call) -> bool:
     """Whether a loop makes a product of its own, a few steps at once."""
-    return not in_registers(loop) and kept.worth_ahead(product)
+    return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
 class _Generator:
@@ -168,14 +169,14 @@ class _Generator:
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
         packing = PACKING.strip() if self.packed else ""
-        clock = (timing.TEXT + timing.STEPS).strip() if self.timed else ""
+        clock = (timers.TEXT + timers.STEPS).strip() if self.timed else ""
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
-        kept_rows = strips.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
-        calls = libcalls.helpers(kept_rows + body) + kept_rows + routines.helpers(body)
+        kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
+        calls = library_calls.helpers(kept_rows + body) + kept_rows + routines.helpers(body)
         helpers = prelude.needed(f"{calls}\n{body}")
-        table = natives.header(f"{helpers}\n{body}")
+        table = numpy_loops.header(f"{helpers}\n{body}")
         source = "\n\n".join(part for part in (table, helpers, calls, body) if part) + "\n"
         sites = list(self.lowered.lengths.sites)
         needs_blas = "TG_BLAS" in calls
@@ -262,7 +263,7 @@ class _Generator:
         if self.packed:
             lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
         lines += kernels.head(top)
-        lines += [timing.BEGIN] if self.timed else []
+        lines += [timers.BEGIN] if self.timed else []
         lines += top.lines
         lines += self.copies()
         if self.timed:

@@ -10,25 +10,25 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.backends.c.building import built
-from termgraph.backends.c.dialect import CDialect, NotInC
+from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.generate import CProgram, generate
-from termgraph.backends.c.glue import callable_type
-from termgraph.backends.c.layouts import AsksForLayouts, Layouts, Programs, given_so, refuse
-from termgraph.backends.c.natives import available
-from termgraph.backends.c.numbers import NUMBER, value_of, with_numbers
-from termgraph.backends.c.program import compile_program
-from termgraph.backends.c.standalone import mixed_loop, native_loop
+from termgraph.backends.c.run.argument_orders import AsksForLayouts, Layouts, Programs, given_so, refuse
+from termgraph.backends.c.run.bind import compile_program
+from termgraph.backends.c.run.glue import callable_type
+from termgraph.backends.c.run.length_numbers import NUMBER, value_of, with_numbers
+from termgraph.backends.c.run.loop_calls import mixed_loop, native_loop
+from termgraph.backends.c.run.numpy_loops import available
+from termgraph.backends.c.text.dialect import CDialect, NotInC
 from termgraph.config import config
-from termgraph.lower.elements import element_op
-from termgraph.lower.expand import EXPANSIONS, expand
-from termgraph.lower.index import ZERO, poly
-from termgraph.lower.kernel import Buf, Scalars
-from termgraph.lower.lengths import NotLowerable
-from termgraph.lower.policy import CUTS
-from termgraph.lower.push import AT
-from termgraph.lower.routine_table import SPECS, spec_of
-from termgraph.lower.sparse import SPARSE
+from termgraph.lower.lengths.index import ZERO, poly
+from termgraph.lower.lengths.shapes import NotLowerable
+from termgraph.lower.push.driver import AT
+from termgraph.lower.push.expand import EXPANSIONS, expand
+from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.lower.push.sampled_products import SPARSE
+from termgraph.lower.push.user_elements import element_op
+from termgraph.lower.storage.policy import CUTS
+from termgraph.lower.storage.routine_table import SPECS, spec_of
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth

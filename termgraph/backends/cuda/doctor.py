@@ -15,8 +15,8 @@ DTYPES = ("float32", "complex64", "int64")
 
 def gpu() -> Iterator[Finding]:
     """Packages, compiler, device and what it cannot do; a problem only where the flags ask for a GPU."""
-    from termgraph.backends.cuda import device
-    from termgraph.backends.cuda.compile import NO_COMPILER, compiler
+    from termgraph.backends.cuda.build.compile import NO_COMPILER, compiler
+    from termgraph.backends.cuda.run import device
 
     wanted = config.device == "cuda" or config.linker == "cuda"
     missing = "problem" if wanted else "note"

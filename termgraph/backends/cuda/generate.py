@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.cuda import axes, gemm, prelude
-from termgraph.backends.cuda.dialect import CudaDialect
-from termgraph.backends.cuda.epilogues import join_epilogues
-from termgraph.backends.cuda.functions import AxisCall, KernelText, Product, every_step
-from termgraph.backends.cuda.kernels import KernelWriter
+from termgraph.backends.cuda.text import axis_kernels, gemm, prelude
+from termgraph.backends.cuda.text.dialect import CudaDialect
+from termgraph.backends.cuda.text.epilogues import join_epilogues
+from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, every_step
+from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.config import config
-from termgraph.lower.index import Poly, evaluate, maximum, product
-from termgraph.lower.kernel import Buf
-from termgraph.lower.lengths import Site
-from termgraph.lower.loops import Lowered, lower
-from termgraph.lower.memory import loads, share_room, update_modes, writes
-from termgraph.lower.strides import any_strides
-from termgraph.lower.tree import Call, Kernel, Let, Node, walk
+from termgraph.lower.lengths.index import Poly, evaluate, maximum, product
+from termgraph.lower.lengths.shapes import Site
+from termgraph.lower.loops.tree import Call, Kernel, Let, Node, walk
+from termgraph.lower.lowering import Lowered, lower
+from termgraph.lower.memory.plan import loads, share_room, update_modes, writes
+from termgraph.lower.memory.strides import any_strides
+from termgraph.lower.push.kernel import Buf
 from termgraph.terms.traverse import substitute
 
 
@@ -99,7 +99,7 @@ def generate(
     strides that are given when the program is called, the others are C-contiguous.
     """
     views = {a: any_strides(a.type.ndim) for a in args if a.index in strided}
-    lowered = lower(list(outputs), views, use_values=False, products=tuple(gemm.NUMBERS), calls=axes.NAMES)
+    lowered = lower(list(outputs), views, use_values=False, products=tuple(gemm.NUMBERS), calls=axis_kernels.NAMES)
     st = lowered.statements
     targets = {int(b.name[3:]): b for b in st.outputs}
     pairs = _replaceable(lowered, targets, updates or {})
@@ -111,7 +111,7 @@ def generate(
     every = every_step(steps)
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)], config.cuda.products)
-    bodies += axes.kernels([s.call for s in every if isinstance(s, AxisCall)])
+    bodies += axis_kernels.kernels([s.call for s in every if isinstance(s, AxisCall)])
     body = "\n\n".join(bodies)
     first: dict[Any, int] = {}
     for k, t in enumerate(lowered.outputs):

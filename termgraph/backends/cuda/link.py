@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from termgraph.backends.cuda.array import Spare, as_device_array, to_host
-from termgraph.backends.cuda.device import Device
-from termgraph.backends.cuda.executor import Executable
-from termgraph.backends.cuda.gemm import NUMBERS
 from termgraph.backends.cuda.generate import CudaProgram, generate
-from termgraph.backends.cuda.stopping import LoopProgram
-from termgraph.backends.cuda.userops import UserProgram, brings_a_kernel
-from termgraph.lower.expand import expand
-from termgraph.lower.lengths import NotLowerable
+from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.device_array import Spare, as_device_array, to_host
+from termgraph.backends.cuda.run.executor import Executable
+from termgraph.backends.cuda.run.loop_calls import LoopProgram
+from termgraph.backends.cuda.text.gemm import NUMBERS
+from termgraph.backends.cuda.text.user_kernels import UserProgram, brings_a_kernel
+from termgraph.lower.lengths.shapes import NotLowerable
+from termgraph.lower.push.expand import expand
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident, to_device
 from termgraph.terms.term import Arg, mk

@@ -8,19 +8,19 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from termgraph.backends.c.dialect import NotInC
-from termgraph.backends.cuda import axes
-from termgraph.backends.cuda.dialect import CudaDialect
-from termgraph.backends.cuda.gemm import NUMBERS
-from termgraph.backends.cuda.userops import brings_a_kernel, why_not_here
-from termgraph.lower.elements import element_op
-from termgraph.lower.expand import EXPANSIONS
-from termgraph.lower.index import ZERO, poly
-from termgraph.lower.kernel import Buf, Scalars
-from termgraph.lower.lazy import is_lazy
-from termgraph.lower.policy import CUTS
-from termgraph.lower.push import AT
-from termgraph.lower.routine_table import SPECS
+from termgraph.backends.c.text.dialect import NotInC
+from termgraph.backends.cuda.text import axis_kernels
+from termgraph.backends.cuda.text.dialect import CudaDialect
+from termgraph.backends.cuda.text.gemm import NUMBERS
+from termgraph.backends.cuda.text.user_kernels import brings_a_kernel, why_not_here
+from termgraph.lower.lengths.index import ZERO, poly
+from termgraph.lower.loops.lazy import is_lazy
+from termgraph.lower.push.driver import AT
+from termgraph.lower.push.expand import EXPANSIONS
+from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.lower.push.user_elements import element_op
+from termgraph.lower.storage.policy import CUTS
+from termgraph.lower.storage.routine_table import SPECS
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
@@ -73,7 +73,7 @@ def why_on_cpu(t: Any) -> str | None:
 
 def has_kernel(name: str) -> bool:
     """Whether ops of a name that are not element-wise become kernels, for the dtypes that kernels have."""
-    return name in axes.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
+    return name in axis_kernels.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 
 def _loop_on_cpu(t: Any) -> str | None:

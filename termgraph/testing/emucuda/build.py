@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from termgraph.backends.c.cache import default_cache
-from termgraph.backends.c.files import digest
+from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.cache_files import digest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGE, DRIVER = "kernels.so", "libcuda.so.1"

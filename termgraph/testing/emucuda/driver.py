@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.cuda import device as devices
-from termgraph.backends.cuda.device import Device
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
+from termgraph.backends.cuda.run import device as devices
+from termgraph.backends.cuda.run.device import Device
 from termgraph.testing.emucuda.build import blas_libraries, build, driver_library
 
 TOTAL = 8 * 2**30

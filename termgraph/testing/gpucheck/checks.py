@@ -67,10 +67,10 @@ DTYPES = ("float32", "float64", "float16", *BRAIN, "complex64", "complex128", "i
 
 def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
     """All ops that have a kernel for a dtype, one program per dtype."""
-    from termgraph.backends.cuda.device import current
-    from termgraph.backends.cuda.executor import Executable
     from termgraph.backends.cuda.generate import generate
     from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.backends.cuda.run.device import current
+    from termgraph.backends.cuda.run.executor import Executable
     from termgraph.terms.evaluate import evaluate
 
     for dtype in dtypes:
@@ -205,7 +205,7 @@ def loop_checks() -> Iterator[Check]:
 
 def _views() -> float:
     """Arguments that are transposed, reversed and sliced on the device."""
-    from termgraph.backends.cuda.array import DeviceArray
+    from termgraph.backends.cuda.run.device_array import DeviceArray
 
     x, v = T.fmatrix("x"), np.random.default_rng(2).standard_normal((40, 33)).astype("float32")
     outs = [T.exp(x), x.sum(0), T.dot(x, x.T), x.max(1)]
@@ -229,8 +229,8 @@ def _on_device() -> float:
 
 
 def _second_device() -> bool:
-    from termgraph.backends.cuda.device import numbered
     from termgraph.backends.cuda.driver.base import NoDevice
+    from termgraph.backends.cuda.run.device import numbered
 
     try:
         return numbered(1) is not None

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from termgraph.backends.c import glue
-from termgraph.backends.c.builder import build_library
+from termgraph.backends.c.build.library import build_library
+from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 
 PROVIDERS = {"glue": glue.load_glue, "ctypes": glue.load_fallback}

@@ -11,10 +11,12 @@ import time
 import numpy as np
 import pytest
 
-from termgraph.backends.c import blas, builder, cores, doctor, glue
-from termgraph.backends.c.builder import NoCompilerError, build_library
-from termgraph.backends.c.cache import default_cache
-from termgraph.backends.c.compilers import CompileError, find_compiler
+from termgraph.backends.c import doctor
+from termgraph.backends.c.build import library as libraries
+from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.compilers import CompileError, find_compiler
+from termgraph.backends.c.build.library import NoCompilerError, build_library
+from termgraph.backends.c.run import blas, cores, glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
 
@@ -42,7 +44,7 @@ VECTOR = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 
 
 @pytest.fixture(autouse=True)
 def forget_loaded(monkeypatch):
-    monkeypatch.setattr(builder, "_loaded", {})
+    monkeypatch.setattr(libraries, "_loaded", {})
 
 
 def test_two_sources_make_one_library(shared_cache):
@@ -54,7 +56,7 @@ def test_a_library_is_built_once(cache_dir, kernels):
     text = kernels.VECTOR_ADD_ONE.replace("TYPE", "double")
     first = build_library(text, "f")
     assert first.how == "built" and build_library(text, "f") is first
-    builder._loaded.clear()
+    libraries._loaded.clear()
     again = build_library(text, "f")
     assert again.how == "hit" and again.key == first.key and again.path == first.path
     assert build_library(text, "f", flags=["-O2"]).how == "built"
@@ -66,13 +68,15 @@ def test_a_library_is_built_once(cache_dir, kernels):
 def test_a_second_process_compiles_nothing(cache_dir, kernels):
     code = f"""
 import numpy as np, sys
-from termgraph.backends.c import builder, compilers, glue
+from termgraph.backends.c.build import library as libraries
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
 config.cache.dir = {str(cache_dir)!r}
 if sys.argv[1] == "warm":
-    compilers.start_compiler = builder.start_compiler = None
-library = builder.build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
+    compilers.start_compiler = libraries.start_compiler = None
+library = libraries.build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
 f = glue.bind(library, Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one"))
 print(library.how, f(np.zeros(2)), glue.provider().__name__)
 """
@@ -109,14 +113,14 @@ def test_a_damaged_library_is_built_again(cache_dir, kernels):
     replacement = path.with_name("new")
     replacement.write_bytes(content)
     os.replace(replacement, path)  # a new file: the old one is mapped into this process
-    builder._loaded.clear()
+    libraries._loaded.clear()
     with pytest.warns(UserWarning, match="damaged"):
         assert build_library(text, "f").how == "built"
 
 
 def test_an_entry_that_vanishes_before_loading_is_built_again(cache_dir, kernels, monkeypatch):
     text = f"int vanishing_{os.getpid()};"
-    builder.build_plain([text], "f", load=False)
+    libraries.build_plain([text], "f", load=False)
     cache, real, calls = default_cache(), default_cache().get_or_make, []
 
     def vanishing(*args, **keywords):
@@ -127,7 +131,7 @@ def test_an_entry_that_vanishes_before_loading_is_built_again(cache_dir, kernels
         return entry, how
 
     monkeypatch.setattr(cache, "get_or_make", vanishing)
-    assert builder.build_plain([text], "f").how == "built" and calls == ["hit", "built"]
+    assert libraries.build_plain([text], "f").how == "built" and calls == ["hit", "built"]
 
 
 def test_flags_of_the_user_are_used(cache_dir, kernels, monkeypatch):
@@ -169,8 +173,8 @@ def test_nothing_is_probed_when_imported():
     code = (
         "import sys, subprocess, ctypes\n"
         "subprocess.Popen = ctypes.CDLL = None\n"
-        "import termgraph.backends.c.builder, termgraph.backends.c.glue, termgraph.backends.c.doctor\n"
-        "import termgraph.backends.c.cache_cli, termgraph.backends.c.fallback\n"
+        "import termgraph.backends.c.build.library, termgraph.backends.c.run.glue, termgraph.backends.c.doctor\n"
+        "import termgraph.backends.c.build.cache_cli, termgraph.backends.c.run.ctypes_glue\n"
         "assert 'scipy_openblas32' not in sys.modules and 'scipy' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -229,7 +233,7 @@ def test_numpys_own_library_can_stand_in(monkeypatch, cache_dir):
         inputs = [Input("a", "float64", (None, None)), Input("b", "float64", (None, None))]
         library = build_library(gemm("d", "double"), "gemm", needs_blas=True)
         f = glue.bind(library, Signature(inputs, outputs=[Output("float64", 2)], returns="one"))
-        assert blas.load().wide and "int64_t tg_int" in builder.program_header(needs_blas=True)
+        assert blas.load().wide and "int64_t tg_int" in libraries.program_header(needs_blas=True)
         np.testing.assert_allclose(f(np.eye(3), np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3).T)
     finally:
         blas._load.cache_clear()
@@ -273,7 +277,8 @@ def test_cores_are_counted_and_flags_obeyed(monkeypatch):
 PROCESS = """
 import sys
 import numpy as np
-from termgraph.backends.c import builder, glue
+from termgraph.backends.c.build import library as libraries
+from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
 config.cache.dir, first = sys.argv[1], int(sys.argv[2])
@@ -281,7 +286,7 @@ signature = Signature([Input("x", "float64", (None,))], outputs=[Output("float64
 built = []
 for i in range(5):
     k = (first + i) % 5
-    library = builder.build_library(sys.argv[3].replace("TYPE", "double").replace("+ 1", f"+ {k}"), f"add {k}")
+    library = libraries.build_library(sys.argv[3].replace("TYPE", "double").replace("+ 1", f"+ {k}"), f"add {k}")
     assert list(glue.bind(library, signature)(np.zeros(2))) == [k, k]
     built.append((k, library.how))
 print(built)

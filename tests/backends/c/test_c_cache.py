@@ -12,9 +12,9 @@ import warnings
 
 import pytest
 
-from termgraph.backends.c import cache as cache_module
-from termgraph.backends.c import cache_cli, files
-from termgraph.backends.c.cache import Cache, CacheWarning, key_of
+from termgraph.backends.c.build import cache as cache_module
+from termgraph.backends.c.build import cache_cli, cache_files
+from termgraph.backends.c.build.cache import Cache, CacheWarning, key_of
 
 
 def maker(text="content", log=None):
@@ -53,7 +53,7 @@ def test_an_entry_that_is_replaced_while_it_is_read_is_not_damaged(cache, monkey
         Cache(cache.root).get_or_make({"source": "a"}, maker("made again"))
         return read_json(text)
 
-    monkeypatch.setattr(files.json, "loads", replaced_after_its_description_was_read)
+    monkeypatch.setattr(cache_files.json, "loads", replaced_after_its_description_was_read)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cache.lookup(entry.key).read("m.so") == b"made again"
@@ -127,7 +127,7 @@ def test_fresh_entries_are_not_evicted(cache):
 
 
 def test_a_small_limit_is_kept_while_entries_are_made(cache, monkeypatch):
-    monkeypatch.setattr(files, "_SPARE_NEWER", 0.0)
+    monkeypatch.setattr(cache_files, "_SPARE_NEWER", 0.0)
     cache.size_limit = 5000
     for i in range(30):
         cache.get_or_make({"source": str(i)}, maker("x" * 1000))
@@ -146,7 +146,7 @@ def test_leftovers_of_dead_processes_are_swept_and_living_ones_kept(cache):
     top = os.path.join(cache.root, "tmp")
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    host = files.this_host()
+    host = cache_files.this_host()
     names = {f"{host}-{dead.pid}-aa": False, f"{host}-{os.getpid()}-bb": True, f"elsewhere-{dead.pid}-cc": True}
     for name in names:
         os.makedirs(os.path.join(top, name))
@@ -169,7 +169,7 @@ def test_a_file_in_the_way_sends_us_to_a_temporary_directory(tmp_path):
         cache.get_or_make({"source": "b"}, maker("B"))
     assert how == "built" and first.read("m.so") == b"A"
     assert cache.get_or_make({"source": "b"}, maker())[1] == "hit"
-    files.remove_tree(cache._spill)
+    cache_files.remove_tree(cache._spill)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="the administrator may write everywhere")
@@ -190,19 +190,19 @@ def test_a_read_only_cache_still_serves_hits(cache):
 def test_a_full_disk_sends_us_to_a_temporary_directory(cache, monkeypatch):
     import errno
 
-    real, root = files.write_file, cache.root
+    real, root = cache_files.write_file, cache.root
 
     def full(path, content):
         if path.startswith(root):
             raise OSError(errno.ENOSPC, "No space left on device", path)
         real(path, content)
 
-    monkeypatch.setattr(files, "write_file", full)
+    monkeypatch.setattr(cache_files, "write_file", full)
     with pytest.warns(CacheWarning, match="No space left"):
         entry, how = cache.get_or_make({"source": "a"}, maker("A"))
     assert how == "built" and entry.read("m.so") == b"A"
     assert list(os.walk(os.path.join(root, "v1"))) in ([], [(os.path.join(root, "v1"), [], [])])
-    files.remove_tree(cache._spill)
+    cache_files.remove_tree(cache._spill)
 
 
 def test_no_pickles_and_only_json_metadata(cache):
@@ -243,8 +243,8 @@ def test_command_line(cache, capsys):
 
 WORKER = """
 import os, random, sys, time
-from termgraph.backends.c import files as module
-from termgraph.backends.c.cache import Cache
+from termgraph.backends.c.build import cache_files as module
+from termgraph.backends.c.build.cache import Cache
 root, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
 random.seed(seed)
 module._SPARE_NEWER = 0.0
@@ -323,7 +323,7 @@ def test_fifty_processes_that_are_killed_leave_a_cache_that_works(cache_dir):
 def test_one_key_is_made_once_by_processes_that_start_together(cache_dir):
     code = (
         "import sys, time, os\n"
-        "from termgraph.backends.c.cache import Cache\n"
+        "from termgraph.backends.c.build.cache import Cache\n"
         "def make(d):\n"
         "    time.sleep(0.3); open(os.path.join(d, 'm.so'), 'w').close()\n"
         "print(Cache(sys.argv[1]).get_or_make({'a': 1}, make)[1])\n"

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from termgraph.backends.c import compilers
-from termgraph.backends.c.compilers import CompileError, CompilerWarning, find_compiler, why_no_compiler
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.build.compilers import CompileError, CompilerWarning, find_compiler, why_no_compiler
 from termgraph.config import config
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
@@ -87,7 +87,7 @@ def test_libmvec_names_are_plain_functions():
 
 
 def test_identities_are_stable():
-    code = "from termgraph.backends.c import compilers as c; print(c.cpu_identity(), c.libc_identity())"
+    code = "from termgraph.backends.c.build import compilers as c; print(c.cpu_identity(), c.libc_identity())"
     runs = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         for _ in range(2)

@@ -7,8 +7,8 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c import float32
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.text import float32
 from termgraph.config import config
 
 LINKER = "c"

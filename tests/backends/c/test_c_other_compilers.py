@@ -12,9 +12,10 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c import compilers, prelude
-from termgraph.backends.c.cache import default_cache
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.text import prelude
 
 LINKER = "auto"
 ZIG = importlib.util.find_spec("ziglang")
@@ -24,8 +25,8 @@ CHOICES = {
 }
 SCRIPT = """
 import numpy as np, termgraph as tg, termgraph.tensor as T
-from termgraph.backends.c import glue
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.run import glue
+from termgraph.backends.c.build.compilers import find_compiler
 
 rng = np.random.default_rng(0)
 x, m, h, k, z = T.dvector("x"), T.fmatrix("m"), T.vector("h", dtype="float16"), T.lvector("k"), T.zvector("z")
@@ -80,7 +81,7 @@ def test_a_handful_of_programs(kind, tmp_path):
 @pytest.mark.parametrize("known", [set(), {"exp", "log"}])
 def test_without_vector_mathematics_functions_are_called_one_by_one(known, cache_dir, monkeypatch):
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset(known))
-    monkeypatch.setattr("termgraph.backends.c.builder.libmvec", lambda: frozenset(known))
+    monkeypatch.setattr("termgraph.backends.c.build.library.libmvec", lambda: frozenset(known))
     x = T.dvector("x")
     f = tg.function([x], T.tanh(x) + T.exp(x) + T.cbrt(x))
     source = f.source("c")
@@ -102,7 +103,7 @@ def test_flags_of_clang_name_vector_mathematics_only_where_all_of_it_is(monkeypa
 def test_halves_without_the_type(cache_dir):
     import ctypes
 
-    from termgraph.backends.c.builder import build_plain
+    from termgraph.backends.c.build.library import build_plain
 
     if find_compiler() is None:
         pytest.skip("no C compiler")

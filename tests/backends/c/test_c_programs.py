@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from termgraph.backends.c.builder import build_library
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.build.library import build_library
 from termgraph.backends.c.generate import generate
-from termgraph.backends.c.program import compile_terms
+from termgraph.backends.c.run.bind import compile_terms
 from termgraph.terms.dtypes import kind_of, numpy_dtype
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
@@ -106,8 +106,8 @@ ROUNDING = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 2e-5, "complex64": 2e-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_elementwise_op_agrees_with_numpy(dtype):
     """One program per dtype holds all ops that C can express; the others must say so."""
-    from termgraph.backends.c.dialect import NotInC
     from termgraph.backends.c.generate import generate
+    from termgraph.backends.c.text.dialect import NotInC
 
     kind = kind_of(dtype)
     with np.errstate(all="ignore"):
@@ -174,8 +174,8 @@ def test_division_by_zero_of_integers_is_zero_as_in_numpy():
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool", "complex64", "float16", "bfloat16"])
 @pytest.mark.parametrize("axis", [(0,), (1,), (0, 1), (0, 2), (2,), (1, 2)])
 def test_reductions(dtype, axis):
-    from termgraph.backends.c.dialect import NotInC
     from termgraph.backends.c.generate import generate
+    from termgraph.backends.c.text.dialect import NotInC
 
     rng = np.random.default_rng(2)
     a = (rng.standard_normal((7, 5, 9)) * 3).astype(numpy_dtype(dtype))
@@ -228,8 +228,8 @@ def test_equal_outputs_and_inputs_as_outputs():
 # ---------------------------------------------------------------------- shared variables
 def bound(args, outs, updates, cells, values):
     from termgraph.backends.c.generate import generate
-    from termgraph.backends.c.glue import cell
-    from termgraph.backends.c.program import compile_program
+    from termgraph.backends.c.run.bind import compile_program
+    from termgraph.backends.c.run.glue import cell
 
     code = generate(args, outs, updates, cells)
     stores = [cell(v) for v in values]

@@ -4,8 +4,8 @@ import pathlib
 
 import pytest
 
-from termgraph.backends.c import refusals
-from termgraph.backends.c.refusals import CompileError
+from termgraph.backends.c.build import compiler_errors
+from termgraph.backends.c.build.compiler_errors import CompileError
 
 SOURCE = "int a;\nint b;\nint c = oops;\nint d;\nint e;\nint f;\n"
 
@@ -30,7 +30,7 @@ def test_the_whole_message(cache_dir):
     ]
     kept = pathlib.Path(found.log).read_text()
     assert kept.startswith("command: /usr/bin/gcc -O1 source0.c\nstatus: 1\n") and kept.count("noise") == 300
-    assert kept.endswith(SOURCE + "\n") and pathlib.Path(found.log).parent == cache_dir / refusals.FOLDER
+    assert kept.endswith(SOURCE + "\n") and pathlib.Path(found.log).parent == cache_dir / compiler_errors.FOLDER
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_text_of_the_user_is_shown_from_where_it_came(cache_dir, tmp_path):
 
 
 def test_few_reports_are_kept_and_without_room_there_is_the_command(cache_dir, monkeypatch):
-    for i in range(refusals.KEPT + 5):
+    for i in range(compiler_errors.KEPT + 5):
         last = error(f"source0.c:1:1: error: number {i}")
-    kept = list((cache_dir / refusals.FOLDER).iterdir())
-    assert len(kept) == refusals.KEPT and pathlib.Path(last.log) in kept
+    kept = list((cache_dir / compiler_errors.FOLDER).iterdir())
+    assert len(kept) == compiler_errors.KEPT and pathlib.Path(last.log) in kept
 
     def full(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(refusals.files, "write_file", full)
-    monkeypatch.setattr(refusals.tempfile, "mkstemp", full)
+    monkeypatch.setattr(compiler_errors.cache_files, "write_file", full)
+    monkeypatch.setattr(compiler_errors.tempfile, "mkstemp", full)
     found = error("source0.c:3:1: error: no")
     assert found.log is None and "command: /usr/bin/gcc -O1 source0.c" in str(found)

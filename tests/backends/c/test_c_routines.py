@@ -5,7 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.program import compile_terms
+from termgraph.backends.c.run.bind import compile_terms
 from termgraph.backends.c.segments import expressible
 from termgraph.function.compiled import MachineFunction
 from termgraph.terms.dtypes import kind_of, numpy_dtype

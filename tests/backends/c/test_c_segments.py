@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.segments import KernelOp, link
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew

@@ -6,7 +6,7 @@ import scipy.special
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.compiled import MachineFunction
 from termgraph.terms.ops import random as ops
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from termgraph.backends.c import glue
+from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 
 MODES = ("fresh", "overwrite", "accumulate")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from termgraph.backends.c import prelude
-from termgraph.backends.c.compilers import find_compiler
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.generate import generate
-from termgraph.backends.c.program import compile_terms
+from termgraph.backends.c.run.bind import compile_terms
+from termgraph.backends.c.text import prelude
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as red
 from termgraph.terms.term import Arg, mk

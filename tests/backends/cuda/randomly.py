@@ -9,8 +9,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from lower.randomgraphs import Graphs, agree
 
-from termgraph.backends.cuda import device, placement
+from termgraph.backends.cuda import placement
 from termgraph.backends.cuda.link import link
+from termgraph.backends.cuda.run import device
 from termgraph.function.cuda import placement_rules
 from termgraph.function.mode import get_mode
 from termgraph.terms.evaluate import evaluate

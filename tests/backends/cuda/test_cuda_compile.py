@@ -11,8 +11,8 @@ from lower.randomgraphs import Graphs
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda import compile as compilers
-from termgraph.backends.cuda.compile import (
+from termgraph.backends.cuda.build import compile as compilers
+from termgraph.backends.cuda.build.compile import (
     CudaCompileError,
     compile_text,
     compiler,

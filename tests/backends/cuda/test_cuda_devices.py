@@ -6,9 +6,9 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
-from termgraph.backends.cuda.device import numbered
 from termgraph.backends.cuda.driver.base import NoDevice
+from termgraph.backends.cuda.run.device import numbered
+from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.testing.emucuda.driver import EmulatedDriver, emulated_device, emulation
 
 LINKER = "auto"
@@ -105,7 +105,7 @@ def test_targets_are_checked_and_mean_nothing_on_the_cpu():
 
 @emulated
 def test_a_device_that_is_not_there(two, monkeypatch):
-    from termgraph.backends.cuda import device
+    from termgraph.backends.cuda.run import device
 
     def missing(name, number):
         raise NoDevice(f"device number {number} was asked for")

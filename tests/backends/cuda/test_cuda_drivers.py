@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from backends.cuda.cudacases import no_emulation
 
-from termgraph.backends.cuda.device import why_not
+from termgraph.backends.cuda.run.device import why_not
 from termgraph.config import config
 from termgraph.testing.emucuda.build import cuda_headers
 
@@ -46,7 +46,7 @@ DRIVERS = [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda
 OPEN = """
 import sys
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 if len(sys.argv) > 1:
     device.use(packaged_device(sys.argv[1]))
@@ -112,7 +112,7 @@ TWO = """
 import sys, threading
 import numpy as np
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(*[packaged_device(sys.argv[1], k) for k in range(2)])
 tg.config.device = "cuda"
@@ -142,7 +142,7 @@ def test_two_devices_and_two_threads(driver):
 QUICK_START = """
 import runpy, sys
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg
 device.use(packaged_device(sys.argv[1]))
 with tg.config.change_flags(device="cuda"):
@@ -184,7 +184,7 @@ import ctypes
 import numpy as np
 from termgraph.testing.emucuda.build import driver_library
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(packaged_device("core"))
 library = ctypes.CDLL(driver_library())
@@ -218,7 +218,7 @@ def test_a_function_of_twenty_ops_is_one_launch():
 FACTORS = """
 import numpy as np
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(packaged_device("core"))
 v = np.random.default_rng(0).standard_normal((5, 5))

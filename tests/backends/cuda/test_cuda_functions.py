@@ -10,11 +10,11 @@ from backends.cuda.cudacases import no_emulation, ops_of
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda import device as devices
-from termgraph.backends.cuda import dlpack
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
-from termgraph.backends.cuda.blas import Cublas
 from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
+from termgraph.backends.cuda.run import device as devices
+from termgraph.backends.cuda.run import dlpack
+from termgraph.backends.cuda.run.cublas import Cublas
+from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.function.cuda import CudaFunction
 from termgraph.terms.dtypes import numpy_dtype
 from termgraph.testing.emucuda.driver import emulated_device, emulation

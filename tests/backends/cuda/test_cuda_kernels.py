@@ -12,9 +12,9 @@ from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_on_cpu
+from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew

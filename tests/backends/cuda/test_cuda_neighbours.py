@@ -13,11 +13,11 @@ from backends.cuda.test_cuda_drivers import DRIVERS, core, emulated, run
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda import compile as compilers
-from termgraph.backends.cuda import launches
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
+from termgraph.backends.cuda.build import compile as compilers
 from termgraph.backends.cuda.driver.base import CudaError
-from termgraph.backends.cuda.executor import Executable
+from termgraph.backends.cuda.run import launches
+from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
+from termgraph.backends.cuda.run.executor import Executable
 from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
@@ -27,7 +27,7 @@ START = """
 import ctypes
 import numpy as np
 from termgraph.testing.emucuda.driver import packaged_device
-from termgraph.backends.cuda import device
+from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(*[packaged_device("core", k) for k in range({devices})])
 from cuda.bindings import driver as cu

@@ -110,7 +110,7 @@ class Watch(tg.Op):
     seen: list = []
 
     def perform(self, node, inputs, output_storage):
-        from termgraph.backends.cuda.device import current
+        from termgraph.backends.cuda.run.device import current
 
         self.seen.append(len(current().driver.queue))
         output_storage[0][0] = inputs[0].copy()

@@ -8,8 +8,8 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.array import DeviceArray
 from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
+from termgraph.backends.cuda.run.device_array import DeviceArray
 from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"

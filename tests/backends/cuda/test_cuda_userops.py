@@ -6,8 +6,8 @@ from backends.cuda.cudacases import no_emulation, ops_of
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.compile import CudaCompileError, compile_text, compiler
-from termgraph.backends.cuda.userops import source_of
+from termgraph.backends.cuda.build.compile import CudaCompileError, compile_text, compiler
+from termgraph.backends.cuda.text.user_kernels import source_of
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

@@ -8,9 +8,9 @@ from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.cuda.array import DeviceArray, as_device_array
-from termgraph.backends.cuda.executor import Executable
 from termgraph.backends.cuda.generate import generate
+from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
+from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
 from termgraph.testing.emucuda.driver import emulation

@@ -1,0 +1,379 @@
+"""Finding a C compiler and calling it.
+
+May touch: the environment, the cache directory, subprocesses. Nothing is looked for until `find_compiler()` is called;
+what a compiler can do is tried once, by building a one-line library, and remembered while it stays the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from termgraph.backends.c.build.cache import Cache, default_cache, digest
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.config import config
+
+# -O1 with the vectoriser runs as fast as -O3 and compiles in two thirds of the time.
+# Never -ffast-math: it deletes NaN checks. Vectors of loops only: of two conversions side by side (double to float and
+# back) gcc 12 forgets the rounding when it makes a vector of straight-line code.
+COMMON_FLAGS = (
+    "-std=gnu11",
+    "-fPIC",
+    "-pipe",
+    "-O1",
+    "-ftree-vectorize",
+    "-fno-tree-slp-vectorize",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-asynchronous-unwind-tables",  # nothing unwinds through generated code, and they cost a tenth of the time
+    "-w",
+)
+_NATIVE = "-march=native"
+_VECLIB = ("-fveclib=libmvec", "-DTG_VECLIB")  # clang ignores the attribute that makes gcc call vector mathematics
+_PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
+
+
+class CompilerWarning(UserWarning):
+    """A compiler was asked for and cannot be used."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler that has been seen to work: its command, kind ("gcc", "clang", "zig" or "cc") and usable flags."""
+
+    command: tuple[str, ...]
+    kind: str
+    flags: tuple[str, ...]
+    identity: str
+    version: str = field(default="", compare=False)
+
+    def suits(self, flag: str) -> bool:
+        """Whether it knows a flag: parameters of the optimiser and its scheduler are gcc's own."""
+        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched"))
+
+    def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
+        """The command that makes an object file."""
+        return [*self.command, *self.flags, *flags, "-c", source, "-o", output]
+
+    def link_command(
+        self, objects: Sequence[str], output: str, libraries: Sequence[str] = (), defined: bool = True
+    ) -> list[str]:
+        """The command that makes a library of objects or sources. Libraries come last, or the linker drops them."""
+        return [*self.command, *self.flags, *shared_flags(defined), *objects, "-o", output, *libraries]
+
+    def environment(self) -> dict[str, str]:
+        """The environment to run it in: messages in English, and zig's own cache below ours."""
+        variables = dict(os.environ, LC_ALL="C")
+        if self.kind == "zig":
+            place = os.path.join(default_cache().root, "zig")
+            variables.setdefault("ZIG_GLOBAL_CACHE_DIR", place)
+            variables.setdefault("ZIG_LOCAL_CACHE_DIR", place)
+        return variables
+
+
+def shared_flags(defined: bool = True) -> list[str]:
+    """Linker flags of a shared library; `defined` makes a missing symbol an error now instead of when it is loaded."""
+    if sys.platform == "darwin":
+        return ["-shared"] if defined else ["-shared", "-undefined", "dynamic_lookup"]
+    return ["-shared", "-Wl,-z,defs"] if defined else ["-shared"]
+
+
+# -- finding one -------------------------------------------------------------------------------
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler to use, or None; `why_no_compiler()` says what was tried.
+
+    The flag `cc` decides ("none": no compiler), then `$CC`; else gcc, cc, clang and the `ziglang` package are tried.
+    """
+    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[0]
+
+
+def why_no_compiler() -> str:
+    """What was tried when `find_compiler()` found nothing: one line per candidate."""
+    return "\n".join(_search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[1])
+
+
+@functools.lru_cache(maxsize=8)
+def _search(flag: str, variable: str | None, path: str, root: str) -> tuple[Compiler | None, list[str]]:
+    if flag == "none":
+        return None, ["the flag cc is none: no compiler is wanted"]
+    if flag:
+        return _only(flag, "the flag cc")
+    if variable:
+        return _only(variable, "$CC")
+    tried: list[str] = []
+    for candidate in ("gcc", "cc", "clang"):
+        compiler = _try([candidate], tried)
+        if compiler is not None:
+            return compiler, tried
+    return _try(_zig_command(tried), tried), tried
+
+
+def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
+    """A compiler that was named is used or reported; another one in its place would be a silent surprise."""
+    tried: list[str] = []
+    compiler = _try(shlex.split(text), tried)
+    if compiler is None:
+        import warnings
+
+        warnings.warn(
+            f"{origin} names a compiler that cannot be used: {'; '.join(tried)}. Functions run on the Python virtual "
+            "machine, with the same results; name another one, or unset it",
+            CompilerWarning,
+            stacklevel=4,
+        )
+    return compiler, tried
+
+
+def _zig_command(tried: list[str]) -> list[str]:
+    """zig as a C compiler, from the package `ziglang` if somebody has installed it."""
+    import importlib.util
+
+    found = importlib.util.find_spec("ziglang")
+    if found is None or found.origin is None:
+        tried.append("ziglang: the package is not installed (pip install ziglang brings a compiler, 400 MB)")
+        return []
+    return [os.path.join(os.path.dirname(found.origin), "zig"), "cc"]
+
+
+def _try(command: list[str], tried: list[str]) -> Compiler | None:
+    if not command:
+        return None
+    executable = shutil.which(command[0])
+    if executable is None:
+        tried.append(f"{command[0]}: not found on PATH")
+        return None
+    full = (executable, *command[1:])
+    try:
+        return verified(full, default_cache())
+    except CompileError as error:
+        tried.append(f"{shlex.join(full)}: cannot build a library: {error.first}")
+    except OSError as error:
+        tried.append(f"{shlex.join(full)}: {error.strerror or error}")
+    return None
+
+
+def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
+    """The compiler behind a command, after it has built a library here or once before (the verdict is cached)."""
+    identity = compiler_identity(command)
+    known = cache.read("compiler", identity)
+    if known is not None:
+        verdict = json.loads(known.read("verdict.json"))
+        return Compiler(command, verdict["kind"], tuple(verdict["flags"]), identity, verdict["version"])
+    version = _version(command)
+    kind = _kind(command, version)
+    compiler = _first_working(command, kind, identity, version)
+    verdict = {"kind": kind, "flags": list(compiler.flags), "version": version}
+    text = json.dumps(verdict, sort_keys=True).encode()
+    cache.write("compiler", identity, {"verdict.json": text}, {"name": shlex.join(command)})
+    return compiler
+
+
+def _first_working(command: tuple[str, ...], kind: str, identity: str, version: str) -> Compiler:
+    """Try the flags with and without tuning for this processor; the last refusal is raised."""
+    failure: CompileError | None = None
+    for flags in (*[(*COMMON_FLAGS, *more) for more in _choices(kind)], COMMON_FLAGS):
+        compiler = Compiler(command, kind, flags, identity, version)
+        try:
+            _probe(compiler)
+            return compiler
+        except CompileError as error:
+            failure = error
+    assert failure is not None
+    raise failure
+
+
+def _choices(kind: str) -> list[tuple[str, ...]]:
+    """Flags to try, best first. Clang knows which functions there are by itself: it may call any of glibc 2.35's."""
+    complete = {*_LIBMVEC_ONE, *_LIBMVEC_TWO} <= libmvec()
+    return [(_NATIVE, *_VECLIB), (_NATIVE,)] if kind in ("clang", "zig") and complete else [(_NATIVE,)]
+
+
+def _probe(compiler: Compiler) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="termgraph-") as directory:
+        with open(os.path.join(directory, "source.c"), "w") as out:
+            out.write(_PROBE)
+        command = compiler.link_command(["source.c"], "probe.so")
+        run_compiler(compiler, command, directory, _PROBE, "the test program", keep=False)
+
+
+def run_compiler(
+    compiler: Compiler, command: list[str], directory: str, source: str, name: str, keep: bool = True
+) -> None:
+    """Run one compiler command in a directory; raise CompileError if it fails."""
+    wait_for_compiler(start_compiler(compiler, command, directory, source, name), command, source, name, keep)
+
+
+def start_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str):
+    """Start one compiler command; give the process to `wait_for_compiler`. CompileError if it does not start."""
+    import subprocess
+
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            env=compiler.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except OSError as error:  # it was there when it was looked for
+        raise CompileError(command, str(error), source, name, status=127) from None
+
+
+def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
+    """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
+    import errno
+
+    try:
+        output = process.communicate()[0].decode("utf-8", "replace")
+    except BaseException:  # Ctrl-C: do not leave a compiler behind
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode == 0:
+        return
+    if "No space left on device" in output:
+        raise OSError(errno.ENOSPC, f"no space left for the compiler's output{_where_it_writes()}")
+    raise CompileError(command, output, source, name, process.returncode, keep)
+
+
+def _where_it_writes() -> str:
+    import tempfile
+
+    places = dict.fromkeys((str(config.cache.dir), tempfile.gettempdir()))
+    return (
+        f" in {' or '.join(places)}: make room there, or set the flag cache.dir and $TMPDIR to folders that have some"
+    )
+
+
+# -- identity ----------------------------------------------------------------------------------
+
+
+def compiler_identity(command: Sequence[str]) -> str:
+    """Path, size and time of the executable stand for its version: asking it would cost a process per start."""
+    real = os.path.realpath(command[0])
+    status = os.stat(real)
+    chosen = digest(" ".join([*COMMON_FLAGS, *_VECLIB, libc_identity()]))[:8]
+    return f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
+
+
+def _version(command: Sequence[str]) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [*command, "--version"], check=False, capture_output=True, text=True, timeout=60, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:  # only text for people; the probe decides whether it works
+        return f"version unknown ({error})"
+    return (done.stdout or done.stderr).strip().partition("\n")[0]
+
+
+def _kind(command: Sequence[str], version: str) -> str:
+    name = os.path.basename(command[0])
+    if name.startswith("zig"):
+        return "zig"
+    if "clang" in version:
+        return "clang"
+    return "gcc" if "gcc" in version.lower() or "Free Software" in version or name.startswith("gcc") else "cc"
+
+
+@functools.cache
+def processor_flags() -> frozenset[str]:
+    """What this processor can execute, as Linux names it; empty where that is not known."""
+    try:
+        with open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith(("flags", "Features")):
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:  # no /proc
+        pass
+    return frozenset()
+
+
+@functools.cache
+def cpu_identity() -> str:
+    """A name for what this processor can execute: a shared cache never gives its code to another kind."""
+    machine = os.uname().machine if hasattr(os, "uname") else "unknown"
+    flags = processor_flags()
+    return f"{machine}-{digest(' '.join(sorted(flags)))[:12]}" if flags else machine
+
+
+@functools.cache
+def libc_identity() -> str:
+    """Name and version of the C library that compiled code will meet."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or "libc"
+    except (AttributeError, ValueError, OSError):  # not glibc
+        return sys.platform
+
+
+# -- vector mathematics ------------------------------------------------------------------------
+
+_LIBMVEC_ONE = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+)
+_LIBMVEC_ONE += ("expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")
+_LIBMVEC_TWO = ("atan2", "hypot", "pow")
+
+
+@functools.cache
+def libmvec() -> frozenset[str]:
+    """The functions that glibc's vector library has here, for float64 and float32 in every vector length this CPU uses.
+
+    Looked up in the library itself (0.2 ms), not with the linker. Empty where there is no such library.
+    """
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("libmvec.so.1")
+    except OSError:  # musl, macOS, very old glibc: scalar functions are used
+        return frozenset()
+    lengths = _vector_lengths()
+
+    def complete(name: str, arguments: str) -> bool:
+        return all(
+            hasattr(library, f"_ZGV{isa}N{length}{arguments}_{name}")
+            and hasattr(library, f"_ZGV{isa}N{2 * length}{arguments}_{name}f")
+            for isa, length in lengths
+        )
+
+    return frozenset([n for n in _LIBMVEC_ONE if complete(n, "v")] + [n for n in _LIBMVEC_TWO if complete(n, "vv")])
+
+
+def _vector_lengths() -> list[tuple[str, int]]:
+    """Vector ABI letter and doubles per vector of what compiled code may call on this processor."""
+    if not hasattr(os, "uname") or os.uname().machine != "x86_64":
+        return [("n", 2)]  # Advanced SIMD
+    flags = processor_flags()
+    found = [("b", 2)]
+    if "avx" in flags:
+        found.append(("c", 4))
+    if "avx2" in flags:
+        found.append(("d", 4))
+    if "avx512f" in flags:
+        found.append(("e", 8))
+    return found

@@ -1,0 +1,256 @@
+"""From C text to a loaded library: cache, compilers side by side if needed, loading, binding of run-time services.
+
+May touch: the cache directory, subprocesses, shared libraries. `build_library` is all that a code generator needs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from termgraph.backends.c.build.cache import default_cache, key_of
+from termgraph.backends.c.build.cache_files import Entry, digest
+from termgraph.backends.c.build.compilers import (
+    CompileError,
+    Compiler,
+    cpu_identity,
+    find_compiler,
+    libc_identity,
+    libmvec,
+    start_compiler,
+    wait_for_compiler,
+    why_no_compiler,
+)
+from termgraph.backends.c.run import blas as blas_module
+from termgraph.backends.c.run import numpy_loops
+from termgraph.config import config
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_SOURCES = os.path.join(_PACKAGE, "run")  # the glue in C and its headers
+LIBRARY = "m.so"
+
+
+class NoCompilerError(RuntimeError):
+    """C code has to be built and there is no C compiler."""
+
+
+@dataclass
+class Library:
+    """A loaded library. `how` says how the cache had it when it was first loaded: "hit", "built" or "lost race"."""
+
+    name: str
+    path: str
+    key: str
+    how: str
+    seconds: float
+    handle: ctypes.CDLL = field(repr=False)
+    sources: tuple[str, ...] = field(default=(), repr=False)
+
+    def address(self, symbol: str) -> int:
+        """The address of an exported function; AttributeError if there is none."""
+        return ctypes.cast(getattr(self.handle, symbol), ctypes.c_void_p).value or 0
+
+
+_loaded: dict[str, Library] = {}
+
+
+def package_text(name: str) -> str:
+    """The text of a C file of this package."""
+    with open(os.path.join(_SOURCES, name), encoding="utf-8") as source:
+        return source.read()
+
+
+def program_header(needs_blas: bool = False) -> str:
+    """What stands in front of every generated source: the ABI, the services and, if needed, the BLAS table."""
+    text = package_text("abi.h") + package_text("bind.h") + package_text("veclib.h")
+    return text + (blas_module.header(blas_module.load().wide) if needs_blas else "")
+
+
+def build_library(
+    sources: str | Sequence[str],
+    name: str,
+    *,
+    needs_blas: bool = False,
+    flags: Sequence[str] = (),
+    libraries: Sequence[str] = ("-lm",),
+    parts: Mapping[str, Any] | None = None,
+    note: str | None = None,
+) -> Library:
+    """Compile C text, or take it from the cache, load it and give it the run-time services.
+
+    Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
+    those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
+    such as the hash of a header file of the user. `note` says why the next start will not be warm.
+    Errors: CompileError, NoCompilerError, BlasError, NativesError.
+    """
+    texts = (sources,) if isinstance(sources, str) else tuple(sources)
+    header = program_header(needs_blas)
+    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
+    _bind(library, needs_blas)
+    for text in texts:
+        numpy_loops.fill(library.handle, text)
+    return library
+
+
+def build_plain(
+    texts: Sequence[str],
+    name: str,
+    *,
+    header: str = "",
+    flags: Sequence[str] = (),
+    libraries: Sequence[str] = (),
+    parts: Mapping[str, Any] | None = None,
+    defined: bool = True,
+    load: bool = True,
+    note: str | None = None,
+) -> Library:
+    """The same without run-time services: for the glue itself, and for libraries that need none."""
+    begin = time.perf_counter()
+    compiler = find_compiler()
+    if compiler is None:
+        raise NoCompilerError(f"there is no C compiler:\n{why_no_compiler()}")
+    every_flag = (*filter(compiler.suits, flags), *shlex.split(str(config.cflags)))
+    libraries = [name for name in libraries if name != "-lmvec" or libmvec()]  # there is none but with glibc
+    why = library_parts(compiler, texts, header, every_flag, libraries, parts, defined)
+    key = key_of(why)
+    if key in _loaded:
+        return _loaded[key]
+
+    def make(directory: str) -> Mapping[str, Any]:
+        made = _compile(compiler, directory, texts, header, every_flag, libraries, name, defined)
+        return made | ({"no warm start": note} if note else {})
+
+    entry, how, handle = _load_entry(why, make, name, load)
+    library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, tuple(texts))
+    return _loaded.setdefault(key, library) if load else library  # another thread may have been as fast
+
+
+def library_parts(
+    compiler: Compiler,
+    texts: Sequence[str],
+    header: str,
+    flags: Sequence[str],
+    libraries: Sequence[str],
+    parts: Mapping[str, Any] | None,
+    defined: bool = True,
+) -> dict[str, Any]:
+    """Everything that decides the content of a library: the cache key is the hash of this."""
+    return {
+        "source": digest("\0".join(texts)),
+        "header": digest(header),
+        "flags": shlex.join([*compiler.flags, *flags, *([] if defined else ["(undefined symbols)"])]),
+        "libraries": shlex.join(libraries),
+        "compiler": compiler.identity,
+        "cpu": cpu_identity(),
+        "libc": libc_identity(),
+        **(parts or {}),
+    }
+
+
+def _load_entry(why: Mapping, make: Any, name: str, load: bool) -> tuple[Entry, str, Any]:
+    """Get the entry and load it; once more if another process has just evicted it."""
+    cache = default_cache()
+    for attempt in range(3):
+        entry, how = cache.get_or_make(why, make, name=name)
+        if not load:
+            return entry, how, None
+        try:
+            return entry, how, ctypes.CDLL(entry.file(LIBRARY))
+        except OSError as error:
+            if os.path.exists(entry.file(LIBRARY)) or attempt == 2:
+                raise OSError(f"{name}: the compiled library cannot be loaded: {error}") from error
+    raise AssertionError("unreachable")
+
+
+# -- compiling ------------------------------------------------------------------------------
+
+
+def _compile(
+    compiler: Compiler,
+    directory: str,
+    texts: Sequence[str],
+    header: str,
+    flags: Sequence[str],
+    libraries: Sequence[str],
+    name: str,
+    defined: bool,
+) -> dict[str, Any]:
+    """Write the sources into an empty directory and leave the library, the sources and the command there."""
+    begin = time.perf_counter()
+    names = [f"source{i}.c" for i in range(len(texts))]
+    _write(directory, "tg.h", header)
+    for i, (file, text) in enumerate(zip(names, texts)):
+        mark = "#define TG_MAIN 1\n" if i == 0 else ""
+        _write(directory, file, f'{mark}#include "tg.h"\n#line 1 "{file}"\n{text}\n')
+    if len(texts) == 1:
+        commands = [compiler.link_command([*flags, names[0]], LIBRARY, libraries, defined)]
+        _run_all(compiler, commands, directory, texts, name)
+    else:
+        objects = [file[:-2] + ".o" for file in names]
+        commands = [compiler.compile_command(file, out, flags) for file, out in zip(names, objects)]
+        _run_all(compiler, commands, directory, texts, name)
+        link = compiler.link_command([*flags, *objects], LIBRARY, libraries, defined)
+        _run_all(compiler, [link], directory, ["\n".join(texts)], name)
+        for out in objects:
+            os.unlink(os.path.join(directory, out))
+    os.unlink(os.path.join(directory, "tg.h"))  # the same for all: not worth its room in every entry
+    return {
+        "command": [shlex.join(command) for command in commands],
+        "version": compiler.version,
+        "seconds": round(time.perf_counter() - begin, 3),
+    }
+
+
+def _run_all(
+    compiler: Compiler, commands: Sequence[list[str]], directory: str, texts: Sequence[str], name: str
+) -> None:
+    """Run the commands side by side; the first failure is raised when all have ended."""
+    running = [start_compiler(compiler, c, directory, text, name) for c, text in zip(commands, texts)]
+    failure: Exception | None = None
+    for process, command, text in zip(running, commands, texts):
+        try:
+            wait_for_compiler(process, command, text, name)
+        except (CompileError, OSError) as error:
+            failure = failure or error
+        except BaseException:
+            for other in running:
+                other.kill()
+            raise
+    if failure is not None:
+        raise failure
+
+
+def _write(directory: str, name: str, text: str) -> None:
+    with open(os.path.join(directory, name), "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+# -- run-time services -------------------------------------------------------------------------
+
+
+class _Runtime(ctypes.Structure):
+    """tg_runtime of abi.h."""
+
+    _fields_ = [
+        ("abi", ctypes.c_int64),
+        ("parallel_for", ctypes.c_void_p),
+        ("parts", ctypes.c_void_p),
+        ("clock_ns", ctypes.c_void_p),
+        ("relayout", ctypes.c_void_p),
+        ("blas", ctypes.c_void_p),
+    ]
+
+
+def _bind(library: Library, needs_blas: bool) -> None:
+    from termgraph.backends.c.run import glue
+
+    glue.use_threads()
+    address = glue.provider().runtime()
+    if needs_blas:
+        _Runtime.from_address(address).blas = ctypes.addressof(blas_module.load().table)
+    library.handle.tg_bind(ctypes.c_void_p(address))

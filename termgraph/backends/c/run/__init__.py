@@ -1,0 +1,1 @@
+"""Running C programs: the glue, BLAS and NumPy's loops as pointers, programs for other layouts."""

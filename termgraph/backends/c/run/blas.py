@@ -1,0 +1,163 @@
+"""BLAS for compiled programs: a table of function pointers, filled when a program first needs it.
+
+May touch: shared libraries of the installed packages scipy-openblas32 and numpy. Nothing is loaded before `load()`. No
+path of a BLAS library enters compiled code, so a cached program survives a moved environment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import importlib.util
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from termgraph.backends.c.run.cores import blas_thread_count
+
+_REAL, _COMPLEX = (("s", "float"), ("d", "double")), (("c", "void"), ("z", "void"))
+_TRIANGLE = "int layout, int side, int uplo, int trans, int diag, tg_int m, tg_int n"
+
+
+def _functions() -> list[tuple[str, str]]:
+    """(name, C declaration with %s for the name) of every entry of the table, in its order."""
+    table: list[tuple[str, str]] = []
+    for letter, c in (*_REAL, *_COMPLEX):
+        number = f"{c} " if c != "void" else "const void *"  # complex numbers go by address
+        ptr, out = f"const {c} *", f"{c} *"
+        add = table.append
+        add(
+            (
+                f"{letter}gemm",
+                f"void (*%s)(int layout, int transa, int transb, tg_int m, tg_int n, tg_int k, {number}alpha, "
+                f"{ptr}a, tg_int lda, {ptr}b, tg_int ldb, {number}beta, {out}c, tg_int ldc)",
+            )
+        )
+        add(
+            (
+                f"{letter}gemv",
+                f"void (*%s)(int layout, int trans, tg_int m, tg_int n, {number}alpha, {ptr}a, tg_int lda, "
+                f"{ptr}x, tg_int incx, {number}beta, {out}y, tg_int incy)",
+            )
+        )
+        rank_one = "ger" if c != "void" else "geru"
+        add(
+            (
+                letter + rank_one,
+                f"void (*%s)(int layout, tg_int m, tg_int n, {number}alpha, {ptr}x, tg_int incx, "
+                f"{ptr}y, tg_int incy, {out}a, tg_int lda)",
+            )
+        )
+        if c != "void":
+            add((f"{letter}dot", f"{c} (*%s)(tg_int n, {ptr}x, tg_int incx, {ptr}y, tg_int incy)"))
+        else:
+            add((f"{letter}dotu_sub", f"void (*%s)(tg_int n, {ptr}x, tg_int incx, {ptr}y, tg_int incy, void *result)"))
+        add((f"{letter}axpy", f"void (*%s)(tg_int n, {number}alpha, {ptr}x, tg_int incx, {out}y, tg_int incy)"))
+        add((f"{letter}scal", f"void (*%s)(tg_int n, {number}alpha, {out}x, tg_int incx)"))
+        add(
+            (
+                f"{letter}syrk",
+                f"void (*%s)(int layout, int uplo, int trans, tg_int n, tg_int k, {number}alpha, {ptr}a, tg_int lda, "
+                f"{number}beta, {out}c, tg_int ldc)",
+            )
+        )
+        add((f"{letter}trsm", f"void (*%s)({_TRIANGLE}, {number}alpha, {ptr}a, tg_int lda, {out}b, tg_int ldb)"))
+    return table
+
+
+FUNCTIONS = _functions()
+
+
+def header(wide: bool) -> str:
+    """The C text that declares the table; `wide`: the library counts in 64 bits. Use it as `TG_BLAS->dgemm(...)`."""
+    lines = [f"    {declaration % name};" for name, declaration in FUNCTIONS]
+    return "\n".join(
+        [
+            "/* The functions of CBLAS, handed over when the library is loaded. */",
+            f"typedef {'int64_t' if wide else 'int32_t'} tg_int;",
+            "enum { TG_ROWS = 101, TG_COLUMNS = 102, TG_PLAIN = 111, TG_TRANS = 112, TG_CONJ = 113 };",
+            "enum { TG_UPPER = 121, TG_LOWER = 122, TG_NONUNIT = 131, TG_UNIT = 132, TG_LEFT = 141, TG_RIGHT = 142 };",
+            "typedef struct tg_blas {",
+            *lines,
+            "} tg_blas;",
+            "#define TG_BLAS ((const tg_blas *)tg_rt->blas)",
+            "",
+        ]
+    )
+
+
+class BlasError(RuntimeError):
+    """A program needs BLAS and none can be loaded."""
+
+
+@dataclass
+class Blas:
+    """A loaded BLAS: where it came from and the table of its functions."""
+
+    provider: str
+    path: str
+    wide: bool
+    library: ctypes.CDLL = field(repr=False)
+    prefix: str = "scipy_"
+    suffix: str = ""
+    table: ctypes.Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        addresses = [self.address(f"cblas_{name}") for name, _ in FUNCTIONS]
+        self.table = (ctypes.c_void_p * len(addresses))(*addresses)
+
+    def address(self, name: str) -> int:
+        """The address of a function: `address("cblas_dgemm")`."""
+        function = getattr(self.library, self.prefix + name + self.suffix)
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def set_threads(self, count: int) -> None:
+        """Threads of one call. NumPy's own library is left as it is: it is not ours."""
+        if self.provider == "scipy-openblas32":
+            getattr(self.library, f"{self.prefix}openblas_set_num_threads")(ctypes.c_int(count))
+
+
+def load() -> Blas:
+    """The BLAS to use, loaded on first call, with the number of threads that the flag `blas.threads` says now."""
+    blas, tried = _load()
+    if blas is None:
+        raise BlasError("no BLAS library can be loaded: " + "; ".join(tried) + ". pip install scipy-openblas32")
+    blas.set_threads(blas_thread_count())
+    return blas
+
+
+def available() -> tuple[Blas | None, list[str]]:
+    """What `load` would use, and what was found wrong with the others."""
+    return _load()
+
+
+@functools.cache
+def _load() -> tuple[Blas | None, list[str]]:
+    tried: list[str] = []
+    for provider, path, wide in _candidates():
+        if path is None:
+            tried.append(f"{provider}: not installed")
+            continue
+        try:
+            return Blas(provider, path, wide, ctypes.CDLL(path), suffix="64_" if wide else ""), tried
+        except (OSError, AttributeError) as error:
+            tried.append(f"{provider}: {error}")
+    return None, tried
+
+
+def _candidates() -> list[tuple[str, str | None, bool]]:
+    """Where BLAS may be: (provider, path or None, counts in 64 bits). The packages are found, not imported."""
+    found = importlib.util.find_spec("scipy_openblas32")
+    ours = _first(os.path.dirname(found.origin) if found and found.origin else None, "lib", "libscipy_openblas.*")
+    site = os.path.dirname(os.path.dirname(np.__file__))
+    theirs = _first(site, "numpy.libs", "libscipy_openblas64_*")
+    return [("scipy-openblas32", ours, False), ("numpy", theirs, True)]
+
+
+def _first(directory: str | None, folder: str, pattern: str) -> str | None:
+    if directory is None:
+        return None
+    paths = sorted(glob.glob(os.path.join(glob.escape(directory), folder, pattern)))
+    return next((path for path in paths if ".so" in path or path.endswith(".dylib")), None)

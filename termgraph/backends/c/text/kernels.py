@@ -1,0 +1,376 @@
+"""The functions of a C program: one per outermost loop, over a range of its variable, and the body that calls them.
+
+A kernel gets a context: buffers, lengths, status, and the scalars computed before it. May import lower and this room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from termgraph.backends.c.text import float32
+from termgraph.backends.c.text.checks import bad, failure
+from termgraph.backends.c.text.dialect import CDialect
+from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2
+from termgraph.backends.c.text.timers import TimedPart, bytes_written
+from termgraph.backends.c.text.vector_folds import CPrinter
+from termgraph.backends.cstyle import Printer, index_references, references
+from termgraph.lower.lengths.index import Sym
+from termgraph.lower.loops.tree import (
+    Accumulate,
+    Call,
+    Choice,
+    Columns,
+    Compound,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Repeat,
+    Routine,
+    Tiles,
+    Write,
+    walk,
+)
+from termgraph.lower.push.kernel import ARG_FOLDS, Buf
+from termgraph.lower.schedule.cost import per_iteration
+
+PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
+
+
+class KernelWriter:
+    """Writes kernels as functions, and collects what their context must hold."""
+
+    def __init__(
+        self,
+        dialect: CDialect,
+        slots: dict[Buf, int],
+        env_of: Callable[[Sym], int],
+        aliased: Collection[Buf] = (),
+        quick: bool = False,
+    ) -> None:
+        self.d, self.slots, self.env_of = dialect, slots, env_of
+        self.quick = quick
+        self.aliased = aliased  # buffers of which two may be one
+        self.functions: list[str] = []
+        self.fields: list[str] = []
+        self.partials = 0
+        self.own_functions = 0
+        self.kept: dict[Call, str] = {}  # products in loops, and where their right factors are packed
+        self.count = 0
+        self.shared_values: set[Any] = set()
+        self.indices: list[str] = []
+        self.timed_parts: list[TimedPart] = []
+        self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
+
+    def printer(self, *given: Any) -> CPrinter:
+        """What writes one function; in a quick program it writes less text."""
+        p = CPrinter(self.d, *given)
+        p.brief = self.quick
+        return p
+
+    # ------------------------------------------------------------------ the calling side
+    def top(self, nodes: Sequence[Node], timed: bool = False, inside: int = -1) -> Printer:
+        """The statements of tg_run, or of one step of the loop that is part number `inside`."""
+        p = self.printer([n for n in nodes if isinstance(n, Write)])
+        p.aliased = self.aliased
+        shared = self.shared_values = self.shared(nodes)
+        once = p.used_once(nodes) - shared
+        for n in nodes:
+            number = len(self.timed_parts) if timed and isinstance(n, (Kernel, Call, Compound)) else -1
+            if number >= 0:
+                self.timed_parts.append(TimedPart.of(n, inside))
+            if isinstance(n, Kernel):
+                self.call(n, p)
+            elif isinstance(n, Call):
+                self.library(n, p)
+            elif isinstance(n, Compound):
+                self.compound(n, p, number)
+            elif isinstance(n, Let) and n.term in once:
+                p.body([n])
+                if n.term in p.inline or n.term not in p.text:
+                    p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
+            else:
+                p.node(n)
+            if not isinstance(n, (Kernel, Call, Compound)):
+                self.after(n, p, shared)
+            elif timed:
+                p.add(f"tg_took(st, {number}, &since, {p.poly(bytes_written(n))});")
+        return p
+
+    def shared(self, nodes: Sequence[Node]) -> set[Any]:
+        """Values that kernels use: those computed outside of them go through the context."""
+        kernels = [n for n in nodes if isinstance(n, Kernel)]
+        return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
+
+    def after(self, n: Node, p: Printer, shared: set[Any]) -> None:
+        """Check an index at once; put a value into the context."""
+        for t, name, length in p.checks:
+            p.add(f"if ({bad(name, length)}) return {failure(t, name, length)};")
+            self.indices.append(name)
+        p.checks.clear()
+        term = getattr(n, "term", None)
+        if term in shared:
+            self.share(term, p)
+
+    def share(self, t: Any, p: Printer) -> None:
+        """Make a value of tg_run known to later kernels, under the same name."""
+        name = p.text[t]
+        field = f"g{len(self.fields)}"
+        self.fields.append(f"    {self.d.ctype(t.type.dtype)} {field};")
+        p.add(f"c->{field} = {name};")
+        p.outside[t] = field
+
+    def call(self, n: Kernel, p: Printer) -> None:
+        """Run a kernel over all of its range."""
+        var = n.node.var
+        extent, cost = p.poly(var.extent), p.poly(per_iteration(n.node))
+        name = f"kernel{self.count}"
+        self.count += 1
+        self.kernels[name] = n
+        self.kernel(n, name, p.outside)
+        if isinstance(n.node, Reduce):
+            self.call_reduction(n.node, name, extent, cost, p)
+        elif n.parallel:
+            if not n.final:
+                p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+            p.add(f"if (tg_each(c, {name}, {extent}, {cost})) return (int)st->code;")
+        else:
+            p.add(f"if (tg_all(c, {name}, {extent})) return (int)st->code;")
+
+    def call_reduction(self, n: Reduce, name: str, extent: str, cost: str, p: Printer) -> None:
+        """A fold over everything: partial results over fixed parts, then their fold in order."""
+        p.add(f"c->parts = tg_parts({extent}, {cost});")
+        p.add(f"if (tg_each(c, {name}, c->parts, ({extent}) / c->parts * ({cost}))) return (int)st->code;")
+        for k, f in enumerate(n.folds):
+            acc = p.names.new("a")
+            p.declare_fold(f, acc)
+            kind, dtype = f.op.params["kind"], f.type.dtype
+            part = f"(({self.d.ctype(dtype)} *)c->partial[{k}])[part]"
+            if kind in ARG_FOLDS:
+                body = self.d.ctype(f.args[0].type.dtype)
+                best = f"(({body} *)c->partial[{len(n.folds) + k}])[part]"
+                step = p.arg_step(kind, acc, best, part)
+            else:
+                step = self.d.fold_step(kind, dtype, acc, part)
+            p.add(f"for (int64_t part = 0; part < c->parts; part++) {step}")
+            p.call_it(f, acc)
+            if f in self.shared_values:
+                self.share(f, p)
+
+    def library(self, n: Call, p: Printer) -> None:
+        """A library call; the text of each is in `libcalls`."""
+        from termgraph.backends.c.text.library_calls import write_call
+        from termgraph.backends.c.text.packed_factors import write_kept
+
+        if n in self.kept:
+            write_kept(self.kept[n], n, p)
+        else:
+            write_call(self, n, p)
+
+    def compound(self, n: Compound, p: Printer, number: int = -1) -> None:
+        """A loop over steps, a choice or a routine."""
+        from termgraph.backends.c.text.routines import write_routine
+        from termgraph.backends.c.text.step_loops import write_choice, write_repeat
+
+        if isinstance(n, Choice):
+            write_choice(self, n, p)
+        elif isinstance(n, Repeat):
+            write_repeat(self, n, p, number)
+        elif isinstance(n, Routine):
+            write_routine(self, n, p)
+
+    # ------------------------------------------------------------------ the kernel's side
+    def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:
+        """The function of one outermost loop."""
+        loop = n.node
+        if isinstance(loop, Tiles):
+            self.tiles(loop, name, outside, n.final)
+            return
+        p = self.printer([n], outside)
+        p.aliased = self.aliased
+        if isinstance(loop, Reduce):
+            self.partial_folds(loop, p)
+        else:
+            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop, n.final))
+        self.function(name, p, "int64_t begin, int64_t end")
+
+    def polling(self, loop: Any, final: bool = False) -> dict[str, str]:
+        """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
+        if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
+            return {}
+        inside = list(walk(loop.body))
+        if isinstance(loop, Reduce) and all(isinstance(n, (Let, Accumulate)) for n in inside):
+            return {"between": "if (TG_STOP(c->st)) break;"}
+        if any(isinstance(n, Call) for n in inside):
+            return {"first": "if (TG_STOP(c->st)) break;"}
+        between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) else 1023
+        return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
+
+    def partial_folds(self, loop: Reduce, p: Printer) -> None:
+        """The parts begin..end-1 of a fold over everything."""
+
+        self.partials = max(self.partials, 2 * len(loop.folds))
+        with p.block("for (int64_t part = begin; part < end; part++)"):
+            n = p.poly(loop.var.extent)
+            p.add("if (TG_STOP(c->st)) break;")
+            p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
+            p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
+            p.on_reduce(loop, "from", "to", **self.polling(loop))
+            for k, f in enumerate(loop.folds):
+                p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
+                if f.op.params["kind"] in ARG_FOLDS:
+                    body = self.d.ctype(f.args[0].type.dtype)
+                    p.add(f"(({body} *)c->partial[{len(loop.folds) + k}])[part] = {p.text[f]}_best;")
+
+    def tiles(self, loop: Tiles, name: str, outside: dict[Any, str], final: bool) -> None:
+        """One function per part, and a loop over blocks that calls them in turn."""
+        parts = []
+        for k, body in enumerate(loop.parts):
+            p = self.printer(body, outside)
+            i = f"i{loop.var.level}"
+            if all(isinstance(n, (Let, Write)) for n in body):
+                p.add(self.d.simd)
+            with p.block("for (int64_t u = 0; u < count; u++)"):
+                p.add(f"const int64_t {i} = begin + u;")
+                p.body(body)
+            slots = "".join(f", {self.d.ctype(b.dtype)} *restrict {b.name}" for b in p.bufs if b.kind == "tile")
+            given = "".join(f", {b.name}" for b in p.bufs if b.kind == "tile")
+            self.function(f"{name}_{k}", p, f"int64_t begin, int64_t count{slots}", noinline=True)
+            parts.append(f"{name}_{k}(c, begin, begin + {loop.width} < end ? {loop.width} : end - begin{given});")
+        p = self.printer([])
+        for b in loop.slots:
+            p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
+        with p.block(f"for (; begin < end; begin += {loop.width})"):
+            p.add(*([] if final else ["if (TG_STOP(c->st)) break;"]), *parts)
+        self.function(name, p, "int64_t begin, int64_t end")
+
+    def function(self, name: str, p: Printer, arguments: str, noinline: bool = False) -> None:
+        """A function around the printed body: what it uses of the context in front, its checks at the end."""
+        first = "" if noinline else "void *context, "
+        extra = "" if noinline else ", int64_t unused"
+        self.own_functions += self.choose_functions(p)
+        if noinline:
+            head = f"static __attribute__((noinline)) void {name}(tg_context *c, {arguments})"
+        else:
+            head = f"static void {name}({first}{arguments}{extra})"
+        if self.quick and gains_by_vectors(p.lines):
+            head = f"TG_VECTORISE {head}"
+        lines = [head, "{"]
+        if not noinline:
+            lines.append("    tg_context *c = context;")
+        lines += self.head(p, inside=True)
+        lines += self.rows(p)
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in p.checks]
+        lines += p.lines
+        lines += [f"    if ({bad(k, n)}) {failure(t, k, n, 'c->st')};" for t, k, n in p.checks]
+        lines += [f"    free({r.buf.name});" for r in p.rows]
+        self.functions.append("\n".join([*lines, "}"]))
+
+    def choose_functions(self, p: Printer) -> int:
+        """Put in the functions of `float32`, unless there are too many; returns how many."""
+        count = float32.calls(p.lines)
+        if count > float32.MANY or self.own_functions + count > float32.MANY_IN_ALL:
+            return 0
+        p.lines = float32.with_own(p.lines)
+        return count
+
+    def rows(self, p: Printer) -> list[str]:
+        """Room for rows, once per call of the kernel."""
+        out = []
+        for k, r in enumerate(p.rows):
+            c = self.d.ctype(r.buf.dtype)
+            out.append(f"    {c} *restrict {r.buf.name} = malloc(sizeof({c}) * ({p.poly(r.length)}) + 64);")
+            freed = " ".join(f"free({q.buf.name});" for q in p.rows[:k])
+            size = f"(int64_t)sizeof({c}) * ({p.poly(r.length)})"
+            out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, -1, {size}, -1, -1, 0); return; }}")
+        return out
+
+    def head(self, p: Printer, inside: bool = False) -> list[str]:
+        """Local names for the buffers, lengths and scalars that a function uses; `inside`: that of a kernel."""
+        lines = []
+        for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
+            if b.kind in ("tile", "row"):
+                continue
+            const = "const " if b.kind in ("input", "const") else ""
+            kind = f"{const}{self.d.stored_type(b.dtype)} *"
+            restrict = "" if b in self.aliased else "restrict "
+            lines.append(f"    {kind}{restrict}{b.name} = ({kind})c->buf[{self.slots[b]}];")
+        for r in p.rows:
+            p.poly(r.length)
+        for s in p.syms:
+            lines.append(f"    const int64_t {s.name} = c->env[{self.env_of(s)}];")
+        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (() if inside else self.indices)]
+        if inside:
+            for t in p.used_outside:
+                lines.append(f"    const {self.d.ctype(t.type.dtype)} {p.outside[t]} = c->{p.outside[t]};")
+        return lines
+
+    def context_text(self, bufs: int) -> str:
+        """The context, and the functions that run a kernel over its range."""
+        partial = f"    int64_t parts;\n    char partial[{self.partials}][{PARTS} * 16];\n" if self.partials else ""
+        fields = "".join(f + "\n" for f in self.fields)
+        context = (
+            "typedef struct {\n    const int64_t *env;\n    tg_status *st;\n"
+            f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
+        )
+        parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
+        return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
+
+
+def gains_by_vectors(lines: Sequence[str]) -> bool:
+    """Whether a quick program should still be vectorised here: plain loops over calls that a vector makes far cheaper.
+
+    Folds over lanes are left out: they take the compiler as long as all the rest.
+    """
+    return any(VECTOR_CALL.search(line) for line in lines) and not any("_lane" in line for line in lines)
+
+
+# Calls with a vector version, those in helpers of the prelude included.
+VECTOR_CALL = re.compile(
+    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\btg_(?:tanh|sigmoid|softplus|logaddexp2?|log1mexp)_"
+)
+VECTORISE = """
+#if defined(__GNUC__) && !defined(__clang__)
+#define TG_VECTORISE __attribute__((optimize("O1", "tree-vectorize")))
+#else
+#define TG_VECTORISE
+#endif
+"""
+SERVICES = """
+void *malloc(size_t);
+void *calloc(size_t, size_t);
+void free(void *);
+
+/* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */
+static inline int tg_each(tg_context *c, tg_body kernel, int64_t n, int64_t cost)
+{
+    enum { GRAIN = 150000 };
+    if (n <= 0) return 0;
+    if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for(kernel, c, n, GRAIN / (cost + 1) + 1);
+    else kernel(c, 0, n, 0);
+    return (int)c->st->code;
+}
+static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
+{
+    if (n > 0) kernel(c, 0, n, 0);
+    return (int)c->st->code;
+}
+
+/* A failure inside a loop: note the step, that of a loop further out in the next place. */
+static inline int tg_in_step(tg_status *st, int64_t t)
+{
+    if (st->code == 3 || st->code == 6) st->v[st->v[2] ? 3 : 2] = t + 1;
+    return (int)st->code;
+}
+"""
+PARTS_TEXT = f"""
+/* How many partial results a fold over n elements has: a matter of n only, so that results do not depend on threads. */
+static inline int64_t tg_parts(int64_t n, int64_t cost)
+{{
+    int64_t parts = n / (150000 / (cost + 1) + 1);
+    return parts < 1 ? 1 : parts > {PARTS} ? {PARTS} : parts;
+}}
+"""

@@ -1,0 +1,139 @@
+"""The text of library calls: matrix products through the BLAS table, with flags read off strides.
+
+May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.backends.c.text.dialect import CTYPE
+from termgraph.backends.cstyle import Printer
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly
+from termgraph.lower.loops.tree import Call
+
+LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+def write_call(writer: Any, n: Call, p: Printer) -> None:
+    """The statements of a call; a batch becomes a kernel of its own, so that it can run on several threads."""
+    batch = n.options["batch"]
+    if not batch:
+        if not n.final:
+            p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+        _one(n, p, p.ref(n.options["alpha"]) if "alpha" in n.options else None, "st")
+        p.add("if (st->code) return (int)st->code;")
+        return
+    name = f"kernel{writer.count}"
+    writer.count += 1
+    inner = Printer(writer.d, [], p.outside)
+    (var, _), *rest = batch
+    heads = [inner.for_head(var, "begin", "end"), *[inner.for_head(v) for v, _ in rest]]
+    _nested(heads, n, inner)
+    writer.function(name, inner, "int64_t begin, int64_t end")
+    cost = p.poly(_product([*n.sizes, *[v.extent for v, _ in rest]]))
+    p.add(f"if (tg_each(c, {name}, {p.poly(var.extent)}, ({cost}) / 8 + 1)) return (int)st->code;")
+
+
+def write_inside(n: Call, p: Printer) -> None:
+    """A call inside a loop over the first dimension of its batch."""
+    _nested([p.for_head(v) for v, _ in n.options["batch"][n.options["around"] :]], n, p)
+
+
+def _nested(heads: list[str], n: Call, p: Printer) -> None:
+    if not heads:
+        _one(n, p, None, "c->st")
+        return
+    with p.block(heads[0]):
+        _nested(heads[1:], n, p)
+
+
+def _product(xs: Any) -> Poly:
+    out = ONE
+    for x in xs:
+        out = out * x
+    return out
+
+
+def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
+    """One call of the library."""
+    letter = LETTER[n.options["dtype"]]
+    one, zero = "1", "1" if n.options["beta"] else "0"
+    place = sum((step * poly(v) for v, step in n.options["batch"]), ZERO)
+    out = pointer(p, n.buf, place)
+    scale = f"{alpha or one}, {zero}"
+    (a, a_at, a_step), (b, b_at, b_step) = n.operands
+    if n.name == "gemm":
+        m, k, cols = p.poly(n.sizes[0]), p.poly(n.sizes[2]), p.poly(n.sizes[1])
+        ta, lda = flags(p, a_step)
+        tb, ldb = flags(p, b_step)
+        p.add(
+            f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {pointer(p, a, a_at)}, {lda}, "
+            f"{pointer(p, b, b_at)}, {ldb}, {out}, {cols});"
+        )
+        return
+    rows, columns = p.poly(n.sizes[0]), p.poly(n.sizes[1])
+    ta, lda = flags(p, a_step)
+    p.add(
+        f"tg_gemv_{letter}({st}, {ta}, {rows}, {columns}, {scale}, {pointer(p, a, a_at)}, {lda}, "
+        f"{pointer(p, b, b_at)}, {p.poly(b_step[0])}, {out});"
+    )
+
+
+def pointer(p: Printer, buf: Any, offset: Poly) -> str:
+    p.bufs[buf] = None
+    return buf.name if offset is ZERO else f"{buf.name} + {p.poly(offset)}"
+
+
+def flags(p: Printer, steps: tuple[Poly, ...]) -> tuple[str, str]:
+    """Transposition flag and leading dimension from the strides of rows and columns."""
+    row, column = steps
+    return ("TG_PLAIN", p.poly(row)) if column is ONE else ("TG_TRANS", p.poly(column))
+
+
+def helpers(source: str) -> str:
+    """The wrappers around BLAS that a source uses: they know what to do with empty matrices."""
+    return "\n".join(
+        template.replace("@", letter).replace("$T", CTYPE[dtype]).replace("$S", "&" if letter in "cz" else "")
+        for name, template in TEXTS.items()
+        for dtype, letter in LETTER.items()
+        if f"tg_{name}_{letter}(" in source
+    )
+
+
+TEXTS = {
+    "gemm": """
+static __attribute__((noinline)) void
+tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda,
+          const $T *b, int64_t ldb, $T *c, int64_t ldc)
+{
+    const int64_t most = 0x7fffffff;
+    if (m > most || n > most || k > most || lda > most || ldb > most || ldc > most) {
+        tg_fail(st, 4, 0, m, n, k, 0);
+        return;
+    }
+    if (k == 0 && beta == 0) for (int64_t i = 0; i < m * n; i++) c[i] = 0;
+    if (m == 0 || n == 0 || k == 0) return;
+    if (lda < (ta == TG_PLAIN ? k : m)) lda = ta == TG_PLAIN ? k : m; /* a single row or column */
+    if (ldb < (tb == TG_PLAIN ? n : k)) ldb = tb == TG_PLAIN ? n : k;
+    TG_BLAS->@gemm(TG_ROWS, ta, tb, m, n, k, $Salpha, a, lda, b, ldb, $Sbeta, c, ldc);
+}
+""",
+    "gemv": """
+static __attribute__((noinline)) void
+tg_gemv_@(tg_status *st, int ta, int64_t m, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda, const $T *x,
+          int64_t step, $T *y)
+{
+    const int64_t most = 0x7fffffff;
+    if (m > most || k > most || lda > most || step > most) {
+        tg_fail(st, 4, 0, m, 1, k, 0);
+        return;
+    }
+    if (k == 0 && beta == 0) for (int64_t i = 0; i < m; i++) y[i] = 0;
+    if (m == 0 || k == 0) return;
+    if (lda < (ta == TG_PLAIN ? k : m)) lda = ta == TG_PLAIN ? k : m;
+    if (ta == TG_PLAIN) TG_BLAS->@gemv(TG_ROWS, TG_PLAIN, m, k, $Salpha, a, lda, x, step, $Sbeta, y, 1);
+    else TG_BLAS->@gemv(TG_ROWS, TG_TRANS, k, m, $Salpha, a, lda, x, step, $Sbeta, y, 1);
+}
+""",
+}

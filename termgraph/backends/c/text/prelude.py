@@ -1,0 +1,356 @@
+"""Small C functions that generated code may call, and declarations of the mathematical ones. Text.
+
+`needed(source)` gives exactly what a source uses. A helper is named `tg_<name>_<type>`, its text is a template over
+`{T}` (C type) and others. Mathematical functions are declared here, not by <math.h>, so that they can carry the simd
+attribute where glibc has vector versions: gcc then calls them without -ffast-math.
+"""
+
+from __future__ import annotations
+
+import re
+
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.text import float32
+from termgraph.backends.c.text.fold_texts import vector_functions
+from termgraph.backends.c.text.special import special_functions
+
+TYPES = {
+    "b": "_Bool",
+    "i8": "int8_t",
+    "i16": "int16_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "u8": "uint8_t",
+    "u16": "uint16_t",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "f32": "float",
+    "f64": "double",
+    "c64": "float _Complex",
+    "c128": "double _Complex",
+}
+VECTOR = frozenset(
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "cbrt",
+        "erf",
+        "erfc",
+    ]
+)  # of one argument, with a vector version in glibc 2.35 and later
+VECTOR_2 = frozenset(("pow", "atan2", "hypot"))
+SCALAR = frozenset(["sqrt", "fabs", "floor", "ceil", "trunc", "rint", "tgamma", "lgamma"])
+SCALAR_2 = frozenset(("fmod", "copysign", "nextafter"))
+COMPLEX = frozenset(
+    [
+        "cexp",
+        "clog",
+        "csqrt",
+        "csin",
+        "ccos",
+        "ctan",
+        "csinh",
+        "ccosh",
+        "ctanh",
+        "casin",
+        "cacos",
+        "catan",
+        "casinh",
+        "cacosh",
+        "catanh",
+    ]
+)  # of one argument
+_INLINE = "static inline __attribute__((always_inline)) "
+
+# {T}: the type, {S}: suffix of libm functions, {R}: real type of a complex one, {B}: bits
+_FLOAT = {
+    "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b || a != a ? a : b; }}",
+    "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b || a != a ? a : b; }}",
+    "fmax": "{T} tg_fmax_{N}({T} a, {T} b) {{ return a > b || b != b ? a : b; }}",
+    "fmin": "{T} tg_fmin_{N}({T} a, {T} b) {{ return a < b || b != b ? a : b; }}",
+    "sign": "{T} tg_sign_{N}({T} x) {{ return x != x ? x : ({T})((x > 0) - (x < 0)); }}",
+    "mod": """{T} tg_mod_{N}({T} a, {T} b)
+{{
+    {T} r = fmod{S}(a, b);
+    if (b == 0) return r;
+    return r == 0 ? copysign{S}(0, b) : (b < 0) != (r < 0) ? r + b : r;
+}}""",
+    "floordiv": """{T} tg_floordiv_{N}({T} a, {T} b)
+{{
+    if (b == 0) return a / b;
+    {T} r = fmod{S}(a, b), q = (a - r) / b;
+    if (r != 0 && (b < 0) != (r < 0)) q -= 1;
+    if (q == 0) return copysign{S}(0, a / b);
+    {T} f = floor{S}(q);
+    return q - f > ({T})0.5 ? f + 1 : f;
+}}""",
+    "isinf": "_Bool tg_isinf_{N}({T} x) {{ return fabs{S}(x) == __builtin_inf{S}(); }}",
+    "isfinite": "_Bool tg_isfinite_{N}({T} x) {{ return fabs{S}(x) < __builtin_inf{S}(); }}",
+    "isnan": "_Bool tg_isnan_{N}({T} x) {{ return x != x; }}",
+    "tanh": "{T} tg_tanh_{N}({T} x) {{ {T} e = expm1{S}(-2 * fabs{S}(x)); return copysign{S}(-e / (2 + e), x); }}",
+    "sigmoid": "{T} tg_sigmoid_{N}({T} x) {{ return 1 / (1 + exp{S}(-x)); }}",
+    "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
+    "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
+{{
+    {T} m = tg_maximum_{N}(a, b);
+    return a == b ? a + ({T})0.693147180559945309417232121458176568 : m + log1p{S}(exp{S}(-fabs{S}(a - b)));
+}}""",
+    "logaddexp2": """{T} tg_logaddexp2_{N}({T} a, {T} b)
+{{
+    const {T} ln2 = ({T})0.693147180559945309417232121458176568;
+    {T} m = tg_maximum_{N}(a, b);
+    return a == b ? a + 1 : m + log1p{S}(exp{S}(-fabs{S}(a - b) * ln2)) / ln2;
+}}""",
+    "log1mexp": """{T} tg_log1mexp_{N}({T} x)
+{{
+    return x > ({T})-0.693147180559945309417232121458176568 ? log{S}(-expm1{S}(x)) : log1p{S}(-exp{S}(x));
+}}""",
+    "gammaln": "{T} tg_gammaln_{N}({T} x) {{ return x == -__builtin_inf{S}() ? x : lgamma{S}(x); }}",
+    "heaviside": "{T} tg_heaviside_{N}({T} x, {T} h) {{ return x != x ? x : x == 0 ? h : ({T})(x > 0); }}",
+}
+_INTEGER = {
+    "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b ? a : b; }}",
+    "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b ? a : b; }}",
+    "sign": "{T} tg_sign_{N}({T} x) {{ return (x > 0) - (x < 0); }}",
+    "abs": "{T} tg_abs_{N}({T} x) {{ return x < 0 ? -x : x; }}",
+    # x / 0 and x / -1 would stop the process: they are computed without dividing
+    "floordiv": """{T} tg_floordiv_{N}({T} a, {T} b)
+{{
+    {T} d = b == 0 || b == ({T})-1 ? 1 : b, q = a / d;
+    if (a % d != 0 && (a < 0) != (d < 0)) q--;
+    return b == 0 ? 0 : b == ({T})-1 && ({T})-1 < 0 ? ({T})-a : b == ({T})-1 ? a / b : q;
+}}""",
+    "mod": """{T} tg_mod_{N}({T} a, {T} b)
+{{
+    {T} d = b == 0 || (b == ({T})-1 && ({T})-1 < 0) ? 1 : b, r = a % d;
+    return r != 0 && (r < 0) != (d < 0) ? r + d : r;
+}}""",
+    "fmod": """{T} tg_fmod_{N}({T} a, {T} b)
+{{
+    {T} d = b == 0 || (b == ({T})-1 && ({T})-1 < 0) ? 1 : b;
+    return a % d;
+}}""",
+    "shl": "{T} tg_shl_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? ({T})((uint64_t)a << b) : 0; }}",
+    "shr": "{T} tg_shr_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? a >> b : a < 0 ? -1 : 0; }}",
+    "ipow": """{T} tg_ipow_{N}({T} a, {T} b)
+{{
+    {T} out = 1;
+    for (; b > 0; b >>= 1, a = ({T})(a * a))
+        if (b & 1) out = ({T})(out * a);
+    return out;
+}}""",
+    "max": "{T} tg_max_{N}({T} a, {T} b) {{ return a > b ? a : b; }}",
+    "min": "{T} tg_min_{N}({T} a, {T} b) {{ return a < b ? a : b; }}",
+    "wrap": "{T} tg_wrap_{N}({T} s, {T} n) {{ return s < 0 ? s + n : s; }}",
+}
+_COMPLEX = {
+    "mul": """{T} tg_mul_{N}({T} a, {T} b)
+{{
+    {R} ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return __builtin_complex(({R})(ar * br - ai * bi), ({R})(ar * bi + ai * br));
+}}""",
+    "div": """{T} tg_div_{N}({T} a, {T} b)
+{{
+    {R} ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b, r, d;
+    if (fabs{S}(br) >= fabs{S}(bi)) {{
+        if (br == 0 && bi == 0) return __builtin_complex(({R})(ar / fabs{S}(br)), ({R})(ai / fabs{S}(br)));
+        r = bi / br, d = br + bi * r;
+        return __builtin_complex(({R})((ar + ai * r) / d), ({R})((ai - ar * r) / d));
+    }}
+    r = br / bi, d = br * r + bi;
+    return __builtin_complex(({R})((ar * r + ai) / d), ({R})((ai * r - ar) / d));
+}}""",
+}
+_HALF = {
+    "tg_from_half": """static inline float tg_from_half(uint16_t h)
+{
+#ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
+    _Float16 x;
+    __builtin_memcpy(&x, &h, 2);
+    return (float)x;
+#else /* move the bits, and let a product put the exponent right */
+    uint32_t m = h & 0x7fff, bits = m << 13;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    f *= 0x1p112f;
+    __builtin_memcpy(&bits, &f, 4);
+    bits = (m >= 0x7c00 ? 0x7f800000 | m << 13 : bits) | (uint32_t)(h & 0x8000) << 16;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+#endif
+}""",
+    "tg_to_half": """static inline uint16_t tg_to_half(float f)
+{
+#ifdef __AVX512FP16__
+    _Float16 x = (_Float16)f;
+    uint16_t h;
+    __builtin_memcpy(&h, &x, 2);
+    return h;
+#else
+    uint32_t bits, small, sign, out;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g += 0.5f; /* rounds to what a subnormal number can hold */
+    __builtin_memcpy(&small, &g, 4);
+    out = (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
+    out = bits < 0x38800000 ? small - 0x3f000000 : out; /* selections, no branches: loops of them become vectors */
+    out = bits >= 0x47800000 ? 0x7c00 : out;
+    out = bits > 0x7f800000 ? 0x7e00 : out;
+    return (uint16_t)(sign | out);
+#endif
+}""",
+    "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+}""",
+    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
+{
+    uint32_t bits, near;
+    __builtin_memcpy(&bits, &f, 4);
+    near = bits + 0x7fff + (bits >> 16 & 1);
+    near = (f == f ? near : 0x7fc00000) & 0xffff0000;
+    __builtin_memcpy(&f, &near, 4);
+    return f;
+}""",
+    "tg_cut_bfloat": """static inline uint16_t tg_cut_bfloat(float f) /* of a number that is rounded already */
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &f, 4);
+    return (uint16_t)(bits >> 16);
+}""",
+    "tg_round_half": """static inline float tg_round_half(float f)
+{
+#ifdef __AVX512FP16__
+    return (float)(_Float16)f;
+#else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
+    uint32_t bits, small, sign, out;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits & 0x80000000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g = g + 0.5f - 0.5f;
+    __builtin_memcpy(&small, &g, 4);
+    out = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    out = bits < 0x38800000 ? small : out;
+    out = out >= 0x47800000 ? 0x7f800000 : out;
+    out = sign | (bits > 0x7f800000 ? bits : out);
+    __builtin_memcpy(&f, &out, 4);
+    return f;
+#endif
+}""",
+}
+_PHILOX_ROUND = """
+    a = 0xD2511F53ul * c0, b = 0xCD9E8D57ul * c2;
+    c0 = (uint32_t)(b >> 32) ^ c1 ^ (k0 + {w0}u), c1 = (uint32_t)b;
+    c2 = (uint32_t)(a >> 32) ^ c3 ^ (k1 + {w1}u), c3 = (uint32_t)a;"""
+
+
+def _philox() -> str:
+    """Philox 4x32-10, written out: the compiler then makes vectors of the loop around it."""
+    rounds = [_PHILOX_ROUND.format(w0=r * 0x9E3779B9 % 2**32, w1=r * 0xBB67AE85 % 2**32) for r in range(10)]
+    return f"""{_INLINE}uint64_t tg_philox(uint64_t key, uint64_t step, uint64_t index, int half)
+{{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), c0 = (uint32_t)index, c1 = (uint32_t)(index >> 32);
+    uint32_t c2 = (uint32_t)step, c3 = (uint32_t)(step >> 32);
+    uint64_t a, b;{"".join(rounds)}
+    return half == 0 ? c0 | (uint64_t)c1 << 32 : c2 | (uint64_t)c3 << 32;
+}}"""
+
+
+_TYPES = {
+    "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
+    "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
+}
+_FIXED = {
+    **_HALF,
+    **_TYPES,
+    **vector_functions(),
+    "tg_philox": _philox(),
+    **special_functions(),
+    **float32.functions(_INLINE),
+}
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def needed(source: str) -> str:
+    """The declarations and helpers that a source uses, those they use themselves first."""
+    out: dict[str, str] = {}
+    stack = [(name, False) for name in reversed(list(dict.fromkeys(_WORD.findall(source))))]
+    while stack:
+        name, ready = stack.pop()
+        if name in out:
+            continue
+        text = _text(name)
+        if text is None:
+            continue
+        if ready:
+            out[name] = text
+        else:
+            stack.append((name, True))
+            stack.extend((w, False) for w in dict.fromkeys(_WORD.findall(text)) if w != name)
+    return "\n".join(out.values())
+
+
+def _text(name: str) -> str | None:
+    if name.startswith("tg_"):
+        return _FIXED.get(name) or _helper(name)
+    return _declaration(name)
+
+
+def _helper(name: str) -> str | None:
+    base, _, kind = name[3:].rpartition("_")
+    if kind not in TYPES:
+        return None
+    table = _FLOAT if kind[0] == "f" else _COMPLEX if kind[0] == "c" else _INTEGER
+    if base not in table:
+        return None
+    single = kind in ("f32", "c64")
+    text = table[base].format(
+        T=TYPES[kind], N=kind, S="f" if single else "", R="float" if single else "double", B=kind[1:] or "8"
+    )
+    return _INLINE + text
+
+
+def _simd(stem: str) -> str:
+    """Says that there is a vector version, where that is so: older C libraries have few, others none."""
+    return 'simd("notinbranch"), ' if stem in compilers.libmvec() else ""
+
+
+def _declaration(name: str) -> str | None:
+    for plain, c, stem in ((name, "double", name), (name, "float", name[:-1] if name.endswith("f") else "")):
+        _ = plain
+        if stem in VECTOR:
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});"
+        if stem in VECTOR_2:
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c}, {c});"
+        if stem in SCALAR:
+            return f"{c} {name}({c});"
+        if stem in SCALAR_2:
+            return f"{c} {name}({c}, {c});"
+        if stem in COMPLEX:
+            return f"{c} _Complex {name}({c} _Complex);"
+        if stem == "cpow":
+            return f"{c} _Complex {name}({c} _Complex, {c} _Complex);"
+    return None

@@ -1,0 +1,271 @@
+"""The text of routines: calls of NumPy's compiled loops and of BLAS on whole arrays, repeated over batches.
+
+A batch becomes a kernel, so that it can run on several threads. May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.text.dialect import CTYPE, SHORT
+from termgraph.backends.c.text.routine_texts import TEXTS
+from termgraph.backends.cstyle import Printer
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
+from termgraph.lower.loops.tree import Place, Routine
+from termgraph.lower.schedule.cost import routine_work
+from termgraph.terms.dtypes import HALVES
+
+BAD_INDEX = 3  # that an index from data is out of bounds
+FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
+
+
+def write_routine(writer: Any, n: Routine, p: Printer) -> None:
+    """The statements of a routine."""
+    if not n.batch:
+        p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
+        with p.block(""):
+            _Text(n, p, "st", []).write()
+        p.add("if (st->code) return (int)st->code;")
+        return
+    name = f"kernel{writer.count}"
+    writer.count += 1
+    inner = Printer(writer.d, [], p.outside)
+    _batched(n, inner)
+    writer.function(name, inner, "int64_t begin, int64_t end")
+    rest = product(n.batch[1:]) * routine_work(n)
+    p.add(f"if (tg_each(c, {name}, {p.poly(n.batch[0])}, {p.poly(rest)})) return (int)st->code;")
+
+
+def _batched(n: Routine, p: Printer) -> None:
+    """Loops over a batch. NumPy's loops take the last of its dimensions themselves."""
+    vars = [Var(k, extent) for k, extent in enumerate(n.batch)]
+    looped = vars[:-1] if n.spec.text == "loop" else vars
+    text = _Text(n, p, "c->st", vars, len(looped))
+    heads = [p.for_head(v, *(("begin", "end") if v is vars[0] else ())) for v in looped]
+    if not looped:
+        p.add("const int64_t i0 = begin;")
+        text.count = "end - begin"
+    with p.block(f"{heads[0]}" if heads else ""):
+        if heads:
+            p.add("if (TG_STOP(c->st)) break;")
+        _nested(heads[1:], p, text)
+
+
+def _nested(heads: list[str], p: Printer, text: _Text) -> None:
+    if not heads:
+        text.write()
+        return
+    with p.block(heads[0]):
+        _nested(heads[1:], p, text)
+
+
+class _Text:
+    """The call of a routine for one item of its batch, or for a row of them: C loops go over `looped` dimensions."""
+
+    def __init__(self, n: Routine, p: Printer, st: str, vars: list[Var], looped: int = 0) -> None:
+        self.n, self.p, self.st, self.vars = n, p, st, vars
+        self.count = "1" if looped == len(vars) else p.poly(n.batch[-1])
+        self.at = [poly(v) for v in vars[:looped]] if looped or not vars else [poly(vars[0])]
+        self.inner = looped < len(vars)  # whether the routine itself goes over the last dimension
+        self.natives = [f"TG_NATIVE_{name}" for name in n.spec.functions]
+
+    def write(self) -> None:
+        _WRITERS[self.n.spec.text](self)
+
+    # ------------------------------------------------------------------ pieces
+    def pointer(self, x: Place) -> str:
+        """The address of an operand's first element for this item."""
+        offset = x.base + sum((step * at for step, at in zip(x.batch, self.at)), ZERO)
+        self.p.bufs[x.buf] = None
+        return x.buf.name if offset is ZERO else f"{x.buf.name} + {self.p.poly(offset)}"
+
+    def bytes(self, x: Place, elements: Poly) -> str:
+        return self.p.poly(elements * np.dtype(x.buf.dtype).itemsize)
+
+    def step(self, x: Place) -> str:
+        """The distance in bytes to the next item."""
+        return self.bytes(x, x.batch[-1]) if self.inner else "0"
+
+    def size(self, name: str) -> str:
+        return self.p.poly(self.n.sizes[name])
+
+    def fail(self, which: int, value: str = "0", code: int = FAILED) -> str:
+        failed = f"tg_fail({self.st}, {code}, {self.n.sites[which]}, {value}, 0, 0, 0)"
+        return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
+
+    def no_memory(self) -> str:
+        failed = f"tg_fail({self.st}, TG_NOMEM, -1, {self.bytes(self.n.results[0], product(self.n.sizes.values()))}"
+        failed += ", -1, -1, 0)"
+        return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
+
+
+# ---------------------------------------------------------------------- one writer for each kind of text
+def _loop(x: _Text) -> None:
+    """A loop of NumPy's: addresses, lengths, and distances in bytes."""
+    n, p = x.n, x.p
+    places = [*n.reads, *n.results]
+    names = list(dict.fromkeys(name for core in (*n.spec.ins, *n.spec.outs) for name in core))
+    if n.spec.finite:
+        _finite(x)
+    p.add(f"char *args[] = {{{', '.join(f'(char *)({x.pointer(a)})' for a in places)}}};")
+    p.add(f"const int64_t lengths[] = {{{', '.join([x.count, *map(x.size, names)])}}};")
+    steps = [*map(x.step, places), *[x.bytes(a, step) for a in places for step in a.core]]
+    p.add(f"const int64_t steps[] = {{{', '.join(steps)}}};")
+    call = f"tg_call_loop({x.natives[0]}, args, lengths, steps)"
+    p.add(f"if ({call}) {x.fail(0)}" if n.spec.fails else f"{call};")
+
+
+def _finite(x: _Text) -> None:
+    for a, core in zip(x.n.reads, x.n.spec.ins):
+        steps = ", ".join(x.p.poly(step) for step in (a.batch[-1] if x.inner else ZERO, *a.core))
+        sizes = ", ".join([x.count, *map(x.size, core)])
+        x.p.add(f"if (!tg_finite_{SHORT[a.buf.dtype]}({x.pointer(a)}, {sizes}, {steps})) {x.fail(1)}")
+
+
+def _lstsq(x: _Text) -> None:
+    (a, b), (out, _, rank, values) = x.n.reads, x.n.results
+    _finite(x)
+    rcond = x.n.term.op.params["rcond"]
+    given = [
+        x.natives[0], x.pointer(a), *map(x.p.poly, a.core), x.pointer(b), *map(x.p.poly, b.core),
+        x.size("m"), x.size("n"), x.size("k"), "-1" if rcond is None else repr(float(rcond)),
+        x.pointer(out), x.pointer(rank), x.pointer(values),
+    ]  # fmt: skip
+    with x.p.block(""):
+        x.p.add(f"const int failed = tg_lstsq_{SHORT[a.buf.dtype]}({', '.join(given)});")
+        x.p.add(f"if (failed > 0) {x.fail(0)}", f"if (failed < 0) {x.no_memory()}")
+
+
+def _fft(x: _Text) -> None:
+    n, p = x.n, x.p
+    (a,), (out,) = n.reads, n.results
+    real = "float" if n.term.type.dtype in ("complex64", "float32") else "double"
+    whole = x.size("whole")
+    native = x.natives[0] if len(x.natives) == 1 else f"({whole}) % 2 ? {x.natives[1]} : {x.natives[0]}"
+    p.add(f"{real} scale = {_scale(n.term, f'({real})({whole})', real)};")
+    p.add(f"char *args[] = {{(char *)({x.pointer(a)}), (char *)&scale, (char *)({x.pointer(out)})}};")
+    p.add(f"const int64_t lengths[] = {{1, {x.size('n')}, {x.size('points')}}};")
+    p.add(f"const int64_t steps[] = {{0, 0, 0, {x.bytes(a, a.core[0])}, {x.bytes(out, out.core[0])}}};")
+    p.add(f"tg_call_loop({native}, args, lengths, steps);")
+
+
+def _scale(t: Any, whole: str, real: str) -> str:
+    norm, inverse = t.op.params["norm"], t.op.family.name in ("ifft", "irfft")
+    if norm == "ortho":
+        return f"1 / sqrt{'f' if real == 'float' else ''}({whole})"
+    return f"1 / {whole}" if (norm == "forward") != inverse else "1"
+
+
+def _sort(x: _Text) -> None:
+    (a,), (out,) = x.n.reads, x.n.results
+    name = "tg_sort" if x.n.spec.text == "sort" else "tg_argsort"
+    size = np.dtype(a.buf.dtype).itemsize
+    given = f"{x.natives[0]}, {x.pointer(a)}, {x.pointer(out)}, {x.size('n')}, {x.p.poly(a.core[0])}"
+    x.p.add(f"if ({name}_{8 * size}({given}, {x.p.poly(out.core[0])})) {x.no_memory()}")
+
+
+def _searchsorted(x: _Text) -> None:
+    (table, value), (out,) = x.n.reads, x.n.results
+    name = f"tg_searchsorted_{x.n.term.op.params['side']}_{SHORT[table.buf.dtype]}"
+    given = f"{x.pointer(table)}, {x.size('n')}, {x.p.poly(table.core[0])}, *({x.pointer(value)})"
+    x.p.add(f"*({x.pointer(out)}) = {name}({given});")
+
+
+def _sparse_product(x: _Text) -> None:
+    (data, indices, indptr, _, right), (out,) = x.n.reads, x.n.results
+    by_rows = x.n.term.op.params["format"] == "csr"
+    steps = (*right.core, ONE)[:2]
+    given = [
+        x.pointer(data), x.p.poly(data.core[0]), x.pointer(indices), x.p.poly(indices.core[0]),
+        x.pointer(indptr), x.p.poly(indptr.core[0]), x.size("entries"), x.size("rows"), x.size("columns"),
+        x.size("width") if len(right.core) == 2 else "1", x.pointer(right), *map(x.p.poly, steps),
+        x.pointer(out), "&at",
+    ]  # fmt: skip
+    with x.p.block(""):
+        x.p.add("int64_t at = 0;")
+        kind = ("csr" if by_rows else "csc") + ("v" if len(right.core) == 1 else "")
+        name = f"tg_{kind}_dot_{SHORT[out.buf.dtype]}"
+        x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, 'at', BAD_INDEX)}")
+
+
+def _majors(x: _Text) -> None:
+    (_, indptr), (out,) = x.n.reads, x.n.results
+    given = [x.pointer(indptr), x.p.poly(indptr.core[0]), x.size("pointers"), x.size("entries"), x.pointer(out)]
+    x.p.add(f"if (tg_majors_{SHORT[out.buf.dtype]}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+
+
+def _trsm(x: _Text) -> None:
+    (a, b), (out,) = x.n.reads, x.n.results
+    params = x.n.term.op.params
+    given = [
+        "TG_LOWER" if params["lower"] else "TG_UPPER",
+        {"N": "TG_PLAIN", "T": "TG_TRANS", "C": "TG_CONJ"}[params["trans"]],
+        "TG_UNIT" if params["unit_diagonal"] else "TG_NONUNIT",
+        x.size("m"), x.size("n"), x.pointer(a), *map(x.p.poly, a.core), x.pointer(b), *map(x.p.poly, b.core),
+        x.pointer(out),
+    ]  # fmt: skip
+    with x.p.block(""):
+        x.p.add(f"const int64_t at = tg_trsm_{SHORT[out.buf.dtype]}({', '.join(given)});")
+        x.p.add(f"if (at > 0) {x.fail(0, 'at - 1')}", f"if (at < 0) {x.no_memory()}")
+
+
+def _qr(x: _Text) -> None:
+    n, p = x.n, x.p
+    (a,), (q, r) = n.reads, n.results
+    copy, tau = (room[0] for room in n.rooms[-2:])
+    m, width, k = n.sizes["m"], n.sizes["n"], n.sizes["p"]
+    rooms = [Place(b, ZERO, _dense(n.batch, each), ()) for b, each in ((copy, m * width), (tau, k))]
+    given = [
+        *x.natives, x.pointer(a), *map(p.poly, a.core), p.poly(m), p.poly(width), *map(x.pointer, rooms),
+        x.pointer(q), p.poly(q.core[0]), x.pointer(r), p.poly(k) if n.spec.outs[0] == ("m", "p") else p.poly(m),
+    ]  # fmt: skip
+    p.add(f"tg_qr_{SHORT[a.buf.dtype]}({', '.join(given)});")
+
+
+def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
+    return tuple([product(batch[d + 1 :]) * each for d in range(len(batch))])
+
+
+_WRITERS: dict[str, Callable[[_Text], None]] = {
+    "loop": _loop,
+    "fft": _fft,
+    "sort": _sort,
+    "argsort": _sort,
+    "searchsorted": _searchsorted,
+    "csm_dot": _sparse_product,
+    "csm_majors": _majors,
+    "trsm": _trsm,
+    "qr": _qr,
+    "lstsq": _lstsq,
+}
+
+
+def helpers(source: str) -> str:
+    """The functions around routines that a source uses."""
+    out = []
+    for name, template in TEXTS.items():
+        if name == "tg_call_loop":
+            if any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
+                out.append(template)
+            continue
+        for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
+            if f"{name}_{short}(" in source and dtype not in HALVES:
+                out.append(_filled(template, dtype, short))
+    return "\n".join(out)
+
+
+def _filled(template: str, dtype: str, short: str) -> str:
+    if dtype.isdigit():
+        c = "tg_pair" if dtype == "128" else f"uint{dtype}_t"
+    else:
+        c = CTYPE[dtype]
+    letter = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}.get(short, "")
+    address = "&" if short[0] == "c" else ""  # BLAS takes complex numbers by address
+    out = template.replace("$T", c).replace("$N", short)
+    return out.replace("$L", letter).replace("$A", address)
+
+
+__all__ = ["FAILED", "helpers", "write_routine"]

@@ -1,0 +1,267 @@
+"""Folds of plain arithmetic in C: partial results in vector registers, written with the vector types of gcc and clang.
+
+A loop over an array of partial results is a loop through memory unless the compiler unrolls it wholly, which gcc does
+at some vector widths only. May import lower, `backends/cstyle` and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from termgraph.backends.c.text import library_calls
+from termgraph.backends.c.text.dialect import SHORT
+from termgraph.backends.cstyle import BLOCK, Printer
+from termgraph.lower.lengths.index import ONE, Poly, poly
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Reduce
+from termgraph.lower.push.kernel import ARG_FOLDS, LOAD
+from termgraph.terms.dtypes import working_dtype
+from termgraph.terms.ops.elementwise import cast
+
+BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
+STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
+COMPARED = ("max", "min")
+STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
+TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
+PLACES = 512  # elements among which the largest is found at once
+INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
+FLOATING, WHOLE = ("neg", "sqr", "abs", *INFIX), ("neg", "sqr", "add", "sub", "mul")
+# Which folds there are of vectors; sums and products of whole numbers are made vectors by compilers.
+FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
+FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
+
+
+class CPrinter(Printer):
+    """Prints C; folds that vector types can express keep their partial results in registers."""
+
+    def on_call(self, n: Call) -> None:
+        """A library call for one item of a batch."""
+        library_calls.write_inside(n, self)
+
+    def on_reduce(
+        self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
+    ) -> None:
+        """Folds for which whole vectors of elements are compared at once, or one after the other."""
+        stop = end or self.poly(n.var.extent)
+        if _finds_places(n):
+            self.find_places(n, begin, stop, between)
+        elif not n.lanes and not self.brief and _vector_dtype(n) in ("int32", "int64"):
+            self.reduce_in_lanes(n, begin, stop)
+        else:
+            super().on_reduce(n, begin, end, first, between)
+
+    def find_places(self, n: Reduce, begin: str, end: str, between: str) -> None:
+        """Where the largest or smallest elements are: the elements of a block side by side, then its extreme."""
+        base, count = self.names.new("b"), self.names.new("w")
+        accs = {}
+        for f in n.folds:
+            acc = accs[f] = self.text[f] = self.text["acc", f] = self.names.new("a")
+            self.declare_fold(f, acc)
+        places = {f: self.beside(n, f) for f in n.folds}
+        size = PLACES if None in places.values() else BLOCK if between else None
+        whole = f"{base} += {size}" if size else f"{base} = {end}"
+        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {whole})"):
+            self.add(*([between] if between else []))
+            less = f" < {size} ? {end} - {base} : {size}" if size else ""
+            self.add(f"const int64_t {count} = {end} - {base}{less};")
+            if None in places.values():
+                self.side_by_side(n, [f for f in n.folds if places[f] is None], base, count)
+            for f, acc in accs.items():
+                given = f"{places[f]} + {base}" if places[f] else f"{acc}_some"
+                name = f"tg_{f.op.params['kind']}_{SHORT[f.args[0].type.dtype]}"
+                self.add(f"{name}({given}, {count}, {base}, &{acc}_best, &{acc});")
+
+    def side_by_side(self, n: Reduce, folds: Sequence[Any], base: str, count: str) -> None:
+        """Computes the elements of a block for these folds."""
+        for f in folds:
+            self.add(f"{self.d.ctype(f.args[0].type.dtype)} {self.text[f]}_some[{PLACES}];")
+        self.add(self.d.simd)
+        with self.block(f"for (int64_t u = 0; u < {count}; u++)"):
+            self.add(f"const int64_t i{n.var.level} = {base} + u;")
+            self.body([x for x in n.body if not isinstance(x, Accumulate)])
+            for f in folds:
+                self.add(f"{self.text[f]}_some[u] = {self.ref(f.args[0])};")
+
+    def beside(self, n: Reduce, f: Any) -> str | None:
+        """Where the elements of a fold begin, if they lie side by side in memory."""
+        t = f.args[0]
+        place = _place(Let(t))
+        if place is None or place[0].dtype != t.type.dtype or place[0].kind not in ("input", "const"):
+            return None
+        buf, offset = place
+        if offset.coefficient(n.var) is not ONE or n.var in offset.without([n.var]).fv:
+            return None
+        self.bufs[buf] = None
+        return f"{buf.name} + {self.poly(offset.without([n.var]))}"
+
+    def fold_ctype(self, f: Any) -> str:
+        """The type of a fold's partial results: truth values are as wide as what they were compared for."""
+        if f.op.params["kind"] in ("any", "all"):
+            return TRUTHS[_width(f.args[0])]
+        return super().fold_ctype(f)
+
+    def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
+        """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane."""
+        dtype = _vector_dtype(n)
+        if dtype is None:
+            super().reduce_in_lanes(n, begin, end)
+            return
+        size = 8 if dtype in ("float64", "int64") else 4
+        i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
+        accs = {f: self.names.new("a") for f in n.folds}
+        for f, acc in accs.items():
+            self.declare_vectors(f, acc)
+        self.add(f"int64_t {k} = {begin};")
+        at = f"const int64_t {i} = {k} + v * ({one});"
+        with self.block(f"for (; {k} + {BYTES // size} <= {end}; {k} += {BYTES // size})"), self.each_vector():
+            self.add(at)
+            self.vector_steps(n, dtype, accs)
+        with self.each_vector():
+            self.add(at)
+            with self.block(f"if ({i} + {one} <= {end})"):
+                self.vector_steps(n, dtype, accs)
+        with self.block(f"if (({end} - {k}) % ({one}))"):
+            self.single_elements(n, accs, i, k, f"{end} - {k}", one)
+        for f, acc in accs.items():
+            kind, short = f.op.params["kind"], SHORT[dtype]
+            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
+            self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({acc}_vector{nan});")
+            self.text[f] = acc
+
+    def each_vector(self) -> AbstractContextManager[None]:
+        """A block for every vector of partial results, unrolled, so that each has a register of its own."""
+        self.add("#pragma GCC unroll 16")
+        return self.block(f"for (int64_t v = 0; v < {BYTES} / tg_vector_bytes; v++)")
+
+    def declare_vectors(self, f: Any, acc: str) -> None:
+        """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
+        kind, short = f.op.params["kind"], SHORT[f.type.dtype]
+        self.add(f"tg_vector_{short} {acc}_vector[{BYTES} / tg_vector_bytes];")
+        if kind in COMPARED and _has_nan(f):
+            self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
+        with self.each_vector():
+            self.add(f"{acc}_vector[v] = (tg_vector_{short}){{0}} + {self.d.fold_init(kind, f.type.dtype)};")
+
+    def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
+        """The body for one vector of elements."""
+        short, names = SHORT[dtype], {}
+        for x in n.body:
+            if isinstance(x, Let):
+                names[x.term] = self.names.new("x")
+                text = self.vector_text(x, n, short, names)
+                self.add(f"const tg_vector_{short} {names[x.term]} = {text};")
+            else:
+                assert isinstance(x, Accumulate)
+                kind, acc, value = x.fold.op.params["kind"], accs[x.fold], names[x.fold.args[0]]
+                self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=value, n=short))
+                if kind in COMPARED and _has_nan(x.fold):
+                    self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({value} != {value});")
+
+    def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str]) -> str:
+        """How a vector is computed: elements in memory, side by side or not, or arithmetic on vectors and scalars."""
+        place = _place(x)
+        if place is not None:
+            buf, offset = place
+            self.bufs[buf] = None
+            step = offset.coefficient(n.var)
+            if step is not ONE:
+                return f"tg_vector_spread_{short}({buf.name} + {self.poly(offset)}, {self.poly(step)})"
+            if buf.dtype == "float16":
+                return f"tg_vector_half_f32({buf.name} + {self.poly(offset)})"
+            return f"*(const tg_vector_{short} *)({buf.name} + {self.poly(offset)})"
+        args = [names[a] if a in names else self.ref(a) for a in x.term.args]
+        name = x.term.op.family.name
+        if name == "cast":
+            return args[0]
+        if name == "sqr":
+            return f"{args[0]} * {args[0]}"
+        if name == "abs":
+            return f"tg_vector_abs_{short}({args[0]})"
+        return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
+
+    def single_elements(self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str) -> None:
+        """The last elements, fewer than a vector: through an array of lanes."""
+        for f, acc in accs.items():
+            ctype, short = self.d.ctype(f.type.dtype), SHORT[f.type.dtype]
+            self.add(f"{ctype} {acc}_lane[{BYTES} / sizeof({ctype})];")
+            with self.each_vector():
+                self.add(f"*(tg_vector_{short} *)({acc}_lane + v * ({one})) = {acc}_vector[v];")
+            self.text["acc", f] = f"{acc}_lane[u]"
+        with self.block(f"for (int64_t u = ({count}) / ({one}) * ({one}); u < {count}; u++)"):
+            self.add(f"const int64_t {i} = {base} + u;")
+            self.body(n.body)
+        for f, acc in accs.items():
+            with self.each_vector():
+                self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
+
+
+def _finds_places(n: Reduce) -> bool:
+    """Whether all that a loop does is to find where extremes are, of numbers of which whole vectors can be compared."""
+    if not all(isinstance(x, (Let, Accumulate)) for x in n.body):
+        return False
+    known = all(f.args[0].type.dtype in ("float32", "float64", "int32", "int64") for f in n.folds)
+    return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
+
+
+def _has_nan(t: Any) -> bool:
+    return t.type.np_dtype.kind == "f"
+
+
+def _width(t: Any) -> int:
+    """The bytes of the widest operand that a truth value is computed from."""
+    seen: set[Any] = set()
+    stack, width = [t], 1
+    while stack:
+        t = stack.pop()
+        if t not in seen:
+            seen.add(t)
+            if t.type.dtype == "bool":
+                stack.extend(t.args)
+            else:
+                width = max(width, working_dtype(t.type.np_dtype).itemsize)
+    return min(width, 8)
+
+
+def _vector_dtype(n: Reduce) -> str | None:
+    """The dtype in which the whole body is computed, if vector types can express it."""
+    folded = {f.type.dtype for f in n.folds}
+    inside = {t.term.type.dtype for t in n.body if isinstance(t, Let)}
+    dtypes = folded | (inside - {"float16"} if folded == {"float32"} else inside)
+    dtype = dtypes.pop()
+    kinds = {f.op.params["kind"] for f in n.folds}
+    if dtypes or dtype not in FOLDED or not kinds <= FOLDED[dtype]:
+        return None
+    known: set[Any] = set()
+    for x in n.body:
+        if isinstance(x, Let):
+            if not _is_vector(x, n, known):
+                return None
+            known.add(x.term)
+        elif not isinstance(x, Accumulate) or x.fold.args[0] not in known:
+            return None
+    return dtype
+
+
+def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
+    """Whether a value is a vector of elements at equal distances, or arithmetic on such vectors."""
+    place = _place(x)
+    if place is not None:
+        buf, offset = place
+        step, rest = offset.coefficient(n.var), offset.without([n.var])
+        own = n.var not in step.fv and n.var not in rest.fv and rest + step * poly(n.var) is offset
+        own = own and (step is ONE or buf.dtype != "float16")
+        return own and buf.dtype == x.term.type.dtype
+    if x.term.op.family is cast:  # both are computed in float
+        return x.term.type.dtype == "float32" and x.term.args[0].type.dtype == "float16" and x.term.args[0] in inside
+    same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
+    dtype = x.term.type.dtype  # results of 16 bits would have to be rounded
+    known = x.term.op.family.name in (("neg", "abs") if dtype == "float16" else WHOLE if dtype[0] == "i" else FLOATING)
+    return known and same and any(a in inside for a in x.term.args)
+
+
+def _place(x: Let) -> tuple[Any, Poly] | None:
+    """Where a value is read from, if it is."""
+    if x.stored is not None:
+        return x.stored
+    return (x.term.op.params["buf"], x.term.op.params["offset"]) if x.term.op.family is LOAD else None

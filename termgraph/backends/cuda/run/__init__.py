@@ -1,0 +1,1 @@
+"""Running CUDA programs: devices, arrays, launches, recorded graphs, libraries."""

@@ -1,0 +1,1 @@
+"""CUDA as text: the dialect and every kind of kernel."""

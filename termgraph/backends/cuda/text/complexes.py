@@ -1,0 +1,275 @@
+"""Complex numbers in CUDA text: a structure of our own with NumPy's arithmetic. What has no text here runs on the CPU.
+
+May import terms and the C dialect.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.text.dialect import CTYPE, NotInC, rounded
+
+CTYPES = {"complex64": "tg_complex<float>", "complex128": "tg_complex<double>"}
+_INLINE = "__device__ __forceinline__ "
+
+
+def is_complex(dtype: str) -> bool:
+    """Whether a dtype's numbers are complex."""
+    return dtype in CTYPES
+
+
+def literal(value: Any, dtype: str, real: Callable[[Any, str], str]) -> str:
+    """A complex number; `real` writes its parts."""
+    x, part = complex(np.asarray(value).item()), "float32" if dtype == "complex64" else "float64"
+    return f"{CTYPES[dtype]}{{{real(x.real, part)}, {real(x.imag, part)}}}"
+
+
+def expression(t: Any, args: Sequence[str]) -> str:
+    """An element-wise op with complex operands or a complex result."""
+    name, out = t.op.family.name, t.type.dtype
+    if name in CHAINS:
+        return functools.reduce(CHAINS[name], args)
+    if name == "cast":
+        return _cast(t.args[0].type.dtype, out, args[0])
+    if name == "switch":
+        return f"({_truth(t.args[0].type.dtype, args[0])} ? {args[1]} : {args[2]})"
+    if name in LOGICAL:
+        texts = [_truth(a.type.dtype, x) for a, x in zip(t.args, args)]
+        return "(" + f" {LOGICAL[name]} ".join(texts) + ")"
+    if name not in TEXTS or (name in ("real", "imag", "conj") and not is_complex(t.args[0].type.dtype)):
+        raise NotInC(f"{name} of complex numbers")
+    return TEXTS[name].format(*args, C=CTYPES.get(out, ""))
+
+
+def _cast(given: str, wanted: str, a: str) -> str:
+    if wanted == "bool":
+        return _truth(given, a)
+    if is_complex(wanted):
+        return f"tg_to_complex<{CTYPES[wanted]}>({a})"
+    text = f"(({CTYPE[wanted]})({a}).re)"
+    return rounded(text, wanted)
+
+
+def _truth(dtype: str, a: str) -> str:
+    return f"tg_nonzero({a})" if is_complex(dtype) else a if dtype == "bool" else f"({a} != 0)"
+
+
+CHAINS: dict[str, Callable[[str, str], str]] = {
+    "add": lambda a, b: f"({a} + {b})",
+    "mul": lambda a, b: f"({a} * {b})",
+}
+LOGICAL = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
+TEXTS = {
+    "sub": "({0} - {1})",
+    "neg": "(-{0})",
+    "sqr": "tg_sqr<{C}>({0})",
+    "fma": "({0} * {1} + {2})",
+    "true_div": "({0} / {1})",
+    "reciprocal": "({C}{{1, 0}} / {0})",
+    "eq": "({0} == {1})",
+    "neq": "(!({0} == {1}))",
+    "logical_not": "(!tg_nonzero({0}))",
+    "complex": "{C}{{{0}, {1}}}",
+    "real": "(({0}).re)",
+    "imag": "(({0}).im)",
+    "conj": "tg_conj({0})",
+    "abs": "tg_modulus({0})",
+    "exp": "tg_cexp({0})",
+    "log": "tg_clog({0})",
+    "sqrt": "tg_csqrt({0})",
+    "sin": "tg_csin({0})",
+    "cos": "tg_ccos({0})",
+    "sinh": "tg_csinh({0})",
+    "cosh": "tg_ccosh({0})",
+    "tanh": "tg_ctanh({0})",
+    **{name: f"tg_c{name}({{0}})" for name in ("tan", "exp2", "expm1", "log2", "log10", "log1p", "sign")},
+    **{f"arc{name}": f"tg_ca{name}({{0}})" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "pow": "tg_cpow({0}, {1})",
+    "round": "tg_cround({0})",
+    "isnan": "tg_cisnan({0})",
+    "isinf": "tg_cisinf({0})",
+    "isfinite": "(!tg_cisnan({0}) & !tg_cisinf({0}))",
+}
+
+_HEAD = f"template <class R> {_INLINE}tg_complex<R> "
+PRELUDE = {
+    # no constructors: arrays of it may stand in shared memory
+    "tg_complex": f"""template <class R> struct __align__(2 * sizeof(R)) tg_complex {{ R re, im; }};
+{_HEAD}operator+(tg_complex<R> a, tg_complex<R> b) {{ return {{a.re + b.re, a.im + b.im}}; }}
+{_HEAD}operator-(tg_complex<R> a, tg_complex<R> b) {{ return {{a.re - b.re, a.im - b.im}}; }}
+{_HEAD}operator-(tg_complex<R> a) {{ return {{-a.re, -a.im}}; }}
+{_HEAD}operator*(tg_complex<R> a, tg_complex<R> b)
+{{
+    return {{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}};
+}}
+{_HEAD}operator*(R a, tg_complex<R> b) {{ return {{a * b.re, a * b.im}}; }}
+{_HEAD}operator/(tg_complex<R> a, tg_complex<R> b) /* by the larger part, so that nothing overflows on the way */
+{{
+    if (fabs(b.re) >= fabs(b.im)) {{
+        if (b.re == 0 && b.im == 0) return {{a.re / fabs(b.re), a.im / fabs(b.re)}};
+        R r = b.im / b.re, d = b.re + b.im * r;
+        return {{(a.re + a.im * r) / d, (a.im - a.re * r) / d}};
+    }}
+    R r = b.re / b.im, d = b.re * r + b.im;
+    return {{(a.re * r + a.im) / d, (a.im * r - a.re) / d}};
+}}
+template <class R> {_INLINE}tg_complex<R> &operator+=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a + b; }}
+template <class R> {_INLINE}tg_complex<R> &operator*=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a * b; }}
+template <class R> {_INLINE}bool operator==(tg_complex<R> a, tg_complex<R> b) {{ return a.re == b.re && a.im == b.im; }}
+{_HEAD}tg_shuffle(tg_complex<R> v, int step) {{ return {{tg_shuffle(v.re, step), tg_shuffle(v.im, step)}}; }}
+{_HEAD}tg_shuffle_up(tg_complex<R> v, int step)
+{{
+    return {{tg_shuffle_up(v.re, step), tg_shuffle_up(v.im, step)}};
+}}""",
+    "tg_to_complex": f"""template <class C, class T> {_INLINE}C tg_to_complex(T x)
+{{
+    C out = {{}};
+    out.re = x;
+    return out;
+}}
+template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
+{{
+    C out = {{}};
+    out.re = x.re, out.im = x.im;
+    return out;
+}}""",
+    "tg_nonzero": f"template <class R> {_INLINE}bool tg_nonzero(tg_complex<R> a) {{ return a.re != 0 || a.im != 0; }}",
+    "tg_conj": _HEAD + "tg_conj(tg_complex<R> a) { return {a.re, -a.im}; }",
+    "tg_modulus": f"""{_INLINE}float tg_modulus(tg_complex<float> a) {{ return hypotf(a.re, a.im); }}
+{_INLINE}double tg_modulus(tg_complex<double> a) {{ return hypot(a.re, a.im); }}""",
+    # exp(inf + 0i) is inf + 0i, not inf + nan i
+    "tg_cexp": _HEAD
+    + """tg_cexp(tg_complex<R> a)
+{
+    R m = exp(a.re);
+    if (a.im == 0) return {m, a.im};
+    if (m == 0) return {m * copysign((R)1, cos(a.im)), m * copysign((R)1, sin(a.im))};
+    return {m * cos(a.im), m * sin(a.im)};
+}""",
+    "tg_clog": _HEAD + "tg_clog(tg_complex<R> a) { return {log(tg_modulus(a)), atan2(a.im, a.re)}; }",
+    "tg_csqrt": _HEAD
+    + """tg_csqrt(tg_complex<R> a)
+{
+    R m = tg_modulus(a);
+    if (m == 0) return {0, a.im};
+    if (isinf(a.im)) return {m, a.im};
+    if (isinf(a.re)) return a.re > 0 ? tg_complex<R>{a.re, copysign((R)0, a.im)} : tg_complex<R>{0, copysign(m, a.im)};
+    R s = sqrt((m + fabs(a.re)) / 2), t = fabs(a.im) / (2 * s);
+    return a.re >= 0 ? tg_complex<R>{s, copysign(t, a.im)} : tg_complex<R>{t, copysign(s, a.im)};
+}""",
+    "tg_csin": _HEAD
+    + """tg_csin(tg_complex<R> a)
+{
+    return {sin(a.re) * cosh(a.im), a.im == 0 ? a.im : cos(a.re) * sinh(a.im)};
+}""",
+    "tg_ccos": _HEAD
+    + """tg_ccos(tg_complex<R> a)
+{
+    return {cos(a.re) * cosh(a.im), a.im == 0 ? -a.im * a.re : -sin(a.re) * sinh(a.im)};
+}""",
+    "tg_csinh": _HEAD
+    + """tg_csinh(tg_complex<R> a)
+{
+    return {sinh(a.re) * cos(a.im), a.im == 0 ? a.im : cosh(a.re) * sin(a.im)};
+}""",
+    "tg_ccosh": _HEAD
+    + """tg_ccosh(tg_complex<R> a)
+{
+    return {cosh(a.re) * cos(a.im), a.im == 0 ? a.im * a.re : sinh(a.re) * sin(a.im)};
+}""",
+    "tg_ctanh": _HEAD
+    + """tg_ctanh(tg_complex<R> a)
+{
+    R t = tanh(a.re), u = tan(a.im), h = cosh(a.re), d = 1 + t * t * u * u;
+    return {t * (1 + u * u) / d, u / h / h / d};
+}""",
+    "tg_ctan": _HEAD
+    + """tg_ctan(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_ctanh(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
+}""",
+    "tg_cexp2": _HEAD + "tg_cexp2(tg_complex<R> a) { return tg_cexp((R)0.69314718055994530942 * a); }",
+    "tg_cexpm1": _HEAD
+    + """tg_cexpm1(tg_complex<R> a)
+{
+    R s = sin(a.im / 2);
+    return {expm1(a.re) * cos(a.im) - 2 * s * s, exp(a.re) * sin(a.im)};
+}""",
+    "tg_clog2": _HEAD + "tg_clog2(tg_complex<R> a) { return (R)1.44269504088896340736 * tg_clog(a); }",
+    "tg_clog10": _HEAD + "tg_clog10(tg_complex<R> a) { return (R)0.43429448190325182765 * tg_clog(a); }",
+    "tg_clog1p": _HEAD + "tg_clog1p(tg_complex<R> a) { return tg_clog(tg_complex<R>{a.re + 1, a.im}); }",
+    "tg_csign": _HEAD
+    + """tg_csign(tg_complex<R> a)
+{
+    R m = tg_modulus(a);
+    return m == 0 ? tg_complex<R>{0, 0} : tg_complex<R>{a.re / m, a.im / m};
+}""",
+    "tg_cround": _HEAD + "tg_cround(tg_complex<R> a) { return {rint(a.re), rint(a.im)}; }",
+    "tg_cisnan": f"""template <class R>
+{_INLINE}bool tg_cisnan(tg_complex<R> a) {{ return isnan(a.re) || isnan(a.im); }}""",
+    "tg_cisinf": f"""template <class R>
+{_INLINE}bool tg_cisinf(tg_complex<R> a) {{ return isinf(a.re) || isinf(a.im); }}""",
+    # Small whole numbers by squaring, as NumPy does it.
+    "tg_cpow": _HEAD
+    + """tg_cpow(tg_complex<R> a, tg_complex<R> b)
+{
+    const tg_complex<R> one = {1, 0};
+    if (b.re == 0 && b.im == 0) return one;
+    if (a.re == 0 && a.im == 0)
+        return b.re > 0 ? tg_complex<R>{0, 0} : tg_complex<R>{(R)TG_NAN, (R)TG_NAN};
+    if (b.im == 0 && b.re == rint(b.re) && fabs(b.re) < 100) {
+        tg_complex<R> out = one, square = a;
+        for (int n = (int)fabs(b.re); n; n >>= 1) {
+            if (n & 1) out = out * square;
+            square = square * square;
+        }
+        return b.re < 0 ? one / out : out;
+    }
+    return tg_cexp(b * tg_clog(a));
+}""",
+    # Kahan's formulas: products of square roots, in which nothing cancels.
+    "tg_casin": _HEAD
+    + """tg_casin(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
+    return {atan2(a.re, s.re * t.re - s.im * t.im), asinh(s.re * t.im - s.im * t.re)};
+}""",
+    "tg_cacos": _HEAD
+    + """tg_cacos(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
+    return {2 * atan2(s.re, t.re), asinh(t.re * s.im - t.im * s.re)};
+}""",
+    "tg_cacosh": _HEAD
+    + """tg_cacosh(tg_complex<R> a)
+{
+    tg_complex<R> s = tg_csqrt(tg_complex<R>{a.re - 1, a.im}), t = tg_csqrt(tg_complex<R>{a.re + 1, a.im});
+    return {asinh(s.re * t.re + s.im * t.im), 2 * atan2(s.im, t.re)};
+}""",
+    "tg_casinh": _HEAD
+    + """tg_casinh(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_casin(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
+}""",
+    "tg_catanh": _HEAD
+    + """tg_catanh(tg_complex<R> a)
+{
+    R x = fabs(a.re), far = (1 - x) * (1 - x) + a.im * a.im;
+    return {copysign(log1p(4 * x / far) / 4, a.re), atan2(2 * a.im, (1 - x) * (1 + x) - a.im * a.im) / 2};
+}""",
+    "tg_catan": _HEAD
+    + """tg_catan(tg_complex<R> a)
+{
+    tg_complex<R> t = tg_catanh(tg_complex<R>{-a.im, a.re});
+    return {t.im, -t.re};
+}""",
+}
+
+
+__all__ = ["CTYPES", "PRELUDE", "expression", "is_complex", "literal"]

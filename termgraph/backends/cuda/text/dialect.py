@@ -1,0 +1,146 @@
+"""The CUDA dialect: the C dialect's table, and what CUDA C++ spells differently.
+
+May import terms, the C dialect and `complexes`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.run import numpy_loops
+from termgraph.backends.c.text import dialect as c
+from termgraph.backends.c.text import prelude
+from termgraph.backends.cuda.text import complexes
+from termgraph.backends.cuda.text.complexes import is_complex
+from termgraph.lower.push.kernel import Buf
+from termgraph.terms.dtypes import kind_of
+
+COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
+STORED = {**COMPUTED, **dict.fromkeys(c.HALVES, "uint16_t")}
+ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
+ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
+FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
+
+
+def expression(t: Any, args: Sequence[str]) -> str:
+    """An element-wise op applied to argument texts."""
+    if t.op.family.cuda is not None:
+        return _given(t, args)
+    if any(map(is_complex, (t.type.dtype, *(a.type.dtype for a in t.args)))):
+        return complexes.expression(t, args)
+    rule = OWN.get(t.op.family.name)
+    if rule is None:
+        text = c.expression(t, args)
+        if numpy_loops.names_in(prelude.needed(text)):
+            raise c.NotInC(f"{t.op.family.name} is a function of SciPy, which is on the host")
+        return text
+    out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
+    return c.rounded(out, t.type.dtype)
+
+
+def _given(t: Any, args: Sequence[str]) -> str:
+    """The text that the op itself brings: a function, with f for single precision, or a template."""
+    text, dtype = t.op.family.cuda, t.args[0].type.dtype
+    if not text.isidentifier():
+        return f"(({STORED[t.type.dtype]}){text.format(*args)})" if t.type.dtype not in c.HALVES else text.format(*args)
+    return f"{text}{'f' if c.SHORT[dtype] == 'f32' else ''}({', '.join(args)})"
+
+
+def reader(dtype: str) -> str:
+    """The function that makes a number of an element in memory, or nothing if elements are numbers."""
+    return f"tg_from_{c.HALVES[dtype]}" if dtype in c.HALVES else ""
+
+
+def writer(dtype: str) -> str:
+    """The function that makes an element in memory of a number, or nothing."""
+    return f"tg_to_{c.HALVES[dtype]}" if dtype in c.HALVES else ""
+
+
+def _sqr(s: c.Site, a: str) -> str:
+    return s.narrow(f"({a} * {a})") if a.isidentifier() else s.narrow(f"tg_sqr<{s.ctype}>({a})")
+
+
+def _signbit(s: c.Site, a: str) -> str:
+    if s.kind != "f":
+        return f"({a} < 0)"
+    return f"(__float_as_int({a}) < 0)" if s.n == "f32" else f"(__double_as_longlong({a}) < 0)"
+
+
+def _scale_bits(s: c.Site, bits: str, width: str) -> str:
+    return f"((uint64_t)__umul64hi({bits}, {width}))"
+
+
+OWN: dict[str, c.Rule] = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
+
+
+def literal(value: Any, dtype: str) -> str:
+    """A number as CUDA text."""
+    if is_complex(dtype):
+        return complexes.literal(value, dtype, literal)
+    x = np.asarray(value).item()
+    if kind_of(dtype) != "f" or math.isfinite(x):
+        return c.literal(value, dtype)
+    name = "NAN" if math.isnan(x) else "INF"
+    text = f"TG_{name}" if dtype == "float64" else f"TG_{name}F"
+    return f"(-{text})" if x < 0 else text
+
+
+class CudaDialect(c.CDialect):
+    """CUDA C++ as NVRTC, nvcc and the emulation on the CPU take it."""
+
+    simd = ""
+    aligned = ""
+    expression = staticmethod(expression)
+    literal = staticmethod(literal)
+
+    def ctype(self, dtype: str) -> str:
+        """The type in which elements are computed."""
+        return COMPUTED[dtype]
+
+    def stored_type(self, dtype: str) -> str:
+        """The type of elements in memory."""
+        return STORED[dtype]
+
+    def read(self, dtype: str, place: str) -> str:
+        """An element in memory as a number."""
+        return f"{reader(dtype)}({place})" if dtype in c.HALVES else place
+
+    def written(self, dtype: str, value: str) -> str:
+        """A number, rounded already, as it is stored."""
+        return f"{c.STORED[dtype]}({value})" if dtype in c.HALVES else value
+
+    def load(self, buf: Buf, offset: str) -> str:
+        """Read an element."""
+        return self.read(buf.dtype, f"{buf.name}[{offset}]")
+
+    def atomic_add(self, buf: Buf, offset: str, value: str) -> str:
+        """Add to an element that other threads may add to."""
+        kind = ATOMIC[buf.dtype]
+        return f"atomicAdd(({kind} *)&{buf.name}[{offset}], ({kind}){value});"
+
+    def fold_init(self, kind: str, dtype: str) -> str:
+        """The value of a fold over nothing."""
+        if kind in ("max", "min") and kind_of(dtype) == "f":
+            return literal(-math.inf if kind == "max" else math.inf, dtype)
+        if is_complex(dtype) and kind in ("sum", "prod"):
+            return literal(int(kind == "prod"), dtype)
+        return super().fold_init(kind, dtype)
+
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
+        """The statement that folds a value in."""
+        if is_complex(dtype) and kind == "prod":
+            return f"{acc} *= {value};"
+        return super().fold_step(kind, dtype, acc, value)
+
+    def fold_op(self, kind: str, dtype: str) -> str:
+        """The function object that folds two partial results."""
+        return "tg_any()" if kind == "sum" and dtype == "bool" else f"{FOLDS[kind]}()"
+
+
+def can_add_atomically(dtype: str) -> bool:
+    """Whether the device has an atomic addition for the elements."""
+    return dtype in ATOMIC

@@ -1,0 +1,247 @@
+"""What stands in front of generated kernels: types, reductions of a team of threads, and the C helpers that are used.
+
+Self-contained: no header of the toolkit is included, so that a kernel compiles in a few hundredths of a second. The
+same text compiles with NVRTC, nvcc and, in `termgraph.testing.emucuda`, with g++. May import the C backend's prelude
+and `complexes`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from termgraph.backends.c.text import prelude as c
+from termgraph.backends.cuda.text import complexes
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_INLINE = "__device__ __forceinline__ "
+
+BASE = """\
+#ifndef __CUDA_ON_CPU__
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+#endif
+#ifndef TG_DYN_SHARED
+#define TG_DYN_SHARED(T, name) extern __shared__ T name[]
+#endif
+#define TG_INF __longlong_as_double(0x7ff0000000000000ll)
+#define TG_NAN __longlong_as_double(0x7ff8000000000000ll)
+#define TG_INFF __int_as_float(0x7f800000)
+#define TG_NANF __int_as_float(0x7fc00000)
+#ifdef TG_WIDE
+typedef int64_t tg_int; /* some array has more elements than 32 bits count */
+#else
+typedef int tg_int;
+#endif
+"""
+
+TEXTS = {
+    "tg_vec": "template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tg_vec { T v[N]; };",
+    "tg_sqr": f"template <class T> {_INLINE}T tg_sqr(T x) {{ return x * x; }}",
+    "tg_sum": f"struct tg_sum {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a + b; }} }};",
+    "tg_prod": f"struct tg_prod {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a * b; }} }};",
+    # a NaN wins, as in NumPy
+    "tg_max": f"""struct tg_max {{
+    template <class T> {_INLINE}T operator()(T a, T b) const {{ return a > b || a != a ? a : b; }}
+}};""",
+    "tg_min": f"""struct tg_min {{
+    template <class T> {_INLINE}T operator()(T a, T b) const {{ return a < b || a != a ? a : b; }}
+}};""",
+    "tg_any": f"struct tg_any {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a | b; }} }};",
+    "tg_all": f"struct tg_all {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a & b; }} }};",
+    "tg_shuffle": f"""template <class T> {_INLINE}T tg_shuffle(T v, int step)
+{{
+    return __shfl_xor_sync(0xffffffffu, v, step);
+}}
+template <> {_INLINE}bool tg_shuffle(bool v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
+template <> {_INLINE}int8_t tg_shuffle(int8_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
+template <> {_INLINE}uint8_t tg_shuffle(uint8_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
+template <> {_INLINE}int16_t tg_shuffle(int16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
+template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}""",
+    # relu and gelu (the one by tanh)
+    "tg_finished": f"""template <class T> {_INLINE}T tg_finished(T v, int act)
+{{
+    if (act == 1) return v > 0 || v != v ? v : (T)0;
+    return act == 2 ? v / (1 + exp((T)-1.5957691216057308 * (v + (T)0.044715 * v * v * v))) : v;
+}}""",
+    "tg_shuffle_up": f"""template <class T> {_INLINE}T tg_shuffle_up(T v, int step)
+{{
+    if constexpr (sizeof(T) < 4) return (T)__shfl_up_sync(0xffffffffu, (int)v, step);
+    else return __shfl_up_sync(0xffffffffu, v, step);
+}}""",
+    # What goes before the value of this thread in its block, and the total of the block.
+    "tg_running": f"""template <class Op, class T> {_INLINE}T tg_running(T v, Op op, T unit, T &total, char *room)
+{{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    T *part = (T *)room;
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {{
+        const T other = tg_shuffle_up(v, step);
+        if (lane >= step) v = op(other, v);
+    }}
+    __syncthreads(); /* the room may still be read */
+    if (lane == 31) part[warp] = v;
+    __syncthreads();
+    T before = unit;
+    total = unit;
+    for (int k = 0; k < blockDim.x >> 5; k++) {{
+        if (k == warp) before = total;
+        total = op(total, part[k]);
+    }}
+    v = tg_shuffle_up(v, 1);
+    return lane ? op(before, v) : before;
+}}""",
+    # NaN goes last, and of equal numbers the one that stood further on.
+    "tg_less": f"template <class T> {_INLINE}bool tg_less(T a, T b) {{ return a < b || (a == a && b != b); }}",
+    "tg_after": f"""template <class T> {_INLINE}bool tg_after(T a, int ia, T b, int ib)
+{{
+    if (ia == 0x7fffffff || ib == 0x7fffffff) return ib != 0x7fffffff;
+    return tg_less(b, a) || (!tg_less(a, b) && ia > ib);
+}}""",
+    "tg_barrier": f"""{_INLINE}void tg_barrier(int team)
+{{
+    if (team > 32) __syncthreads();
+    else if (team > 1) __syncwarp();
+}}""",
+    # Every thread gets the result. The order is fixed by the size of the team, so results repeat to the last bit.
+    "tg_fold": f"""template <class Op, class T> {_INLINE}T tg_fold(T v, Op op, int team, char *room)
+{{
+    if (team == 1) return v;
+#pragma unroll
+    for (int step = 16; step; step >>= 1) v = op(v, tg_shuffle(v, step));
+    if (team == 32) return v;
+    T *part = (T *)room;
+    __syncthreads(); /* the room may still be read */
+    if (!(threadIdx.x & 31)) part[threadIdx.x >> 5] = v;
+    __syncthreads();
+    v = part[0];
+    for (int k = 1; k < team >> 5; k++) v = op(v, part[k]);
+    return v;
+}}""",
+    # The same across the rows of a block of 32 columns; the rows lie 33 elements apart, so that banks do not collide.
+    "tg_column_fold": f"""template <class Op, class T> {_INLINE}T tg_column_fold(T v, Op op, char *room)
+{{
+    T *part = (T *)room + threadIdx.x;
+    __syncthreads(); /* the room may still be read */
+    part[threadIdx.y * 33] = v;
+    __syncthreads();
+    v = part[0];
+    for (int k = 1; k < blockDim.y; k++) v = op(v, part[k * 33]);
+    return v;
+}}""",
+    # The larger value, and of equal ones the first; a NaN is larger than everything.
+    "tg_better": f"""template <class T> {_INLINE}bool tg_better(bool smallest, T a, int64_t ia, T b, int64_t ib)
+{{
+    if (a != a || b != b) return a != a && (b == b || ia < ib);
+    return a == b ? ia < ib : smallest ? a < b : a > b;
+}}""",
+    "tg_arg_fold": f"""template <class T>
+{_INLINE}void tg_arg_fold(T &best, int64_t &at, bool smallest, int team, char *room)
+{{
+    if (team == 1) return;
+#pragma unroll
+    for (int step = 16; step; step >>= 1) {{
+        T b = tg_shuffle(best, step);
+        int64_t ib = tg_shuffle(at, step);
+        if (tg_better(smallest, b, ib, best, at)) best = b, at = ib;
+    }}
+    if (team == 32) return;
+    int64_t *places = (int64_t *)room;
+    T *part = (T *)(room + 256);
+    __syncthreads();
+    if (!(threadIdx.x & 31)) part[threadIdx.x >> 5] = best, places[threadIdx.x >> 5] = at;
+    __syncthreads();
+    best = part[0], at = places[0];
+    for (int k = 1; k < team >> 5; k++)
+        if (tg_better(smallest, part[k], places[k], best, at)) best = part[k], at = places[k];
+}}""",
+    # Only the first failure is kept; the host asks for it when it waits for the results.
+    "tg_fail": f"""{_INLINE}void tg_fail(int64_t *status, int64_t site, int64_t index, int64_t length, int64_t step)
+{{
+    if (atomicCAS((unsigned long long *)status, 0ull, 3ull) != 0ull) return;
+    status[1] = site, status[2] = index, status[3] = length, status[4] = step;
+}}""",
+    "tg_from_half": f"""{_INLINE}float tg_from_half(uint16_t h)
+{{
+#ifdef __CUDA_ON_CPU__
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
+    if (rest >= 0x7c00) return __uint_as_float(sign | 0x7f800000u | (rest & 0x3ff) << 13);
+    float x = __uint_as_float((rest << 13)) * __uint_as_float(0x77800000u); /* times 2^112 */
+    return __uint_as_float(sign | __float_as_uint(x));
+#else
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+    return x;
+#endif
+}}""",
+    "tg_to_half": f"""{_INLINE}uint16_t tg_to_half(float f)
+{{
+#ifdef __CUDA_ON_CPU__
+    uint32_t x = __float_as_uint(f), sign = x >> 16 & 0x8000, rest = x & 0x7fffffff;
+    if (rest > 0x7f800000) return sign | 0x7e00;
+    if (rest >= 0x477ff000) return sign | 0x7c00; /* rounds to more than 65504 */
+    if (rest < 0x38800000) /* below the smallest normal number: adding 0.5 rounds at the right bit */
+        return sign | (__float_as_uint(__uint_as_float(rest) + 0.5f) - 0x3f000000u);
+    return sign | ((rest + 0xfff + (rest >> 13 & 1)) - 0x38000000u) >> 13;
+#else
+    uint16_t h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+#endif
+}}""",
+    # Operands of products: to the nearest number with 10 or 7 bits behind the point, ties to even.
+    "tg_round_tf32": f"""{_INLINE}float tg_round_tf32(float f)
+{{
+    const uint32_t x = __float_as_uint(f);
+    return f - f == 0 ? __uint_as_float((x + 0xfff + (x >> 13 & 1)) & 0xffffe000u) : f;
+}}""",
+    # bfloat16 is the upper half of float32: bits suffice, also where the device has no arithmetic for it.
+    "tg_from_bfloat": f"{_INLINE}float tg_from_bfloat(uint16_t h) {{ return __uint_as_float((uint32_t)h << 16); }}",
+    "tg_to_bfloat": f"""{_INLINE}uint16_t tg_to_bfloat(float f)
+{{
+    const uint32_t x = __float_as_uint(f);
+    return (f == f ? x + 0x7fff + (x >> 16 & 1) : (x | 0x7fffffff) & 0xffc00000u) >> 16;
+}}""",
+    "tg_round_bfloat": f"{_INLINE}float tg_round_bfloat(float f) {{ return tg_from_bfloat(tg_to_bfloat(f)); }}",
+    # Of a number that is rounded already.
+    "tg_cut_bfloat": f"{_INLINE}uint16_t tg_cut_bfloat(float f) {{ return __float_as_uint(f) >> 16; }}",
+    "tg_round_half": f"{_INLINE}float tg_round_half(float f) {{ return tg_from_half(tg_to_half(f)); }}",
+}
+
+
+def needed(source: str) -> str:
+    """The base, and the helpers that a source uses, those they use themselves first."""
+    out: dict[str, str] = {}
+    stack = [(name, False) for name in reversed(_words(source))]
+    while stack:
+        name, ready = stack.pop()
+        text = None if name in out else _text(name)
+        if text is None:
+            continue
+        if ready:
+            out[name] = text
+        else:
+            stack.append((name, True))
+            stack.extend((w, False) for w in _words(text) if w != name)
+    return BASE + "\n".join(out.values())
+
+
+def _words(source: str) -> list[str]:
+    return [w for w in dict.fromkeys(_WORD.findall(source)) if w.startswith("tg_")]
+
+
+def _text(name: str) -> str | None:
+    if name in TEXTS:
+        return TEXTS[name]
+    if name in complexes.PRELUDE:
+        return complexes.PRELUDE[name]
+    text = c._FIXED.get(name) or c._helper(name)
+    if text is None or "_Complex" in text:
+        return None
+    text = text.replace(c._INLINE, _INLINE).replace("_Bool", "bool")
+    return text.replace("__builtin_inff()", "TG_INFF").replace("__builtin_inf()", "TG_INF")

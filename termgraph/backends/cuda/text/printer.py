@@ -1,0 +1,288 @@
+"""Loop trees as the text of CUDA kernels: what one thread does, and what a team of threads does together.
+
+At team level a loop is shared out among the threads (`lane`, `lane + team`, ...) and a fold ends with `tg_fold`; what
+stands deeper inside is run by one thread. May import lower and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from termgraph.backends.cstyle import Printer
+from termgraph.backends.cuda.text.dialect import CudaDialect
+from termgraph.backends.cuda.text.scatter import Claim
+from termgraph.lower.lengths.index import Poly, Var
+from termgraph.lower.loops.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
+from termgraph.lower.memory.plan import loads
+from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, Buf
+
+Place = tuple[Buf, Poly]
+SHARED_OUT = (Loop, Reduce, Columns, Sweep)
+
+
+class CudaPrinter(Printer):
+    """The statements of one kernel."""
+
+    d: CudaDialect
+    room = 512  # bytes of shared memory for folds
+    barrier = "tg_barrier(team);"
+
+    def __init__(self, dialect: CudaDialect, nodes: Iterable[Node], outside: dict[Any, str] | None = None) -> None:
+        nodes = list(nodes)
+        super().__init__(dialect, nodes, outside)
+        self.team = False  # whether statements are run by a team, at this place
+        self.strided = False  # whether the loop being opened is shared out
+        self.uses_room = False
+        self.step = "0"  # of the loop over steps that the kernel is part of
+        self.width = "team"  # how many threads a fold joins
+        self.atomic = False
+        self.claim: Claim | None = None  # if set, only the iterations that hold their place write
+        self.vectors: dict[Place, str] = {}  # elements that a vector access has fetched
+        self.cached: CachedRow | None = None
+        self.chunk: Sequence[Node] = ()  # part of a row's body, up to a barrier, and what all of it uses once
+        self.once: set[Any] = set()
+
+    # ------------------------------------------------------------------ elements
+    def load(self, buf: Buf, offset: Poly) -> str:
+        self.bufs[buf] = None
+        if buf.kind == "tile":
+            return buf.name
+        if (buf, offset) in self.vectors:
+            return self.d.read(buf.dtype, self.vectors[buf, offset])
+        if buf.kind == "row":
+            return f"{buf.name}[{self.poly(offset)}]"
+        return self.d.load(buf, self.poly(offset))
+
+    def used_once(self, nodes: Sequence[Node]) -> set[Any]:
+        found = super().used_once(nodes)
+        if nodes is self.chunk:
+            found &= self.once
+        return {t for t in found if t not in self.cached.terms} if self.cached else found
+
+    def on_let(self, n: Let) -> None:
+        if self.cached and n.term in self.cached.terms:
+            self.cached.let(self, n)
+        else:
+            super().on_let(n)
+
+    def on_write(self, n: Write) -> None:
+        if self.cached and n in self.cached.dropped:
+            return
+        self.bufs[n.buf] = None
+        value = self.ref(n.value)
+        if n.buf.kind == "tile":
+            self.add(f"{n.buf.name} = {value};")
+        elif (n.buf, n.offset) in self.vectors and n.mode == "set":
+            self.add(f"{self.vectors[n.buf, n.offset]} = {self.d.written(n.buf.dtype, value)};")
+        else:
+            self.add(("if (lane == 0) " if self.team else "") + self.stored(n, value))
+
+    def stored(self, n: Write, value: str) -> str:
+        """The statement that writes to memory."""
+        place = self.poly(n.offset)
+        if n.buf.kind == "row":
+            return f"{n.buf.name}[{place}] = {value};"
+        if self.atomic and n.mode == "add":
+            return self.d.atomic_add(n.buf, place, value)
+        if self.claim is not None:
+            return f"if ({self.claim.holds(self)}) {self.d.store(n.buf, place, value, n.mode)}"
+        return self.d.store(n.buf, place, value, n.mode)
+
+    def on_index(self, t: Any) -> None:
+        """An index from data: a bad one is reported, and replaced by 0 so that nothing else goes wrong."""
+        name, length = self.names.new("k"), self.poly(t.op.params["length"])
+        self.add(f"int64_t {name} = {self.ref(t.args[0])};")
+        self.add(
+            f"if ({name} < -(int64_t)({length}) || {name} >= {length}) "
+            f"{{ tg_fail(tg_status, {t.op.params['site']}, {name}, {length}, {self.step}); {name} = 0; }}"
+        )
+        self.add(f"{name} = {name} < 0 ? {name} + {length} : {name};")
+        self.checks.append((t, name, length))
+        self.call_it(t, name)
+
+    # ------------------------------------------------------------------ loops
+    def for_head(self, var: Var, begin: str = "0", end: str | None = None) -> str:
+        i, stop = f"i{var.level}", end or self.poly(var.extent)
+        if self.strided:
+            return f"for (tg_int {i} = lane; {i} < {stop}; {i} += team)"
+        return f"for (tg_int {i} = {begin}; {i} < {stop}; {i}++)"
+
+    @contextmanager
+    def iteration(self, var: Var) -> Any:
+        """The body of a loop; at team level its iterations are shared out among the threads."""
+        team, self.team, self.strided = self.team, False, self.team
+        held = self.cached if team and self.cached and self.cached.var is var else None
+        if held:
+            i, stop = f"i{var.level}", self.poly(var.extent)
+            self.strided = False
+            self.add("#pragma unroll")
+            with self.block(f"for (int q = 0; q < {held.count}; q++)"):
+                self.add(f"const tg_int {i} = lane + q * team;")
+                with self.block(f"if ({i} < {stop})"):
+                    yield
+        else:
+            head = self.for_head(var)
+            self.strided = False
+            with self.block(head):
+                yield
+        self.team = team
+
+    def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
+        with self.iteration(n.var):
+            self.body(n.body)
+
+    def on_reduce(
+        self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
+    ) -> None:
+        for f in n.folds:
+            acc = self.names.new("a")
+            self.declare_fold(f, acc)
+            self.text["acc", f] = acc
+        with self.iteration(n.var):
+            self.body(n.body)
+        for f in n.folds:
+            acc = self.text["acc", f]
+            if self.team:
+                self.join(f, acc)
+            self.call_it(f, acc)
+
+    def join(self, f: Any, acc: str) -> None:
+        """One result of the results of the team's threads, for all of them."""
+        self.uses_room = True
+        kind = f.op.params["kind"]
+        if kind in ARG_FOLDS:
+            smallest = "true" if kind == "argmin" else "false"
+            self.add(f"tg_arg_fold({acc}_best, {acc}, {smallest}, {self.width}, tg_room);")
+        else:
+            self.add(f"{acc} = tg_fold({acc}, {self.d.fold_op(kind, f.type.dtype)}, {self.width}, tg_room);")
+
+    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
+        with self.iteration(n.var):
+            self.sweeps(n)
+
+    def sweeps(self, n: Columns) -> None:
+        """All sweeps for one column."""
+        for s in n.body:
+            self.node(s)
+
+    def on_sweep(self, s: Sweep) -> None:
+        if s.var is None:
+            self.body([*s.outer, *s.body])
+            return
+        self.on_reduce(Reduce(s.var, s.folds, [*s.outer, *s.body]))
+
+    # ------------------------------------------------------------------ a team's statements
+    def statements(self, nodes: Sequence[Node]) -> None:
+        """The body of a row, with a barrier wherever a thread reads what another may have written."""
+        self.once = super().used_once(nodes)
+        fresh: dict[Place, Any] = {}
+        chunks: list[list[Node]] = [[]]
+        for n in nodes:
+            if self.reads_of_others(n, fresh):
+                chunks.append([])
+                fresh.clear()
+            chunks[-1].append(n)
+            for w in walk([n]):
+                if isinstance(w, Write):
+                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) else None
+        for k, chunk in enumerate(chunks):
+            if k:
+                self.add(self.barrier)
+            self.chunk = chunk
+            self.body(chunk)
+
+    def reads_of_others(self, n: Node, fresh: dict[Place, Any]) -> bool:
+        """Whether a statement reads what other threads of the team wrote since the last barrier."""
+        if not fresh:
+            return False
+        own = n.var if isinstance(n, SHARED_OUT) else None
+        for buf, offset in loads(n):
+            for (written, place), var in fresh.items():
+                if written is buf and not (place is offset and var is own and own is not None):
+                    return True
+        return False
+
+
+class ColumnPrinter(CudaPrinter):
+    """The same for a block of 32 columns and several rows: a team is what works on one column.
+
+    At the edge threads without a column of their own compute the last one, and write nothing.
+    """
+
+    barrier = "__syncthreads();"
+
+    def join(self, f: Any, acc: str) -> None:
+        self.uses_room = True
+        self.room = max(self.room, 32 * 33 * max(8, f.type.np_dtype.itemsize))
+        op = self.d.fold_op(f.op.params["kind"], f.type.dtype)
+        self.add(f"{acc} = tg_column_fold({acc}, {op}, tg_room);")
+
+    def on_write(self, n: Write) -> None:
+        self.bufs[n.buf] = None
+        value = self.ref(n.value)
+        self.add(f"if ({'lane == 0 && ' if self.team else ''}inside) {self.stored(n, value)}")
+
+
+class CachedRow:
+    """Values that several loops over one row need, kept in registers: the row is read once.
+
+    Each thread holds `count` elements. `dropped` are stores that only carried a value from loop to loop.
+    """
+
+    def __init__(self, var: Var, count: int, terms: dict[Any, str], dropped: set[Node]) -> None:
+        self.var, self.count, self.terms, self.dropped = var, count, terms, dropped
+        self.known: set[Any] = set()
+
+    def threads(self) -> int:
+        """The largest block for which registers suffice: one of 1024 threads has 64 for each."""
+        held = sum(t.type.np_dtype.itemsize for t in self.terms) * self.count // 4
+        return 1024 if held <= 16 else 512 if held <= 48 else 256
+
+    def declarations(self, d: CudaDialect) -> list[str]:
+        """The registers."""
+        return [f"{d.ctype(t.type.dtype)} {name}[{self.count}];" for t, name in self.terms.items()]
+
+    def let(self, p: CudaPrinter, n: Let) -> None:
+        """Compute a value where it is first needed; from then on it is in its register."""
+        place = f"{self.terms[n.term]}[q]"
+        if n.term not in self.known:
+            self.known.add(n.term)
+            p.add(f"{place} = {p.expression(n.term)};")
+        p.call_it(n.term, place)
+
+
+def cached_row(body: Sequence[Node], count: int) -> CachedRow | None:
+    """What is worth keeping in registers between the loops of a row."""
+    loops = [n for n in body if isinstance(n, (Loop, Reduce))]
+    if len(loops) < 2 or any(n.var is not loops[0].var for n in loops) or any(isinstance(n, Columns) for n in body):
+        return None
+    written = {w.buf for w in walk(list(body)) if isinstance(w, Write)}
+    users: dict[Any, int] = {}
+    for loop in loops:
+        for n in loop.body:
+            if isinstance(n, Let) and (n.stored or n.term.op.family is LOAD and n.term.op.params["buf"] not in written):
+                if n.stored or loops[0].var in n.term.op.params["offset"].fv:
+                    users[n.term] = users.get(n.term, 0) + 1
+    carried = {n.term: n.stored for loop in loops for n in loop.body if isinstance(n, Let) and n.stored}
+    terms = [t for t, k in users.items() if k > 1 or t in carried]
+    dropped: set[Node] = {
+        n for loop in loops for n in loop.body if isinstance(n, Write) and _only_carries(n, carried, loops)
+    }
+    missing = [t for t, place in carried.items() if not any(w.value is t for w in dropped if isinstance(w, Write))]
+    return None if not terms or missing else CachedRow(loops[0].var, count, _named(terms), dropped)
+
+
+def _only_carries(n: Write, carried: dict[Any, Any], loops: list[Any]) -> bool:
+    if carried.get(n.value) != (n.buf, n.offset):
+        return False
+    writers = [w for loop in loops for w in loop.body if isinstance(w, Write) and w.buf is n.buf]
+    return n.buf.kind == "row" or writers[-1] is not n and writers[-1].offset is n.offset
+
+
+def _named(terms: list[Any]) -> dict[Any, str]:
+    return {t: f"row_{k}" for k, t in enumerate(terms)}
+
+
+__all__ = ["CachedRow", "CudaPrinter", "cached_row"]

@@ -1,0 +1,310 @@
+"""Index arithmetic: polynomials, their bounds, and division that rounds down, as in Python.
+
+May import nothing but `polynomials`, whose names it hands on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from termgraph.lower.lengths.polynomials import (
+    EMPTY,
+    MINUS_ONE,
+    ONE,
+    ZERO,
+    Apply,
+    Atom,
+    Monomial,
+    Poly,
+    Sym,
+    Value,
+    Var,
+    _sorted,
+    _union,
+    plus,
+    poly,
+    product,
+    show,
+    symbols,
+    times,
+    values,
+)
+
+
+# ---------------------------------------------------------------------- bounds
+def bound(p: Poly, upper: bool) -> Poly | None:
+    """The largest (or smallest) value over all loop variables, as a polynomial in lengths; None if unknown."""
+    out = ZERO
+    for m, c in p.terms:
+        extreme: Poly | None = poly(c)
+        for a in m:
+            limit = _atom_bound(a, (c > 0) == upper)
+            if limit is None or extreme is None:
+                return None
+            extreme = extreme * limit
+        assert extreme is not None
+        out = out + extreme
+    return out
+
+
+def _atom_bound(a: Atom, upper: bool) -> Poly | None:
+    """Bounds of an atom that is never negative; None where nothing is known."""
+    if isinstance(a, Var):
+        return a.extent - 1 if upper else ZERO
+    if isinstance(a, Sym):
+        return poly(a) if a.natural else None
+    if isinstance(a, Value):
+        return a.below - 1 if upper else ZERO
+    assert isinstance(a, Apply)
+    if a.fn == "mod":
+        return a.args[1] - 1 if upper else ZERO
+    if a.fn == "floordiv":
+        return None if upper or not natural(a) else ZERO
+    return poly(a) if natural(a) and not a.fv else None
+
+
+def natural(a: Atom) -> bool:
+    """Whether an atom is known to be never negative."""
+    if isinstance(a, Sym):
+        return a.natural
+    if not isinstance(a, Apply):
+        return True
+    if a.fn == "mod":
+        return True
+    if a.fn == "floordiv":
+        return nonneg(a.args[0]) and nonneg(a.args[1])
+    if a.fn == "wrap":
+        return False
+    known = [all(natural(x) for m, _ in p.terms for x in m) and all(c >= 0 for _, c in p.terms) for p in a.args]
+    return any(known) if a.fn == "max" else all(known)
+
+
+def _at_least_one(p: Poly) -> set[Atom]:
+    """Length atoms that are >= 1 wherever p is evaluated: a loop body runs, so its extent is not zero."""
+    out: set[Atom] = set()
+    todo = list(p.fv)
+    seen: set[Var] = set()
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if len(v.extent.terms) == 1:
+            out.update(v.extent.terms[0][0])
+        todo.extend(v.extent.fv)
+    return out
+
+
+def _unclamped(p: Poly, positive: set[Atom]) -> Poly:
+    """max(0, e) is e where it is known to be positive."""
+    for a in positive:
+        if isinstance(a, Apply) and a.fn == "max" and a.args[0] is ZERO and p.coefficient(a).terms:
+            p = p.without([a]) + p.coefficient(a) * a.args[1]
+    return p
+
+
+def nonneg(p: Poly | None, given: Poly | None = None) -> bool:
+    """Whether p >= 0 is proven, for all loop variables in range."""
+    if p is None:
+        return False
+    if p.const is not None:
+        return p.const >= 0
+    positive = _at_least_one(p) | (_at_least_one(given) if given is not None else set())
+    low = bound(p, upper=False)
+    if low is None:
+        return False
+    low = _unclamped(low, positive)
+    total = 0
+    for m, c in low.terms:
+        if m and c < 0:
+            return False
+        if m and not all(natural(a) for a in m):
+            return False
+        total += c if not m or all(a in positive for a in m) else 0
+    return total >= 0
+
+
+def less(p: Any, q: Any) -> bool:
+    """Whether p < q is proven."""
+    p, q = poly(p), poly(q)
+    return nonneg(q - p - 1, given=p)
+
+
+def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
+    """Quotient and remainder of floor division, simplified as far as the bounds allow."""
+    p, q = poly(p), poly(q)
+    if q is ONE:
+        return p, ZERO
+    if p.const is not None and q.const:
+        return poly(p.const // q.const), poly(p.const % q.const)
+    whole, rest = _split(p, q)
+    if not nonneg(rest):
+        # C divides towards zero: a dividend that could become negative by splitting stays in one piece.
+        whole, rest = ZERO, p
+    elif less(rest, q):
+        return whole, rest
+    return whole + poly(Apply("floordiv", rest, q)), poly(Apply("mod", rest, q))
+
+
+def _split(p: Poly, q: Poly) -> tuple[Poly, Poly]:
+    """p = whole * q + rest, monomial by monomial."""
+    if len(q.terms) != 1:
+        return ZERO, p
+    (qm, qc) = q.terms[0]
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for m, c in p.terms:
+        left = list(m)
+        for a in qm:
+            if a not in left:
+                break
+            left.remove(a)
+        else:
+            if c % qc == 0:
+                whole[tuple(left)] = c // qc
+                continue
+        rest[m] = c
+    return Poly(whole), Poly(rest)
+
+
+def maximum(a: Any, b: Any) -> Poly:
+    """The larger one."""
+    return _extreme("max", poly(a), poly(b))
+
+
+def minimum(a: Any, b: Any) -> Poly:
+    """The smaller one."""
+    return _extreme("min", poly(a), poly(b))
+
+
+def wrapped(s: Any, n: Any) -> Poly:
+    """A position that counts from the end of `n` elements when it is negative."""
+    s, n = poly(s), poly(n)
+    if nonneg(s):
+        return s
+    if s.const is not None:
+        return s + n
+    return poly(Apply("wrap", s, n))
+
+
+def _extreme(fn: str, a: Poly, b: Poly) -> Poly:
+    if nonneg(a - b):
+        return a if fn == "max" else b
+    if nonneg(b - a):
+        return b if fn == "max" else a
+    if b.const is not None or (a.const is None and b.key < a.key):
+        a, b = b, a
+    return poly(Apply(fn, a, b))
+
+
+def has_division(p: Poly) -> bool:
+    """Whether a division or remainder that depends on a loop variable is left."""
+    todo, seen = [p], set()
+    while todo:
+        x = todo.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        for a in x.atoms():
+            if isinstance(a, Apply):
+                if a.fn in ("floordiv", "mod") and a.fv:
+                    return True
+                todo.extend(a.args)
+    return False
+
+
+# ---------------------------------------------------------------------- use
+def substitute(p: Poly, replace: Mapping[Atom, Poly]) -> Poly:
+    """Replace atoms, also inside opaque ones."""
+    if not replace:
+        return p
+    out = ZERO
+    for m, c in p.terms:
+        part = poly(c)
+        for a in m:
+            part = part * _replaced(a, replace)
+        out = out + part
+    return out
+
+
+def _replaced(a: Atom, replace: Mapping[Atom, Poly]) -> Poly:
+    found = replace.get(a)
+    if found is not None:
+        return found
+    if isinstance(a, Apply):
+        x, y = (substitute(q, replace) for q in a.args)
+        if (x, y) != a.args:
+            return MAKE[a.fn](x, y)
+    return poly(a)
+
+
+MAKE: dict[str, Callable[[Poly, Poly], Poly]] = {
+    "floordiv": lambda a, b: divide(a, b)[0],
+    "mod": lambda a, b: divide(a, b)[1],
+    "max": maximum,
+    "min": minimum,
+    "wrap": wrapped,
+}
+_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "floordiv": lambda a, b: a // b if b else 0,
+    "mod": lambda a, b: a % b if b else 0,
+    "max": max,
+    "min": min,
+    "wrap": lambda s, n: s + n if s < 0 else s,
+}
+
+
+def evaluate(p: Poly, env: Mapping[Any, int]) -> int:
+    """The number p is when its symbols and variables have these values; `env` maps symbol names or atoms."""
+    out = 0
+    for m, c in p.terms:
+        for a in m:
+            c *= _number(a, env)
+        out += c
+    return out
+
+
+def _number(a: Atom, env: Mapping[Any, int]) -> int:
+    if a in env:
+        return env[a]
+    if isinstance(a, Sym):
+        return env[a.name]
+    if isinstance(a, Apply):
+        return _NUMBERS[a.fn](*[evaluate(x, env) for x in a.args])
+    raise KeyError(f"no value for {a!r}")
+
+
+__all__ = [
+    "EMPTY",
+    "MINUS_ONE",
+    "ONE",
+    "ZERO",
+    "Apply",
+    "Atom",
+    "Monomial",
+    "Poly",
+    "Sym",
+    "Value",
+    "Var",
+    "_sorted",
+    "_union",
+    "bound",
+    "divide",
+    "evaluate",
+    "has_division",
+    "less",
+    "maximum",
+    "minimum",
+    "natural",
+    "nonneg",
+    "plus",
+    "poly",
+    "product",
+    "show",
+    "substitute",
+    "symbols",
+    "times",
+    "values",
+    "wrapped",
+]

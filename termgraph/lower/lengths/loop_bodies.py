@@ -1,0 +1,142 @@
+"""The lengths inside loops: the shapes of a body's terms are polynomials in the lengths of the graph around the loop.
+
+What the body demands is checked once, when the program is entered. May import terms, `index` and `lengths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
+from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.terms.op import ARG
+from termgraph.terms.ops.control import ifelse
+from termgraph.terms.ops.loop import Parts, loop, negative_text
+from termgraph.terms.traverse import children_first
+
+
+class BodyLengths(Lengths):
+    """The shapes of a loop's body. Checks, sites and equations are those of the graph around it."""
+
+    def __init__(self, around: Lengths, t: Any) -> None:
+        self.around, self.term = around, t
+        self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
+        self.checks, self.sites, self._same = around.checks, around.sites, around._same
+        self.loops = (*around.loops, t)
+        self.order = children_first([*t.op.leaves, *t.op.params["body"]])
+        self.guarded = set()  # lengths are checked for all steps at once, also where only some steps will need them
+        self.shapes, self.bodies = {}, {}
+        self.given: dict[Any, Shape] = {}
+        self.numbers: dict[Any, Any] = {}
+        self.steps: Poly = ZERO
+
+    def settle(self) -> None:
+        """Compute all shapes from those of the operands as they are known now."""
+        t, op, around = self.term, self.term.op, self.around
+        parts, leaves = Parts(op, t.args), op.leaves
+        self.steps = around.as_length(parts.n, t, negative_text(op))
+        self.numbers = {leaf: a for leaf, a in zip(leaves, parts.consts) if a.type.ndim == 0}
+        for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
+            self.given[leaf] = self._declared(leaf, around[a])
+        for leaf, x in zip(leaves[op.n_consts + op.n_carry :], parts.xs):
+            text = f"{_plain(op.title)} is to make {{1}} steps, but {{name}} has only {{0}} rows"
+            around.require(t, "ge", around[x][0], self.steps, text, leaf)
+            self.given[leaf] = self._declared(leaf, around[x][1:])
+        self._pass()
+        for leaf, new in zip(leaves[op.n_consts :], op.next_carries):
+            for d, (a, b) in enumerate(zip(self.given[leaf], self.shapes[new])):
+                self._keeps_length(leaf, d, self._norm(a), self._norm(b))
+
+    def _declared(self, leaf: Any, shape: Shape) -> Shape:
+        """The lengths of an operand, which must be those that the body was made for."""
+        text = "a value has length {0} where the body of the loop was made for {1}"
+        return tuple(
+            [n if k is None else self.around.equal(self.term, n, poly(k), text) for k, n in zip(leaf.type.shape, shape)]
+        )
+
+    def _keeps_length(self, leaf: Any, d: int, a: Poly, b: Poly) -> None:
+        if a is b:
+            return
+        if _surely_differ(a, b):
+            raise NotLowerable(self.term, "a carry changes its length")
+        text = f"the carry {{name}} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one "
+        text += "shape, or use linker='py', which lets shapes change from step to step"
+        self.equal(self.term, a, b, text, leaf)
+
+    def _shape(self, t: Any) -> Shape:
+        return self.given[t] if t in self.given else super()._shape(t)
+
+    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+        if t in self.numbers:
+            return self.around.as_poly(self.numbers[t], user)
+        if t.op is ARG:
+            raise NotLowerable(user, "a length that is computed in the loop")
+        try:
+            return super()._scalar(t, args, user)
+        except NotLowerable as why:  # what it wants is a value of the body, which nobody outside can give
+            raise NotLowerable(why.term, why.why) from None
+
+
+def _surely_differ(a: Poly, b: Poly) -> bool:
+    """Whether two lengths differ, as far as trying a few shows: where they may agree, that is checked at run time."""
+    if (a - b).const is not None:
+        return True
+    names = dict.fromkeys((*symbols(a), *symbols(b)))
+    tried = {1, 2, 3, 8, *[n for n in (a.const, b.const) if n is not None]}
+    return all(evaluate(a, env) != evaluate(b, env) for n in tried if (env := dict.fromkeys(names, n)))
+
+
+def _plain(text: str) -> str:
+    """Text that `format` leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _settle(s: Lengths, t: Any) -> None:
+    """The lengths inside a loop, and of its results."""
+    if t.op.family is not loop:
+        return
+    body = s.bodies.get(t)
+    if body is None:
+        body = s.bodies[t] = BodyLengths(s, t)
+    try:
+        body.settle()
+    except NotLowerable as why:
+        raise NotLowerable(t, f"in its body: {why}" if why.term is not t else why.why, why.wanted) from None
+
+
+def _result(s: Lengths, t: Any) -> Shape:
+    """One of the results of a loop."""
+    (of,), i = t.args, t.op.params["i"]
+    if of.op.family is ifelse:
+        return chosen_shape(s, of, i)
+    if of.op.family.name in RESULTS:
+        return RESULTS[of.op.family.name](s, of, i)
+    if of.op.family is not loop:
+        raise NotLowerable(of, "no loops for an operation with several results")
+    op, body = of.op, s.bodies[of]
+    if i < op.n_carry:
+        return body.given[op.leaves[op.n_consts + i]]
+    if i == op.n_carry + op.n_ys:
+        return ()
+    if op.params["until"] and not s.untrimmed:
+        raise NotLowerable(of, "how many steps are made is not known beforehand")
+    return (body.steps, *body.shapes[op.params["body"][i]])
+
+
+def chosen_shape(s: Lengths, t: Any, i: int) -> Shape:
+    """The lengths of a value of a choice: those that it has on both sides."""
+    a, b = t.args[1 + i], t.args[1 + t.op.params["n"] + i]
+    text = "the two values of a choice have lengths {0} and {1}; compiled code wants them equal, linker='py' does not"
+    out = []
+    for p, q in zip(s[a], s[b]):
+        if p is not q and (p - q).const is not None:
+            raise NotLowerable(t, "its values have different lengths")
+        out.append(s.equal(t, p, q, text))
+    return tuple(out)
+
+
+SHAPES["nth"] = _result
+SHAPES["ifelse"] = lambda s, t: chosen_shape(s, t, 0)
+WHOLE["loop"] = _settle
+
+__all__ = ["BodyLengths"]

@@ -1,0 +1,182 @@
+"""The shape of each op with one result, from those of its operands: which lengths must agree, and what is checked.
+
+A rule per family, in the table `SHAPES` of `lengths`. May import terms, `index`, `lengths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, divide, maximum, minimum, poly, product
+from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing
+from termgraph.terms.op import CONST
+
+
+def _reshape(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    known = [None if w.op is CONST and w.value == -1 else s.as_length(w, t) for w in wanted]
+    size = s.size(x)
+    if None in known:
+        rest = product([k for k in known if k is not None])
+        known = [divide(size, rest)[0] if k is None else k for k in known]
+    shape = tuple([k for k in known if k is not None])
+    if size is not product(shape):
+        s.require(t, "eq", size, product(shape), "cannot reshape an array of {0} elements into one of {1}")
+    return shape
+
+
+def _alloc(s: Lengths, t: Any) -> Shape:
+    value, *wanted = t.args
+    shape = tuple([s.as_length(w, t) for w in wanted])
+    s.fit(t, value, shape, "the values")
+    return shape
+
+
+def _dimshuffle(s: Lengths, t: Any) -> Shape:
+    (x,) = t.args
+    order = t.op.params["order"]
+    for d, n in enumerate(s[x]):
+        if d not in order and n is not ONE:
+            s.require(t, "eq", n, ONE, f"dimension {d} has length {{0}} and can only be dropped if it has length 1")
+    return tuple([ONE if d == "x" else s[x][d] for d in order])
+
+
+def _reduced(s: Lengths, t: Any) -> Shape:
+    (x,) = t.args
+    axes = t.op.params["axis"]
+    if t.op.family.name in ("max", "min", "argmax", "argmin"):
+        for d in axes:
+            s.require(t, "ge", s[x][d], ONE, "the largest or smallest of no elements does not exist (length {0})")
+    return tuple([n for d, n in enumerate(s[x]) if d not in axes])
+
+
+def _join(s: Lengths, t: Any) -> Shape:
+    axis = t.op.params["axis"]
+    out = list(s[t.args[0]])
+    for k, a in enumerate(t.args[1:], 1):
+        for d, n in enumerate(s[a]):
+            if d == axis:
+                out[d] = out[d] + n
+            else:
+                out[d] = s.equal(t, out[d], n, f"part {k} has length {{1}} in dimension {d}, the first part {{0}}")
+    return tuple(out)
+
+
+def _dot(s: Lengths, t: Any) -> Shape:
+    a, b = t.args
+    left, right = s[a], s[b]
+    s.equal(t, left[-1], right[max(0, len(right) - 2)], "lengths {0} and {1} of the summed dimension differ")
+    return (*left[:-1], *right[:-2], *right[-1:]) if len(right) > 1 else left[:-1]
+
+
+def _gemm(s: Lengths, t: Any) -> Shape:
+    c, a, b, _ = t.args
+    s.equal(t, s[a][1], s[b][0], "lengths {0} and {1} of the summed dimension differ")
+    for d, n in enumerate((s[a][0], s[b][1])):
+        s.equal(t, s[c][d], n, f"operand 1 has length {{1}} in dimension {d} where the others have {{0}}")
+    return s[c]
+
+
+def _matmul(s: Lengths, t: Any) -> Shape:
+    a, b = t.args
+    left, right = s[a], s[b]
+    s.equal(t, left[-1], right[-2], "lengths {0} and {1} of the summed dimension differ")
+    batch = []
+    nb = max(len(left), len(right)) - 2
+    for d in range(nb):
+        out = ONE
+        for x, shape in ((a, left), (b, right)):
+            k = d - (nb - (len(shape) - 2))
+            if k >= 0 and x.type.shape[k] != 1:
+                out = shape[k] if out is ONE else s.equal(t, out, shape[k], "batch lengths {0} and {1} differ")
+        batch.append(out)
+    return (*batch, left[-2], right[-1])
+
+
+def _diagonal(s: Lengths, t: Any) -> Shape:
+    *batch, n, m = s[t.args[0]]
+    k = t.op.params["offset"]
+    return (*batch, maximum(0, minimum(n, m - k) if k >= 0 else minimum(n + k, m)))
+
+
+def _alloc_diag(s: Lengths, t: Any) -> Shape:
+    *batch, n = s[t.args[0]]
+    side = n + abs(t.op.params["offset"])
+    return (*batch, side, side)
+
+
+def _specified(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    terms = iter(wanted)
+    out = []
+    for d, (n, flag) in enumerate(zip(s[x], t.op.params["known"])):
+        text = f"dimension {d} has length {{0}}, {{1}} was promised"
+        out.append(s.equal(t, n, s.as_length(next(terms), t), text) if flag else n)
+    return tuple(out)
+
+
+def _arange(s: Lengths, t: Any) -> Shape:
+    start, stop, step = t.args
+    by = s.as_poly(step, t)
+    if not by.const:
+        raise NotLowerable(t, "the step of an arange is computed")
+    lo, hi = s.as_poly(start, t), s.as_poly(stop, t)
+    span = maximum(0, hi - lo if by.const > 0 else lo - hi)
+    return (divide(span + (abs(by.const) - 1), abs(by.const))[0],)
+
+
+def _written(s: Lengths, t: Any) -> Shape:
+    x, y, *operands = t.args
+    s.fit(t, y, indexing(s, t, x, operands).shape(), "the new values")
+    return s[x]
+
+
+def _like_first(s: Lengths, t: Any) -> Shape:
+    return s[t.args[0]]
+
+
+def _windows(s: Lengths, t: Any) -> Shape:
+    x, *wanted = t.args
+    ks, lead = [s.as_length(k, t) for k in wanted], x.type.ndim - len(wanted)
+    counts = []
+    for d, k in enumerate(ks):
+        n, stride = s[x][lead + d], t.op.params["stride"][d]
+        reach = (k - 1) * t.op.params["dilation"][d] + 1
+        s.require(t, "ge", k, ONE, f"a window needs at least one element in spatial dimension {d}, it has {{0}}")
+        text = f"a window over {{1}} elements does not fit into spatial dimension {d} of length {{0}}, padding included"
+        s.require(t, "ge", n, reach, text)
+        counts.append(divide(n - reach, stride)[0] + 1)
+    return (*s[x][:lead], *counts, *ks)
+
+
+def _indexed(s: Lengths, t: Any) -> Shape:
+    x, *operands = t.args
+    return indexing(s, t, x, operands).shape()
+
+
+SHAPES.update(
+    {
+        "dimshuffle": _dimshuffle,
+        "reshape": _reshape,
+        "alloc": _alloc,
+        "shape_i": lambda s, t: (),
+        "make_vector": lambda s, t: (poly(len(t.args)),),
+        "join": _join,
+        "arange": _arange,
+        "eye": lambda s, t: (s.as_length(t.args[0], t), s.as_length(t.args[1], t)),
+        "windows": _windows,
+        "subtensor": _indexed,
+        "gather": _indexed,
+        **dict.fromkeys(["set_subtensor", "inc_subtensor", "scatter_set", "scatter_add"], _written),
+        **dict.fromkeys(["sum", "prod", "max", "min", "any", "all", "argmax", "argmin"], _reduced),
+        **dict.fromkeys(["cumsum", "cumprod", "softmax", "log_softmax"], _like_first),
+        **dict.fromkeys(["logsumexp", "row_max"], _reduced),
+        "diagonal": _diagonal,
+        "alloc_diag": _alloc_diag,
+        "specify_shape": _specified,
+        "unbroadcast": _like_first,
+        "dot": _dot,
+        "gemm": _gemm,
+        "matmul": _matmul,
+    }
+)

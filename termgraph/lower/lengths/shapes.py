@@ -1,0 +1,369 @@
+"""Lengths as polynomials: the shape of every term of a graph, which lengths must agree, and what to check at run time.
+
+Unknown lengths of arguments are symbols `n<argument>_<axis>`, values of integer scalars `v<argument>`. Lengths that an
+operation demands to be equal become one symbol, so that loops over them are one loop. May import terms, `index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termgraph.lower.lengths.index import (
+    ONE,
+    ZERO,
+    Apply,
+    Atom,
+    Poly,
+    Sym,
+    divide,
+    maximum,
+    minimum,
+    nonneg,
+    poly,
+    product,
+    substitute,
+    symbols,
+    wrapped,
+)
+from termgraph.lower.loops.lazy import is_lazy, surely_needed
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TensorType
+
+Shape = tuple[Poly, ...]
+
+
+class NotLowerable(Exception):
+    """A term that loops cannot express; the Program runs it by its NumPy meaning. `wanted` is a value needed first."""
+
+    def __init__(self, term: Any, why: str, wanted: Any = None) -> None:
+        super().__init__(f"{getattr(term.op, 'name', term)}: {why}")
+        self.term, self.why, self.wanted = term, why, wanted
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition on lengths: `a == b` (eq) or `a >= b` (ge)."""
+
+    test: str
+    a: Poly
+    b: Poly
+    site: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit.
+
+    `loops` are the loop terms whose body the term is in, outermost first; {name} in the text is the user's name for
+    `leaf` of the loop `term`.
+    """
+
+    term: Any
+    text: str
+    loops: tuple = ()
+    leaf: Any = None
+
+
+class Lengths:
+    """The shapes of a graph. `sites` are what errors can say, by the number that generated code reports.
+
+    `untrimmed`: results of loops that may stop early are as long as if they did not. The lengths of a loop's body
+    (`bodies`) are polynomials in those of the graph around it.
+    """
+
+    def __init__(
+        self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False, calls: Collection[str] = ()
+    ) -> None:
+        self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
+        self.calls = calls  # ops that are library calls
+        self.order = children_first(roots)
+        self.shapes: dict[Any, Shape] = {}
+        self.checks: dict[tuple, Check] = {}
+        self.sites: dict[Site, int] = {}
+        self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
+        self.loops: tuple = ()  # the loop terms around this graph
+        self.guarded = self.not_surely_needed(roots)
+        self._same: dict[Atom, Poly] = {}
+        while self._pass():
+            pass
+
+    def not_surely_needed(self, roots: Sequence[Any]) -> set[Any]:
+        """Terms that are only computed if a choice falls on them: their conditions cannot be checked beforehand."""
+        lazy = any(t.args and is_lazy(t) for t in self.order)
+        return set(self.order) - set(surely_needed(roots)) if lazy else set()
+
+    def _pass(self) -> bool:
+        """Compute all shapes; whether lengths were found equal that had different names."""
+        known = len(self._same)
+        for t in self.order:
+            if isinstance(t.type, TensorType):
+                self.shapes[t] = tuple([self._norm(n) for n in self._shape(t)])
+            elif t.op.family.name in WHOLE:
+                WHOLE[t.op.family.name](self, t)
+        return len(self._same) > known
+
+    def __getitem__(self, t: Any) -> Shape:
+        return self.shapes[t]
+
+    def size(self, t: Any) -> Poly:
+        """How many elements."""
+        return product(self.shapes[t])
+
+    def site(self, t: Any, text: str, leaf: Any = None) -> int:
+        """The number by which generated code reports this failure."""
+        return self.sites.setdefault(Site(t, text, self.loops, leaf), len(self.sites))
+
+    # ------------------------------------------------------------------ equations
+    def _norm(self, p: Poly) -> Poly:
+        return substitute(p, self._same) if self._same and p.const is None else p
+
+    def equal(self, t: Any, a: Poly, b: Poly, text: str, leaf: Any = None) -> Poly:
+        """The length that a and b both have; checked at run time unless they are the same."""
+        a, b = self._norm(a), self._norm(b)
+        if a is b:
+            return a
+        self.require(t, "eq", a, b, text, leaf)
+        if a.const is not None and b.const is not None:
+            return a
+        for old, new in ((b, a), (a, b)):
+            sym = _lone_symbol(old)
+            if sym is not None and sym not in symbols(new):
+                self._replace(sym, new)
+                return new
+        return a if a.const is not None else b
+
+    def _replace(self, sym: Atom, by: Poly) -> None:
+        self._same.update({k: substitute(v, {sym: by}) for k, v in self._same.items()})  # shared with bodies
+        self._same[sym] = by
+
+    def require(self, t: Any, test: str, a: Poly, b: Poly, text: str, leaf: Any = None) -> None:
+        """Check a condition when the program is entered."""
+        if test == "ge" and nonneg(a - b):
+            return
+        if t in self.guarded:
+            raise NotLowerable(t, "what has to be checked for it depends on a choice")
+        key = (test, a.key, b.key)
+        if key not in self.checks:
+            self.checks[key] = Check(test, a, b, self.site(t, text, leaf))
+
+    def as_length(self, t: Any, user: Any, text: str = "a length cannot be negative: {0}") -> Poly:
+        """An integer scalar term as a length: checked not to be negative."""
+        n = self.as_poly(t, user)
+        if not nonneg(n):
+            self.require(user, "ge", n, ZERO, text)
+            sym = _lone_symbol(n)
+            if isinstance(sym, Sym) and not sym.natural:
+                self._replace(sym, poly(Sym(sym.name)))
+        return self._norm(n)
+
+    def as_poly(self, root: Any, user: Any) -> Poly:
+        """An integer scalar term as a polynomial in lengths and values of arguments."""
+        done: dict[Any, Poly] = {}
+        stack = [root]
+        while stack:
+            t = stack[-1]
+            if t in done:
+                stack.pop()
+                continue
+            args = t.args if _is_arithmetic(t) else ()
+            missing = [a for a in args if a not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            done[t] = self._scalar(t, [done[a] for a in args], user)
+        return self._norm(done[root])
+
+    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+        if t.type.ndim != 0 or t.type.kind not in "iu":
+            raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
+        if t.op is CONST:
+            return poly(t.value.item())
+        if t.op is ARG and self.use_values and not self.loops:
+            return poly(Sym(f"v{t.index}", natural=False))
+        name = t.op.family.name
+        if name == "shape_i":
+            return self.shapes[t.args[0]][t.op.params["axis"]]
+        if name == "subtensor" and t.args[0].op.family.name == "make_vector" and len(t.op.params["index"]) == 1:
+            place = t.op.params["index"][0]
+            if isinstance(place, int):
+                return self.as_poly(t.args[0].args[place], user)
+        if not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
+            raise NotLowerable(user, "its length is computed from values", wanted=t)
+        return INTEGER[name](*args)
+
+    # ------------------------------------------------------------------ shapes
+    def _shape(self, t: Any) -> Shape:
+        if None not in t.type.shape and (t.op in (ARG, CONST) or t.op.kind != "elementwise"):
+            rule = SHAPES.get(t.op.family.name) if t.args else None
+            if rule is not None:
+                rule(self, t)  # for its equations
+            return tuple([poly(n) for n in t.type.shape])
+        if t.op is ARG:
+            given = t.type.shape
+            return tuple([poly(Sym(f"n{t.index}_{d}") if n is None else n) for d, n in enumerate(given)])
+        if t.op.kind == "elementwise":
+            return self.broadcast(t, t.args)
+        rule = SHAPES.get(t.op.family.name)
+        if rule is None:
+            raise NotLowerable(t, "no rule for its lengths")
+        return self._refined(t, rule(self, t))
+
+    def _refined(self, t: Any, shape: Shape) -> Shape:
+        """Static lengths of the type are exact."""
+        return tuple([poly(n) if n is not None else p for n, p in zip(t.type.shape, shape)])
+
+    def broadcast(self, t: Any, args: Sequence[Any]) -> Shape:
+        """Lengths of operands side by side; a length not known to be one must agree with the others."""
+        ndim = max(a.type.ndim for a in args)
+        out = [ONE] * ndim
+        for k, a in enumerate(args):
+            shape, static = self.shapes[a], a.type.shape
+            for d, n in enumerate(shape):
+                axis = d + ndim - len(shape)
+                if static[d] == 1:
+                    continue
+                if out[axis] is ONE:
+                    out[axis] = self._norm(n)
+                else:
+                    text = f"operand {k} has length {{1}} in dimension {d} where the others have {{0}}"
+                    out[axis] = self.equal(t, out[axis], n, text)
+        return tuple(out)
+
+    def fit(self, t: Any, value: Any, target: Shape, what: str) -> None:
+        """`value` must broadcast to the target."""
+        shape, static = self.shapes[value], value.type.shape
+        for d, n in enumerate(shape):
+            if static[d] != 1:
+                want = target[d + len(target) - len(shape)]
+                self.equal(t, want, n, f"{what} have length {{1}} in dimension {d}, the place for them has {{0}}")
+
+
+def _is_arithmetic(t: Any) -> bool:
+    """Whether an integer is computed from integers in a way that polynomials can follow."""
+    return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
+
+
+def _lone_symbol(p: Poly) -> Any:
+    if len(p.terms) == 1:
+        (m, c) = p.terms[0]
+        if c == 1 and len(m) == 1 and isinstance(m[0], Sym):
+            return m[0]
+    return None
+
+
+SHAPES: dict[str, Callable[[Lengths, Any], Shape]] = {}  # one rule per family; filled by `shapes`
+WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several results; filled by `bodies`
+RESULTS: dict[str, Callable[[Lengths, Any, int], Shape]] = {}  # of ops with several results; filled by `routines`
+INTEGER: dict[str, Callable[..., Poly]] = {
+    "add": lambda *xs: sum(xs, ZERO),
+    "mul": lambda *xs: product(xs),
+    "sub": lambda a, b: a - b,
+    "neg": lambda a: -a,
+    "cast": lambda a: a,
+    "floor_div": lambda a, b: divide(a, b)[0] if nonneg(b - 1) else poly(Apply("floordiv", a, b)),
+    "mod": lambda a, b: divide(a, b)[1] if nonneg(b - 1) else poly(Apply("mod", a, b)),
+    "maximum": lambda *xs: _fold(maximum, xs),
+    "minimum": lambda *xs: _fold(minimum, xs),
+}
+
+
+def _fold(f: Callable, xs: Sequence[Poly]) -> Poly:
+    out = xs[0]
+    for x in xs[1:]:
+        out = f(out, x)
+    return out
+
+
+# ---------------------------------------------------------------------- slices
+@dataclass(frozen=True)
+class Cut:
+    """Where `x[start:stop:step]` reads: element k of the result is element `start + k * step`."""
+
+    start: Poly
+    step: int
+    length: Poly
+
+
+def cut(start: Any, stop: Any, step: int | None, n: Poly) -> Cut:
+    """The geometry of a slice; bounds are None, integers or polynomials."""
+    step = 1 if step is None else step
+    if step > 0:
+        lo = ZERO if start is None else _low(start, n)
+        hi = n if stop is None else minimum(wrapped(stop, n), n)
+        span = maximum(0, hi - lo)
+        return Cut(lo, step, span if step == 1 else divide(span + (step - 1), step)[0])
+    first = n - 1 if start is None else minimum(wrapped(start, n), n - 1)
+    end = poly(-1) if stop is None else maximum(wrapped(stop, n), -1)
+    span = maximum(0, first - end)
+    return Cut(first, step, span if step == -1 else divide(span + (-step - 1), -step)[0])
+
+
+def _low(start: Any, n: Poly) -> Poly:
+    known = poly(start).const
+    if known is not None and known >= 0:
+        return poly(start)  # past the end, nothing is read
+    return minimum(maximum(0, wrapped(start, n)), n) if known is None else maximum(0, n + known)
+
+
+# ---------------------------------------------------------------------- indexing
+@dataclass(frozen=True)
+class Part:
+    """How one source dimension is indexed: `at` an integer (int or term), by a `Cut`, or by an index `array`."""
+
+    at: Any = None
+    cut: Cut | None = None
+    array: Any = None
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """`x[index]` taken apart. Dimensions of the result: `before` cuts, then the arrays' own, then the other cuts."""
+
+    parts: tuple[Part, ...]
+    common: Shape
+    before: int
+
+    def shape(self) -> Shape:
+        """Lengths of the result."""
+        cuts = [p.cut.length for p in self.parts if p.cut is not None]
+        return (*cuts[: self.before], *self.common, *cuts[self.before :])
+
+
+def indexing(lengths: Lengths, t: Any, x: Any, operands: Sequence[Any]) -> Indexing:
+    """The index parameter of a term over the source x, with its dynamic operands."""
+    values = iter(operands)
+    shape = lengths[x]
+    parts: list[Part] = []
+    arrays: list[Any] = []
+    before = kept = 0
+    last, together = -1, True
+    for axis, n in enumerate(shape):
+        entry = t.op.params["index"][axis] if axis < len(t.op.params["index"]) else ("s", None, None, None)
+        if isinstance(entry, tuple):
+            start, stop, step = [lengths.as_poly(next(values), t) if e == "?" else e for e in entry[1:]]
+            if isinstance(step, Poly):
+                if step.const is None:
+                    raise NotLowerable(t, "a slice whose step is computed")
+                step = step.const
+            parts.append(Part(cut=cut(start, stop, step, n)))
+            kept += 1
+        elif entry == "a":
+            arrays.append(next(values))
+            if len(arrays) == 1:
+                before = kept
+            elif last != axis - 1:
+                together = False
+            last = axis
+            parts.append(Part(array=arrays[-1]))
+        else:
+            parts.append(Part(at=next(values) if entry == "?" else entry))
+            if entry != "?":
+                need = entry + 1 if entry >= 0 else -entry
+                text = f"index {entry} is out of bounds for axis {axis} with size {{0}}"
+                lengths.require(t, "ge", n, poly(need), text)
+    common = lengths.broadcast(t, arrays) if arrays else ()
+    return Indexing(tuple(parts), common, before if together else 0)

@@ -1,0 +1,1 @@
+"""The loop tree: statements arranged into loops and phases."""

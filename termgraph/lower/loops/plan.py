@@ -1,0 +1,418 @@
+"""From statements to a loop tree: phases, shared loops, values kept for a row, and the shape each loop takes.
+
+One small planner works at every depth. A term is computed in the loop of its deepest free variable.
+May import this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from termgraph.lower.lengths.index import EMPTY, Poly, Var, poly
+from termgraph.lower.lengths.index import values as index_values
+from termgraph.lower.loops.phases import join_later_readers, phases
+from termgraph.lower.loops.tree import (
+    Accumulate,
+    Branch,
+    Call,
+    Choice,
+    Columns,
+    Compound,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Row,
+    Sweep,
+    Write,
+)
+from termgraph.lower.memory.strides import distance
+from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, own_cost, scalars
+from termgraph.lower.schedule.loop_tiles import cut_into_tiles
+from termgraph.lower.schedule.rows import computed_where_needed
+from termgraph.lower.storage.policy import Store
+from termgraph.terms.op import CONST
+
+COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many columns stay in the first-level cache
+# Partial results of a fold side by side, by the size of an element: enough that none waits for the one before it. Where
+# a function is called for each element, the call is what takes time, and few fit registers better.
+LANES = {8: 64, 4: 128, 2: 128, 16: 32}
+LANES_HEAVY = {8: 16, 4: 32, 2: 32, 16: 16}
+
+
+@dataclass(eq=False)
+class Acc:
+    """The statement that advances a fold."""
+
+    fold: Any
+
+    @property
+    def value(self) -> Any:
+        return self.fold.args[0]
+
+
+@dataclass(eq=False)
+class Group:
+    """Statements that run in one loop over `var` (None: no loop)."""
+
+    var: Var | None
+    folds: list[Any] = field(default_factory=list)
+    stores: list[Any] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Kept:
+    """A value needed by two sibling loops: stored by group `first`, read by the groups `later`."""
+
+    buf: Buf
+    offset: Poly
+    first: int
+    later: list[int]
+    write: bool  # whether a store of its own is needed
+
+
+class Scope:
+    """A place in the tree where terms are computed: a loop body, or a guarded arm that nothing leaves."""
+
+    def __init__(self, parent: Scope | None, var: Var | None = None, guard: bool = False) -> None:
+        self.parent, self.guard = parent, guard
+        self.nodes: list[Node] = []
+        self.known: set[Any] = set()
+        self.stored: dict[Any, tuple[Buf, Poly]] = {}
+        self.bound: frozenset[Var] = (parent.bound if parent else EMPTY) | ({var} if var is not None else EMPTY)
+        self.carried: frozenset[Buf] = parent.carried if parent else EMPTY
+        self.depth: int = parent.depth + (var is not None) if parent else 0
+
+    def knows(self, t: Any) -> bool:
+        """Whether t is computed here or further out (a value kept for the row is read back on first use)."""
+        scope: Scope | None = self
+        while scope is not None:
+            if t in scope.known:
+                return True
+            if t in scope.stored:
+                scope.nodes.append(Let(t, scope.stored[t]))
+                scope.known.add(t)
+                return True
+            scope = scope.parent
+        return False
+
+    def home(self, free: frozenset[Var]) -> Scope:
+        """The outermost scope in which all the variables are bound."""
+        scope = self
+        while scope.parent is not None and not scope.guard and free <= scope.parent.bound:
+            scope = scope.parent
+        return scope
+
+
+class Planner:
+    """Makes the loop tree of a list of statements."""
+
+    def __init__(self, scalars_: Scalars) -> None:
+        self.s = scalars_
+        self.count = 0
+
+    def plan(self, statements: Sequence[Any]) -> list[Node]:
+        """The whole program."""
+        top = Scope(None)
+        self.body(computed_where_needed(self, statements, top), top)
+        return top.nodes
+
+    # ------------------------------------------------------------------ values
+    def emit(self, root: Any, scope: Scope) -> Any:
+        """Compute a term, and all it needs, each in its place."""
+        stack = [root]
+        while stack:
+            t = stack[-1]
+            if t.op is CONST or scope.knows(t):
+                stack.pop()
+                continue
+            assert t.op.family is not FOLD, f"a fold that no loop computes: {t!r:.200}"
+            needs = kids(t)[:1] if t.op.family is PICK else kids(t)
+            todo = [k for k in needs if k.op is not CONST and not scope.knows(k)]
+            if todo:
+                stack.extend(reversed(todo))
+                continue
+            stack.pop()
+            home = scope.home(self.s.free(t))
+            home.nodes.append(self.branch(t, home, scope) if t.op.family is PICK else Let(t))
+            home.known.add(t)
+        return root
+
+    def branch(self, t: Any, home: Scope, scope: Scope) -> Branch:
+        """Each arm is a scope of its own: what only it needs is computed there, or a load could be out of range."""
+        arms = []
+        for value in t.args[1:]:
+            arm = Scope(home, guard=True)
+            arm.bound, arm.carried = scope.bound, scope.carried
+            self.emit(value, arm)
+            arms.append(arm.nodes)
+        return Branch(t, *arms)
+
+    def leaf(self, x: Any, scope: Scope) -> None:
+        """A statement without loops of its own."""
+        if isinstance(x, Compound):
+            if isinstance(x, Choice):
+                self.emit(x.condition, scope)
+            scope.nodes.append(x)
+            return
+        if isinstance(x, Call):
+            if "alpha" in x.options:
+                self.emit(x.options["alpha"], scope)
+            scope.nodes.append(x)
+            return
+        if isinstance(x, Store):
+            for value in index_values(x.offset):
+                self.emit(value, scope)
+        self.emit(x.value, scope)
+        scope.nodes.append(
+            Accumulate(x.fold) if isinstance(x, Acc) else Write(x.buf, x.offset, x.value, x.mode)
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ phases and groups
+    def needs(self, x: Any) -> frozenset:
+        """Folds and written buffers a statement depends on."""
+        if isinstance(x, Compound):
+            found = frozenset(b for b, _ in x.operands())
+            return found | self.s.needs(x.condition) if isinstance(x, Choice) else found
+        if isinstance(x, Call):
+            found = frozenset(b for b, _, _ in x.operands)
+            return found | self.s.needs(x.options["alpha"]) if "alpha" in x.options else found
+        found = self.s.needs(x.value)
+        return found | self.s.index_needs(x.offset) if isinstance(x, Store) else found
+
+    def placeable(self, statements: Sequence[Any], scope: Scope) -> list[Any]:
+        """Folds whose outer variables are all bound here, and that are not computed yet."""
+        found = {
+            f: None
+            for x in statements
+            for f in self.needs(x)
+            if not isinstance(f, Buf) and self.s.free(f) <= scope.bound and not scope.knows(f)
+        }
+        return sorted(found, key=lambda f: f._h)
+
+    def groups(self, statements: list[Any], scope: Scope) -> list[Group]:
+        """Statements and folds of one depth by phase, then by loop variable: one loop per group."""
+        folds = self.placeable(statements, scope)
+        before = self.predecessors(folds, statements, scope)
+        phase = phases(before)
+        if not scope.depth:
+            join_later_readers(statements, before, phase)
+        out: dict[tuple, Group] = {}
+        for f in folds:
+            var = f.op.params["var"]
+            out.setdefault((phase[f], var.key, False), Group(var)).folds.append(f)
+        for x in statements:
+            var = x.vars[0] if isinstance(x, Store) and x.vars else None
+            # what runs in order has a loop of its own: folds beside it take many steps at once
+            key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var) and var not in x.apart)
+            out.setdefault(key, Group(var)).stores.append(x)
+        return [out[k] for k in sorted(out)]
+
+    def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
+        writers: dict[Buf, list[Any]] = {}
+        for x in statements:
+            for b in () if isinstance(x, Acc) else x.bufs if isinstance(x, Compound) else (x.buf,):
+                writers.setdefault(b, []).append(x)
+        here = set(folds)
+        before: dict[Any, list[Any]] = {}
+        for x in [*folds, *statements]:
+            needs = self.s.needs(x.args[0]) if x in here else self.needs(x)
+            found = [f for f in folds if f in needs and f is not x] if len(folds) else []
+            for b, ws in writers.items():
+                if b in needs and b not in scope.carried:
+                    found += [w for w in ws if w is not x]
+            rank = getattr(x, "rank", 0)
+            if rank:
+                found += [w for w in writers[x.buf] if getattr(w, "rank", 0) < rank]
+            before[x] = found
+        return before
+
+    def body(self, statements: list[Any], scope: Scope) -> None:
+        """Everything at one depth."""
+        groups = self.groups(statements, scope)
+        kept = self.keep(groups, scope) if scope.depth else {}
+        for number, group in enumerate(groups):
+            if group.var is None:
+                for x in group.stores:
+                    self.leaf(x, scope)
+            else:
+                self.loop(group, scope, kept, number)
+
+    # ------------------------------------------------------------------ values kept for a row
+    def keep(self, groups: list[Group], scope: Scope) -> dict[Any, Kept]:
+        """Heavy values that two loops over the same variable need: computed once, kept for the row."""
+        found: dict[Any, Kept] = {}
+        for a, first in enumerate(groups):
+            for b in range(a + 1, len(groups)):
+                if first.var is None or groups[b].var is not first.var:
+                    continue
+                for t in self.shared_by(first, groups[b], scope):
+                    if t in found:
+                        found[t].later.append(b)
+                    else:
+                        self.count += 1
+                        buf = Buf(f"row{self.count}", t.type.dtype, (first.var.extent,), "row")
+                        found[t] = Kept(buf, poly(first.var), a, [b], True)
+        self.use_result_rows(found, groups)
+        for k in found.values():
+            if k.buf.kind == "row":
+                scope.nodes.append(Row(k.buf, k.buf.shape[0]))
+        return found
+
+    def shared_by(self, first: Group, second: Group, scope: Scope) -> list[Any]:
+        """The topmost values of the second loop that the first one computes as well, and that are worth keeping."""
+        var = first.var
+        stop = lambda t: var not in self.s.free(t)  # noqa: E731
+        mine = set(scalars(self.values_of(first), stop))
+        out, seen, stack = [], set(), self.values_of(second)
+        while stack:
+            t = stack.pop()
+            if t in seen or var not in self.s.free(t):
+                continue
+            seen.add(t)
+            own = t in mine and t.op.family not in (FOLD, LOAD) and self.s.free(t) <= scope.bound | {var}
+            if own and any(own_cost(x) >= HEAVY for x in scalars([t], stop) if var in self.s.free(x)):
+                out.append(t)
+            else:
+                stack.extend(kids(t))
+        return out
+
+    def values_of(self, g: Group) -> list[Any]:
+        return [f.args[0] for f in g.folds] + [x.value for x in g.stores]
+
+    def use_result_rows(self, found: dict[Any, Kept], groups: list[Group]) -> None:
+        """The row of the result is the cheapest place, if one store alone writes it, and reads the value to do so.
+
+        A store that does not read it might overwrite it before others have read it.
+        """
+        writers = [x.buf for g in groups for x in g.stores if isinstance(x, Store)]
+        taken: set[Buf] = set()
+        for t, k in found.items():
+            if len(k.later) != 1:
+                continue
+            for x in groups[k.later[0]].stores:
+                fits = isinstance(x, Store) and x.mode == "set" and x.buf.dtype == t.type.dtype and len(x.vars) == 1
+                fits = fits and t in scalars([x.value], lambda u: u.op.family is FOLD)
+                if fits and x.buf not in taken and writers.count(x.buf) == 1 and x.vars[0] in x.offset.fv:
+                    taken.add(x.buf)
+                    k.buf, k.offset = x.buf, x.offset
+                    break
+
+    # ------------------------------------------------------------------ loops
+    def loop(self, group: Group, scope: Scope, kept: dict[Any, Kept], number: int) -> None:
+        """One loop, in the shape that suits it."""
+        inner = self.inner_scope(group, scope, kept, number)
+        statements = self.inner_statements(group, kept, number)
+        node = self.shape(group, scope, inner, statements)
+        if scope.depth == 0:
+            node = Kernel(node, not self.is_serial(group) and not any(_collides(x) for x in group.stores))
+        scope.nodes.append(node)
+        scope.known.update(group.folds)
+
+    def inner_scope(self, group: Group, scope: Scope, kept: dict[Any, Kept], number: int) -> Scope:
+        inner = Scope(scope, group.var)
+        inner.carried |= {x.buf for x in group.stores if x.buf in self.needs(x)}
+        for t, k in kept.items():
+            if number in k.later:
+                inner.stored[t] = (k.buf, k.offset)
+        return inner
+
+    def inner_statements(self, group: Group, kept: dict[Any, Kept], number: int) -> list[Any]:
+        out: list[Any] = [Acc(f) for f in group.folds]
+        out += [replace(x, vars=x.vars[1:]) for x in group.stores]
+        out += [Store(k.buf, k.offset, t, []) for t, k in kept.items() if k.first == number]
+        return out
+
+    def shape(self, group: Group, scope: Scope, inner: Scope, statements: list[Any]) -> Node:
+        var = group.var
+        assert var is not None
+        is_leaf = not any(isinstance(x, Store) and x.vars for x in statements) and not self.placeable(statements, inner)
+        if not is_leaf and not group.folds and not self.is_serial(group):
+            columns = self.columns(var, scope, inner, statements)
+            if columns is not None:
+                return columns
+        if is_leaf and not group.folds and scope.depth == 0 and not self.is_serial(group):
+            tiles = cut_into_tiles(self, var, statements, scope)
+            if tiles is not None:
+                return tiles
+        self.body(statements, inner)
+        if group.folds:
+            return Reduce(var, group.folds, inner.nodes, self.lanes(group) if is_leaf else 0)
+        serial = self.is_serial(group)
+        return Loop(var, inner.nodes, simd=is_leaf and not serial, serial=serial)
+
+    def lanes(self, group: Group) -> int:
+        """Partial results side by side: a matter of the folds only, so that results are the same everywhere."""
+        kinds = {f.op.params["kind"] for f in group.folds}
+        if kinds & set(ARG_FOLDS) or all(f.type.kind in "iub" for f in group.folds):
+            return 0  # integers may be added in any order: compilers see to that themselves
+        body = scalars(self.values_of(group), lambda t: group.var not in self.s.free(t))
+        heavy = kinds <= {"sum", "prod"} and any(own_cost(t) >= HEAVY for t in body if group.var in self.s.free(t))
+        return (LANES_HEAVY if heavy else LANES)[max(f.type.np_dtype.itemsize for f in group.folds)]
+
+    def is_serial(self, group: Group) -> bool:
+        """Whether iterations must run one after the other."""
+        return any(_runs_in_order(x, group.var) for x in group.stores)
+
+    # ------------------------------------------------------------------ columns
+    def columns(self, var: Var, scope: Scope, inner: Scope, statements: list[Any]) -> Columns | None:
+        """Vectorise over the outer variable, when the folds' loads are contiguous in it and not in their own."""
+        if any(isinstance(x, Call) or (isinstance(x, Store) and x.vars) for x in statements):
+            return None
+        folds = self.placeable(statements, inner)
+        if any(f.op.params["kind"] in ARG_FOLDS for f in folds):
+            return None
+        for f in folds:
+            outer = [d for d in self.s.needs(f.args[0]) if not isinstance(d, Buf) and d not in folds]
+            if any(not inner.knows(d) for d in outer):
+                return None
+        if self.votes(var, folds) <= 0:
+            return None
+        inner.guard = True
+        return Columns(var, COLUMN_WIDTH, [self.sweep(g, inner) for g in self.groups(statements, inner)])
+
+    def votes(self, var: Var, folds: list[Any]) -> int:
+        """Loads that run along memory with the outer variable against those that do so with the inner one."""
+        votes = 0
+        for f in folds:
+            for t in scalars([f.args[0]]):
+                if t.op.family is LOAD:
+                    offset = t.op.params["offset"]
+                    outer, inner = (
+                        distance(offset.coefficient(v), t.op.params["buf"].strides) for v in (var, f.op.params["var"])
+                    )
+                    votes += (outer < inner) - (inner < outer and var in offset.fv)
+        return votes
+
+    def sweep(self, group: Group, inner: Scope) -> Sweep:
+        outer = Scope(inner, group.var)
+        lanes = Scope(outer, guard=True)
+        # What does not depend on the lane is computed in `outer`; the lane's variable is bound inside only.
+        for x in [*[Acc(f) for f in group.folds], *group.stores]:
+            self.leaf(x, lanes)
+        inner.known.update(group.folds)
+        return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
+
+
+def _runs_in_order(x: Any, var: Any) -> bool:
+    """Whether a step along the variable needs the one before."""
+    return isinstance(x, Store) and var in x.ordered and not _is_injective(x, var)
+
+
+def _is_injective(x: Store, var: Any) -> bool:
+    """Whether different iterations surely write to different places (an inner loop along a scattered row)."""
+    step = x.offset.coefficient(var)
+    own = bool(step.terms) and not step.fv and x.offset.without([var]) + step * poly(var) is x.offset
+    reads_itself = any(t.op.family is LOAD and t.op.params["buf"] is x.buf for t in scalars([x.value]))
+    return own and not reads_itself and not any(var in a.fv for a in x.offset.atoms() if a is not var)
+
+
+def _collides(x: Any) -> bool:
+    """Whether threads could write to the same place."""
+    return isinstance(x, Store) and bool(x.ordered) and bool(index_values(x.offset))
+
+
+__all__ = ["Acc", "Kept", "Planner", "Scope"]

@@ -1,0 +1,363 @@
+"""The loop tree: what is computed in which loop, as small objects that backends walk and people can print.
+
+Nodes name kernel terms; a `Let` fixes the place where a term is computed. May import `index` and `kernel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from termgraph.lower.lengths.index import ZERO, Poly, Var
+from termgraph.lower.push.kernel import Buf
+
+
+@dataclass(eq=False)
+class Node:
+    """A statement of a loop tree."""
+
+    def children(self) -> Iterator[list[Node]]:
+        """The statement lists inside."""
+        return iter(())
+
+
+@dataclass(eq=False)
+class Let(Node):
+    """Compute a term here; or, with `stored`, read back the value that was kept there."""
+
+    term: Any
+    stored: tuple[Buf, Poly] | None = None
+
+
+@dataclass(eq=False)
+class Write(Node):
+    """Store a value, or add it to what is there (mode "add")."""
+
+    buf: Buf
+    offset: Poly
+    value: Any
+    mode: str = "set"
+
+
+@dataclass(eq=False)
+class Accumulate(Node):
+    """One step of a fold."""
+
+    fold: Any
+
+
+@dataclass(eq=False)
+class Loop(Node):
+    """All iterations of a variable. `simd`: they are independent and straight-line. `serial`: they run in order."""
+
+    var: Var
+    body: list[Node]
+    simd: bool = False
+    serial: bool = False
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.body
+
+
+@dataclass(eq=False)
+class Reduce(Node):
+    """A loop whose results are its folds. With `lanes` the folds keep that many partial results side by side."""
+
+    var: Var
+    folds: list[Any]
+    body: list[Node]
+    lanes: int = 0
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.body
+
+
+@dataclass(eq=False)
+class Sweep(Node):
+    """Inside `Columns`: one inner loop (or none) over all lanes. `outer` is computed once per iteration."""
+
+    var: Var | None
+    folds: list[Any]
+    outer: list[Node]
+    body: list[Node]
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.outer
+        yield self.body
+
+
+@dataclass(eq=False)
+class Columns(Node):
+    """A loop in blocks of `width` lanes; inner loops run over rows with the lanes inside: loads are contiguous."""
+
+    var: Var
+    width: int
+    body: list[Sweep]
+
+    def children(self) -> Iterator[list[Node]]:
+        yield list(self.body)
+
+
+@dataclass(eq=False)
+class Branch(Node):
+    """A lazy choice: the term is one of two values, and only that one is computed."""
+
+    term: Any
+    then: list[Node]
+    orelse: list[Node]
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.then
+        yield self.orelse
+
+
+@dataclass(eq=False)
+class Row(Node):
+    """Room that lives as long as the loop around it."""
+
+    buf: Buf
+    length: Poly
+
+
+@dataclass(eq=False)
+class Tiles(Node):
+    """A long straight-line loop, cut into parts that run one after the other over blocks of `width` elements.
+
+    `slots` are the buffers that carry values from part to part.
+    """
+
+    var: Var
+    width: int
+    parts: list[list[Node]]
+    slots: list[Buf]
+
+    def children(self) -> Iterator[list[Node]]:
+        yield from self.parts
+
+
+class RowTiles(Tiles):
+    """Rows in blocks: loops inside the rows first, then what follows from their results, for all rows of a block."""
+
+
+@dataclass(eq=False)
+class Kernel(Node):
+    """An outermost loop: a function over a range of its variable, whose parts may run on several threads."""
+
+    node: Any
+    parallel: bool = True
+    final: bool = False  # writes in place: must not be interrupted
+
+    def children(self) -> Iterator[list[Node]]:
+        yield [self.node]
+
+
+@dataclass(eq=False)
+class Call(Node):
+    """A library call. `operands` are buffers with an offset and strides, `sizes` the lengths it needs."""
+
+    name: str
+    buf: Buf
+    operands: list[tuple[Buf, Poly, tuple[Poly, ...]]]
+    sizes: tuple[Poly, ...]
+    rank: int = 0
+    final: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Carried:
+    """A value that goes from step to step: the body reads it as `leaf`, which begins as the operand `init`.
+
+    After a step the leaf is where `next` is: a buffer the body has written, or another carry's leaf.
+    """
+
+    leaf: Buf
+    init: tuple[Buf, Poly]
+    next: Buf
+
+
+@dataclass(eq=False)
+class Rows:
+    """Where the body writes `target` in step t: row t of `buf`, or row t % `ring` of it."""
+
+    target: Buf
+    buf: Buf
+    ring: int | None
+
+
+@dataclass(eq=False)
+class Ahead:
+    """A product made for `steps` steps at once: row t of `leaf` is row t % steps of `buf`.
+
+    `product` is that of one step. Its left factor is where it says in the first step, and moves by `step` each time.
+    """
+
+    leaf: Buf
+    buf: Buf
+    steps: int
+    product: Call
+    step: Poly
+
+
+class Compound(Node):
+    """A statement with trees of its own: `bufs` are its results, `rooms` its temporaries by the room they share."""
+
+    bufs: tuple[Buf, ...]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        """What is read of the rest of the program."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class Choice(Compound):
+    """One of two trees is run; both write the same results."""
+
+    condition: Any
+    then: list[Node]
+    orelse: list[Node]
+    reads: tuple[Buf, ...]
+    bufs: tuple[Buf, ...]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+    rank: int = 0
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.then
+        yield self.orelse
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        return [(b, ZERO) for b in self.reads]
+
+
+@dataclass(eq=False)
+class Repeat(Compound):
+    """The steps of a loop, one after the other. `leaves` are (leaf, operand, offset, distance from step to step).
+
+    `copies` are made after the last step (what is read, to where, elements). `kept` are carries updated in place: leaf,
+    what the body writes, and the buffer that is both. `stop` ends the loop, `made` counts the steps.
+    """
+
+    steps: Poly
+    body: list[Node]
+    leaves: list[tuple[Buf, Buf, Poly, Poly]]
+    carries: list[Carried]
+    rows: list[Rows]
+    kept: list[tuple[Carried, Buf]]
+    copies: list[tuple[Buf, Buf, Poly]]
+    stop: Buf | None
+    made: Buf | None
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf]
+    bufs: tuple[Buf, ...] = ()  # what the rest of the program reads
+    rank: int = 0
+    title: str = ""  # what people call it
+    ahead: list[Ahead] = field(default_factory=list)
+
+    def children(self) -> Iterator[list[Node]]:
+        yield self.body
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        early = [(b, offset) for a in self.ahead for b, offset, _ in a.product.operands]
+        return [(b, offset) for _, b, offset, _ in self.leaves] + [c.init for c in self.all_carries()] + early
+
+    def all_carries(self) -> list[Carried]:
+        """Those updated in place included."""
+        return [*self.carries, *[c for c, _ in self.kept]]
+
+
+@dataclass(eq=False)
+class Place:
+    """Where an operand of a routine lies: its distances, in elements, over batches and over what is worked on."""
+
+    buf: Buf
+    base: Poly
+    batch: tuple[Poly, ...]
+    core: tuple[Poly, ...]
+
+
+@dataclass(eq=False)
+class Routine(Compound):
+    """A compiled routine, repeated over `batch`. `sizes` are the lengths it works on, by the names in its `spec`.
+
+    `sites` are what is reported if it fails, and if an operand is not finite. Results that nobody reads are in `rooms`.
+    """
+
+    term: Any
+    spec: Any
+    batch: tuple[Poly, ...]
+    sizes: dict[str, Poly]
+    reads: list[Place]
+    results: list[Place]
+    bufs: tuple[Buf, ...]
+    sites: list[int]
+    rooms: list[list[Buf]]
+    consts: dict[Any, Buf] = field(default_factory=dict)
+    rank: int = 0
+
+    def operands(self) -> list[tuple[Buf, Poly]]:
+        return [(x.buf, x.base) for x in self.reads]
+
+
+def walk(nodes: list[Node]) -> Iterator[Node]:
+    """All nodes, outer ones first."""
+    stack = list(reversed(nodes))
+    while stack:
+        n = stack.pop()
+        yield n
+        inner = [m for body in n.children() for m in body]
+        stack.extend(reversed(inner))
+
+
+def loops_of(nodes: list[Node]) -> list[Node]:
+    """The loops at the top of a tree: what the five row chains have exactly one of."""
+    return [n for n in nodes if isinstance(n, Kernel)]
+
+
+def show(nodes: list[Node], indent: str = "") -> str:
+    """The tree as text."""
+    lines: list[str] = []
+    _show(nodes, indent, lines)
+    return "\n".join(lines)
+
+
+def _show(nodes: list[Node], indent: str, lines: list[str]) -> None:
+    for n in nodes:
+        lines.append(indent + _headline(n))
+        for body in n.children():
+            _show(body, indent + "  ", lines)  # as deep as loops are nested
+
+
+def _headline(n: Node) -> str:
+    if isinstance(n, Let):
+        return f"let {n.term!r:.100}" + (f" kept in {n.stored[0]}[{n.stored[1]!r}]" if n.stored else "")
+    if isinstance(n, Write):
+        return f"{n.buf}[{n.offset!r}] {'+' if n.mode == 'add' else ''}= {n.value!r:.100}"
+    if isinstance(n, Accumulate):
+        return f"accumulate {n.fold!r:.100}"
+    if isinstance(n, Loop):
+        return f"for {n.var!r} < {n.var.extent!r}{' simd' if n.simd else ''}"
+    if isinstance(n, Reduce):
+        return f"reduce {n.var!r} < {n.var.extent!r} {[f.op.params['kind'] for f in n.folds]} lanes={n.lanes}"
+    if isinstance(n, Sweep):
+        return f"sweep {n.var!r}" if n.var else "lanes"
+    if isinstance(n, Columns):
+        return f"columns {n.var!r} < {n.var.extent!r} by {n.width}"
+    if isinstance(n, Row):
+        return f"row {n.buf} of {n.length!r}"
+    if isinstance(n, Kernel):
+        return "kernel" + (" parallel" if n.parallel else "")
+    if isinstance(n, Tiles):
+        return f"tiles {n.var!r} < {n.var.extent!r}: {len(n.parts)} parts, {len(n.slots)} slots"
+    if isinstance(n, Call):
+        return f"{n.name} -> {n.buf}"
+    if isinstance(n, Routine):
+        return f"{n.term.op.name} -> {', '.join(b.name for b in n.bufs)}"
+    if isinstance(n, Choice):
+        return f"choose by {n.condition!r:.100}"
+    if isinstance(n, Repeat):
+        return f"repeat {n.steps!r} times" + (f" until {n.stop}" if n.stop else "")
+    return f"branch {getattr(n, 'term', n)!r:.100}"

@@ -1,0 +1,1 @@
+"""Memory: which buffers share room, what is written in place, how arguments lie."""

@@ -1,0 +1,144 @@
+"""The memory plan of a loop tree: temporaries that never live at the same time share room, updates go in place.
+
+Made after scheduling, read off the tree; no term is rewritten for it. May import this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from termgraph.lower.lengths.index import Poly
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
+from termgraph.lower.push.kernel import INDEX, LOAD, Buf
+
+
+def loads(node: Node) -> list[tuple[Buf, Poly]]:
+    """All elements that a statement reads: buffers with offsets."""
+    out: list[tuple[Buf, Poly]] = []
+    for n in walk([node]):
+        if isinstance(n, Let):
+            if n.stored is not None:
+                out.append(n.stored)
+            elif n.term.op.family is LOAD:
+                out.append((n.term.op.params["buf"], n.term.op.params["offset"]))
+        elif isinstance(n, Call):
+            out.extend((b, offset) for b, offset, _ in n.operands)
+        elif isinstance(n, Compound):
+            out.extend(n.operands())
+    return out
+
+
+def writes(node: Node) -> list[Buf]:
+    """All buffers that a statement writes."""
+    found = [n.buf for n in walk([node]) if isinstance(n, (Write, Call))]
+    return found + [b for n in walk([node]) if isinstance(n, Compound) for b in (*n.bufs, *[r[0] for r in n.rooms])]
+
+
+def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
+    """Temporaries by the room they get: those in one list are never alive together.
+
+    What a loop or a choice needs inside is alive while it runs, in rooms that are shared inside in the same way.
+    """
+    inside = {room[0]: room[1:] for n in nodes if isinstance(n, Compound) for room in n.rooms}
+    rooms = _shared(nodes, [*temps, *inside])
+    return [[*room, *[b for head in room for b in inside.get(head, ())]] for room in rooms]
+
+
+def _shared(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
+    first: dict[Buf, int] = {}
+    last: dict[Buf, int] = {}
+    for k, n in enumerate(nodes):
+        for b in [*writes(n), *[b for b, _ in loads(n)]]:
+            first.setdefault(b, k)
+            last[b] = k
+    rooms: list[list[Buf]] = []
+    for b in sorted(temps, key=lambda b: (first[b], b.name)):
+        fits = [r for r in rooms if last[r[-1]] < first[b]]
+        same = [r for r in fits if any(o.shape == b.shape and o.dtype == b.dtype for o in r)]
+        if fits:
+            (same or fits)[0].append(b)
+        else:
+            rooms.append([b])
+    return rooms
+
+
+@dataclass(eq=False)
+class InPlace:
+    """An update that could be written over the old value: by one statement, after a copy that is then needless."""
+
+    old: Buf
+    new: Buf
+    node: Node
+    copy: Node | None
+
+
+def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
+    """How the new value of a shared variable is stored, given (old, new) buffers, and the tree that does it.
+
+    "overwrite": every element is read before it is written, so both may be one buffer. "accumulate": the same, and the
+    copy of the old value that starts the new one is dropped, because the buffer holds it already. Others are "fresh".
+    Statements that write in place come last and can neither fail nor be interrupted: all updates happen, or none.
+    """
+    found = [u for old, new in pairs if (u := _candidate(nodes, old, new)) is not None]
+    while True:
+        order = _in_place_last(nodes, found)
+        bad = [u for u in found if not _reads_in_time(order, u)]
+        if not bad:
+            break
+        found.remove(bad[-1])
+    for u in found:
+        if isinstance(u.node, (Kernel, Call)):
+            u.node.final = True
+    return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
+
+
+def _candidate(nodes: list[Node], old: Buf, new: Buf) -> InPlace | None:
+    writers = [n for n in nodes if new in writes(n)]
+    copy = writers[0] if len(writers) == 2 and _copy_of(writers[0], old, new) else None
+    if len(writers) != (2 if copy else 1):
+        return None
+    node = writers[-1]
+    made = set(writes(node))
+    read_later = any(b in made for n in nodes if n is not node for b, _ in loads(n))
+    return None if read_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
+
+
+def _cannot_fail(node: Node) -> bool:
+    """No index from data, no room to be found."""
+    if isinstance(node, Call):
+        return True
+    simple = isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd
+    return simple and not any(isinstance(n, Let) and n.term.op.family is INDEX for n in walk([node]))
+
+
+def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
+    last = {u.node for u in found}
+    gone = {u.copy for u in found}
+    return [n for n in nodes if n not in last and n not in gone] + [n for n in nodes if n in last]
+
+
+def _reads_in_time(order: list[Node], u: InPlace) -> bool:
+    """Whether the old value is read before it changes, or element by element where it changes."""
+    after = order[order.index(u.node) + 1 :]
+    if any(b is u.old for n in after for b, _ in loads(n)):
+        return False
+    return not any(b is u.old for b, _ in loads(u.node)) or _in_step(u.node, u.old, u.new)
+
+
+def _copy_of(node: Node, old: Buf, new: Buf) -> bool:
+    """Whether a statement only copies one buffer to the other."""
+    inner = [n for n in walk([node]) if not isinstance(n, (Kernel, Loop))]
+    stores = [n for n in inner if isinstance(n, Write)]
+    if len(stores) != 1 or len(inner) != 2 or stores[0].buf is not new or stores[0].mode != "set":
+        return False
+    value = stores[0].value
+    return value.op.family is LOAD and value.op.params["buf"] is old and value.op.params["offset"] is stores[0].offset
+
+
+def _in_step(node: Node, old: Buf, new: Buf) -> bool:
+    """Whether the only element of `old` that an iteration reads is the one of `new` that it writes."""
+    if not isinstance(node, Kernel):
+        return False
+    offsets = {n.offset for n in walk([node]) if isinstance(n, Write) and n.buf is new}
+    return len(offsets) == 1 and all(p in offsets for b, p in loads(node) if b is old)

@@ -1,0 +1,41 @@
+"""Where an operand of a loop or a routine lies in memory, through whatever views it is seen.
+
+May import this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, values
+from termgraph.lower.push.kernel import LOAD, Buf
+from termgraph.lower.storage.policy import Storage
+
+View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
+
+
+def view_of(s: Storage, a: Any) -> View | None:
+    """Where an operand lies, through whatever views it is seen; None if it has to be stored first."""
+    shape = s.lengths[a]
+    vars = [Var(k, n) for k, n in enumerate(shape)]
+    value = s.push.at(a, tuple([ZERO if n == 1 else poly(v) for n, v in zip(a.type.shape, vars)]))
+    if value.op.family is LOAD and value.type.dtype == a.type.dtype:
+        offset = value.op.params["offset"]
+        strides = tuple([offset.coefficient(v) for v in vars])
+        base = offset.without(vars)
+        whole = base + sum((c * poly(v) for c, v in zip(strides, vars)), ZERO)
+        straight = not base.fv and not any(c.fv for c in strides)  # no remainder or quotient of a position is left
+        if straight and whole is offset and not values(offset):
+            return value.op.params["buf"], base, strides
+    return None
+
+
+def is_dense(shape: Sequence[Poly], strides: Sequence[Poly]) -> bool:
+    """Whether elements follow each other in row-major order."""
+    step = ONE
+    for n, own in zip(reversed(shape), reversed(strides)):
+        if n is not ONE and own is not step:
+            return False
+        step = step * n
+    return True

@@ -1,0 +1,269 @@
+"""What every op does to an index: the whole of tensor semantics, one short rule per op.
+
+A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a` at `j`. May import this package only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.lower.lengths.index import ZERO, Poly, divide, poly, product
+from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
+from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
+from termgraph.lower.push.kernel import FALSE, TRUE
+from termgraph.terms.dtypes import HALVES, working_dtype
+from termgraph.terms.ops.elementwise import add, logical_and
+from termgraph.terms.term import Const
+
+
+@pushes("elementwise")
+def _elementwise(p: Push, t: Any, i: Index) -> Steps:
+    operands = []
+    for a in t.args:
+        operands.append((yield a, p.read_at(a, i)))
+    return p.scalars.elementwise(t.op, tuple(operands))
+
+
+# ---------------------------------------------------------------------- moving elements
+@moves("dimshuffle")
+def _permuted(p: Push, t: Any, i: Index) -> Index:
+    place = {d: k for k, d in enumerate(t.op.params["order"])}
+    return tuple([i[place[d]] if d in place else ZERO for d in range(t.args[0].type.ndim)])
+
+
+@moves("reshape")
+def _reravelled(p: Push, t: Any, i: Index) -> Index:
+    """The same place in row-major order. Leading and trailing dimensions that agree stay apart."""
+    old, new = list(p.lengths[t.args[0]]), list(p.lengths[t])
+    head: list[Poly] = []
+    tail: list[Poly] = []
+    index = list(i)
+    while old and new and old[-1] is new[-1]:
+        old.pop(), new.pop()
+        tail.insert(0, index.pop())
+    while old and new and old[0] is new[0]:
+        old.pop(0), new.pop(0)
+        head.append(index.pop(0))
+    flat = ZERO
+    for k, n in zip(index, new):
+        flat = flat * n + k
+    middle: list[Poly] = []
+    for n in reversed(old[1:]):
+        flat, rest = divide(flat, n)
+        middle.insert(0, rest)
+    if old:
+        middle.insert(0, flat)
+    return (*head, *middle, *tail)
+
+
+@moves("alloc")
+def _trailing(p: Push, t: Any, i: Index) -> Index:
+    return p.read_at(t.args[0], i)
+
+
+@moves("specify_shape")
+def _specified(p: Push, t: Any, i: Index) -> Index:
+    return i
+
+
+@moves("unbroadcast")
+def _as_before(p: Push, t: Any, i: Index) -> Index:
+    return p.read_at(t.args[0], i)
+
+
+@moves("windows")
+def _in_window(p: Push, t: Any, i: Index) -> Index:
+    """Place o and tap k along an axis read element o * stride + k * dilation."""
+    n, ndim = len(t.args) - 1, t.args[0].type.ndim
+    steps = zip(i[ndim - n : ndim], i[ndim:], t.op.params["stride"], t.op.params["dilation"])
+    return (*i[: ndim - n], *[o * a + k * b for o, k, a, b in steps])
+
+
+@moves("diagonal")
+def _on_diagonal(p: Push, t: Any, i: Index) -> Index:
+    k = t.op.params["offset"]
+    return (*i[:-1], i[-1] + max(-k, 0), i[-1] + max(k, 0))
+
+
+@pushes("subtensor", "gather")
+def _indexed(p: Push, t: Any, i: Index) -> Steps:
+    x, *operands = t.args
+    parts = indexing(p.lengths, t, x, operands)
+    return (yield x, (yield from source_index(p, t, parts, i)))
+
+
+def source_index(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
+    """The index into x of element i of x[index]."""
+    x = t.args[0]
+    common = i[how.before : how.before + len(how.common)]
+    cuts = iter((*i[: how.before], *i[how.before + len(how.common) :]))
+    out: list[Poly] = []
+    for axis, (part, n) in enumerate(zip(how.parts, p.lengths[x])):
+        if part.cut is not None:
+            out.append(part.cut.start + next(cuts) * part.cut.step)
+        elif part.array is not None:
+            value = yield part.array, p.read_at(part.array, common)
+            out.append(checked(p, t, axis, value, n))
+        elif isinstance(part.at, int):
+            out.append(poly(part.at) if part.at >= 0 else n + part.at)
+        else:
+            value = yield part.at, ()
+            out.append(checked(p, t, axis, value, n))
+    return tuple(out)
+
+
+def checked(p: Push, t: Any, axis: int, value: Any, n: Poly) -> Poly:
+    """A computed index along an axis of n elements, with its run-time check."""
+    site = p.lengths.site(t, f"index {{0}} is out of bounds for axis {axis} with size {{1}}")
+    return p.scalars.index(value, n, site)
+
+
+# ---------------------------------------------------------------------- choosing between operands
+@pushes("join")
+def _joined(p: Push, t: Any, i: Index) -> Steps:
+    axis, s = t.op.params["axis"], p.scalars
+    parts, start = [], ZERO
+    for a in t.args:
+        stop = start + p.lengths[a][axis]
+        here = s.test("lt", i[axis], stop)
+        if here is not FALSE:
+            element = yield a, (*i[:axis], i[axis] - start, *i[axis + 1 :])
+            parts.append((here, s.cast(element, t.type.dtype)))
+        if here is TRUE:
+            break
+        start = stop
+    out = parts[-1][1]
+    for here, element in reversed(parts[:-1]):
+        out = s.pick(here, element, out)
+    return out
+
+
+@pushes("make_vector")
+def _listed(p: Push, t: Any, i: Index) -> Steps:
+    items = []
+    for a in t.args:
+        items.append(p.scalars.cast((yield a, ()), t.type.dtype))
+    out = items[-1]
+    for k in range(len(items) - 2, -1, -1):
+        out = p.scalars.pick(p.scalars.test("eq", i[0], poly(k)), items[k], out)
+    return out
+
+
+@pushes("set_subtensor", "inc_subtensor")
+def _updated(p: Push, t: Any, i: Index) -> Steps:
+    s = p.scalars
+    x, y, *operands = t.args
+    how = indexing(p.lengths, t, x, operands)
+    inside, j = yield from _window(p, t, how, i)
+    if t.op.family.name == "set_subtensor":
+        if inside is FALSE:
+            return (yield x, i)
+        new = s.cast((yield y, p.read_at(y, j)), t.type.dtype)
+        return new if inside is TRUE else s.pick(inside, new, (yield x, i))
+    old = yield x, i
+    if inside is FALSE:
+        return old
+    new = yield y, p.read_at(y, j)
+    summed = s.cast(s.elementwise(add, (old, new)), t.type.dtype)
+    return s.pick(inside, summed, old)
+
+
+def _window(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
+    """Whether element i of x is in x[index], and where there."""
+    s = p.scalars
+    tests, j = [], []
+    for axis, (part, k, n) in enumerate(zip(how.parts, i, p.lengths[t.args[0]])):
+        if part.cut is not None:
+            sign = 1 if part.cut.step > 0 else -1
+            away, step = (k - part.cut.start) * sign, abs(part.cut.step)
+            tests += [s.test("le", ZERO, away), s.test("lt", away, part.cut.length * step)]
+            whole, rest = divide(away, step)
+            tests.append(s.test("eq", rest, ZERO))
+            j.append(whole)
+        elif isinstance(part.at, int):
+            tests.append(s.test("eq", k, poly(part.at) if part.at >= 0 else n + part.at))
+        else:
+            tests.append(s.test("eq", k, checked(p, t, axis, (yield part.at, ()), n)))
+    return _every(p, tests), tuple(j)
+
+
+def _every(p: Push, tests: list) -> Any:
+    tests = [q for q in dict.fromkeys(tests) if q is not TRUE]
+    if FALSE in tests:
+        return FALSE
+    if not tests:
+        return TRUE
+    return tests[0] if len(tests) == 1 else p.scalars.make(logical_and, tuple(tests))
+
+
+@pushes("alloc_diag")
+def _spread(p: Push, t: Any, i: Index) -> Steps:
+    k, dtype = t.op.params["offset"], t.type.dtype
+    row, col = i[-2] - max(-k, 0), i[-1] - max(k, 0)
+    here = _every(p, [p.scalars.test("eq", row, col), p.scalars.test("le", ZERO, row)])
+    zero = Const(np.zeros((), dtype))
+    return zero if here is FALSE else p.scalars.pick(here, (yield t.args[0], (*i[:-2], row)), zero)
+
+
+# ---------------------------------------------------------------------- numbers from indices
+@pushes("arange")
+def _counted(p: Push, t: Any, i: Index) -> Steps:
+    start, _, step = t.args
+    if start.type.kind not in "iub" or step.type.kind not in "iub":
+        raise NotLowerable(t, "a range of fractional numbers")
+    by = p.lengths.as_poly(step, t)
+    return p.scalars.number(p.lengths.as_poly(start, t) + i[0] * by, t.type.dtype)
+    yield
+
+
+@pushes("eye")
+def _unit(p: Push, t: Any, i: Index) -> Steps:
+    k = p.lengths.as_poly(t.args[2], t)
+    return p.scalars.cast(p.scalars.test("eq", i[0] + k, i[1]), t.type.dtype)
+    yield
+
+
+@pushes("shape_i")
+def _length(p: Push, t: Any, i: Index) -> Steps:
+    return p.scalars.number(p.lengths[t.args[0]][t.op.params["axis"]], t.type.dtype)
+    yield
+
+
+# ---------------------------------------------------------------------- reductions
+@pushes("sum", "prod", "max", "min", "any", "all", "row_max", "argmax", "argmin")
+def _folded(p: Push, t: Any, i: Index) -> Steps:
+    """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
+    x, axes, s = t.args[0], t.op.params["axis"], p.scalars
+    kind = {"row_max": "max"}.get(t.op.family.name, t.op.family.name)
+    dtype = "bool" if kind in ("any", "all") else x.type.dtype
+    if kind in ("sum", "prod"):
+        dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
+    level, shape = p.level(i), p.lengths[x]
+    adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
+    if len(axes) > 1 and (adjacent or kind in ("argmax", "argmin")):
+        k = p.fresh(level, product([shape[d] for d in axes]))
+        body = s.cast((yield x, _unravelled(i, axes, shape, poly(k))), dtype)
+        if body not in s.divides or kind in ("argmax", "argmin"):
+            return _rounded(p, s.fold(kind, k, body), t)
+    ks = [p.fresh(level + n, shape[d]) for n, d in enumerate(axes)]
+    rest, own = iter(i), dict(zip(axes, ks))
+    body = s.cast((yield x, tuple([poly(own[d]) if d in own else next(rest) for d in range(x.type.ndim)])), dtype)
+    for k in reversed(ks):
+        body = s.fold(kind, k, body)
+    return _rounded(p, body, t)
+
+
+def _rounded(p: Push, folded: Any, t: Any) -> Any:
+    return p.scalars.cast(folded, t.type.dtype) if t.type.dtype in HALVES else folded
+
+
+def _unravelled(i: Index, axes: tuple, shape: Index, flat: Poly) -> Index:
+    """Index i with the summed axes filled in from one flat position."""
+    out: dict[int, Poly] = {}
+    for d in reversed(axes[1:]):
+        flat, out[d] = divide(flat, shape[d])
+    out[axes[0]] = flat
+    rest = iter(i)
+    return tuple([out[d] if d in out else next(rest) for d in range(len(shape))])

@@ -1,0 +1,139 @@
+"""The driver that pushes an index through a term: `at(t, i...)` becomes a scalar kernel term.
+
+A rule (see `at_rules`) is a generator: it yields `(term, index)` for the elements it needs, is sent their scalars, and
+returns its own. Iterative, and memoised: one visit per term and index. May import terms and this package's lower half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from termgraph.lower.lengths.index import ZERO, Poly, Var
+from termgraph.lower.lengths.shapes import Lengths, NotLowerable
+from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.term import Const
+
+Index = tuple[Poly, ...]
+Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar
+Rule = Callable[["Push", Any, Index], Steps]
+AT: dict[str, Rule] = {}  # family name -> rule; filled by at_rules
+
+
+def pushes(*families: str) -> Callable[[Rule], Rule]:
+    """Declare how an index goes through the ops of these names."""
+
+    def declare(rule: Rule) -> Rule:
+        for name in families:
+            AT[name] = rule
+        return rule
+
+    return declare
+
+
+def moves(family: str) -> Callable[[Callable], Callable]:
+    """Declare an op that only moves elements: at(op(a, ...), *i) -> at(a, *goal(i))."""
+
+    def declare(goal: Callable) -> Callable:
+        def rule(p: Push, t: Any, i: Index) -> Steps:
+            return (yield t.args[0], goal(p, t, i))
+
+        AT[family] = rule
+        return goal
+
+    return declare
+
+
+class Push:
+    """Scalars of the elements of a graph's terms. `bufs` says which terms have storage: those are loaded."""
+
+    def __init__(self, lengths: Lengths, bufs: Mapping[Any, Buf], scalars: Scalars, base: int = 0) -> None:
+        self.lengths, self.scalars, self.base = lengths, scalars, base
+        self.bufs = dict(bufs)
+        self.memo: dict[tuple, Any] = {}
+        self.origin: dict[Any, tuple[Any, Index]] = {}  # the tensor element a scalar stands for
+
+    def at(self, t: Any, index: Index) -> Any:
+        """The scalar kernel term of one element of t."""
+        return self.drive(_just(t, index))
+
+    def drive(self, steps: Steps) -> Any:
+        """Run a rule, and the rules of all elements it asks for, on a stack of our own."""
+        memo = self.memo
+        stack: list[tuple[Any, Steps]] = [(None, steps)]
+        answer = None
+        while True:
+            try:
+                wanted = stack[-1][1].send(answer)
+            except StopIteration as end:
+                wanted, _ = stack.pop()
+                if not stack:
+                    return end.value
+                memo[wanted] = answer = end.value
+                self.origin.setdefault(answer, wanted)
+                continue
+            answer = memo.get(wanted)
+            if answer is None:
+                t, index = wanted
+                if len(index) != t.type.ndim:
+                    raise AssertionError(f"{len(index)} indices for {t.type} in {t.op}")
+                stack.append((wanted, self.rule(t)(self, t, index)))
+
+    def rule(self, t: Any) -> Rule:
+        """The rule for a term: a load if it has storage."""
+        if t in self.bufs:
+            return _load
+        if t.op is CONST:
+            return _const
+        found = AT.get(t.op.family.name) or (AT["elementwise"] if t.op.kind == "elementwise" else None)
+        if found is None:
+            raise NotLowerable(t, "no rule pushes an index through it")
+        return found
+
+    def through(self, t: Any, index: Index) -> Any:
+        """The scalar computed by t itself, even if t has storage."""
+        if t.op is ARG or (t.op is CONST and t.scalar is None) or t not in self.bufs:
+            return self.at(t, index)  # a uniform constant may have storage, for a library call: it is filled
+        buf = self.bufs.pop(t)
+        self.memo.pop((t, index), None)
+        found = self.at(t, index)
+        self.bufs[t] = buf
+        del self.memo[t, index]
+        return found
+
+    # ------------------------------------------------------------------ for rules
+    def level(self, index: Index) -> int:
+        """The first loop level below the ones an index uses."""
+        return 1 + max((v.level for p in index for v in p.fv), default=self.base - 1)
+
+    def read_at(self, a: Any, index: Index) -> Index:
+        """The index of an operand under broadcasting: a length of one is read at 0."""
+        own = index[len(index) - a.type.ndim :]
+        if 1 not in a.type.shape:
+            return own
+        return tuple([ZERO if n == 1 else i for n, i in zip(a.type.shape, own)])
+
+    def fresh(self, level: int, extent: Poly) -> Var:
+        """A loop variable."""
+        return Var(level, extent)
+
+
+def _just(t: Any, index: Index) -> Steps:
+    return (yield t, index)
+
+
+def _load(p: Push, t: Any, i: Index) -> Steps:
+    buf = p.bufs[t]
+    return p.scalars.load(buf, buf.offset(i))
+    yield
+
+
+def _const(p: Push, t: Any, i: Index) -> Steps:
+    if t.scalar is None:
+        buf = p.bufs[t] = Buf(f"c{t._h & 0xFFFFFFFF:08x}", t.type.dtype, p.lengths[t], "const")
+        return p.scalars.load(buf, buf.offset(i))
+    return t if t.type.ndim == 0 else Const(np.asarray(t.scalar, dtype=t.type.dtype))
+    yield

@@ -1,0 +1,222 @@
+"""Composite ops in terms of simpler ones, so that loops can fuse them.
+
+May import terms, `elements`, `routine_table` and `sparse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.lower.push.sampled_products import SPARSE
+from termgraph.lower.push.user_elements import element_op
+from termgraph.lower.storage.routine_table import operand_dtypes
+from termgraph.terms.dtypes import HALVES, working_dtype
+from termgraph.terms.op import Op
+from termgraph.terms.ops.basic import dimshuffle, nth
+from termgraph.terms.ops.call import inline_calls
+from termgraph.terms.ops.elementwise import add, cast, exp, isfinite, log, mul, neg, sub, switch, true_div
+from termgraph.terms.ops.loop import inherit_places, loop
+from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.term import Const, mk
+from termgraph.terms.traverse import client_map, rebuild
+from termgraph.terms.types import TensorType, TupleType
+
+
+def _infer_row_max(x: Any, *, axis: tuple) -> TensorType:
+    return TensorType.of(x.dtype, tuple([n for d, n in enumerate(x.shape) if d not in axis]))
+
+
+# Like max, but of no elements it is the smallest number instead of an error.
+ROW_MAX = Op("row_max", arity=1, infer=_infer_row_max, meaning=None, kind="reduce", params={"axis": ()})
+
+
+def _kept(t: Any, axis: tuple, ndim: int) -> Any:
+    """A reduced term with its dimensions back."""
+    rest = iter(range(ndim))
+    order = tuple(["x" if d in axis else next(rest) for d in range(ndim)])
+    return mk(dimshuffle.bind(order=order), (t,))
+
+
+def _widened(x: Any) -> tuple[Any, str]:
+    """The operand in the dtype to compute in, and the dtype of the result."""
+    dtype = np.dtype("float64") if x.type.kind in "biu" else x.type.np_dtype
+    wide = np.promote_types(dtype, np.float32)
+    return (x if x.type.np_dtype == wide else mk(cast.bind(dtype=wide.name), (x,))), dtype.name
+
+
+def _shift(x: Any, axis: tuple) -> Any:
+    """The largest element along the axes where subtracting it is safe, else 0; dimensions dropped."""
+    largest = mk(ROW_MAX.bind(axis=axis), (x,))
+    return mk(switch, (mk(isfinite, (largest,)), largest, Const(np.zeros((), x.type.dtype))))
+
+
+def _sum(x: Any, axis: tuple) -> Any:
+    return mk(sum_.bind(axis=axis, dtype=x.type.dtype), (x,))
+
+
+def _fit(t: Any, dtype: str) -> Any:
+    return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
+
+
+def _softmax(x: Any, axis: tuple) -> Any:
+    x, dtype = _widened(x)
+    powers = mk(exp, (mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))),))
+    return _fit(mk(true_div, (powers, _kept(_sum(powers, axis), axis, x.type.ndim))), dtype)
+
+
+def _log_softmax(x: Any, axis: tuple) -> Any:
+    x, dtype = _widened(x)
+    shifted = mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim)))
+    total = mk(log, (_sum(mk(exp, (shifted,)), axis),))
+    return _fit(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
+
+
+def _logsumexp(x: Any, axis: tuple) -> Any:
+    x, dtype = _widened(x)
+    shift = _shift(x, axis)
+    powers = mk(exp, (mk(sub, (x, _kept(shift, axis, x.type.ndim))),))
+    return _fit(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
+
+
+def _fit_results(old: Any, new: Any) -> Any:
+    """A routine that computes in another dtype, with its result in the old one; of several, each when it is read."""
+    return new if isinstance(old.type, TupleType) else _fit(new, old.type.dtype)
+
+
+def _as_sum(a: Any, b: Any, dtype: str) -> Any:
+    """A product of vectors, or of dtypes that BLAS does not know, as a sum of products, rounded once."""
+    wide = working_dtype(dtype).name
+    a, b = _fit(a, wide), _fit(b, wide)
+    if a.type.ndim == 2 and b.type.ndim == 2:
+        a = mk(dimshuffle.bind(order=(0, "x", 1)), (a,))
+    if b.type.ndim == 2:
+        b = mk(dimshuffle.bind(order=(1, 0)), (b,))
+    product = mk(mul, (a, b))
+    return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
+
+
+def _dot(t: Any, args: tuple, products: Sequence[str]) -> Any:
+    """The library does products with a matrix in them, of floating numbers, both of the same dtype."""
+    a, b = args
+    dtype = t.type.dtype
+    if dtype in HALVES and dtype not in products:
+        wide = mk(t.op, (_fit(a, "float32"), _fit(b, "float32")))
+        return _fit(_dot(wide, wide.args, products), dtype)
+    if t.op.family.name == "matmul" and dtype not in products:
+        return mk(t.op, args)
+    if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in products:
+        return _as_sum(a, b, dtype)
+    return mk(t.op, (_fit(a, dtype), _fit(b, dtype)))
+
+
+# What has no routine of its own for floats of 16 bits, where the backend does not say that it multiplies them.
+WIDENED = {"cumsum": HALVES, "cumprod": HALVES, "sort": ("bfloat16",), "argsort": ("bfloat16",)}
+BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
+# c + alpha * a @ b, which the library adds into the storage of c.
+GEMM = Op("gemm", arity=4, infer=lambda c, a, b, alpha: c, meaning=None, kind="linalg")
+
+
+def accumulated(roots: Sequence[Any]) -> list[Any]:
+    """Roots of the form c + alpha * dot(a, b) as one library call that starts from c."""
+    clients = client_map(roots)
+    return [_accumulated(r, clients) for r in roots]
+
+
+def _accumulated(t: Any, clients: Any) -> Any:
+    if t.op not in (add, sub) or len(t.args) != 2 or t.type.dtype not in ("float32", "float64"):
+        return t
+    for k in (0, 1) if t.op is add else (1,):
+        found = _scaled_product(t.args[k], clients)
+        c = t.args[1 - k]
+        if found is not None and c.type.dtype == t.type.dtype and c.type.ndim == 2 and 1 not in c.type.shape:
+            alpha, product = found
+            if t.op is sub:
+                alpha = mk(neg, (alpha,))
+            return mk(GEMM, (c, *product.args, alpha))
+    return t
+
+
+def _scaled_product(t: Any, clients: Any) -> tuple[Any, Any] | None:
+    """A scalar and the product of two matrices that nobody else uses, if t is their product."""
+    factors = list(t.args) if t.op is mul else [t]
+    products = [f for f in factors if f.args and f.op.family.name == "dot" and len(clients[f]) == 1]
+    rest = [_scalar_of(f) for f in factors if f not in products]
+    if len(clients[t]) != 1 or len(products) != 1 or None in rest or products[0].type.ndim != 2:
+        return None
+    if any(a.type.dtype != t.type.dtype for a in products[0].args):
+        return None
+    one = Const(np.ones((), t.type.dtype))
+    return _fit(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
+
+
+def _scalar_of(t: Any) -> Any:
+    """The 0-d term that t repeats, or None."""
+    while t.args and t.op.family is dimshuffle and all(d == "x" for d in t.op.params["order"]):
+        t = t.args[0]
+    if t.__class__ is Const and t.scalar is not None:
+        return Const(np.asarray(t.scalar, t.type.dtype))
+    return t if t.type.ndim == 0 else None
+
+
+def _expanded_loop(op: Any, origin: dict[Any, Any], products: Sequence[str]) -> Any:
+    """The op with its body expanded; called bodies are put in place."""
+    body, inner = expand(inline_calls(list(op.params["body"])), products)
+    new = op.bind(body=tuple(body))
+    inherit_places(new, op, {})
+    origin.update(inner)
+    return new
+
+
+EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+}
+
+
+def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple[list[Any], dict[Any, Any]]:
+    """The graph with composite ops replaced, and which term of the old graph each new one comes from.
+
+    `products` are the dtypes of which there are products of matrices. Complex operands stay as they are.
+    """
+    origin: dict[Any, Any] = {}
+
+    def change(t: Any, args: tuple) -> Any:
+        new = replaced(t, args)
+        if new is not t:
+            stack = [new]
+            while stack:
+                part = stack.pop()
+                if part is not t and part not in origin and part not in args and part.args:
+                    origin[part] = t
+                    stack.extend(part.args)
+        return new
+
+    def replaced(t: Any, args: tuple) -> Any:
+        if t.args and t.op.family is loop:
+            return mk(_expanded_loop(t.op, origin, products), args)
+        rule = EXPANSIONS.get(t.op.family.name) if t.args else None
+        if t.args and t.op.family.name in ("dot", "matmul"):
+            return _dot(t, args, products)
+        if t.args and t.args[0].type.dtype in WIDENED.get(t.op.family.name, ()) and "float16" not in products:
+            return _fit(mk(t.op, (_fit(args[0], "float32"),)), t.type.dtype)
+        element = element_op(t)
+        if element is not None:
+            return mk(element, args)
+        dtypes = operand_dtypes(t) if t.args else None
+        if dtypes is not None:
+            return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))
+        if t.args and t.op.family is nth and args[0] is not t.args[0]:
+            return _fit_results(t, mk(t.op, args))
+        if t.args and t.op.family.name in SPARSE:
+            return SPARSE[t.op.family.name](t, args)
+        if rule is not None and args[0].type.kind != "c":
+            return rule(args[0], t.op.params["axis"])
+        return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)
+
+    new = rebuild(accumulated(roots), change)
+    origin.update((b, a) for a, b in zip(roots, new) if a is not b)
+    return new, origin

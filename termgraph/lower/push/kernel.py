@@ -1,0 +1,305 @@
+"""Kernel terms: the scalar elements that loops compute, as ordinary interned 0-d terms.
+
+Element-wise ops are those of the op table; this module adds the few ops that only kernels have (load, fold, pick, index
+numbers and tests) and what the planner asks of a term: free variables, dependencies, cost. May import terms, `index`.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from termgraph.lower.lengths.index import (
+    EMPTY,
+    Poly,
+    Value,
+    Var,
+    _union,
+    evaluate,
+    has_division,
+    less,
+    nonneg,
+    poly,
+    values,
+)
+from termgraph.terms.hashing import stable_hash
+from termgraph.terms.op import Op
+from termgraph.terms.ops.elementwise import cast, loop_dtypes, true_div
+from termgraph.terms.ops.elementwise import mul as mul_op
+from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
+from termgraph.terms.term import Const, mk
+from termgraph.terms.types import TensorType
+
+
+# ---------------------------------------------------------------------- storage
+class Buf:
+    """Storage that kernels read or write. Interned: same name, dtype, shape and layout is the same object.
+
+    `kind` is input, const, output, temp (lives through a call) or row (lives inside one loop). `strides` None means
+    C-contiguous.
+    """
+
+    __slots__ = ("__weakref__", "_h", "dtype", "kind", "name", "shape", "strides")
+    _table: weakref.WeakValueDictionary[tuple, Buf] = weakref.WeakValueDictionary()
+    name: str
+    dtype: str
+    shape: tuple[Poly, ...]
+    kind: str
+    strides: tuple[Poly, ...] | None
+    _h: int
+
+    def __new__(
+        cls, name: str, dtype: str, shape: tuple[Poly, ...], kind: str, strides: tuple[Poly, ...] | None = None
+    ) -> Buf:
+        layout = None if strides is None else tuple([s.key for s in strides])
+        key = (name, dtype, tuple([s.key for s in shape]), kind, layout)
+        found = cls._table.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.name, found.dtype, found.shape, found.kind, found.strides = name, dtype, tuple(shape), kind, strides
+            found._h = stable_hash(*key)
+            found = cls._table.setdefault(key, found)
+        return found
+
+    def offset(self, index: Iterable[Poly]) -> Poly:
+        """Position of an element, in elements."""
+        out, step = poly(0), poly(1)
+        index = list(index)
+        for d in reversed(range(len(index))):
+            out = out + index[d] * (step if self.strides is None else self.strides[d])
+            step = step * self.shape[d]
+        return out
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+# ---------------------------------------------------------------------- the ops that only kernels have
+def _scalar(dtype: str) -> TensorType:
+    return TensorType.of(dtype, ())
+
+
+def _no_meaning(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError("a kernel term has no meaning outside its loop")
+
+
+def _kernel_op(name: str, arity: int, infer: Any, **params: Any) -> Op:
+    return Op(name, arity=arity, infer=infer, meaning=_no_meaning, kind="kernel", params=params)
+
+
+ARG_FOLDS = {"argmax": "max", "argmin": "min"}
+LOAD = _kernel_op("load", 0, lambda *, buf, offset: _scalar(buf.dtype), buf=None, offset=None)
+FOLD = _kernel_op("fold", 1, lambda t, *, kind, var: _scalar("int64") if kind in ARG_FOLDS else t, kind="", var=None)
+PICK = _kernel_op("pick", 3, lambda c, a, b: a)
+IVAL = _kernel_op("ival", 0, lambda *, index: _scalar("int64"), index=None)
+ITEST = _kernel_op("itest", 0, lambda *, test, a, b: _scalar("bool"), test="", a=None, b=None)
+INDEX = _kernel_op("index", 1, lambda t, *, length, site: _scalar("int64"), length=None, site=0)
+TRUE, FALSE = Const(True), Const(False)
+
+HEAVY = 15
+_FREE = {"cast", "index", "ival", "itest", "pick", "load", "fold", "real", "imag", "conj"}
+_CHEAP = {
+    "add", "sub", "mul", "neg", "abs", "sqr", "maximum", "minimum", "fmax", "fmin", "switch", "clip", "lt", "gt", "le",
+    "ge", "eq", "neq", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "invert", "left_shift", "right_shift", "sign", "copysign", "signbit", "isnan", "isinf", "isfinite",
+    "floor", "ceil", "trunc", "round", "fma", "complex", "deg2rad", "rad2deg", "heaviside",
+}  # fmt: skip
+_MEDIUM = {"true_div": 4, "reciprocal": 4, "sqrt": 5, "floor_div": 6, "mod": 6, "fmod": 10}
+_COSTLY = dict.fromkeys(("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma"), 2000)
+
+
+def own_cost(t: Any) -> int:
+    """Rough weight of computing one element of a term, its arguments not counted. A multiplication is 1."""
+    name = t.op.family.name
+    if name in _FREE or not t.args:
+        return 0
+    if name in _CHEAP:
+        return max(1, len(t.args) - 1)
+    return _MEDIUM.get(name) or _COSTLY.get(name, 20)
+
+
+# ---------------------------------------------------------------------- making them
+class Scalars:
+    """Makes kernel terms and remembers of each which loop variables are free in it and what it depends on."""
+
+    def __init__(self, reciprocal: bool = True) -> None:
+        self.reciprocal = reciprocal
+        self.fv: dict[Any, frozenset[Var]] = {}
+        self.deps: dict[Any, frozenset] = {}  # folds and written buffers below
+        self.divides: set[Any] = set()  # terms below which an index is divided
+
+    # what is known of a term
+    def free(self, t: Any) -> frozenset[Var]:
+        """Free loop variables."""
+        found = self.fv.get(t)
+        return found if found is not None else EMPTY
+
+    def needs(self, t: Any) -> frozenset:
+        """The folds and the buffers written by this program that are read below t."""
+        found = self.deps.get(t)
+        return found if found is not None else EMPTY
+
+    def index_needs(self, p: Poly) -> frozenset:
+        """The same for an index."""
+        return _union(self.needs(v) for v in values(p))
+
+    # making
+    def make(self, op: Op, args: tuple) -> Any:
+        """The term op(*args), simplified where that is free of rounding."""
+        if op.family is cast and args[0].__class__ is Const:
+            return Const(op.meaning(args[0].value))
+        if op is true_div and self.reciprocal and self._per_row(args):
+            inverse = self._note(mk(reciprocal_op, (args[1],)))
+            return self._note(mk(mul_op, (args[0], inverse)))
+        return self._note(mk(op, args))
+
+    def _per_row(self, args: tuple) -> bool:
+        """Whether the divisor is a fold's result shared by many elements: then divide once and multiply."""
+        x, y = args
+        return x.type.kind == "f" and self.free(y) < self.free(x) and bool(self.needs(y))
+
+    def _note(self, t: Any) -> Any:
+        if t not in self.fv and t.args:
+            self.fv[t] = _union(self.free(a) for a in t.args)
+            self.deps[t] = _union(self.needs(a) for a in t.args)
+            if any(a in self.divides for a in t.args):
+                self.divides.add(t)
+        return t
+
+    def _note_index(self, t: Any, *index: Poly) -> Any:
+        if t not in self.fv:
+            self.fv[t] = _union(p.fv for p in index)
+            self.deps[t] = _union(self.index_needs(p) for p in index)
+            if any(has_division(p) for p in index) or any(v in self.divides for p in index for v in values(p)):
+                self.divides.add(t)
+        return t
+
+    def elementwise(self, op: Op, args: tuple) -> Any:
+        """op(*args) with the casts to its loop's dtypes made explicit."""
+        loop = _loop(op, tuple([a.type for a in args]))
+        return self.make(op, tuple([self.cast(a, d) for a, d in zip(args, loop)]))
+
+    def cast(self, t: Any, dtype: str) -> Any:
+        """t in another dtype."""
+        return t if t.type.dtype == dtype else self.make(cast.bind(dtype=dtype), (t,))
+
+    def load(self, buf: Buf, offset: Poly) -> Any:
+        """The element of a buffer."""
+        t = self._note_index(mk(LOAD.bind(buf=buf, offset=offset), ()), offset)
+        if buf.kind not in ("input", "const"):
+            self.deps[t] = self.deps[t] | {buf}
+        return t
+
+    def fold(self, kind: str, var: Var, body: Any) -> Any:
+        """The reduction of body over a loop variable."""
+        t = mk(FOLD.bind(kind=kind, var=var), (body,))
+        if t not in self.fv:
+            self.fv[t] = (self.free(body) | var.extent.fv) - {var}
+            assert all(v.level < var.level for v in self.fv[t]), f"a fold at level {var.level} inside its own body"
+            self.deps[t] = self.needs(body) | {t}
+            if body in self.divides:
+                self.divides.add(t)
+        return t
+
+    def pick(self, cond: Any, a: Any, b: Any) -> Any:
+        """Lazy choice: the arm not chosen is never computed, so its loads may be out of range."""
+        if cond.__class__ is Const:
+            return a if cond.scalar else b
+        return a if a is b else self._note(mk(PICK, (cond, a, b)))
+
+    def number(self, index: Poly, dtype: str = "int64") -> Any:
+        """An index as a number."""
+        if index.const is not None:
+            return Const(np.asarray(index.const, dtype=dtype))
+        return self.cast(self._note_index(mk(IVAL.bind(index=index), ()), index), dtype)
+
+    def test(self, test: str, a: Poly, b: Poly) -> Any:
+        """a < b (lt), a <= b (le), a == b (eq), decided by bounds where possible."""
+        if test == "le":
+            test, b = "lt", b + 1
+        if test == "lt":
+            if less(a, b):
+                return TRUE
+            if nonneg(a - b):
+                return FALSE
+        elif a is b:
+            return TRUE
+        elif less(a, b) or less(b, a):
+            return FALSE
+        return self._note_index(mk(ITEST.bind(test=test, a=a, b=b), ()), a, b)
+
+    def index(self, value: Any, length: Poly, site: int) -> Poly:
+        """An integer value as an index into `length` elements: checked, negative ones count from the end."""
+        if value.__class__ is Const and length.const is not None and -length.const <= value.scalar < length.const:
+            return poly(value.scalar % length.const)
+        if value.__class__ is Const and value.scalar >= 0 and less(value.scalar, length):
+            return poly(value.scalar)
+        if value.op.family is IVAL and nonneg(value.op.params["index"]) and less(value.op.params["index"], length):
+            return value.op.params["index"]
+        t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
+        return poly(Value(t, self.free(t), length))
+
+
+@functools.lru_cache(maxsize=4096)
+def _loop(op: Op, types: tuple) -> tuple[str, ...]:
+    return tuple([d.name for d in loop_dtypes(op, tuple([t.np_dtype for t in types]))])
+
+
+# ---------------------------------------------------------------------- looking at them
+def kids(t: Any) -> tuple:
+    """The scalar terms a term is computed from: its arguments, and values used in its indices."""
+    family = t.op.family
+    if family is LOAD:
+        return tuple(values(t.op.params["offset"]))
+    if family is IVAL:
+        return tuple(values(t.op.params["index"]))
+    if family is ITEST:
+        return (*values(t.op.params["a"]), *values(t.op.params["b"]))
+    return t.args
+
+
+def scalars(roots: Iterable[Any], stop: Any = None) -> list[Any]:
+    """Every scalar term below the roots, users first; `stop(t)` keeps from going below t."""
+    seen: dict[Any, None] = {}
+    stack = list(roots)
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen[t] = None
+        if stop is None or not stop(t):
+            stack.extend(kids(t))
+    return list(seen)
+
+
+def operands_first(roots: Iterable[Any]) -> list[Any]:
+    """Every scalar term below the roots, what it is computed from first."""
+    seen: set[Any] = set()
+    out: list[Any] = []
+    stack = [(t, False) for t in roots]
+    while stack:
+        t, done = stack.pop()
+        if done:
+            out.append(t)
+        elif t not in seen:
+            seen.add(t)
+            stack.append((t, True))
+            stack.extend((a, False) for a in kids(t))
+    return out
+
+
+def indices(t: Any) -> tuple[Poly, ...]:
+    """The index polynomials written in a term itself."""
+    p = t.op.params
+    return tuple([p[k] for k in ("offset", "index", "a", "b") if isinstance(p.get(k), Poly)])
+
+
+__all__ = [
+    "ARG_FOLDS", "FALSE", "FOLD", "HEAVY", "INDEX", "ITEST", "IVAL", "LOAD", "PICK", "TRUE", "Buf", "Scalars",
+    "evaluate", "indices", "kids", "operands_first", "own_cost", "scalars",
+    "values",
+]  # fmt: skip

@@ -1,0 +1,73 @@
+"""Products before a loop that only its steps read, made in the loop for a few steps at a time.
+
+What was one large array is then a small one that stays in the cache. Read off the loop tree after scheduling; no term
+is rewritten for it. May import this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from termgraph.lower.lengths.index import ZERO, poly
+from termgraph.lower.loops.tree import Ahead, Call, Node, Repeat
+from termgraph.lower.memory.plan import loads, writes
+from termgraph.lower.push.kernel import Buf
+
+ROWS = 96  # of the left factor at once: the right one is read anew for every block of them
+
+
+def products_ahead(
+    nodes: Sequence[Node], temps: Collection[Buf], wanted: Callable[[Repeat, Call], bool]
+) -> tuple[list[Node], set[Buf]]:
+    """The tree with products moved into the loops that read them, and the temporaries that are no more.
+
+    `wanted` tells of a loop and the product of one of its steps whether the backend likes it so.
+    """
+    out, gone = list(nodes), set()
+    for call in nodes:
+        if not isinstance(call, Call) or call.name != "gemm" or call.buf not in temps:
+            continue
+        if call.options["beta"] or call.options["batch"]:
+            continue
+        users = [n for n in out if n is not call and call.buf in {*writes(n), *[b for b, _ in loads(n)]}]
+        loop = users[0] if len(users) == 1 else None
+        made = _ahead(loop, call) if isinstance(loop, Repeat) else None
+        if isinstance(loop, Repeat) and made is not None and wanted(loop, made.product):
+            out.remove(call)
+            out[out.index(loop)] = _with(loop, made)
+            gone.add(call.buf)
+    return out, gone
+
+
+def _ahead(loop: Repeat, call: Call) -> Ahead | None:
+    """How the loop could make a product it reads; None if it does not read it step by step, one after the other."""
+    reads = [leaf for leaf in loop.leaves if leaf[1] is call.buf]
+    if len(reads) != 1 or any(c.init[0] is call.buf for c in loop.all_carries()):
+        return None
+    leaf, _, offset, step = reads[0]
+    (left, at, (row, column)), right = call.operands
+    total, columns, inner = call.sizes
+    if len(leaf.shape) != 2 or leaf.strides is not None or leaf.shape[1] is not columns:
+        return None
+    rows = leaf.shape[0]
+    if not rows.const:
+        return None
+    if step is rows * columns and offset is ZERO:
+        move = rows * row
+    elif step is poly(0) - rows * columns and offset is (total - rows) * columns:  # the last step first
+        at, move = at + (total - rows) * row, poly(0) - rows * row
+    else:
+        return None
+    steps = -(-ROWS // rows.const)
+    buf = Buf(f"{call.buf.name}_ahead", leaf.dtype, (poly(steps), rows, columns), "temp")
+    product = replace(call, buf=leaf, operands=[(left, at, (row, column)), right], sizes=(rows, columns, inner))
+    return Ahead(leaf, buf, steps, product, move)
+
+
+def _with(loop: Repeat, made: Ahead) -> Repeat:
+    leaves = [leaf for leaf in loop.leaves if leaf[0] is not made.leaf]
+    return replace(loop, leaves=leaves, rooms=[*loop.rooms, [made.buf]], ahead=[*loop.ahead, made])
+
+
+__all__ = ["products_ahead"]

@@ -1,0 +1,1 @@
+"""Storage: which terms are arrays in memory, and the library calls and routines that fill them."""

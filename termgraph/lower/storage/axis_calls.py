@@ -1,0 +1,55 @@
+"""Ops along one axis that some backends have kernels of their own for: running sums and products, sorting, searching.
+
+Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere running sums are loops, and the others
+routines. May import this package only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, Poly, product
+from termgraph.lower.loops.tree import Call
+from termgraph.lower.push.kernel import LOAD, Buf, values
+from termgraph.lower.storage.policy import Storage, call_rule, nest
+
+
+@call_rule("cumsum", "cumprod", "sort", "argsort")
+def _along(s: Storage, t: Any, buf: Buf) -> None:
+    """The operand seen as (before, along, after) the axis, C-contiguous."""
+    (x,), axis = t.args, t.op.params["axis"]
+    found = _contiguous(s, x, buf)
+    if found is None:
+        if x in s.cuts:
+            raise AssertionError(f"a stored operand that is not contiguous: {x!r:.200}")
+        s.wanted.append(x)
+        return
+    shape = s.lengths[x]
+    sizes = (product(shape[:axis]), shape[axis], product(shape[axis + 1 :]))
+    options = {"batch": [], "beta": 0, "dtype": t.type.dtype}
+    s.stores.append(Call(t.op.family.name, buf, [(*found, ())], sizes, options=options))
+
+
+@call_rule("searchsorted")
+def _searched(s: Storage, t: Any, buf: Buf) -> None:
+    """A sorted vector, and values of any shape."""
+    places = [_contiguous(s, x, Buf("", x.type.dtype, s.lengths[x], "temp")) for x in t.args]
+    s.wanted += [x for x, place in zip(t.args, places) if place is None]
+    if None in places:
+        return
+    table, values_ = t.args
+    options = {"batch": [], "beta": 0, "dtype": t.type.dtype, "side": t.op.params["side"]}
+    sizes = (ONE, s.lengths[table][0], product(s.lengths[values_]))
+    s.stores.append(Call("searchsorted", buf, [(*place, ()) for place in places if place], sizes, options=options))
+
+
+def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:
+    """Where x is, if its elements lie one after the other as those of a buffer of its shape do."""
+    index, vars_ = nest(s.lengths[x])
+    value = s.push.at(x, index)
+    if value.op.family is not LOAD or value.type.dtype != x.type.dtype:
+        return None
+    offset = value.op.params["offset"]
+    base = offset.without(vars_)
+    whole = base + like.offset(index)
+    return (value.op.params["buf"], base) if whole is offset and not values(offset) else None

@@ -1,0 +1,206 @@
+"""Ops that get storage of their own: library calls, scatters, running sums, and joins and updates at the roots.
+
+The dual of `at_rules`: instead of pulling an element, the *store* carries the computed index. May import this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly
+from termgraph.lower.lengths.shapes import Indexing, indexing
+from termgraph.lower.loops.tree import Call
+from termgraph.lower.memory.strides import spans_rows
+from termgraph.lower.push.at_rules import source_index
+from termgraph.lower.push.driver import Index
+from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf, values
+from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import add, mul
+
+Place = Callable[[Index], Index]  # where an element goes in the buffer
+
+
+# ---------------------------------------------------------------------- products of matrices
+@cut_rule("dot", "matmul")
+def _product(s: Storage, t: Any, buf: Buf) -> None:
+    a, b = t.args
+    batch = s.lengths[t][: max(a.type.ndim, b.type.ndim, 2) - 2]
+    outer = [Var(k, n) for k, n in enumerate(batch)]
+    left, right = _operand(s, a, outer, a.type.ndim), _operand(s, b, outer, b.type.ndim)
+    if left is None or right is None:
+        return
+    k = s.lengths[a][-1]
+    steps = _steps(buf.shape[: len(batch)], buf)
+    options: dict[str, Any] = {"batch": [(v, p) for v, p in zip(outer, steps)], "dtype": t.type.dtype, "beta": 0}
+    if b.type.ndim == 1:
+        call = Call("gemv", buf, [left, right], (s.lengths[a][0], k), options=options)
+    elif a.type.ndim == 1:
+        matrix, offset, (row, column) = right
+        call = Call("gemv", buf, [(matrix, offset, (column, row)), left], (s.lengths[b][1], k), options=options)
+    else:
+        call = Call("gemm", buf, [left, right], (s.lengths[a][-2], s.lengths[b][-1], k), options=options)
+    s.stores.append(call)
+
+
+@cut_rule("gemm")
+def _added_product(s: Storage, t: Any, buf: Buf) -> None:
+    """c + alpha * a @ b: c goes to the result first."""
+    c, a, b, alpha = t.args
+    left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
+    if left is None or right is None:
+        return
+    index, vars = nest(s.lengths[t])
+    s.stores.append(Store(buf, buf.offset(index), s.push.at(c, s.push.read_at(c, index)), vars))
+    options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": s.push.at(alpha, ())}
+    sizes = (s.lengths[a][0], s.lengths[b][1], s.lengths[a][1])
+    s.stores.append(Call("gemm", buf, [left, right], sizes, 1, options=options))
+
+
+def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
+    """Distance in the buffer for each leading dimension."""
+    out = []
+    step = ONE
+    for d in reversed(range(len(buf.shape))):
+        if d < len(shape):
+            out.append(step)
+        step = step * buf.shape[d]
+    return out[::-1]
+
+
+def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly, tuple[Poly, ...]] | None:
+    """Pointer, offset and strides of an operand, whatever views it is seen through; else it is stored first."""
+    shape = s.lengths[a]
+    own = min(ndim, 2)
+    lead = outer[len(outer) - (ndim - own) :] if ndim > own else []
+    head = tuple([ZERO if n == 1 else poly(v) for v, n in zip(lead, a.type.shape)])
+    inner = [Var(len(outer) + k, n) for k, n in enumerate(shape[ndim - own :])]
+    value = s.push.at(a, (*head, *[poly(v) for v in inner]))
+    if value.op.family is LOAD and a.type.dtype == value.type.dtype:
+        offset = value.op.params["offset"]
+        strides = tuple([offset.coefficient(v) for v in inner])
+        base = offset.without(inner)
+        whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
+        if whole is offset and not values(offset) and is_matrix(strides, shape[ndim - own :]):
+            return value.op.params["buf"], base, strides
+    if a not in s.cuts:
+        s.wanted.append(_to_store(s, a))
+        return None
+    raise AssertionError(f"a stored operand that BLAS cannot read: {value!r:.200}")
+
+
+def _to_store(s: Storage, a: Any) -> Any:
+    """What has to be stored so that a product can read `a`: of a transposed array the array itself."""
+    behind = shuffled(a)
+    return a if behind in s.cuts or behind.op in (ARG, CONST) else behind
+
+
+def shuffled(a: Any) -> Any:
+    """What is seen with its axes in another order."""
+    while a.op.family is dimshuffle:
+        a = a.args[0]
+    return a
+
+
+def is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
+    """Whether BLAS can read it: a unit stride, and a leading dimension not below the row length."""
+    if len(strides) == 1:
+        return spans_rows(strides[0]) or nonneg(strides[0] - 1)
+    for unit, lead, length in ((1, 0, shape[1]), (0, 1, shape[0])):
+        apart = shape[lead] is ONE or spans_rows(strides[lead]) or nonneg(strides[lead] - length)
+        if strides[unit] is ONE and apart:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------------- writing at computed places
+@cut_rule("scatter_add", "scatter_set")
+def _scattered(s: Storage, t: Any, buf: Buf) -> None:
+    x, y, *operands = t.args
+    how = indexing(s.lengths, t, x, operands)
+    _fill(s, x, buf)
+    _write(s, t, y, how, buf, add=t.op.family.name == "scatter_add")
+
+
+@root_rule("set_subtensor", "inc_subtensor")
+def _updated(s: Storage, t: Any, buf: Buf) -> None:
+    """What is there first, then one store after the other for updates of updates."""
+    chain, x = [t], t.args[0]
+    while x.op.family.name in ("set_subtensor", "inc_subtensor") and x not in s.push.bufs:
+        chain.append(x)
+        x = x.args[0]
+    _fill(s, x, buf)
+    for rank, u in enumerate(reversed(chain), 1):
+        _, y, *operands = u.args
+        how = indexing(s.lengths, u, u.args[0], operands)
+        _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
+
+
+def _fill(s: Storage, x: Any, buf: Buf) -> None:
+    index, vars = nest(s.lengths[x])
+    s.stores.append(Store(buf, buf.offset(index), s.push.at(x, index), vars))
+
+
+def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
+    """y goes to x[index] in the buffer that holds x."""
+    index, vars = nest(how.shape())
+    place = s.push.drive(source_index(s.push, t, how, index))
+    value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
+    offset = buf.offset(place)
+    ordered = frozenset(vars) if values(offset) else frozenset()
+    apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
+    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
+
+
+def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
+    """Whether an index is the count of one loop, or that and what no loop changes: another place in each iteration."""
+    if (p - poly(v)).fv.isdisjoint(vars):
+        return True
+    atom = p.atoms()[0] if len(p.terms) == 1 else None
+    t = getattr(atom, "term", None)  # the index may be an array's value that is the count itself, as in x[arange(n), y]
+    count = t.args[0] if t is not None and p is poly(atom) and t.op.family is INDEX else None
+    return count is not None and count.op.family is IVAL and count.op.params["index"] is poly(v)
+
+
+# ---------------------------------------------------------------------- laying end to end
+@root_rule("join", "make_vector")
+def _joined(s: Storage, t: Any, buf: Buf) -> None:
+    """One store per part: no choice inside the loop."""
+    todo: list[tuple[Any, Place]] = [(t, lambda i: i)]
+    while todo:
+        part, place = todo.pop()
+        if part.op.family.name == "join" and part not in s.push.bufs or part is t and t.op.family.name == "join":
+            axis, start = part.op.params["axis"], ZERO
+            for a in part.args:
+                todo.append((a, _shifted(place, axis, start)))
+                start = start + s.lengths[a][axis]
+        elif part is t:
+            for k, a in enumerate(part.args):
+                value = s.scalars.cast(s.push.at(a, ()), t.type.dtype)
+                s.stores.append(Store(buf, poly(k), value, []))
+        else:
+            index, vars = nest(s.lengths[part])
+            value = s.scalars.cast(s.push.at(part, index), t.type.dtype)
+            s.stores.append(Store(buf, buf.offset(place(index)), value, vars))
+
+
+def _shifted(place: Place, axis: int, start: Poly) -> Place:
+    return lambda i: place((*i[:axis], i[axis] + start, *i[axis + 1 :]))
+
+
+# ---------------------------------------------------------------------- running sums
+@cut_rule("cumsum", "cumprod")
+def _running(s: Storage, t: Any, buf: Buf) -> None:
+    """Element k is element k-1 and one more: the buffer is read where it has just been written."""
+    (x,), axis = t.args, t.op.params["axis"]
+    index, vars = nest(s.lengths[t])
+    offset, value = buf.offset(index), s.scalars.cast(s.push.at(x, index), t.type.dtype)
+    if index[axis] is not ZERO:
+        before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
+        op = add if t.op.family.name == "cumsum" else mul
+        first = s.scalars.test("eq", index[axis], ZERO)
+        value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
+    own = index[axis].fv
+    s.stores.append(Store(buf, offset, value, vars, ordered=own))

@@ -1,0 +1,55 @@
+"""Results over joined arrays, stored part by part: a choice between the parts would keep loops from being vector loops.
+
+May import this package only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from termgraph.lower.lengths.index import ZERO, Poly
+from termgraph.terms.op import ARG, CONST
+
+MOST_WORK = 300  # operations that are printed once per part, over all parts
+
+
+class Parts(NamedTuple):
+    """An axis, and where its parts begin and how long they are."""
+
+    axis: int
+    ranges: list[tuple[Poly, Poly]]
+
+
+def parts_of(s: Any, t: Any) -> Parts | None:
+    """How the loops over a root are cut so that each reads one operand of the joins below it; None if there are none.
+
+    Joins are looked for below element-wise operations that are not stored. Where several are, the first one counts, and
+    those that are joined at the same places.
+    """
+    seen: set[Any] = {t}
+    todo = [t]
+    found: Parts | None = None
+    while todo:
+        u = todo.pop()
+        if u is not t and (u in s.push.bufs or u.op in (ARG, CONST)):
+            continue
+        if u.op.family.name == "join":
+            found = found or _ranges(s, u, t.type.ndim)
+        elif u.op.kind == "elementwise":
+            new = [a for a in reversed(u.args) if a not in seen]
+            seen.update(new)
+            todo.extend(new)
+    return found if found and len(found.ranges) * len(seen) <= MOST_WORK else None
+
+
+def _ranges(s: Any, join: Any, ndim: int) -> Parts:
+    axis = join.op.params["axis"]
+    ranges, start = [], ZERO
+    for a in join.args:
+        length = s.lengths[a][axis]
+        ranges.append((start, length))
+        start = start + length
+    return Parts(axis + ndim - join.type.ndim, ranges)
+
+
+__all__ = ["Parts", "parts_of"]

@@ -1,0 +1,192 @@
+"""Ops that a routine computes as a whole: one statement reads the operands where they lie and writes all results.
+
+What there is stands in `routine_table`, the C text in `backends/c/text/routines.py`. May import terms and this package.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
+from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
+from termgraph.lower.loops.tree import Place, Routine
+from termgraph.lower.memory.views import view_of
+from termgraph.lower.push.kernel import Buf
+from termgraph.lower.storage.policy import Storage, cut_rule
+from termgraph.lower.storage.routine_table import SPECS, Core, Spec, spec_of
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.types import TensorType, TupleType
+
+
+# ---------------------------------------------------------------------- lengths
+def result_shapes(s: Lengths, t: Any) -> list[Shape]:
+    """The lengths of all results of a routine; what its operands must agree in becomes an equation."""
+    spec = _spec(t)
+    sizes = core_lengths(s, t, spec)
+    batch = _batch(s, t, spec)
+    out = []
+    for core in spec.outs:
+        own = [sizes[name] for name in core]
+        at = len(batch) if spec.axis is None else spec.axis
+        out.append((*batch[:at], *own, *batch[at:]))
+    return out
+
+
+def core_lengths(s: Lengths, t: Any, spec: Spec) -> dict[str, Poly]:
+    """The lengths that a routine works on, by name."""
+    name = t.op.family.name
+    sizes: dict[str, Poly] = {}
+    for k, (a, core) in enumerate(zip(t.args, spec.ins)):
+        for letter, axis in zip(core, core_axes(a.type, core, spec)):
+            n = s[a][axis]
+            if letter in sizes:
+                square = k == 0
+                text = f"{name} needs square matrices, got one of {{0}} rows and {{1}} columns"
+                text = text if square else f"{name}: the matrix has {{0}} rows, the right side has {{1}}"
+                text = "data and indices of a sparse matrix have lengths {0} and {1}" if letter == "entries" else text
+                n = s.equal(t, sizes[letter], n, text)
+            sizes[letter] = n
+    if {"m", "n"} <= set(sizes):
+        sizes["p"] = minimum(sizes["m"], sizes["n"])
+    if spec.text == "csm_dot":
+        sizes["rows"] = rows = s.as_length(t.args[3], t)
+        by_rows = t.op.params["format"] == "csr"
+        text = "a sparse matrix with {0} in indptr, which has to be {1}: one more than it has " + (
+            "rows" if by_rows else "columns, or the right operand rows"
+        )
+        s.equal(t, sizes["pointers"], (rows if by_rows else sizes["columns"]) + 1, text)
+    if spec.text == "fft":
+        sizes["whole"] = whole = _points(s, t, sizes["n"])
+        sizes["points"] = divide(whole, 2)[0] + 1 if name == "rfft" else whole
+    return sizes
+
+
+def _points(s: Lengths, t: Any, n: Poly) -> Poly:
+    """The length of a transform along its axis."""
+    name, wanted = t.op.family.name, t.op.params["n"]
+    whole = poly(wanted) if wanted is not None else 2 * (n - 1) if name == "irfft" else n
+    s.require(t, "ge", whole, ONE, "Invalid number of FFT data points ({0}) specified.")
+    return whole
+
+
+def _batch(s: Lengths, t: Any, spec: Spec) -> Shape:
+    """The lengths of the dimensions over which a routine is repeated; those of all operands broadcast."""
+    leads = [_lead(a.type, core, spec) for a, core in zip(t.args, spec.ins)]
+    out = [ONE] * max(len(axes) for axes in leads)
+    for a, axes in zip(t.args, leads):
+        for d, axis in enumerate(axes, len(out) - len(axes)):
+            if a.type.shape[axis] != 1:
+                n = s[a][axis]
+                out[d] = n if out[d] is ONE else s.equal(t, out[d], n, "batch lengths {0} and {1} differ")
+    return tuple(out)
+
+
+def core_axes(type_: TensorType, core: Core, spec: Spec) -> list[int]:
+    """The dimensions that a routine works on."""
+    return [spec.axis] if spec.axis is not None and core else list(range(type_.ndim - len(core), type_.ndim))
+
+
+def _lead(type_: TensorType, core: Core, spec: Spec) -> list[int]:
+    own = core_axes(type_, core, spec)
+    return [d for d in range(type_.ndim) if d not in own]
+
+
+def _spec(t: Any) -> Spec:
+    spec = spec_of(t)
+    assert spec is not None, f"there is no routine for {t!r:.200}"
+    return spec
+
+
+# ---------------------------------------------------------------------- storage
+def _single(s: Storage, t: Any, buf: Buf) -> None:
+    call_routine(s, t)
+
+
+def call_routine(s: Storage, t: Any) -> None:
+    """The statement that computes all results of a routine; operands that lie nowhere are stored first."""
+    if t in s.repeated:
+        return
+    s.repeated.add(t)
+    views = [view_of(s, a) for a in t.args]
+    s.wanted += [a for a, view in zip(t.args, views) if view is None]
+    if s.wanted:
+        return
+    spec = _spec(t)
+    batch = _batch(s.lengths, t, spec)
+    reads = []
+    for (buf, base, strides), a, core in zip(views, t.args, spec.ins):  # type: ignore[misc]
+        reads.append(_place(buf, base, strides, a.type, core, spec, len(batch)))
+    bufs, rooms, results = _results(s, t, spec, len(batch))
+    sizes = core_lengths(s.lengths, t, spec)
+    if spec.text == "qr":  # a copy of the matrix, and what goes with it
+        rooms += [_room(s, t, "a", bufs[0].dtype, (*batch, sizes["m"], sizes["n"]))]
+        rooms += [_room(s, t, "tau", bufs[0].dtype, (*batch, sizes["p"]))]
+    sites = [s.lengths.site(t, text) if text else -1 for text in (spec.fails, spec.finite)]
+    s.stores.append(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
+
+
+def _results(s: Storage, t: Any, spec: Spec, batch: int) -> tuple[list[Buf], list[Buf], list[Place]]:
+    """The buffers of the results that are wanted, those of the others, and where all results lie."""
+    types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
+    shapes = result_shapes(s.lengths, t)
+    if isinstance(t.type, TupleType):
+        found = {r.op.params["i"]: s.push.bufs[r] for r in s.order if r.args and r.op.family is nth and r.args[0] is t}
+    else:
+        found = {0: s.push.bufs[t]}
+    bufs: list[Buf] = []
+    rooms: list[Buf] = []
+    places = []
+    for k, (type_, shape, core) in enumerate(zip(types, shapes, spec.outs)):
+        buf = found.get(k) or _room(s, t, str(k), type_.dtype, shape)
+        (bufs if k in found else rooms).append(buf)
+        places.append(_place(buf, ZERO, _dense(shape), type_, core, spec, batch))
+    return bufs, rooms, places
+
+
+def _room(s: Storage, t: Any, name: str, dtype: str, shape: Shape) -> Buf:
+    return Buf(f"{s.prefix}r{s.order.index(t)}_{name}", dtype, shape, "temp")
+
+
+def _dense(shape: Shape) -> tuple[Poly, ...]:
+    return tuple([product(shape[d + 1 :]) for d in range(len(shape))])
+
+
+def _place(
+    buf: Buf, base: Poly, strides: Sequence[Poly], type_: TensorType, core: Core, spec: Spec, batch: int
+) -> Place:
+    """Where an operand or result lies: its steps over the batches, and over the lengths that the routine works on."""
+    own = core_axes(type_, core, spec)
+    lead = [ZERO if type_.shape[d] == 1 else strides[d] for d in _lead(type_, core, spec)]
+    return Place(buf, base, (*[ZERO] * (batch - len(lead)), *lead), tuple([strides[d] for d in own]))
+
+
+# ---------------------------------------------------------------------- all of them
+def _one_of_several(s: Lengths, t: Any, i: int) -> Shape:
+    if t.op.family.name == "lstsq" and i == 1:
+        raise NotLowerable(t, "how many residuals there are depends on the rank")
+    return result_shapes(s, t)[i]
+
+
+LIKE = {"sort": 0, "argsort": 0, "searchsorted": 1}  # results as long as an operand, also of dtypes without a routine
+
+
+def _as_operand(s: Lengths, t: Any, number: int) -> Shape:
+    return s[t.args[number]]
+
+
+def _as_specified(s: Lengths, t: Any) -> Shape:
+    return result_shapes(s, t)[0]
+
+
+def _declare() -> None:
+    for name in SPECS:
+        cut_rule(name)(_single)
+        SHAPES[name] = functools.partial(_as_operand, number=LIKE[name]) if name in LIKE else _as_specified
+        RESULTS[name] = _one_of_several
+
+
+_declare()
+
+__all__ = ["call_routine", "core_axes", "core_lengths", "result_shapes"]
