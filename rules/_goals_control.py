@@ -1,4 +1,4 @@
-"""Goals about choices, checks and promises. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+"""Goals about choices, checks and promises."""
 
 from __future__ import annotations
 

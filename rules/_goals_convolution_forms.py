@@ -1,4 +1,4 @@
-"""Goals about convolutions by sums of products and by Fourier transforms. May import what `_goals_convolutions` may."""
+"""Goals about convolutions by sums of products and by Fourier transforms."""
 
 from __future__ import annotations
 

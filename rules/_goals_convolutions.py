@@ -1,7 +1,6 @@
 """Goals about convolutions: their parameters taken apart, and the ways to compute them with products of matrices.
 
-All take a placeholder whose filters are not turned (`flip=False`). May import termgraph.terms, termgraph.tensor and
-termgraph.rules.
+All take a placeholder whose filters are not turned (`flip=False`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Goals about dtypes and numbers. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+"""Goals about dtypes and numbers."""
 
 from __future__ import annotations
 

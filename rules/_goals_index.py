@@ -1,7 +1,6 @@
 """Goals about indices: opening an index into one entry per dimension, moving it through other ops, merging two.
 
 An open entry is an int, a scalar term, ("s", start, stop, step) with ints, terms and None, or ("a", array term).
-May import termgraph.terms, termgraph.tensor and termgraph.rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Goals about arrays laid end to end. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+"""Goals about arrays laid end to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals about exponents and divisors that are known numbers. May import termgraph.terms and termgraph.rules."""
+"""Goals about exponents and divisors that are known numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Goals about matrix products: lengths that agree, costs of bracketings, squareness.
-
-May import termgraph.terms and termgraph.rules.
-"""
+"""Goals about matrix products: lengths that agree, costs of bracketings, squareness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals about reductions: which axes are left, which factors do not vary. May import terms, tensor and rules."""
+"""Goals about reductions: which axes are left, which factors do not vary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals about axes, lengths and broadcasting. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+"""Goals about axes, lengths and broadcasting."""
 
 from __future__ import annotations
 

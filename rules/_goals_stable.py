@@ -1,4 +1,4 @@
-"""Goals of the stable forms: axes that were reduced and put back. May import termgraph.terms and termgraph.rules."""
+"""Goals of the stable forms: axes that were reduced and put back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals about writing into arrays. May import termgraph.terms, termgraph.tensor and termgraph.rules."""
+"""Goals about writing into arrays."""
 
 from __future__ import annotations
 

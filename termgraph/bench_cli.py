@@ -1,7 +1,6 @@
 """The subcommand `termgraph bench`: runs a benchmark script of a source checkout.
 
-The scripts are in the checkout's folder benchmarks/, which is not part of an installed wheel. May import nothing of
-termgraph: the scripts start processes of their own.
+The scripts are in the checkout's folder benchmarks/, which is not part of an installed wheel.
 """
 
 import argparse

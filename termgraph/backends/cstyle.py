@@ -1,7 +1,4 @@
-"""Kernel terms and loop trees as C-like text. What differs between C and CUDA is in a small dialect object.
-
-May import terms and lower.
-"""
+"""Kernel terms and loop trees as C-like text. What differs between C and CUDA is in a small dialect object."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Indexing many examples at once: the lanes are one more dimension that is taken whole, or one more index array.
-
-May import terms.
-"""
+"""Indexing many examples at once: the lanes are one more dimension that is taken whole, or one more index array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms with one more dimension in front, the lanes: small constructors. May import terms.
+"""Terms with one more dimension in front, the lanes: small constructors.
 
 A value is *lifted* if it has that dimension: lane i is what the term would be for the i-th example.
 """

@@ -1,4 +1,4 @@
-"""Lifting a graph: each of its terms computed for many examples at once. May import terms and this room."""
+"""Lifting a graph: each of its terms computed for many examples at once."""
 
 from __future__ import annotations
 

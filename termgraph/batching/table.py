@@ -1,7 +1,7 @@
 """For each op, how many examples at once are computed: usually by the same op with its axes moved by one.
 
 A rule takes the term, its operands as `Lifted` (at least one is) and the number of lanes, and gives a `Lifted`, or a
-list of them for an op with several results. What has no rule is computed lane by lane, in a loop. May import terms.
+list of them for an op with several results. What has no rule is computed lane by lane, in a loop.
 """
 
 from __future__ import annotations

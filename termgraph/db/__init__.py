@@ -1,9 +1,7 @@
 """The rule database: which rules exist, which a query selects, which fired and why one did not.
 
-    from termgraph import db
-    rs = db.query("+fast_run", "-inplace", "&stabilize")
-
-May import rules and below.
+from termgraph import db
+rs = db.query("+fast_run", "-inplace", "&stabilize")
 """
 
 from termgraph.db.database import (

@@ -1,6 +1,6 @@
 """The catalogue: pages that show every rule of the library, written from the rules themselves when the docs are built.
 
-`scripts/docs_hooks.py` hands them to MkDocs, so they cannot be out of date. May import rules and this room.
+`scripts/docs_hooks.py` hands them to MkDocs, so they cannot be out of date.
 """
 
 from __future__ import annotations

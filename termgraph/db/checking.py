@@ -1,6 +1,6 @@
 """Proving and linting many rules: in several processes, stage by stage, with findings that were accepted set aside.
 
-What comes back is plain data, so that it can cross processes and be printed as JSON. May import rules and `database`.
+What comes back is plain data, so that it can cross processes and be printed as JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The rule database: every rule and graph pass that is defined, and queries over them.
 
 Rule sets are frozen and cached, so that the compiled matchers and the memo of a query live as long as its rules.
-May import rules and the other modules of this room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a term looks as it does, and why a rule did not fire. May import rules and `database`."""
+"""Why a term looks as it does, and why a rule did not fire."""
 
 from __future__ import annotations
 

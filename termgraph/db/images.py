@@ -1,7 +1,7 @@
 """Where the images of rule sets are kept, and which sets have one: those of the predefined modes and `tg.rewrite`.
 
 Beside the rule files, in `__pycache__`, if Python would keep bytecode there; else in termgraph's cache folder. Sets
-that a user's rules or facts take part in have none. May touch these two folders. May import rules and this room.
+that a user's rules or facts take part in have none. May touch these two folders.
 """
 
 from __future__ import annotations

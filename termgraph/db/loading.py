@@ -1,7 +1,6 @@
 """Finding and loading rule files: the library, `TERMGRAPH_RULES`, entry points, `db.load(path)`.
 
 A file with a mistake is reported with file and line; what is good in it, and all other files, still load.
-May import rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Query: which rules, by tag or name, and what they may take on trust. A frozen value. May import nothing of db."""
+"""Query: which rules, by tag or name, and what they may take on trust. A frozen value."""
 
 from __future__ import annotations
 

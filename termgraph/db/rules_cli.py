@@ -1,9 +1,7 @@
 """The subcommand `termgraph rules`: list, show, explain, check and prove rules.
 
-    termgraph rules list "+fast_run &stabilize"        termgraph rules show logs.log1p
-    termgraph rules why "log(1 + exp(x))"              termgraph rules prove my_rules.py
-
-May import the rule engine, the tensor language and this room.
+termgraph rules list "+fast_run &stabilize"        termgraph rules show logs.log1p
+termgraph rules why "log(1 + exp(x))"              termgraph rules prove my_rules.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`db.saturate`: the cheapest of all forms that rules give an expression. May import rules and this room."""
+"""`db.saturate`: the cheapest of all forms that rules give an expression."""
 
 from __future__ import annotations
 

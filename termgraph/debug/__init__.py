@@ -1,7 +1,4 @@
-"""Finding out what goes wrong: guards against NaN, checked runs, monitors, breakpoints, intermediate values.
-
-May import every room but viz.
-"""
+"""Finding out what goes wrong: guards against NaN, checked runs, monitors, breakpoints, intermediate values."""
 
 from termgraph.debug.breakpoint import PdbBreakpoint
 from termgraph.debug.checked import BadInPlace, BadOutput, BadRewrite, DebugMode, DebugModeError

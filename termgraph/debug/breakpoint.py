@@ -1,4 +1,4 @@
-"""PdbBreakpoint: stop in Python's debugger when a condition holds while a function runs. May import tensor."""
+"""PdbBreakpoint: stop in Python's debugger when a condition holds while a function runs."""
 
 from __future__ import annotations
 

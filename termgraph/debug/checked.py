@@ -1,4 +1,4 @@
-"""DebugMode: every call is checked against the graph as it was written. May import `function`.
+"""DebugMode: every call is checked against the graph as it was written.
 
 Checked are each rule that fired, each instruction against the NumPy meaning of its op, each promise about types, views
 and memory. The first disagreement is reported with both values and a script that shows it again.

@@ -1,7 +1,4 @@
-"""Looking into a loop that gave a bad value: its steps are run again, one operation at a time.
-
-May import terms.
-"""
+"""Looking into a loop that gave a bad value: its steps are run again, one operation at a time."""
 
 from __future__ import annotations
 

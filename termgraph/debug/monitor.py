@@ -1,4 +1,4 @@
-"""MonitorMode: functions of the user's that see every instruction before and after it runs. May import `function`."""
+"""MonitorMode: functions of the user's that see every instruction before and after it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NanGuardMode: stop at the first NaN, infinity or huge number, and say where it arose. May import `function`.
+"""NanGuardMode: stop at the first NaN, infinity or huge number, and say where it arose.
 
 An instruction that fuses many operations is run again one operation at a time to find the first bad one.
 """

@@ -1,4 +1,4 @@
-"""Instructions of a program seen as Apply nodes with the user's names. May import `function`."""
+"""Instructions of a program seen as Apply nodes with the user's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of every variable of a graph for given inputs. May import `function`."""
+"""The value of every variable of a graph for given inputs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compiling: `function()`, its inputs and outputs, modes, and the pipeline from a graph to a callable.
 
-May import every room below. `termgraph` exports the public names.
+`termgraph` exports the public names.
 """
 
 from termgraph.function.api import evaluate, function, rebuild_collect_shared

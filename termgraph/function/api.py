@@ -1,4 +1,4 @@
-"""`function()`, the entry point of compiling, and `eval`. May import everything of this room."""
+"""`function()`, the entry point of compiling, and `eval`."""
 
 from __future__ import annotations
 

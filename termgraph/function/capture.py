@@ -1,7 +1,6 @@
 """Capture: from the user's variables to closed terms over numbered arguments. The user's graph is only read.
 
 Rules and code see `Arg(0), Arg(1), ...`, so that equal graphs compile to equal code whatever their inputs are called.
-May import the tensor language.
 """
 
 from __future__ import annotations

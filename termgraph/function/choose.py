@@ -1,7 +1,4 @@
-"""Whether a linker means C code on this machine. Asked when a function is compiled, never at import.
-
-May import config and the C backend.
-"""
+"""Whether a linker means C code on this machine. Asked when a function is compiled, never at import."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Function: the callable that `function()` returns. Checks arguments, runs the program, then commits the updates.
 
-An exception anywhere leaves every shared variable as it was. May import the vm and the tensor language.
+An exception anywhere leaves every shared variable as it was.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The flags `dnn.conv.*`: which way each convolution is computed that does not say so itself.
-
-May import config and terms.
-"""
+"""The flags `dnn.conv.*`: which way each convolution is computed that does not say so itself."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """COp: ops that users write in C, inline or in a file with sections, with their own headers and libraries.
 
-The code sees arrays as pointers, lengths and strides, and knows nothing of Python. May import the C backend and tensor.
+The code sees arrays as pointers, lengths and strides, and knows nothing of Python.
 """
 
 from __future__ import annotations

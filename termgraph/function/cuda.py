@@ -1,7 +1,4 @@
-"""Functions that run on the GPU: shared variables live there, arguments go up, results come down.
-
-May import the CUDA backend and this room.
-"""
+"""Functions that run on the GPU: shared variables live there, arguments go up, results come down."""
 
 from __future__ import annotations
 

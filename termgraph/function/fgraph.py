@@ -1,6 +1,6 @@
 """FunctionGraph: a compiled function's graph as variables and Apply nodes, each variable with its clients.
 
-Built from terms when first looked at; the graph of the user is never touched. May import the tensor language.
+Built from terms when first looked at; the graph of the user is never touched.
 """
 
 from __future__ import annotations

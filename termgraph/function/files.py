@@ -1,7 +1,6 @@
 """Files of functions and graphs: `save` writes one, `load` reads it without running anything that the file names.
 
 A file is a mark and a pickle. Reading admits only what graphs are made of (listed below) and what the caller allows.
-May import this room.
 """
 
 from __future__ import annotations

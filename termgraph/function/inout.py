@@ -1,4 +1,4 @@
-"""In and Out: how each input and output of a function is to be treated. May import the tensor language.
+"""In and Out: how each input and output of a function is to be treated.
 
 Users write plain variables most of the time; the converters here accept every form that a list of inputs may hold.
 """

@@ -1,4 +1,4 @@
-"""jit: a Python function on arrays, compiled for the dtypes and ranks it meets. May import this room.
+"""jit: a Python function on arrays, compiled for the dtypes and ranks it meets.
 
 The first call with a kind of arguments is computed at once, without rewriting or a compiler; when it comes again, the
 graph is compiled.

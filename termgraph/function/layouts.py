@@ -1,6 +1,6 @@
 """Functions whose arguments do not lie in row-major order: the programs made for them, and the graphs of those.
 
-`backends/c/run/argument_orders.py` says when and for which arguments. May import the C backend and this room.
+`backends/c/run/argument_orders.py` says when and for which arguments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Linker: a rewritten graph made runnable as a thunk over containers, the form below `Function`.
-
-May import the vm and the pipeline.
-"""
+"""Linker: a rewritten graph made runnable as a thunk over containers, the form below `Function`."""
 
 from __future__ import annotations
 

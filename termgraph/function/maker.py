@@ -1,7 +1,4 @@
-"""FunctionMaker: everything that is decided once, when a function is compiled. `create()` makes the callable.
-
-May import everything of this room.
-"""
+"""FunctionMaker: everything that is decided once, when a function is compiled. `create()` makes the callable."""
 
 from __future__ import annotations
 

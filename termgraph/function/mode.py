@@ -1,6 +1,6 @@
 """Mode: which rules may be used and what runs the result. A mode is a query on the rule database plus a linker.
 
-May import config. Modes that other rooms define (debugging) register themselves with `register_mode`.
+Modes that other rooms define (debugging) register themselves with `register_mode`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Native functions: a whole program compiled to C and called without a Python frame.
 
 `native_function` makes one where C can express everything; otherwise it says why not, and the virtual machine runs the
-program, with C segments for what C can express. May import the C backend, the vm and this room.
+program, with C segments for what C can express.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""OpFromGraph: a graph made into an op, to be applied many times, shown folded, differentiated in its own way.
-
-May import `capture` and the tensor language.
-"""
+"""OpFromGraph: a graph made into an op, to be applied many times, shown folded, differentiated in its own way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The pipeline: how `function()` gets from a captured graph to a program. One list of named stages, nothing else.
 
-A stage takes the Compilation and changes its `roots` or makes its `program`. May import everything below.
+A stage takes the Compilation and changes its `roots` or makes its `program`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A C compiler that fails on a function: told at the user's line, and what then happens instead, if the flags say so.
-
-May import config, the C backend and the vm.
-"""
+"""A C compiler that fails on a function: told at the user's line, and what then happens instead, if the flags say so."""
 
 from __future__ import annotations
 

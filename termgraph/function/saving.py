@@ -1,6 +1,6 @@
 """Copying and saving compiled functions. What is saved is the rewritten graph: loading rewrites nothing.
 
-The format is a dictionary of plain data with a version number, described in docs/saving.md. May import this room.
+The format is a dictionary of plain data with a version number, described in docs/saving.md.
 """
 
 from __future__ import annotations

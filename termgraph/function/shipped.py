@@ -1,7 +1,7 @@
 """What besides a graph decides how it is compiled: the files of termgraph, the rules in use, the flags.
 
 Programs in the cache are kept under these, so that none outlives a change. Only looks at files and at what is loaded:
-asking loads neither the rule library nor the generator of code. May import config, terms and `_rulelib`.
+asking loads neither the rule library nor the generator of code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""verify_grad: a symbolic gradient against finite differences. May import grad and the rest of this room."""
+"""verify_grad: a symbolic gradient against finite differences."""
 
 from __future__ import annotations
 

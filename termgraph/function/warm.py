@@ -2,7 +2,7 @@
 
 When the same graph is compiled again, in any process, nothing is rewritten, lowered or generated, and the rules are not
 even loaded. What the stages did is worked out when somebody asks (`f.trace`, `f.maker.fgraph`, an error's line). The
-entry holds JSON, C text and the bytes of constants. May import the C backend's cache and this room.
+entry holds JSON, C text and the bytes of constants.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""grad, Lop and subgraph_grad: gradients as the user asks for them. May import terms, tensor, rules and db."""
+"""grad, Lop and subgraph_grad: gradients as the user asks for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""checkpoint: parts of a graph that are computed again for the gradient, instead of being kept until then.
-
-May import terms, tensor.
-"""
+"""checkpoint: parts of a graph that are computed again for the gradient, instead of being kept until then."""
 
 from __future__ import annotations
 

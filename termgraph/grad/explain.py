@@ -1,7 +1,4 @@
-"""Words for gradient errors: which path leads from the cost to the input, with the user's lines.
-
-May import terms and the tensor language.
-"""
+"""Words for gradient errors: which path leads from the cost to the input, with the user's lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fitting a gradient to the argument it belongs to: broadcasts are summed back, lost axes put back, dtype kept.
 
 On its way through element-wise ops a gradient may stay *thin*: length 1 where the values are the same all along an
-axis. It is spread to full shape only where an op looks at more than one element. May import terms.
+axis. It is spread to full shape only where an op looks at more than one element.
 """
 
 from __future__ import annotations

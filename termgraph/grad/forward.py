@@ -1,4 +1,4 @@
-"""Forward mode: tangents travel from inputs to results. May import terms, rules and db.
+"""Forward mode: tangents travel from inputs to results.
 
 An op's tangent comes from a rule `pushforward(y, *tangents)`; else, for element-wise ops, from its pullback rule (their
 Jacobian is diagonal); else from the pullback of the pullback, which is the same linear map.

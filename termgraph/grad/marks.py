@@ -1,4 +1,4 @@
-"""Functions that return their argument and change the gradient that flows back through it. May import tensor."""
+"""Functions that return their argument and change the gradient that flows back through it."""
 
 from __future__ import annotations
 

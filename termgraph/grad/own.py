@@ -1,6 +1,6 @@
 """Derivatives that ops bring along: methods of user-written ops (Theano's `grad`, `L_op`, `R_op`), bodies of `call`.
 
-Methods speak of variables and use the user's convention for complex numbers. May import terms, tensor.
+Methods speak of variables and use the user's convention for complex numbers.
 """
 
 from __future__ import annotations

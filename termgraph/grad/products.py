@@ -1,7 +1,4 @@
-"""Jacobians and products with them: Lop, Rop, jacobian, hessian, hessian_vector_product, subgraph_grad.
-
-May import terms, tensor, rules and db.
-"""
+"""Jacobians and products with them: Lop, Rop, jacobian, hessian, hessian_vector_product, subgraph_grad."""
 
 from __future__ import annotations
 

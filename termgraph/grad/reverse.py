@@ -1,7 +1,7 @@
 """Reverse mode: cotangents travel from results to arguments, one derivative rule per op. Linear in the graph's size.
 
 The cotangent of a sparse matrix is that of its stored elements, a vector. The convention for complex numbers inside is
-the holomorphic one (rules carry no conjugates); `api` conjugates at both ends. May import terms, rules and db.
+the holomorphic one (rules carry no conjugates); `api` conjugates at both ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The derivative rules, found by op: one small matcher for each op that is differentiated, compiled when first needed.
-
-May import terms, rules and db.
-"""
+"""The derivative rules, found by op: one small matcher for each op that is differentiated, compiled when first needed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The `sequences` and `outputs_info` of scan: read, checked, and brought to slices and registers.
-
-May import terms, the tensor language and this room.
-"""
+"""The `sequences` and `outputs_info` of scan: read, checked, and brought to slices and registers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Carries: values that go from step to step. Their type must not change; if it does, the error says how.
 
-Lengths may: a length that differs between start and step becomes unknown. May import terms and the tensor language.
+Lengths may: a length that differs between start and step becomes unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From what a step function built to a closed loop: which outer values it uses, the carries' types, the loop op.
 
 A value that does not depend on the loop is computed outside, once, unless computing it may be skipped inside (under
-`ifelse`) or shows (printing, checks). May import terms and the tensor language.
+`ifelse`) or shows (printing, checks).
 """
 
 from __future__ import annotations

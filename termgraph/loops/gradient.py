@@ -1,7 +1,7 @@
 """Derivatives of the loop op: the gradient is one loop over reversed sequences, the tangent one loop in the same order.
 
 The backward loop reads what the forward loop kept: rows it has anyway, results that are stacked already, and as few
-other values as possible; cheap element-wise work is done again. May import terms, grad and this room.
+other values as possible; cheap element-wise work is done again.
 """
 
 from __future__ import annotations

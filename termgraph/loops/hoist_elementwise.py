@@ -1,6 +1,6 @@
 """Element-wise work taken out of loops: what needs only sequences is done before, what needs only results after.
 
-There one pass goes over the whole array instead of many over short rows. May import terms and this room.
+There one pass goes over the whole array instead of many over short rows.
 """
 
 from __future__ import annotations

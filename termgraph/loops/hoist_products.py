@@ -1,7 +1,4 @@
-"""Matrix products taken out of loops: many small ones, or those summed up in a loop, become one large one outside.
-
-May import terms and this room.
-"""
+"""Matrix products taken out of loops: many small ones, or those summed up in a loop, become one large one outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ifelse`: a choice of which only the chosen side is computed. May import terms and the tensor language."""
+"""`ifelse`: a choice of which only the chosen side is computed."""
 
 from __future__ import annotations
 

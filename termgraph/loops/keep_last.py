@@ -1,7 +1,4 @@
-"""Reading only the last steps of a result: then no more than those are kept, and memory does not grow with the steps.
-
-May import terms and this room.
-"""
+"""Reading only the last steps of a result: then no more than those are kept, and memory does not grow with the steps."""
 
 from __future__ import annotations
 

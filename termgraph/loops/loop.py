@@ -1,7 +1,4 @@
-"""`tg.loop`: a step function from (carry, x) to (carry, y), with nested tuples and dictionaries.
-
-May import terms, the tensor language and this room.
-"""
+"""`tg.loop`: a step function from (carry, x) to (carry, y), with nested tuples and dictionaries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A loop term taken apart, to be changed and put together again; the driver that replaces loops in a graph.
-
-May import terms.
-"""
+"""A loop term taken apart, to be changed and put together again; the driver that replaces loops in a graph."""
 
 from __future__ import annotations
 

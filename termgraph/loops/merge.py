@@ -1,7 +1,4 @@
-"""Merging loops that run side by side.
-
-May import terms and this room.
-"""
+"""Merging loops that run side by side."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Nested tuples, lists and dictionaries of values: taken apart into a list, and put together again.
-
-May import nothing from termgraph.
-"""
+"""Nested tuples, lists and dictionaries of values: taken apart into a list, and put together again."""
 
 from __future__ import annotations
 

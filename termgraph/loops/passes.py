@@ -1,6 +1,6 @@
 """The graph passes over loops, registered in the rule database with the tag `scan`, in the order they are run.
 
-They see who reads a loop's results, which term rules cannot. May import db and this room.
+They see who reads a loop's results, which term rules cannot.
 """
 
 from __future__ import annotations

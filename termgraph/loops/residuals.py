@@ -1,7 +1,4 @@
-"""What a backward loop reads of the forward one: which values of each step are kept, and which are computed again.
-
-May import terms and this room.
-"""
+"""What a backward loop reads of the forward one: which values of each step are kept, and which are computed again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`scan` with Theano's signature, translated to the loop op: taps become slices of sequences and chains of carries.
-
-May import terms, the tensor language and this room.
-"""
+"""`scan` with Theano's signature, translated to the loop op: taps become slices of sequences and chains of carries."""
 
 from __future__ import annotations
 

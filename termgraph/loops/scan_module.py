@@ -1,4 +1,4 @@
-"""The names of Theano's `scan_module`, for programs that write `theano.scan_module.until`. May import this room."""
+"""The names of Theano's `scan_module`, for programs that write `theano.scan_module.until`."""
 
 from termgraph.loops.scan import scan
 from termgraph.loops.steps import until

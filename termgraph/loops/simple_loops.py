@@ -1,7 +1,4 @@
-"""`map`, `reduce`, `foldl`, `foldr` and `scan_checkpoints`: loops with simpler signatures, made of scan and loop.
-
-May import the tensor language and this room.
-"""
+"""`map`, `reduce`, `foldl`, `foldr` and `scan_checkpoints`: loops with simpler signatures, made of scan and loop."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Passes over single loops: drop what nobody reads, share what is equal, move invariants out, unroll very short loops.
-
-May import terms and this room.
-"""
+"""Passes over single loops: drop what nobody reads, share what is equal, move invariants out, unroll very short loops."""
 
 from __future__ import annotations
 

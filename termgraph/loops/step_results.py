@@ -1,7 +1,4 @@
-"""What a scan's step function may return, sorted into outputs, updates and a stopping condition.
-
-May import the tensor language and this room.
-"""
+"""What a scan's step function may return, sorted into outputs, updates and a stopping condition."""
 
 from __future__ import annotations
 

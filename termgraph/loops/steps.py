@@ -1,7 +1,4 @@
-"""What `loop` and `scan` share: numbers of steps, stopping conditions, calling the user's step function.
-
-May import terms and the tensor language.
-"""
+"""What `loop` and `scan` share: numbers of steps, stopping conditions, calling the user's step function."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Which values inside a loop may have another shape in another step: they cannot be stacked.
 
 A carry is taken to keep its lengths, as the virtual machine and compiled code demand where it is stacked.
-May import terms.
 """
 
 from __future__ import annotations

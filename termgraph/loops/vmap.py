@@ -1,4 +1,4 @@
-"""`tg.vmap`: a function of one example, applied to many without a loop. May import what lies below functions."""
+"""`tg.vmap`: a function of one example, applied to many without a loop."""
 
 from __future__ import annotations
 

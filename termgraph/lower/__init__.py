@@ -1,4 +1,4 @@
 """From terms to loops: index pushing, what gets storage, the loop tree, the memory plan.
 
-May import terms and tensor. Knows nothing of C or CUDA: backends walk the loop tree.
+Knows nothing of C or CUDA: backends walk the loop tree.
 """

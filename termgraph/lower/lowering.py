@@ -1,4 +1,4 @@
-"""Lowering in one call: terms in, loop tree out. May import this package only."""
+"""Lowering in one call: terms in, loop tree out."""
 
 from __future__ import annotations
 

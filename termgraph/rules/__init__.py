@@ -1,8 +1,6 @@
 """The rule engine: what a rule author imports, and how rules are compiled, run and asked.
 
-    from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, nonzero
-
-May import terms and tensor.
+from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, nonzero
 """
 
 from typing import Any as _Any

@@ -1,6 +1,6 @@
 """`@ruleset`: turns a generator function into checked, named rules, and keeps the list of all that were defined.
 
-The function's parameters are the metavariables, their annotations the kinds. May import `rule` and below.
+The function's parameters are the metavariables, their annotations the kinds.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A sum becomes `P - N`, a product `P / N`, where P and N are flat and no operand occurs in both. Operands keep the order
 in which they were written. An inner sum that others use too stays whole, and no flat operation grows beyond `WIDEST`
-operands, so that a chain of n additions costs n. May import terms, `goals`, `clients`.
+operands, so that a chain of n additions costs n.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """RuleSet: a frozen choice of rules, compiled head by head when a graph first needs it.
 
 The same object rewrites graphs, answers relationally, and prints itself as a table.
-May import terms, tensor and the rest of this room.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Rule: one object for a simplification (name, left side, right side, goals), and the checks made when it is defined.
-
-May import terms, `kinds`, `pattern`, `goals`.
-"""
+"""Rule: one object for a simplification (name, left side, right side, goals), and the checks made when it is defined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of equal terms: union-find over nodes whose operands are classes. May import terms."""
+"""Classes of equal terms: union-find over nodes whose operands are classes."""
 
 from __future__ import annotations
 

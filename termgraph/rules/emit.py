@@ -1,7 +1,6 @@
 """Python source for matching one pattern, checking goals and building the right side; `tree` arranges it.
 
 Matching is written as nested `if` and `for` blocks, so that backtracking is what Python does when a block ends.
-May import terms, `stage` and below.
 """
 
 from __future__ import annotations

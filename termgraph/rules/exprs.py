@@ -1,4 +1,4 @@
-"""Between what users hold (variables, terms, lists of them) and the terms the engine works on. May import tensor."""
+"""Between what users hold (variables, terms, lists of them) and the terms the engine works on."""
 
 from __future__ import annotations
 

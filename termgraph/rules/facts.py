@@ -2,7 +2,6 @@
 
 A fact speaks about every element of the array, NaN excepted. It follows from the dtype, the value of a constant, a
 `T.assume`, or from facts about operands by the propagation rules in `propagation`. Iterative and memoised.
-May import terms and `goals`.
 """
 
 from __future__ import annotations

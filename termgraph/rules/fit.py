@@ -1,7 +1,7 @@
 """The type guarantee: a replacement gets the old term's dtype and rank, with lengths at least as precise.
 
-Literals take the old dtype, casts and lost broadcasts are put back; what cannot be fitted is refused (None).
-Also the small constructors that generated matchers call. May import terms.
+Literals take the old dtype, casts and lost broadcasts are put back; what cannot be fitted is refused (None). Also the
+small constructors that generated matchers call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Goals: the conditions and computations of a rule, as data.
 
 `@goal("i")` declares a Python test, `@goal("iio")` a computation of its last argument (i: known, o: computed); more
-directions are added with `.mode(...)`. `@goal` alone declares a relation: a function that returns a kanren goal.
-What a goal mentions decides when it runs; see `stage` and `emit`. May import terms, `kinds`, `pattern`.
+directions are added with `.mode(...)`. `@goal` alone declares a relation: a function that returns a kanren goal. What a
+goal mentions decides when it runs; see `stage` and `emit`.
 """
 
 from __future__ import annotations

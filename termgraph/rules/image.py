@@ -1,8 +1,8 @@
 """The image of a rule set: its compiled matchers in a file, so that a process neither reads rules nor compiles them.
 
 An image is to a rule set what a .pyc file is to a module: it holds code, is as trustworthy as its folder, names what it
-was made from, and is made again when that has changed. Nothing of it is looked at before that and its checksum fit.
-May touch: the folder it is told of. May import `tree`, `naming` and below.
+was made from, and is made again when that has changed. Nothing of it is looked at before that and its checksum fit. May
+touch: the folder it is told of.
 """
 
 from __future__ import annotations

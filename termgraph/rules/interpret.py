@@ -1,7 +1,6 @@
 """Matching and building by walking patterns: the plain meaning of a rule, and the oracle of the compiled matchers.
 
 All matches are yielded, in the order in which compiled matchers try them. Patterns are shallow, so recursion is fine.
-May import terms, `stage` and below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kinds of metavariables: what an annotation in a rule set's signature means.
 
 `seg` stands for any number of operands, `head` for an operator, `param` for an operator's parameter; a `Guard` such as
-`Float` restricts an ordinary metavariable to terms that pass a test. May import terms.
+`Float` restricts an ordinary metavariable to terms that pass a test.
 """
 
 from __future__ import annotations

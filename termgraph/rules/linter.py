@@ -3,7 +3,7 @@
     report = tg.rules.lint(rs);  report.ok;  print(report)
 
 Errors: loops, rules that never fire, duplicates. Warnings: pairs of rules whose order matters, rules that no
-termination order covers. Suggested completions are printed, never added. May import the rest of this room.
+termination order covers. Suggested completions are printed, never added.
 """
 
 from __future__ import annotations

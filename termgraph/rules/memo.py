@@ -1,7 +1,4 @@
-"""What the driver remembers: which signatures match nothing, and which terms no stage of a pipeline can change.
-
-May import nothing of this room.
-"""
+"""What the driver remembers: which signatures match nothing, and which terms no stage of a pipeline can change."""
 
 from __future__ import annotations
 

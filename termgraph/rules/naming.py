@@ -1,7 +1,7 @@
 """Names for what generated matchers refer to, so that another process finds the same operators, constants and goals.
 
 Operators and constants are pickled as everywhere; functions of goals, facts and guards go by the name they have in
-their module, which is checked when they are named. May import the goals and kinds of this room.
+their module, which is checked when they are named.
 """
 
 from __future__ import annotations

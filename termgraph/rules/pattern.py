@@ -1,6 +1,6 @@
 """Pattern: the facade through which rule authors write terms with holes, with ordinary operators and functions.
 
-A pattern wraps an interned term that contains logic variables. May import terms and `kinds`.
+A pattern wraps an interned term that contains logic variables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What computing a term costs, roughly: elements times the work for each. For comparing forms of one graph.
-
-May import terms.
-"""
+"""What computing a term costs, roughly: elements times the work for each. For comparing forms of one graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How facts about operands give facts about results: one line per op and fact. May import terms and `facts`.
+"""How facts about operands give facts about results: one line per op and fact.
 
 Only what holds in floating point, with rounding, overflow and underflow, is stated: exp(x) can underflow to zero, so it
 is nonnegative, not positive.

@@ -3,7 +3,6 @@
     report = tg.rules.prove(rs);  report.ok;  print(report);  report["algebra.mul_div"]
 
 What differs is classed (zero sign, rounding, special values, WRONG) and compared with what the rule `assumes`.
-May import terms and the rest of this room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules as kanren relations: forwards, backwards and enumerated. May import terms, `interpret` and below.
+"""Rules as kanren relations: forwards, backwards and enumerated.
 
 Asked with a known term on the left, a relation gives what the rule makes of it; with a known term on the right, the
 terms that become it; with neither, the two patterns. What cannot be checked yet (a guard on an unknown) is delayed: it

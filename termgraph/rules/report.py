@@ -1,4 +1,4 @@
-"""Plain-text tables that fit the terminal, for reports. May import nothing of termgraph."""
+"""Plain-text tables that fit the terminal, for reports."""
 
 from __future__ import annotations
 

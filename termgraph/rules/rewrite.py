@@ -1,8 +1,8 @@
 """The driver: innermost, iterative, memoised on the interned terms. Work = nodes of the graph + sizes of right sides.
 
-Each term carries `_st` (the stamp of the rule set that brought it to normal form, or a mark of this run) and `_nf`
-(the normal form; None if it is its own). Only terms that are their own normal form keep the stamp after a run, so no
-term ever refers to a newer one once the run is over. May import terms, `trace`, `ruleset` for types only.
+Each term carries `_st` (the stamp of the rule set that brought it to normal form, or a mark of this run) and `_nf` (the
+normal form; None if it is its own). Only terms that are their own normal form keep the stamp after a run, so no term
+ever refers to a newer one once the run is over.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Rewriting goes one way, one rule after the other; here equal terms share a class, so that no choice excludes another.
 Rules are matched on concrete terms, those of a class in turn, so that guards, goals and facts mean what they always do.
-May import terms and this room.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Screening: can any rule with this head match, to judge by operators and types alone?
 
-Most terms of a graph match nothing. The answer depends only on the head, the operators and types of the operands and
-on which operands are the same, so the driver asks once per such signature and remembers. "Maybe" is always allowed.
-May import terms, `emit`, `goals`, `facts` and below.
+Most terms of a graph match nothing. The answer depends only on the head, the operators and types of the operands and on
+which operands are the same, so the driver asks once per such signature and remembers. "Maybe" is always allowed.
 """
 
 from __future__ import annotations

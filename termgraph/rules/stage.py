@@ -2,7 +2,6 @@
 
 Goals over operators are solved with kanren, one instance per answer, in an order that does not depend on the process.
 Left sides also get the form that canonicalize gives them, and both orders of commutative operands.
-May import terms, `rule` and below.
 """
 
 from __future__ import annotations

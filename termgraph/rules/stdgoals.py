@@ -1,4 +1,4 @@
-"""The goals every rule author needs: literals, evaluation, dtype and shape questions. May import terms and `goals`."""
+"""The goals every rule author needs: literals, evaluation, dtype and shape questions."""
 
 from __future__ import annotations
 

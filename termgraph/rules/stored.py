@@ -1,7 +1,4 @@
-"""StoredRuleSet: a rule set whose matchers come from an image. Its rules are read when somebody asks for them.
-
-May import `compiled`, `image` and below.
-"""
+"""StoredRuleSet: a rule set whose matchers come from an image. Its rules are read when somebody asks for them."""
 
 from __future__ import annotations
 

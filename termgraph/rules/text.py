@@ -1,4 +1,4 @@
-"""How patterns and rules are printed: infix, without the marks of logic variables. May import terms and `kinds`."""
+"""How patterns and rules are printed: infix, without the marks of logic variables."""
 
 from __future__ import annotations
 

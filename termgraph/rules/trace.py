@@ -1,7 +1,4 @@
-"""Trace: what a rewriting did, always recorded: rule, place, before, after; counts and seconds per rule; provenance.
-
-May import terms.
-"""
+"""Trace: what a rewriting did, always recorded: rule, place, before, after; counts and seconds per rule; provenance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The decision tree of one head operator: all its rules in one Python function that shares their tests.
 
 The function takes a term whose operands are in normal form and returns `(new term, rule number)` or None.
-May import terms, `emit` and below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Rules sleep until a graph has every operator that their left sides name: until then they cannot match.
 
 Most graphs use few operators. What sleeps is neither staged nor compiled, and what is compiled is smaller.
-May import `stage` and below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sparse matrices, with the names of Theano's `theano.sparse`: `s = tg.sparse.csr_matrix("s")`.
 
 Values are SciPy's CSR and CSC matrices. `variable.py` has the variables, `parts.py` takes them apart into arrays, and
-the rest is written on these arrays. May import terms and tensor.
+the rest is written on these arrays.
 """
 
 from importlib import import_module as _import_module

@@ -1,6 +1,6 @@
 """A sparse matrix taken apart into arrays, and made of arrays.
 
-Everything else in this package works on `Parts`: the arrays as tensor variables. May import terms and tensor.
+Everything else in this package works on `Parts`: the arrays as tensor variables.
 """
 
 from __future__ import annotations

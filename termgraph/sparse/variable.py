@@ -1,6 +1,6 @@
 """Sparse variables: inputs, constants and shared variables that hold SciPy's CSR and CSC matrices.
 
-Their operators and methods are attached by the package. May import terms and tensor.
+Their operators and methods are attached by the package.
 """
 
 from __future__ import annotations

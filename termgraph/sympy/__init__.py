@@ -6,7 +6,7 @@
     tg.sympy.rules_to_sympy(rules)           # rules as SymPy patterns
     tg.sympy.rules_from_sympy({...}, "mine") # SymPy identities as rules of the database
 
-`table.py` says what corresponds to what. May import everything below the public names.
+`table.py` says what corresponds to what.
 """
 
 from termgraph.sympy.identities import Identities, Identity, rules_to_sympy

@@ -1,7 +1,7 @@
 """`rules_to_sympy`: rules as pairs of SymPy expressions with wildcards, which rewrite SymPy expressions.
 
 A rule leaves where SymPy can say it: element-wise operators, facts that SymPy knows. The others are listed with the
-reason. Goals over operators are solved before, so one rule may leave as several. May import the table and `outward`.
+reason. Goals over operators are solved before, so one rule may leave as several.
 """
 
 from __future__ import annotations

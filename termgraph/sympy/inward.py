@@ -1,4 +1,4 @@
-"""`from_sympy` and `lambdify`: expressions of SymPy as variables and as compiled functions. May import the table.
+"""`from_sympy` and `lambdify`: expressions of SymPy as variables and as compiled functions.
 
 The same reader makes patterns of rules, from symbols that stand for metavariables.
 """

@@ -1,4 +1,4 @@
-"""`rules_from_sympy`: identities of SymPy as rules of the database. May import the table and `inward`.
+"""`rules_from_sympy`: identities of SymPy as rules of the database.
 
 Symbols become metavariables, what SymPy assumes of them goals.
 """

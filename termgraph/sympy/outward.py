@@ -1,4 +1,4 @@
-"""`to_sympy`: an element-wise expression as an expression of SymPy. May import the table and everything below.
+"""`to_sympy`: an element-wise expression as an expression of SymPy.
 
 Broadcasting is implicit in SymPy's scalars, so leading dimensions that are only repeated are left out.
 """

@@ -2,7 +2,6 @@
 
 Names are NumPy's where NumPy has them and Theano's where the seeds use them. Each module below exports its `__all__`
 (or `EXPORTS`, when the list is made) here, and may give variables methods through a `METHODS` table.
-May import terms and config.
 """
 
 from importlib import import_module as _import_module

@@ -1,4 +1,4 @@
-"""`assume`: what the user knows about a value and the compiler may use. May import terms and `wrap`."""
+"""`assume`: what the user knows about a value and the compiler may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks and printing while a function runs: `Assert`, `CheckAndRaise`, `Print`. May import terms and wrap."""
+"""Checks and printing while a function runs: `Assert`, `CheckAndRaise`, `Print`."""
 
 from __future__ import annotations
 

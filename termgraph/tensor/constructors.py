@@ -1,4 +1,4 @@
-"""Ready-made types and the variables they make: `dmatrix`, `ivector`, `scalar`, ... May import terms and `variable`.
+"""Ready-made types and the variables they make: `dmatrix`, `ivector`, `scalar`, ...
 
 Letters: b, w, i, l signed integers of 8 to 64 bits, f, d floats, c, z complex; a plain name uses `config.floatX`.
 """

@@ -1,7 +1,6 @@
 """Contraction of two labelled arrays: the one place where dimensions are arranged for `dot` and `matmul`.
 
 Each dimension has a label. A label of both arrays is a batch dimension if it is kept, else it is summed over.
-May import terms, shaping functions and reductions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convolutions under Theano's names, for T.nnet, and T.convolve. May import terms, `lengths` and `shaping`."""
+"""Convolutions under Theano's names, for T.nnet, and T.convolve."""
 
 from __future__ import annotations
 

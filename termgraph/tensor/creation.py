@@ -1,7 +1,4 @@
-"""New arrays: zeros, full, eye, arange, linspace, and triangles and diagonals of matrices.
-
-May import terms and `shaping`.
-"""
+"""New arrays: zeros, full, eye, arange, linspace, and triangles and diagonals of matrices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The distributions of random streams: what becomes of random bits. Most are element-wise and may be fused.
 
-Those that have no formula in elementary functions are quantiles of one uniform number, computed by SciPy. May import
-the tensor language.
+Those that have no formula in elementary functions are quantiles of one uniform number, computed by SciPy.
 """
 
 from __future__ import annotations

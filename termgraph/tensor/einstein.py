@@ -1,6 +1,6 @@
 """einsum: sums of products written with subscripts, as in NumPy, turned into dot, matmul, mul and sum.
 
-The pair to contract next is the one whose product is smallest beside its operands. May import terms and contraction.
+The pair to contract next is the one whose product is smallest beside its operands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Element-wise functions of the language. Most are the ops themselves; a few are composed. May import terms and wrap.
+"""Element-wise functions of the language. Most are the ops themselves; a few are composed.
 
 Every op in the element-wise table is exported under its NumPy or Theano name.
 """

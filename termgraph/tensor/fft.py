@@ -1,4 +1,4 @@
-"""T.fft: discrete Fourier transforms with numpy.fft's names. May import terms and shaping functions."""
+"""T.fft: discrete Fourier transforms with numpy.fft's names."""
 
 from __future__ import annotations
 

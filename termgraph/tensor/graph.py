@@ -1,4 +1,4 @@
-"""Graphs of variables as wholes: walking, cloning with replacements, comparing. May import terms, `variable`, `view`.
+"""Graphs of variables as wholes: walking, cloning with replacements, comparing.
 
 Everything is iterative. Replacing works on terms, so it reaches every equal expression, however it was written.
 """

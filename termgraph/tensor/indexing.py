@@ -1,7 +1,7 @@
 """Indexing as in NumPy: `x[...]` with every kind of index, and replacing or incrementing the indexed part.
 
 An index is parsed into items (new axis, integer, slice, array), then becomes one `subtensor` or `gather`, followed by a
-`dimshuffle` for new axes. May import terms, `variable` and `wrap`.
+`dimshuffle` for new axes.
 """
 
 from __future__ import annotations

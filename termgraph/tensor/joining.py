@@ -1,7 +1,4 @@
-"""Putting arrays together and apart: stack, concatenate, split, tile, repeat, flip, roll.
-
-May import terms, `shaping` and `creation`.
-"""
+"""Putting arrays together and apart: stack, concatenate, split, tile, repeat, flip, roll."""
 
 from __future__ import annotations
 

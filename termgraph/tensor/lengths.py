@@ -1,7 +1,6 @@
 """Lengths and shapes as users write them: integers where known, int64 scalar variables elsewhere.
 
 Everything here keeps known lengths as Python integers for as long as possible, so that types stay precise.
-May import terms and `wrap`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions written for variables, made to work on terms as well: variables in, variables out; terms in, terms out.
 
-Rule authors write right sides with the same functions as users. May import terms and `variable`.
+Rule authors write right sides with the same functions as users.
 """
 
 from __future__ import annotations

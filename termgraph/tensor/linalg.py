@@ -1,6 +1,6 @@
 """T.linalg: linear algebra with numpy.linalg's names, over any leading (batch) dimensions.
 
-Decompositions are ops; norms, powers and products are composed. May import terms, products and reductions.
+Decompositions are ops; norms, powers and products are composed.
 """
 
 from __future__ import annotations

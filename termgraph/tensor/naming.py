@@ -1,6 +1,6 @@
 """Short names of variables, ops and applications, in termgraph's own style and in the seeds' ("theano") style.
 
-`config.print.style` chooses; `style=` overrides. May import terms and `variable`.
+`config.print.style` chooses; `style=` overrides.
 """
 
 from __future__ import annotations

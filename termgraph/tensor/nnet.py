@@ -1,6 +1,6 @@
 """T.nnet: activations and losses of neural networks, with Theano's names.
 
-All are composed of ops that the rewriting stages know how to stabilize. May import terms, indexing and reductions.
+All are composed of ops that the rewriting stages know how to stabilize.
 """
 
 from __future__ import annotations

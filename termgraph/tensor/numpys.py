@@ -1,7 +1,4 @@
-"""NumPy's functions on variables: `np.exp(x)` is `T.exp(x)`, and what the language lacks is refused with a sentence.
-
-May import the language, by name and when called.
-"""
+"""NumPy's functions on variables: `np.exp(x)` is `T.exp(x)`, and what the language lacks is refused with a sentence."""
 
 from __future__ import annotations
 

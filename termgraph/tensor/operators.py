@@ -1,4 +1,4 @@
-"""Python's operators on tensor variables. May import `variable`, `wrap` and the op table.
+"""Python's operators on tensor variables.
 
 `x + y` on two arrays of equal rank takes a short path: intern the term, make the variable, nothing else.
 """

@@ -1,4 +1,4 @@
-"""pad: arrays made longer at both ends of their axes, as numpy.pad. May import terms, `joining` and indexing.
+"""pad: arrays made longer at both ends of their axes, as numpy.pad.
 
 One axis after the other; every mode that repeats elements reads them through an index vector.
 """

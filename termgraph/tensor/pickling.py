@@ -1,4 +1,4 @@
-"""Pickling of variables, flat: the depth of the graph does not matter. May import `variable`.
+"""Pickling of variables, flat: the depth of the graph does not matter.
 
 Inputs and constants travel as themselves, so that one pickle keeps them shared; interior variables travel as records.
 """

@@ -1,4 +1,4 @@
-"""`transfer`: which device computes what, where there are several. May import terms and `wrap`."""
+"""`transfer`: which device computes what, where there are several."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Products of arrays: dot, matmul, tensordot, outer, kron, cross, ... with NumPy's names and meaning.
 
-All end in the ops `dot` (vectors and matrices), `matmul` (batches of matrices) and `mul`. May import `contraction`.
+All end in the ops `dot` (vectors and matrices), `matmul` (batches of matrices) and `mul`.
 """
 
 from __future__ import annotations

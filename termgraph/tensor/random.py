@@ -1,7 +1,7 @@
 """Random numbers in graphs: `T.random.RandomStream`. Each draw has a state, a shared variable with a default update.
 
 Element `i` of the n-th draw is a function of (key, n, i) by Philox 4x32-10: draws are element-wise, may be fused, and
-are the same on every backend. May import the tensor language.
+are the same on every backend.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reductions with NumPy's names and results: sum, mean, var, max, argmax, cumsum, logsumexp, ... May import terms.
+"""Reductions with NumPy's names and results: sum, mean, var, max, argmax, cumsum, logsumexp, ...
 
 An op drops its axes; `keepdims` puts dimensions of length 1 back with a dimshuffle.
 """

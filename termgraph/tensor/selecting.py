@@ -1,4 +1,4 @@
-"""Selecting elements by position or by condition: take, nonzero, choose, compress, ... May import terms and indexing.
+"""Selecting elements by position or by condition: take, nonzero, choose, compress, ...
 
 All of them become `gather`, `scatter_set` or `switch`; an index out of range raises when the gather runs.
 """

@@ -1,7 +1,6 @@
 """Shape and axes of arrays: reshape, dimshuffle, transpose, squeeze, broadcast_to, shape, ...
 
 Reordering axes, and inserting or dropping those of length 1, is always one dimshuffle.
-May import terms and `lengths`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Shared variables: values that live between calls and belong to no single function.
 
 `shared(value)` makes one; functions read it without being given it, and `updates=` change it after a call.
-May import terms and `variable`.
 """
 
 from __future__ import annotations

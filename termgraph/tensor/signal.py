@@ -1,4 +1,4 @@
-"""T.signal: pooling with Theano's names. May import terms, `lengths`, padding and reductions."""
+"""T.signal: pooling with Theano's names."""
 
 from __future__ import annotations
 

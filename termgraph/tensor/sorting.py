@@ -1,4 +1,4 @@
-"""Sorting, searching and counting with NumPy's names. May import terms, indexing and shaping functions."""
+"""Sorting, searching and counting with NumPy's names."""
 
 from __future__ import annotations
 

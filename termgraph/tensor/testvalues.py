@@ -1,6 +1,6 @@
 """Test values: expressions computed while they are built, so that a wrong shape shows at the line that made it.
 
-Off unless `config.compute_test_value` says otherwise. May import terms and `variable`.
+Off unless `config.compute_test_value` says otherwise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Where in the user's program a variable was made. Cheap to take (a few code pointers), readable when asked.
-
-May import nothing from termgraph.
-"""
+"""Where in the user's program a variable was made. Cheap to take (a few code pointers), readable when asked."""
 
 from __future__ import annotations
 

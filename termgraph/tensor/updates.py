@@ -1,7 +1,4 @@
-"""OrderedUpdates: the dictionary of shared-variable updates that loops return and `function` takes.
-
-May import `sharedvar`, `variable`, `wrap`.
-"""
+"""OrderedUpdates: the dictionary of shared-variable updates that loops return and `function` takes."""
 
 from __future__ import annotations
 

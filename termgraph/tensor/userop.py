@@ -1,7 +1,4 @@
-"""Wrapping Python functions as ops, and the default `make_node` of ops that declare `itypes` and `otypes`.
-
-May import `variable` and `wrap`.
-"""
+"""Wrapping Python functions as ops, and the default `make_node` of ops that declare `itypes` and `otypes`."""
 
 from __future__ import annotations
 

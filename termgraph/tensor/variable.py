@@ -1,7 +1,7 @@
 """Variable: the user's handle on a term, with a name, a trace, and the bipartite view through `owner` and `Apply`.
 
-Names and traces belong to the variable: two equal expressions made separately share their term and nothing else.
-Array operators are attached in `methods`. May import terms and `trace`.
+Names and traces belong to the variable: two equal expressions made separately share their term and nothing else. Array
+operators are attached in `methods`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From terms back to variables: the bipartite view of a graph that exists only as terms.
-
-May import terms, `variable`.
-"""
+"""From terms back to variables: the bipartite view of a graph that exists only as terms."""
 
 from __future__ import annotations
 

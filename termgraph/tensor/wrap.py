@@ -1,7 +1,7 @@
 """Turning what users write (numbers, arrays, lists) into operands: constants, with explicit broadcasting dimensions.
 
 A Python number becomes an int64 or float64 constant, unless that would change the result's dtype (NumPy 2: Python
-numbers are weak). May import terms and `variable`.
+numbers are weak).
 """
 
 from __future__ import annotations

@@ -1,4 +1,1 @@
-"""Terms: the interned, typed expression tuples that graphs, patterns, loop bodies and kernels are made of.
-
-May import the flags and nothing else of termgraph.
-"""
+"""Terms: the interned, typed expression tuples that graphs, patterns, loop bodies and kernels are made of."""

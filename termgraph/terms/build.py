@@ -1,4 +1,4 @@
-"""Small terms that rules and drivers need again and again: lengths, arrays of one number. May import terms modules."""
+"""Small terms that rules and drivers need again and again: lengths, arrays of one number."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A name for a closed graph: equal graphs have equal digests in every process, whatever their inputs are called.
 
 Leaves count by position and type, constants by content. What is only known to this process (ops written in Python,
-parameters that are arbitrary objects) has no name. May import `term`, `op`, `types` and `traverse`.
+parameters that are arbitrary objects) has no name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dtypes: which there are, their kinds and how they mix. The one place that knows of a dtype NumPy lacks.
 
 `bfloat16` comes from the package ml_dtypes, imported when it is first asked for; NumPy calls its kind "V" and promotes
-it by rules of its own, so ask here. May import `errors` only.
+it by rules of its own, so ask here.
 """
 
 from __future__ import annotations

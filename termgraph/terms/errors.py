@@ -1,7 +1,4 @@
-"""The exceptions of termgraph, one place so that every layer can raise and users can catch them.
-
-May import nothing from termgraph.
-"""
+"""The exceptions of termgraph, one place so that every layer can raise and users can catch them."""
 
 from __future__ import annotations
 

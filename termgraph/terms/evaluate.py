@@ -1,7 +1,6 @@
 """The reference semantics: a graph of terms evaluated by the NumPy meaning of its ops, one node at a time.
 
 Slow and plain on purpose: the prover, the tests and the fallback of the VM compare with it.
-May import terms modules only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Facts about operators as kanren relations owned by termgraph (never kanren's process-wide ones).
 
 `fact(inverse, my_op, my_inverse)` makes every generic rule apply to the new op. Answers come in a fixed order, and each
-new fact moves `version()`, so that compiled rule sets notice. May import `op` and `term`.
+new fact moves `version()`, so that compiled rule sets notice.
 """
 
 from __future__ import annotations

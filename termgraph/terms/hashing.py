@@ -1,6 +1,6 @@
 """Process-independent hashes of plain metadata: the same number under every PYTHONHASHSEED.
 
-Structural hashes of terms start from these. May import nothing from termgraph.
+Structural hashes of terms start from these.
 """
 
 from __future__ import annotations

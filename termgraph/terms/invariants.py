@@ -1,7 +1,4 @@
-"""What of a graph does not change when some leaves do: the part of a loop's body that belongs outside.
-
-May import terms modules only.
-"""
+"""What of a graph does not change when some leaves do: the part of a loop's body that belongs outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects the look-alike PyPI packages that overwrite the ones termgraph needs. May import nothing from termgraph.
+"""Detects the look-alike PyPI packages that overwrite the ones termgraph needs.
 
 `miniKanren` provides `import kanren` and `logical-unification` provides `import unification`; the PyPI projects named
 `kanren` and `unification` are other, older packages with the same import names.

@@ -1,7 +1,6 @@
 """Leaves: inputs, parameters of bodies, constants, and the numbers of patterns. They share the interface of terms.
 
 Constants are interned by type and bytes, parameters by index and type; every input is a leaf of its own.
-May import what lies below terms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which terms those stand for that passes over whole graphs made, so that errors find the line of the user.
 
 Rewriting by rules keeps this in its traces; here is what takes work out of loops, or puts it together anew around them.
-May import terms modules only.
 """
 
 from __future__ import annotations

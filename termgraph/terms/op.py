@@ -1,8 +1,7 @@
 """Op: the definition of an operation, and the one table that holds them all.
 
-An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an interned Op, so a term is always
-`(op, *args)`. An op says how to type a result (`infer`) and what it means on NumPy arrays (`meaning`).
-May import only `types`, `dtypes`, `widening`, `hashing`, `errors`.
+An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an interned Op, so a term is always `(op,
+*args)`. An op says how to type a result (`infer`) and what it means on NumPy arrays (`meaning`).
 """
 
 from __future__ import annotations

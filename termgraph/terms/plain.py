@@ -1,7 +1,7 @@
 """A graph as JSON and the bytes of its constants. Reading it builds terms of the library's ops, and runs nothing.
 
 What only this process knows (ops written in Python, arbitrary objects as parameters) cannot be written; bodies of loops
-neither. May import `term`, `op`, `types`, `traverse` and `digest`.
+neither.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Plugs terms into logical-unification, etuples and kanren, once, for our own classes only.
 
 Ground terms unify by identity and reify to themselves, so a shared graph is never walked as a tree.
-May import `term`, `op`, `types`.
 """
 
 from __future__ import annotations

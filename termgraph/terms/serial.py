@@ -1,7 +1,6 @@
 """A flat, versioned byte format for graphs of any depth. Reading it builds terms and runs nothing.
 
 One record per node in children-first order; ops, types and constants travel in side tables by pickle of plain data.
-May import `term`, `traverse`, `op`.
 """
 
 from __future__ import annotations

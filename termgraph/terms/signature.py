@@ -1,7 +1,7 @@
 """Signatures: what can be told of a term from its head and from the heads and types of its operands.
 
 Terms with the same signature have the same type, and the rewriter decides once for all of them which rules may match.
-An op keeps its signatures in tables, so a signature names no op and keeps none alive. May import `interned`.
+An op keeps its signatures in tables, so a signature names no op and keeps none alive.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SparseType: matrices of which only some elements are stored, as SciPy's CSR and CSC hold them.
 
 Such a matrix is four arrays: `data` and `indices` hold the stored elements and the column (CSC: row) of each, `indptr`
-where each row (CSC: column) begins, and the shape. SciPy is imported when a value is met. May import `types`.
+where each row (CSC: column) begins, and the shape. SciPy is imported when a value is met.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One-line text of terms and patterns, bounded in size. May import `term` and `op`."""
+"""One-line text of terms and patterns, bounded in size."""
 
 from __future__ import annotations
 

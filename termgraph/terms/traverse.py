@@ -1,4 +1,4 @@
-"""Walking and rebuilding graphs without recursion. May import `term` and `errors`.
+"""Walking and rebuilding graphs without recursion.
 
 Every function takes one term or a sequence of them, and visits each shared node once.
 """

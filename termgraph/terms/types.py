@@ -1,8 +1,7 @@
 """Types: what a value may be. Interned, so that "same type" is the Python test `is`.
 
 `TensorType(dtype, shape)` describes n-dimensional arrays; an unknown length is `None`. `TupleType` is the type of an
-operation with several results. Users may subclass `Type` for other data. May import only `dtypes`,
-`hashing` and `errors`.
+operation with several results. Users may subclass `Type` for other data.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops written by users in Theano's way: a class with `make_node` and `perform`, told apart by `__props__`.
 
-Instances with equal `__props__` are one op, so that equal applications are one term. May import `op`, `types`.
+Instances with equal `__props__` are one op, so that equal applications are one term.
 """
 
 from __future__ import annotations

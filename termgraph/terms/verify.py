@@ -1,4 +1,4 @@
-"""The verifier: checks that a graph keeps the promises of the term language. May import `term`, `traverse`, `op`."""
+"""The verifier: checks that a graph keeps the promises of the term language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ops mean on bfloat16: computed in float32 and rounded once. May import `dtypes` only.
+"""What ops mean on bfloat16: computed in float32 and rounded once.
 
 NumPy's own functions hardly know the dtype, so operands are widened before an op and results rounded after it. Ops that
 only move elements (indexing, shapes, choices) take them as they are.

@@ -1,4 +1,4 @@
-"""Looking at graphs: trees, one-line text, pictures. May import everything below it."""
+"""Looking at graphs: trees, one-line text, pictures."""
 
 from termgraph.viz.picture import d3viz, to_dot, to_svg
 from termgraph.viz.timeline import timeline

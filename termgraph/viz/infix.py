@@ -1,4 +1,4 @@
-"""`pp`: an expression on one line, the way a person writes it. May import tensor and terms.
+"""`pp`: an expression on one line, the way a person writes it.
 
 Operators are infix with as few parentheses as they need; everything else looks like a call. Bounded in size.
 """

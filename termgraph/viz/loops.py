@@ -1,7 +1,4 @@
-"""The body of a loop for printouts: its arguments with where they come from, and its results as variables.
-
-May import tensor and terms.
-"""
+"""The body of a loop for printouts: its arguments with where they come from, and its results as variables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is known of a compiled function beside its graph: where its time went, what is written over.
-
-May import tensor and terms; a function and its profile are looked at through their attributes.
-"""
+"""What is known of a compiled function beside its graph: where its time went, what is written over."""
 
 from __future__ import annotations
 

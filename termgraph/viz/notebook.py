@@ -1,6 +1,6 @@
 """What notebooks show for variables, terms and compiled functions: a picture where it is clear, else text.
 
-May import tensor and terms. The top of the house gives this to the classes, so that nothing is imported until then.
+The top of the house gives this to the classes, so that nothing is imported until then.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures of graphs: `d3viz` writes a page to move about in, `to_svg` gives the picture alone, `to_dot` Graphviz text.
 
-Everything is in the one file that is written: no libraries, no network. May import tensor and terms.
+Everything is in the one file that is written: no libraries, no network.
 """
 
 from __future__ import annotations

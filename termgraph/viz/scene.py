@@ -1,7 +1,4 @@
-"""What a picture of a graph shows: nodes with labels and facts, edges with what they do to their array.
-
-May import tensor and terms.
-"""
+"""What a picture of a graph shows: nodes with labels and facts, edges with what they do to their array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts that a graph is made of, as a picture: variables, applications, ops and types. May import tensor."""
+"""The parts that a graph is made of, as a picture: variables, applications, ops and types."""
 
 from __future__ import annotations
 

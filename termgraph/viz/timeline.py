@@ -1,4 +1,4 @@
-"""`timeline`: what rewriting did to a graph, step by step, as a page. May import tensor and terms."""
+"""`timeline`: what rewriting did to a graph, step by step, as a page."""
 
 from __future__ import annotations
 

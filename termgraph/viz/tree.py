@@ -1,4 +1,4 @@
-"""`dprint`: a graph as an indented tree, each shared part once, bounded in size. May import tensor and terms.
+"""`dprint`: a graph as an indented tree, each shared part once, bounded in size.
 
 Two styles: termgraph's own, and the seeds' ("theano"), which reproduces their printed graphs.
 """

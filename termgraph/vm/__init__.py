@@ -1,7 +1,4 @@
-"""Programs and the virtual machine that runs them: a linear list of instructions over slots, by NumPy meaning.
-
-May import terms, tensor and lower; knows nothing of rules, modes or `function()`.
-"""
+"""Programs and the virtual machine that runs them: a linear list of instructions over slots, by NumPy meaning."""
 
 from termgraph.vm import loops  # loop ops run their bodies on the machine from now on
 

@@ -1,6 +1,6 @@
 """Who owns an array's memory, at run time. Results handed out must not share memory with anything else.
 
-Arrays on a device are told apart by their addresses. May import NumPy only.
+Arrays on a device are told apart by their addresses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checks that static types leave to run time, in front of an op's meaning where there is something to check.
 
-The rule itself (a length that was unknown may not turn out to be a hidden 1) is in `terms.evaluate`. May import terms.
+The rule itself (a length that was unknown may not turn out to be a hidden 1) is in `terms.evaluate`.
 """
 
 from __future__ import annotations

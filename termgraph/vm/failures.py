@@ -1,6 +1,6 @@
 """Failures at run time, told in the user's words: first the line that made the expression, then op, operands, hints.
 
-The exception keeps its type; its message is put in front. May import terms and the trace of user lines.
+The exception keeps its type; its message is put in front.
 """
 
 from __future__ import annotations

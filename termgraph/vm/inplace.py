@@ -1,7 +1,7 @@
 """Writing updates into the memory they replace, without a copy and without risk.
 
 The last instruction of an update is set aside; it runs when everything else has succeeded, straight into the old
-buffer, if nobody else holds that buffer. May import terms and `program`.
+buffer, if nobody else holds that buffer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Running loop bodies fast: the body becomes one straight-line Python function, made once per loop op.
 
-Errors inside a body are told with the step and the user's line inside the step function. May import terms, `program`,
-`machine`, `failures`.
+Errors inside a body are told with the step and the user's line inside the step function.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Python virtual machine: runs a Program by the NumPy meaning of its ops, eagerly or on demand.
 
-All state of a call lives in the call, so one machine may run in many threads at once. May import terms and `program`.
+All state of a call lives in the call, so one machine may run in many threads at once.
 """
 
 from __future__ import annotations

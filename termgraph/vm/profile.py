@@ -1,6 +1,6 @@
 """Profiles: seconds per stage of compiling, calls and seconds and bytes per instruction, counts per rule.
 
-What is counted while compiling is always there; instructions are timed only when asked for. May import terms.
+What is counted while compiling is always there; instructions are timed only when asked for.
 """
 
 from __future__ import annotations

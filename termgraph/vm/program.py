@@ -1,7 +1,7 @@
 """Program: what a compiled function runs, a linear list of instructions over numbered slots.
 
 Made from terms (children first), or by a backend that puts whole runs of terms into one instruction. Pure data: how it
-is run is in `machine`. May import terms.
+is run is in `machine`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """CProgram: generated C text with what the builder and the glue have to know, and the same as a few files.
 
 The files are JSON, C text and the bytes of constants, so reading them builds plain data and runs nothing.
-May import terms and `signature`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From terms to a C program: loop tree, text, signature. `generate` is all that the pipeline needs.
-
-May import terms, lower and this package; compiles nothing.
-"""
+"""From terms to a C program: loop tree, text, signature. `generate` is all that the pipeline needs."""
 
 from __future__ import annotations
 

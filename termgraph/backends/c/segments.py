@@ -1,6 +1,6 @@
 """A whole program in segments: maximal runs of what C can express become one instruction each.
 
-What C cannot express stays an instruction that runs by its NumPy meaning. May import terms, lower, vm and this package.
+What C cannot express stays an instruction that runs by its NumPy meaning.
 """
 
 from __future__ import annotations

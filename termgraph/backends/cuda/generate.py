@@ -1,7 +1,4 @@
-"""From terms to a CUDA program: the loop tree that C gets as well, as kernels with what their launches need.
-
-May import terms, lower and this package; needs no device and compiles nothing.
-"""
+"""From terms to a CUDA program: the loop tree that C gets as well, as kernels with what their launches need."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Programs of which parts run on devices: runs of operations become kernels, copies what they say, the rest stays.
 
-The graph says where everything is (`terms.ops.transfer`). May import terms, lower, vm and this package.
+The graph says where everything is (`terms.ops.transfer`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Which operations have kernels: what the rules with the tag `gpu` are told of this backend.
-
-May import terms, lower and this package.
-"""
+"""Which operations have kernels: what the rules with the tag `gpu` are told of this backend."""
 
 from __future__ import annotations
 

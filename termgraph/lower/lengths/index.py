@@ -1,7 +1,4 @@
-"""Index arithmetic: polynomials, their bounds, and division that rounds down, as in Python.
-
-May import nothing but `polynomials`, whose names it hands on.
-"""
+"""Index arithmetic: polynomials, their bounds, and division that rounds down, as in Python."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The lengths inside loops: the shapes of a body's terms are polynomials in the lengths of the graph around the loop.
 
-What the body demands is checked once, when the program is entered. May import terms, `index` and `lengths`.
+What the body demands is checked once, when the program is entered.
 """
 
 from __future__ import annotations

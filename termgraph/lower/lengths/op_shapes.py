@@ -1,6 +1,6 @@
 """The shape of each op with one result, from those of its operands: which lengths must agree, and what is checked.
 
-A rule per family, in the table `SHAPES` of `lengths`. May import terms, `index`, `lengths`.
+A rule per family, in the table `SHAPES` of `lengths`.
 """
 
 from __future__ import annotations

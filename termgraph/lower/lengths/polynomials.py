@@ -1,7 +1,7 @@
 """Polynomials over loop variables, lengths, strides and opaque atoms: interned, in one normal form.
 
 A polynomial is a sum of integer multiples of products of atoms: equal indices are the same object. What is known of
-their values, and division, is in `index`. May import nothing but the hashing of terms.
+their values, and division, is in `index`.
 """
 
 from __future__ import annotations

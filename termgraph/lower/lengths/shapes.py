@@ -1,7 +1,7 @@
 """Lengths as polynomials: the shape of every term of a graph, which lengths must agree, and what to check at run time.
 
 Unknown lengths of arguments are symbols `n<argument>_<axis>`, values of integer scalars `v<argument>`. Lengths that an
-operation demands to be equal become one symbol, so that loops over them are one loop. May import terms, `index`.
+operation demands to be equal become one symbol, so that loops over them are one loop.
 """
 
 from __future__ import annotations

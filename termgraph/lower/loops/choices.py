@@ -1,6 +1,6 @@
 """A choice of which only one side is computed: two trees of their own, which write the same buffers.
 
-What both sides, or anything else, surely needs is stored before. May import this package only.
+What both sides, or anything else, surely needs is stored before.
 """
 
 from __future__ import annotations

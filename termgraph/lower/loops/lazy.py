@@ -1,4 +1,4 @@
-"""Which terms are surely needed, where some are only needed if a choice falls on them. May import terms only."""
+"""Which terms are surely needed, where some are only needed if a choice falls on them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""When the statements of one depth run: in phases, as early as they can, or with later ones that read the same arrays.
-
-May import this package only.
-"""
+"""When the statements of one depth run: in phases, as early as they can, or with later ones that read the same arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """From statements to a loop tree: phases, shared loops, values kept for a row, and the shape each loop takes.
 
 One small planner works at every depth. A term is computed in the loop of its deepest free variable.
-May import this package only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a loop is stored: its body becomes a tree of its own over buffers whose place changes from step to step.
 
 Constants and rows of sequences are read where they are, through any view. A stacked result is written row by row; a
-carry alternates between the rows of a small ring, or is updated in place. May import this package only.
+carry alternates between the rows of a small ring, or is updated in place.
 """
 
 from __future__ import annotations

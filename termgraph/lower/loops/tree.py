@@ -1,6 +1,6 @@
 """The loop tree: what is computed in which loop, as small objects that backends walk and people can print.
 
-Nodes name kernel terms; a `Let` fixes the place where a term is computed. May import `index` and `kernel`.
+Nodes name kernel terms; a `Let` fixes the place where a term is computed.
 """
 
 from __future__ import annotations

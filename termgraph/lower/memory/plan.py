@@ -1,6 +1,6 @@
 """The memory plan of a loop tree: temporaries that never live at the same time share room, updates go in place.
 
-Made after scheduling, read off the tree; no term is rewritten for it. May import this package only.
+Made after scheduling, read off the tree; no term is rewritten for it.
 """
 
 from __future__ import annotations

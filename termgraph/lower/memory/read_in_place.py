@@ -1,7 +1,4 @@
-"""Whether loops that read an array in the order in which it lies are worth more than copying it first.
-
-May import this package only.
-"""
+"""Whether loops that read an array in the order in which it lies are worth more than copying it first."""
 
 from __future__ import annotations
 

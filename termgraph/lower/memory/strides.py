@@ -1,7 +1,7 @@
 """How an array lies in memory: a kind for each stride, of those arrays that are not in row-major order.
 
 Which kinds an array has is known when it is handed over; a program that is made for them reads it where it lies. The
-same kinds are found by `layout_code` in backends/c/run/team.c. May import polynomials only.
+same kinds are found by `layout_code` in backends/c/run/team.c.
 """
 
 from __future__ import annotations

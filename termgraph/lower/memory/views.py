@@ -1,7 +1,4 @@
-"""Where an operand of a loop or a routine lies in memory, through whatever views it is seen.
-
-May import this package only.
-"""
+"""Where an operand of a loop or a routine lies in memory, through whatever views it is seen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What every op does to an index: the whole of tensor semantics, one short rule per op.
 
-A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a` at `j`. May import this package only.
+A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a` at `j`.
 """
 
 from __future__ import annotations

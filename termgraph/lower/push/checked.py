@@ -1,7 +1,4 @@
-"""Element-wise ops that refuse some values. The check is an index into one element: it is made as that of any index.
-
-May import terms and this package.
-"""
+"""Element-wise ops that refuse some values. The check is an index into one element: it is made as that of any index."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The driver that pushes an index through a term: `at(t, i...)` becomes a scalar kernel term.
 
 A rule (see `at_rules`) is a generator: it yields `(term, index)` for the elements it needs, is sent their scalars, and
-returns its own. Iterative, and memoised: one visit per term and index. May import terms and this package's lower half.
+returns its own. Iterative, and memoised: one visit per term and index.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Composite ops in terms of simpler ones, so that loops can fuse them.
-
-May import terms, `elements`, `routine_table` and `sparse`.
-"""
+"""Composite ops in terms of simpler ones, so that loops can fuse them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Kernel terms: the scalar elements that loops compute, as ordinary interned 0-d terms.
 
 Element-wise ops are those of the op table; this module adds the few ops that only kernels have (load, fold, pick, index
-numbers and tests) and what the planner asks of a term: free variables, dependencies, cost. May import terms, `index`.
+numbers and tests) and what the planner asks of a term: free variables, dependencies, cost.
 """
 
 from __future__ import annotations

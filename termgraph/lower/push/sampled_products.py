@@ -1,4 +1,4 @@
-"""Sampled products of rows as gathers and sums, so that loops can fuse them. May import terms."""
+"""Sampled products of rows as gathers and sums, so that loops can fuse them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ops of users that give C text for one element: in compiled programs they are element-wise ops like all others.
 
-Outside of lowering such an op is one of the user's, which only says how long its results are. May import terms only.
+Outside of lowering such an op is one of the user's, which only says how long its results are.
 """
 
 from __future__ import annotations

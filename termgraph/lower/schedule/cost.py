@@ -1,6 +1,6 @@
 """How much work a loop tree is, as a polynomial: what decides whether threads are worth while.
 
-The unit is one cheap vector operation, roughly a third of a nanosecond. May import this package only.
+The unit is one cheap vector operation, roughly a third of a nanosecond.
 """
 
 from __future__ import annotations

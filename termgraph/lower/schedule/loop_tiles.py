@@ -1,6 +1,6 @@
 """Cutting a long straight-line loop into several over a block that stays in the cache, so that compilers stay fast.
 
-Values that cross from one part to a later one are kept in slots, which are reused. May import this package only.
+Values that cross from one part to a later one are kept in slots, which are reused.
 """
 
 from __future__ import annotations

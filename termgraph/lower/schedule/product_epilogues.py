@@ -1,6 +1,6 @@
 """Loops after products of matrices: their result takes the place of the product, and a batch is finished item by item.
 
-Read off the loop tree after scheduling; no term is rewritten for it. May import this package only.
+Read off the loop tree after scheduling; no term is rewritten for it.
 """
 
 from __future__ import annotations

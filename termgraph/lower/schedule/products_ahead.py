@@ -1,7 +1,7 @@
 """Products before a loop that only its steps read, made in the loop for a few steps at a time.
 
 What was one large array is then a small one that stays in the cache. Read off the loop tree after scheduling; no term
-is rewritten for it. May import this package only.
+is rewritten for it.
 """
 
 from __future__ import annotations

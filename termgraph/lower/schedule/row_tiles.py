@@ -1,7 +1,7 @@
 """What is computed of a row's folds (its logarithm, say) for many rows at once, so that it becomes a vector loop.
 
-A loop over rows is run in blocks: first the folds of all rows of a block, then what follows from them, with
-the values that cross kept in slots. May import this package only.
+A loop over rows is run in blocks: first the folds of all rows of a block, then what follows from them, with the values
+that cross kept in slots.
 """
 
 from __future__ import annotations

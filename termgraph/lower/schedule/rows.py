@@ -2,7 +2,7 @@
 
 The mean of a row is stored if a sum over columns needs it, the slope of a loss if a matrix product does. A loop over
 the same variable that needs it as well, and could run at the same time, computes it itself: within one loop it is
-computed once, and the two loops become one. May import this package only.
+computed once, and the two loops become one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ops along one axis that some backends have kernels of their own for: running sums and products, sorting, searching.
 
 Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere running sums are loops, and the others
-routines. May import this package only.
+routines.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops that get storage of their own: library calls, scatters, running sums, and joins and updates at the roots.
 
-The dual of `at_rules`: instead of pulling an element, the *store* carries the computed index. May import this package.
+The dual of `at_rules`: instead of pulling an element, the *store* carries the computed index.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Results over joined arrays, stored part by part: a choice between the parts would keep loops from being vector loops.
-
-May import this package only.
-"""
+"""Results over joined arrays, stored part by part: a choice between the parts would keep loops from being vector loops."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What gets storage. One criterion, read off scalar terms: a value is stored if it would be computed again and again.
 
 That is so if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
-needed at two different indices (*images*). May import this package only.
+needed at two different indices (*images*).
 """
 
 from __future__ import annotations

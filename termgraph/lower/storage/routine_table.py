@@ -1,7 +1,7 @@
 """Ops that a compiled routine computes as a whole: what it takes and gives, in which dtype, and how it can fail.
 
 `spec_of(t)` is None where there is no routine: the op then runs by its NumPy meaning. `functions` are names for the
-backend: `module__function__types`, with dtypes as NumPy's letters. May import terms only.
+backend: `module__function__types`, with dtypes as NumPy's letters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops that a routine computes as a whole: one statement reads the operands where they lie and writes all results.
 
-What there is stands in `routine_table`, the C text in `backends/c/text/routines.py`. May import terms and this package.
+What there is stands in `routine_table`, the C text in `backends/c/text/routines.py`.
 """
 
 from __future__ import annotations

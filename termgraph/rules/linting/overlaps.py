@@ -1,8 +1,7 @@
 """Critical pairs: where two rules both apply, does it matter which one goes first?
 
-Left sides are unified at every position; the unifier is filled in with random typed terms that pass both rules'
-guards and goals; both results are rewritten to the end and compared.
-May import the rule objects and the prover's tools.
+Left sides are unified at every position; the unifier is filled in with random typed terms that pass both rules' guards
+and goals; both results are rewritten to the end and compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Does rewriting end? One weight per operator under which every rule makes terms lighter, or the rules without one.
 
 A Knuth-Bendix order found by perceptron updates. Not finding one is no proof of a loop: those rules rely on the growth
-budget alone, and are listed. May import the rule objects.
+budget alone, and are listed.
 """
 
 from __future__ import annotations

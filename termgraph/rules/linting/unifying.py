@@ -1,7 +1,7 @@
 """Most general unifiers of patterns, with the occurs check: operators, parameters, segments, any order for sums.
 
 Approximate where patterns are richer than terms: two n-ary sums are unified operand by operand in every order if they
-have equally many; at most one segment per argument list is solved for. May import the rule objects.
+have equally many; at most one segment per argument list is solved for.
 """
 
 from __future__ import annotations

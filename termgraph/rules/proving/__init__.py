@@ -1,5 +1,4 @@
 """How the prover makes examples of rules and judges them: drawing typed terms, values, comparing results.
 
-`termgraph.rules.prover` is the door; the tests and the catalogue draw examples from here too. May import terms and the
-rule objects.
+`termgraph.rules.prover` is the door; the tests and the catalogue draw examples from here too.
 """

@@ -1,7 +1,4 @@
-"""Is a stabilized form at least as accurate? Both sides in single precision against the left side in double.
-
-May import terms and the drawing tools.
-"""
+"""Is a stabilized form at least as accurate? Both sides in single precision against the left side in double."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Judging two results: the same bits, rounding, special values, or wrong, and which assumption would excuse it.
-
-May import nothing but NumPy.
-"""
+"""Judging two results: the same bits, rounding, special values, or wrong, and which assumption would excuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samplers of convolutions and windows: images, filters and cotangents that fit. May import terms and `draw`."""
+"""Samplers of convolutions and windows: images, filters and cotangents that fit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Draw: one random, typed, ground instance of a pattern, built bottom-up so that parameters fit their operands.
 
 A draw that paints itself into a corner raises Retry. Lengths are all known while drawing; `weakened` forgets some.
-May import terms, `kinds`, `pattern`, and the samplers of this folder.
 """
 
 from __future__ import annotations

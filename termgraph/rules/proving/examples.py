@@ -1,7 +1,4 @@
-"""Examples of a rule: random terms that its left side matches and its goals admit, with what the rule makes of them.
-
-May import the rule objects and the drawing tools.
-"""
+"""Examples of a rule: random terms that its left side matches and its goals admit, with what the rule makes of them."""
 
 from __future__ import annotations
 

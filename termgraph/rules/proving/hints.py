@@ -1,7 +1,4 @@
-"""Terms for rules that random drawing hardly ever meets: parts of one array side by side, exact counts of elements.
-
-May import terms and `draw`.
-"""
+"""Terms for rules that random drawing hardly ever meets: parts of one array side by side, exact counts of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samplers of the indexing ops: an index that fits the array, operands within bounds. May import terms and `draw`."""
+"""Samplers of the indexing ops: an index that fits the array, operands within bounds."""
 
 from __future__ import annotations
 

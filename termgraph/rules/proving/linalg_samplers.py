@@ -1,4 +1,4 @@
-"""Samplers of products and matrix functions. May import terms and `draw`."""
+"""Samplers of products and matrix functions."""
 
 from __future__ import annotations
 

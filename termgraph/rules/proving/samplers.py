@@ -1,7 +1,7 @@
 """Samplers: for each op family, operands and parameters that fit each other.
 
 A sampler takes `(draw, head, argument patterns, want)` and returns the operands; it settles the head's parameters on
-the way. Families without one of their own are drawn like element-wise ops. May import terms and `draw`.
+the way. Families without one of their own are drawn like element-wise ops.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Values for the inputs of drawn terms: ordinary numbers, special ones, and values that have the facts asked for.
-
-May import terms.
-"""
+"""Values for the inputs of drawn terms: ordinary numbers, special ones, and values that have the facts asked for."""
 
 from __future__ import annotations
 

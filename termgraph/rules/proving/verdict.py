@@ -1,4 +1,4 @@
-"""Verdicts of the prover and the report of many. May import the rule objects."""
+"""Verdicts of the prover and the report of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assume`: the identity, carrying facts the user vouches for. It vanishes in lowering. May import terms."""
+"""`assume`: the identity, carrying facts the user vouches for. It vanishes in lowering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`later`: the identity, computed only after other values. Recomputation needs it. May import terms modules."""
+"""`later`: the identity, computed only after other values. Recomputation needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops every layer needs to build graphs at all: axes, projection of several results. May import terms modules only."""
+"""Ops every layer needs to build graphs at all: axes, projection of several results."""
 
 from __future__ import annotations
 

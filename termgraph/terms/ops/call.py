@@ -1,7 +1,4 @@
-"""Closed graphs as ops: `call` applies a body (terms over `Arg`s) to operands. Kept for display, or inlined.
-
-May import terms modules only.
-"""
+"""Closed graphs as ops: `call` applies a body (terms over `Arg`s) to operands. Kept for display, or inlined."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Ops about running rather than computing: lazy choice, checks, printing, and calls of closed graphs.
-
-May import terms modules only.
-"""
+"""Ops about running rather than computing: lazy choice, checks, printing, and calls of closed graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions of one, two and three dimensions as placeholders, and windows. May import terms modules only.
+"""Convolutions of one, two and three dimensions as placeholders, and windows.
 
 The three placeholders are the three partial results of one bilinear form: of an image x, filters w and an array g like
 the result, each is linear in two and gives the third. How they are computed is chosen by the rules of

@@ -1,4 +1,4 @@
-"""Ops that only derivative rules speak of: pullback, pushforward, tuples of gradients. May import terms modules.
+"""Ops that only derivative rules speak of: pullback, pushforward, tuples of gradients.
 
 `pullback(y, g)` is what a cotangent g of y contributes to each argument of y; `pushforward(y, *tangents)` is the
 tangent of y. Both exist only between the two sides of a rule: no graph that is compiled contains them.

@@ -1,7 +1,7 @@
 """The element-wise op table: name, NumPy meaning, dtype rule, C spelling and facts, one row per op.
 
 Result dtypes are NumPy 2's. A C spelling is a template over `{0} {1} ...`; a bare word is a libm-style function that a
-dialect suffixes by precision. May import terms modules only.
+dialect suffixes by precision.
 """
 
 from __future__ import annotations

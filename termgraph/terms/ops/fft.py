@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along one axis, by NumPy's meaning. May import terms modules only."""
+"""Discrete Fourier transforms along one axis, by NumPy's meaning."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Identities that change the gradient flowing back through them. They vanish when a graph is compiled.
-
-May import terms modules.
-"""
+"""Identities that change the gradient flowing back through them. They vanish when a graph is compiled."""
 
 from __future__ import annotations
 

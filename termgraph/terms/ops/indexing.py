@@ -1,4 +1,4 @@
-"""Indexing ops: reading and replacing parts of an array. May import terms modules only.
+"""Indexing ops: reading and replacing parts of an array.
 
 Their parameter `index` has one entry per leading dimension: an int or "?" (an integer operand) drops the dimension,
 `("s", start, stop, step)` slices it, each part an int, None or "?"; "a" takes it at an integer array operand.

@@ -1,7 +1,7 @@
 """Products and linear algebra on the last one or two dimensions; leading dimensions are batches that broadcast.
 
 Meanings are NumPy's and SciPy's, `LinAlgError` included. Integers are computed in float64 except in products; matrices
-on the right of a solve always have two dimensions. May import terms modules only.
+on the right of a solve always have two dimensions.
 """
 
 from __future__ import annotations

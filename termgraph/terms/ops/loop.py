@@ -2,7 +2,6 @@
 
 `loop(n_steps, *consts, *inits, *xs)` gives the final carries, the stacked results (ys), and the number of steps made if
 the body can stop early. Taps, updates and directions are translated to this by `termgraph.loops`.
-May import terms modules only.
 """
 
 from __future__ import annotations

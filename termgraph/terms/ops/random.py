@@ -1,6 +1,6 @@
 """Random bits as element-wise ops: Philox 4x32-10, a function of key, step and index with no state of its own.
 
-The same numbers come out on every backend, whatever the order of computing. May import terms modules only.
+The same numbers come out on every backend, whatever the order of computing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reductions, scans along an axis, and the stable log-sum-exp family. May import terms modules only.
+"""Reductions, scans along an axis, and the stable log-sum-exp family.
 
 A reduction drops its axes (keepdims is a dimshuffle after it). `axis` is a sorted tuple of distinct axes, `dtype`
 (sum and prod) is the dtype of both accumulation and result.

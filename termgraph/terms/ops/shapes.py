@@ -1,4 +1,4 @@
-"""Static shape arithmetic shared by the op tables. An unknown length is None. May import `errors` and `types`."""
+"""Static shape arithmetic shared by the op tables. An unknown length is None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops about shape: reshape, alloc, lengths, joining, ranges, diagonals. May import terms modules only.
+"""Ops about shape: reshape, alloc, lengths, joining, ranges, diagonals.
 
 Lengths are positional int64 scalars, so that shapes can be computed; constant lengths become static lengths.
 """

@@ -1,4 +1,4 @@
-"""Ops that order and count: sort, argsort, searchsorted, bincount, unique. May import terms modules only.
+"""Ops that order and count: sort, argsort, searchsorted, bincount, unique.
 
 NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
 """

@@ -1,7 +1,7 @@
 """Ops of sparse matrices: taking one apart into arrays, making one of arrays, and what SciPy does on its patterns.
 
 A pattern is `indices` and `indptr` of a compressed matrix; *major* is the dimension that is compressed (the rows of
-CSR, the columns of CSC), *minor* the other. Everything else is written with ops on the arrays. May import terms only.
+CSR, the columns of CSC), *minor* the other. Everything else is written with ops on the arrays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Copies between the memories of the host and of devices: identities, and what is computed from one is computed there.
 
-The rules with the tag `gpu` put them in; `judging` tells these rules what a device can compute. May import terms.
+The rules with the tag `gpu` put them in; `judging` tells these rules what a device can compute.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Correctness on a device: every op and some models against the NumPy meaning, in double precision where it matters.
 
-Each check yields (what, largest relative error, tolerance). May import the public package.
+Each check yields (what, largest relative error, tolerance).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models of the kind that the literature measures, with a training step each: small for checks, of any size for speed.
 
 Each gives (parameters, function, values of its inputs); the function returns the cost, and makes a step of gradient
-descent. May import the public package.
+descent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Speed on a device: memory kernels against the copy rate, products, the cost of a launch and of a recorded program.
 
-Times are medians over repeats of a batch of runs, in seconds, with the wait at the end inside. May import the public
-package and the CUDA backend.
+Times are medians over repeats of a batch of runs, in seconds, with the wait at the end inside.
 """
 
 from __future__ import annotations

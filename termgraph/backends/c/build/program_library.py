@@ -1,7 +1,4 @@
-"""Building the library of a program, also of one that comes from the cache: what that needs must stay little.
-
-May import this package, but nothing that lowers or generates.
-"""
+"""Building the library of a program, also of one that comes from the cache: what that needs must stay little."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Arguments that do not lie in row-major order, such as slices and transposed arrays, and programs made for them.
 
 The first calls copy such arguments. Once that has cost about as much as compiling (`TG_COPIED_MOST` in abi.h counts
-bytes), C asks here: a program that reads them where they lie answers, if its loops read them well. May import terms,
-lower and this package.
+bytes), C asks here: a program that reads them where they lie answers, if its loops read them well.
 """
 
 from __future__ import annotations

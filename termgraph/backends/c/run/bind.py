@@ -1,7 +1,6 @@
 """Building and binding generated programs, and what their failures mean.
 
 `compile_program` makes a callable of a `CProgram`; `failure` turns what a program reports into an exception.
-May import terms, lower and this package.
 """
 
 from __future__ import annotations

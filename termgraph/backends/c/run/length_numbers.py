@@ -1,7 +1,7 @@
 """Integers that decide lengths: a program is told of them as the shape of an array that takes no room.
 
 What a program allocates is settled before it reads any array, from lengths alone. A value of a run before, or of the
-caller's, becomes two lengths, of which one is 0: negative numbers count from the end in slices. May import terms.
+caller's, becomes two lengths, of which one is 0: negative numbers count from the end in slices.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loops that are instructions of their own: how many steps they make depends on values, or their body needs Python.
 
 The number of steps is handed to C as the length of an array that takes no room. A loop that may stop early and stacks
-results is run in pieces of growing length. May import terms, lower, vm and this package.
+results is run in pieces of growing length.
 """
 
 from __future__ import annotations

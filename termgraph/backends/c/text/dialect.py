@@ -1,7 +1,4 @@
-"""The C dialect: how types, numbers and element-wise ops are written, with NumPy's meaning.
-
-May import terms and `prelude`.
-"""
+"""The C dialect: how types, numbers and element-wise ops are written, with NumPy's meaning."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""C functions over whole vectors, for folds: partial results side by side, and where the largest element is. Text.
-
-May import nothing.
-"""
+"""C functions over whole vectors, for folds: partial results side by side, and where the largest element is. Text."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The functions of a C program: one per outermost loop, over a range of its variable, and the body that calls them.
 
-A kernel gets a context: buffers, lengths, status, and the scalars computed before it. May import lower and this room.
+A kernel gets a context: buffers, lengths, status, and the scalars computed before it.
 """
 
 from __future__ import annotations

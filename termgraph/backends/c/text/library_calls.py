@@ -1,7 +1,4 @@
-"""The text of library calls: matrix products through the BLAS table, with flags read off strides.
-
-May import lower and this package.
-"""
+"""The text of library calls: matrix products through the BLAS table, with flags read off strides."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Products of floats inside loops whose right factor stays the same: it is packed once, in the first step.
 
 BLAS packs it anew in every call, which is a fifth of the time where the left factor has few rows. Only for processors
-whose widest vectors have 32 bytes. Where the left factors are there before
-the loop, the products of a few steps are made at once. May import lower and this package.
+whose widest vectors have 32 bytes. Where the left factors are there before the loop, the products of a few steps are
+made at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The text of routines: calls of NumPy's compiled loops and of BLAS on whole arrays, repeated over batches.
 
-A batch becomes a kernel, so that it can run on several threads. May import lower and this package.
+A batch becomes a kernel, so that it can run on several threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loops over steps in C: a function for one step, and the loop that moves the pointers it works on.
 
-Where a step is a few numbers, the whole loop is one function that keeps carries in registers. A failure notes its
-step, counted from one, in v[2] of the status, that of a loop further out in v[3]. May import lower and this package.
+Where a step is a few numbers, the whole loop is one function that keeps carries in registers. A failure notes its step,
+counted from one, in v[2] of the status, that of a loop further out in v[3].
 """
 
 from __future__ import annotations

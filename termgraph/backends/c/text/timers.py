@@ -1,7 +1,7 @@
 """Timing the parts of a C program: which there are, what they write, and the C text that notes how long each took.
 
 `st->timers` holds calls, nanoseconds of all calls, the most bytes held at once; then per part nanoseconds, bytes and
-how often it ran. Parts inside a loop are those of its steps. May import lower.
+how often it ran. Parts inside a loop are those of its steps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Folds of plain arithmetic in C: partial results in vector registers, written with the vector types of gcc and clang.
 
 A loop over an array of partial results is a loop through memory unless the compiler unrolls it wholly, which gcc does
-at some vector widths only. May import lower, `backends/cstyle` and this package.
+at some vector widths only.
 """
 
 from __future__ import annotations

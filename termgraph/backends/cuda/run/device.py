@@ -1,7 +1,4 @@
-"""The device of this process: chosen by the flags on first use, never at import.
-
-May import config and this package.
-"""
+"""The device of this process: chosen by the flags on first use, never at import."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""DeviceArray: an array in the memory of the GPU. NumPy gets a copy of it; GPU libraries get the memory itself.
-
-May import this package and NumPy.
-"""
+"""DeviceArray: an array in the memory of the GPU. NumPy gets a copy of it; GPU libraries get the memory itself."""
 
 from __future__ import annotations
 

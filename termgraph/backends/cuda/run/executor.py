@@ -1,7 +1,4 @@
-"""Running a CUDA program: one arena for everything temporary, one plan per shape, one recorded graph per set of arrays.
-
-May import this package; talks to the device only through a `Device`.
-"""
+"""Running a CUDA program: one arena for everything temporary, one plan per shape, one recorded graph per set of arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How kernels are launched: grids, blocks and teams for given lengths. Numbers only, decided once per shape.
 
 What results depend on (the size of a team, the number of partial results) is decided by lengths alone, so results are
-the same on every device. May import lower and this package.
+the same on every device.
 """
 
 from __future__ import annotations

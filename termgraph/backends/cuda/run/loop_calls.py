@@ -1,7 +1,7 @@
 """Loops that are programs of their own: they stop early, or how many steps they make is computed.
 
 A loop that stops early is queued in blocks of steps. A flag on the device says whether it has stopped: then the steps
-that are left of the block change nothing, and the host asks for it after each block. May import terms and this package.
+that are left of the block change nothing, and the host asks for it after each block.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loops over steps on the device: the kernels of a body, queued once per step with other addresses.
 
 Sequences, carries and stacked results are never copied: what a step reads and writes is a matter of where the kernels
-are told to look. Recorded as a graph, a whole loop is one launch. May import lower.
+are told to look. Recorded as a graph, a whole loop is one launch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """New values of shared variables, written when everything else has succeeded: over the old ones where that is safe.
 
-A program leaves `Pending` values for those that its last kernels write. May import this package.
+A program leaves `Pending` values for those that its last kernels write.
 """
 
 from __future__ import annotations

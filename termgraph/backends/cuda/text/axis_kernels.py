@@ -2,7 +2,7 @@
 
 Running sums: chunks of the axis are added up, then the sums of the chunks, then each chunk again from where it begins.
 Sorting: tiles in shared memory by a bitonic network, then runs of twice the length, in which each element finds its
-place by itself. All depends on lengths only, and equal elements keep their order. May import lower and this package.
+place by itself. All depends on lengths only, and equal elements keep their order.
 """
 
 from __future__ import annotations

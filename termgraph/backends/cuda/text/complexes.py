@@ -1,7 +1,4 @@
-"""Complex numbers in CUDA text: a structure of our own with NumPy's arithmetic. What has no text here runs on the CPU.
-
-May import terms and the C dialect.
-"""
+"""Complex numbers in CUDA text: a structure of our own with NumPy's arithmetic. What has no text here runs on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of arrays that are not C-contiguous, by a kernel. May import terms and this package."""
+"""Copies of arrays that are not C-contiguous, by a kernel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The CUDA dialect: the C dialect's table, and what CUDA C++ spells differently.
-
-May import terms, the C dialect and `complexes`.
-"""
+"""The CUDA dialect: the C dialect's table, and what CUDA C++ spells differently."""
 
 from __future__ import annotations
 

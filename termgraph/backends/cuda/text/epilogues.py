@@ -1,6 +1,6 @@
 """What follows a product element by element and can be done where its results are at hand: a bias, relu, gelu.
 
-Read off the loop tree after scheduling: the product takes the place, and the result, of the loop. May import lower.
+Read off the loop tree after scheduling: the product takes the place, and the result, of the loop.
 """
 
 from __future__ import annotations

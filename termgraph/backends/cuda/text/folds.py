@@ -1,6 +1,6 @@
 """Folds over everything: partial results of many blocks, then their fold by one, where there are many.
 
-What follows from their results, one thread does in the same kernel. May import lower and this package.
+What follows from their results, one thread does in the same kernel.
 """
 
 from __future__ import annotations

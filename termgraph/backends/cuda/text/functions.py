@@ -1,7 +1,4 @@
-"""Kernels as text: the function around a printed body, what it is called with, and what a launch needs to know.
-
-May import lower and this package.
-"""
+"""Kernels as text: the function around a printed body, what it is called with, and what a launch needs to know."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Matrix products without a library: a tiled kernel for matrices of any strides, and one for a matrix and a vector.
 
-Used where cuBLAS is not installed, and for every product whose strides cuBLAS cannot express. May import lower.
+Used where cuBLAS is not installed, and for every product whose strides cuBLAS cannot express.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The kernels of a program: one for each outermost loop, and for scalars between loops where no fold can do them.
 
 A loop nest is run flat (one thread per element, 128-bit accesses where elements are contiguous), by rows (a team of one
-thread, a warp or a block per row) or as a fold over everything in two phases. May import lower and this package.
+thread, a warp or a block per row) or as a fold over everything in two phases.
 """
 
 from __future__ import annotations

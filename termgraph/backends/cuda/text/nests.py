@@ -1,4 +1,4 @@
-"""What kind of loop nest a tree has, and the loops that blocks and teams share out. May import lower."""
+"""What kind of loop nest a tree has, and the loops that blocks and teams share out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Loop trees as the text of CUDA kernels: what one thread does, and what a team of threads does together.
 
 At team level a loop is shared out among the threads (`lane`, `lane + team`, ...) and a fold ends with `tg_fold`; what
-stands deeper inside is run by one thread. May import lower and this package.
+stands deeper inside is run by one thread.
 """
 
 from __future__ import annotations

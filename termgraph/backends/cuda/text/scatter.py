@@ -1,7 +1,6 @@
 """Scatters that overwrite, in many blocks: of several values for one place the last wins, whatever runs first.
 
 Each iteration claims its place with its number, and the largest stays; then only those that hold their place write.
-May import lower.
 """
 
 from __future__ import annotations

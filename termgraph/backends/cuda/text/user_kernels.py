@@ -1,7 +1,4 @@
-"""Ops of users that bring a CUDA kernel for whole arrays: the function around their text, and its launch.
-
-May import terms and this package.
-"""
+"""Ops of users that bring a CUDA kernel for whole arrays: the function around their text, and its launch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """128-bit accesses: which elements of a flat loop lie side by side, and the loop that takes 16 bytes of them at once.
 
-Whether a vector access is allowed is decided when a kernel is launched: lengths and addresses must be multiples. May
-import lower.
+Whether a vector access is allowed is decided when a kernel is launched: lengths and addresses must be multiples.
 """
 
 from __future__ import annotations
