@@ -1,4 +1,6 @@
-"""A C compiler that fails on a function: told at the user's line, and what then happens instead, if the flags say so."""
+"""A C compiler that fails on a function:
+told at the user's line, and what then happens instead, if the flags say so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The derivative rules, found by op: one small matcher for each op that is differentiated, compiled when first needed."""
+"""The derivative rules, found by op:
+one small matcher for each op that is differentiated, compiled when first needed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Reading only the last steps of a result: then no more than those are kept, and memory does not grow with the steps."""
+"""Reading only the last steps of a result:
+then no more than those are kept, and memory does not grow with the steps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Passes over single loops: drop what nobody reads, share what is equal, move invariants out, unroll very short loops."""
+"""Passes over single loops:
+drop what nobody reads, share what is equal, move invariants out, unroll very short loops.
+"""
 
 from __future__ import annotations
 

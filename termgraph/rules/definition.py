@@ -1,4 +1,6 @@
-"""Rule: one object for a simplification (name, left side, right side, goals), and the checks made when it is defined."""
+"""Rule:
+one object for a simplification (name, left side, right side, goals), and the checks made when it is defined.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""When the statements of one depth run: in phases, as early as they can, or with later ones that read the same arrays."""
+"""When the statements of one depth run:
+in phases, as early as they can, or with later ones that read the same arrays.
+"""
 
 from __future__ import annotations
 

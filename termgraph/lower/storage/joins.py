@@ -1,4 +1,6 @@
-"""Results over joined arrays, stored part by part: a choice between the parts would keep loops from being vector loops."""
+"""Results over joined arrays, stored part by part:
+a choice between the parts would keep loops from being vector loops.
+"""
 
 from __future__ import annotations
 

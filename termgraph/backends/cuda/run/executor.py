@@ -1,4 +1,6 @@
-"""Running a CUDA program: one arena for everything temporary, one plan per shape, one recorded graph per set of arrays."""
+"""Running a CUDA program:
+one arena for everything temporary, one plan per shape, one recorded graph per set of arrays.
+"""
 
 from __future__ import annotations
 

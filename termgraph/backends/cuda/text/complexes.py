@@ -1,4 +1,7 @@
-"""Complex numbers in CUDA text: a structure of our own with NumPy's arithmetic. What has no text here runs on the CPU."""
+"""Complex numbers in CUDA text: a structure of our own with NumPy's arithmetic.
+
+What has no text here runs on the CPU.
+"""
 
 from __future__ import annotations
 
