@@ -47,7 +47,7 @@ def exponentials(x: Float, y: Float):
 def hyperbolic(x: Float, y: Float):
     yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x))
     yield rule("sinh_half",       (2 * sinh(x)) / 2,                 sinh(x))
-    yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x))
+    yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x),                 assumes=["reassoc"])
     yield rule("cosh_half",       (2 * cosh(x)) / 2,                 cosh(x))
     yield rule("tanh",            sinh(x) / cosh(x),                 tanh(x))
     yield rule("tanh_of_twice",   (2 * sinh(x)) / (2 * cosh(x)),     tanh(x))

@@ -74,7 +74,7 @@ def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: para
     yield rule("any_alloc",      any_(alloc(x, *ns), axis=a),                    neq(y, 0),                   repeated(x, ns, a, y, n), surely_some(n))
     yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),                   repeated(x, ns, a, y, n), surely_some(n))
     yield rule("sum_join",       s(join(*xs, axis=b)),                           y,                           sum_of_parts(xs, s, b, y), assumes=ROUNDS)
-    yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),                        reduces(q, b))
+    yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),                        reduces(q, b), assumes=["signed_zero"])
     yield rule("sum_of_sorted",  h(sort(x, axis=b)),                             h(x),                        reduces(h, b), assumes=["finite", "reassoc"])
 
     # where the largest is
