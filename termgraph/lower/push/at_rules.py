@@ -13,6 +13,7 @@ from termgraph.lower.lengths.index import ZERO, Poly, divide, poly, product
 from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import FALSE, TRUE
+from termgraph.lower.push.small_folds import written_out
 from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.ops.elementwise import add, logical_and
 from termgraph.terms.term import Const
@@ -240,6 +241,9 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     dtype = "bool" if kind in ("any", "all") else x.type.dtype
     if kind in ("sum", "prod"):
         dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
+    short = yield from written_out(p, x, axes, i, kind, dtype)
+    if short is not None:
+        return _rounded(p, short, t)
     level, shape = p.level(i), p.lengths[x]
     adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
     if len(axes) > 1 and (adjacent or kind in ("argmax", "argmin")):

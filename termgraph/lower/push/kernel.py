@@ -131,6 +131,7 @@ class Scalars:
         self.fv: dict[Any, frozenset[Var]] = {}
         self.deps: dict[Any, frozenset] = {}  # folds and written buffers below
         self.divides: set[Any] = set()  # terms below which an index is divided
+        self.costly: set[Any] = set()  # folds that are written out, and are worth keeping
 
     # what is known of a term
     def free(self, t: Any) -> frozenset[Var]:

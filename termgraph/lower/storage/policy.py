@@ -269,12 +269,13 @@ class Storage:
         for t in scalars([x.value for x in self.stores if isinstance(x, Store)]):
             if t.op.family is PICK:
                 self._folds_in_arms(t, new)
-            if not (t.op.family in (FOLD, INDEX) or own_cost(t) >= HEAVY) or t not in origin:
+            heavy = own_cost(t) >= HEAVY or t in s.costly
+            if not (heavy or t.op.family in (FOLD, INDEX)) or t not in origin:
                 continue
             source = origin[t][0]
             if source in self.cuts or source.op in (ARG, CONST):
                 continue
-            if t.op.family is FOLD or own_cost(t) >= HEAVY:
+            if heavy or t.op.family is FOLD:
                 images.setdefault(source, set()).add(self._image(t))
                 if holes(s.free(t)):
                     new[source] = None

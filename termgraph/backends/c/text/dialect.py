@@ -182,6 +182,8 @@ def _by_helper(s: Site, *args: str) -> str:
         name = {"fmax": "maximum", "fmin": "minimum"}[name]
     if len(args) == 1:
         return s.helper(name, *args) if name not in ("maximum", "minimum") else args[0]
+    if name in ("maximum", "minimum") and len(args) > 2 and s.kind in "fiu":
+        return s.helper(f"{name}{len(args)}", *args)
     return functools.reduce(lambda a, b: s.helper(name, a, b), args)
 
 

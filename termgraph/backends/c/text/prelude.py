@@ -319,10 +319,29 @@ def _text(name: str) -> str | None:
     return _declaration(name)
 
 
+_EXTREME = re.compile(r"(maximum|minimum)(\d+)")
+
+
+def _extreme(which: str, n: int, kind: str) -> str:
+    """The largest or smallest of n numbers: one comparison for each, and a test for NaN at the end."""
+    sign, floating = ">" if which == "maximum" else "<", kind[0] == "f"
+    operands = ", ".join([f"{TYPES[kind]} x{k}" for k in range(n)])
+    steps = [f"a = x{k} {sign} a ? x{k} : a;" for k in range(1, n)]
+    if floating:  # of two numbers at a time: gcc makes vectors of that
+        pairs = [f"__builtin_isunordered(x{k}, x{min(k + 1, n - 1)})" for k in range(0, n, 2)]
+        nan = '__builtin_nan("")' if kind == "f64" else '__builtin_nanf("")'
+        steps.append(f"a = {' | '.join(pairs)} ? {nan} : a;")
+    body = "\n    ".join([f"{TYPES[kind]} a = x0;", *steps, "return a;"])
+    return f"{TYPES[kind]} tg_{which}{n}_{kind}({operands})\n{{\n    {body}\n}}"
+
+
 def _helper(name: str) -> str | None:
     base, _, kind = name[3:].rpartition("_")
     if kind not in TYPES:
         return None
+    several = _EXTREME.fullmatch(base)
+    if several and kind[0] in "fiu":
+        return _INLINE + _extreme(several[1], int(several[2]), kind)
     table = _FLOAT if kind[0] == "f" else _COMPLEX if kind[0] == "c" else _INTEGER
     if base not in table:
         return None

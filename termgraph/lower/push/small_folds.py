@@ -1,0 +1,88 @@
+"""Folds over a few elements of known number, written out: the loop around them becomes the vector loop.
+
+A fold keeps many partial results side by side, which pays for long rows; of the four elements of a window it makes
+hundreds of operations. May import terms and this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.lower.lengths.index import Poly, poly, product
+from termgraph.lower.push.driver import Index, Push, Steps
+from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, own_cost, scalars
+from termgraph.terms.op import Op
+from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximum, minimum, mul
+
+MOST = 16  # elements
+MOST_WORK = 160  # operations and loads that are written out
+
+PAIRS: dict[str, Op] = {
+    "sum": add, "prod": mul, "max": maximum, "min": minimum, "any": logical_or, "all": logical_and,
+}  # fmt: skip
+TRUTHS: dict[str, Op] = {"sum": logical_or, "prod": logical_and, "max": logical_or, "min": logical_and}
+
+
+def written_out(p: Push, x: Any, axes: Sequence[int], i: Index, kind: str, dtype: str) -> Steps:
+    """The elements of x along some axes, combined as text; None where a loop is better."""
+    count = product([p.lengths[x][d] for d in axes]).const
+    if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= MOST:
+        return None
+    elements: list[Any] = []
+    for place in _places([int(p.lengths[x][d].const or 0) for d in axes]):
+        elements.append(p.scalars.cast((yield x, _filled_in(i, axes, place, x.type.ndim)), dtype))
+        if len(elements) <= 2 and not _is_cheap(elements, int(count)):
+            return None
+    out = _combined(p, kind, dtype, elements)
+    if _work([out]) >= HEAVY:
+        p.scalars.costly.add(out)
+    return out
+
+
+def _places(lengths: Sequence[int]) -> list[tuple[int, ...]]:
+    out: list[tuple[int, ...]] = [()]
+    for n in lengths:
+        out = [(*place, k) for place in out for k in range(n)]
+    return out
+
+
+def _filled_in(i: Index, axes: Sequence[int], place: tuple[int, ...], ndim: int) -> tuple[Poly, ...]:
+    """Index i with the place along the folded axes put in."""
+    rest, own = iter(i), dict(zip(axes, place))
+    return tuple([poly(own[d]) if d in own else next(rest) for d in range(ndim)])
+
+
+def _is_cheap(elements: Sequence[Any], count: int) -> bool:
+    """Whether what differs from element to element is little, and has no loops, checks or choices."""
+    mine, shared = [set(scalars([e])) for e in (elements[-1], elements[0])]
+    own = mine - shared if len(elements) > 1 else mine
+    kinds = {t.op.family for t in own}
+    if (FOLD in kinds or INDEX in kinds or PICK in kinds) and (len(elements) > 1 or count == 1):
+        return False
+    return len(elements) == 1 or (_weight(own) * count <= MOST_WORK and all(own_cost(t) < HEAVY for t in own))
+
+
+def _work(roots: Sequence[Any]) -> int:
+    return _weight(scalars(roots))
+
+
+def _weight(terms: Any) -> int:
+    return sum(own_cost(t) + (t.op.family is LOAD) for t in terms)
+
+
+def _combined(p: Push, kind: str, dtype: str, elements: Sequence[Any]) -> Any:
+    """One value of all: extremes in one operation, which needs one test for NaN; sums and products as a tree."""
+    if len(elements) == 1:
+        return elements[0]
+    op = TRUTHS.get(kind, PAIRS[kind]) if dtype == "bool" else PAIRS[kind]
+    if op in (maximum, minimum):
+        return p.scalars.make(op, tuple(elements))
+    level = list(elements)
+    while len(level) > 1:
+        pairs = [p.scalars.make(op, tuple(level[k : k + 2])) for k in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0]
+
+
+__all__ = ["MOST", "written_out"]

@@ -1,0 +1,61 @@
+"""Folds over a few elements are written out: right for every dtype and NaN, and no loop is left."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.lower.loops.tree import show
+from termgraph.lower.lowering import lower
+from termgraph.lower.push.small_folds import MOST
+from termgraph.terms.ops.reduce import max_, sum_
+from termgraph.terms.term import Arg
+from termgraph.terms.types import TensorType
+
+KINDS = ("sum", "prod", "max", "min", "any", "all")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "uint64", "bool"])
+def test_small_folds_are_what_numpy_says(rng, dtype):
+    inputs, outputs, values, expected = [], [], [], []
+    for n in (1, 2, 3, 7, MOST, MOST + 1):
+        value = rng.normal(size=(2, 4, n, 5)) * 3
+        if dtype[0] == "f":
+            value[rng.random(value.shape) < 0.05] = np.nan
+            value[rng.random(value.shape) < 0.05] = -np.inf
+        value = value.astype(dtype)
+        x = T.tensor(f"x{n}", dtype=dtype, shape=value.shape)
+        inputs.append(x)
+        values.append(value)
+        for kind in KINDS:
+            outputs.append(getattr(T, kind)(x, axis=2))
+            wide = value.astype("float32") if dtype == "float16" else value
+            expected.append(getattr(np, kind)(wide, axis=2))
+    with np.errstate(all="ignore"):
+        found = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))(*values)
+        expected = [b.astype(a.dtype) for a, b in zip(found, expected)]
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=2e-3 if dtype == "float16" else 1e-5, atol=1e-5)
+
+
+def test_windows_of_maxima_leave_one_vector_loop():
+    x = Arg(0, TensorType("float32", (3, 5, 4)))
+    assert "reduce" not in show(lower([max_.bind(axis=(2,))(x)]).nodes)
+    y = Arg(0, TensorType("float32", (3, 5, MOST + 1)))
+    assert "reduce" in show(lower([max_.bind(axis=(2,))(y)]).nodes)
+
+
+def test_what_has_loops_of_its_own_stays_a_loop():
+    x = Arg(0, TensorType("float64", (6, 4, 100)))
+    text = show(lower([max_.bind(axis=(1,))(sum_.bind(axis=(2,), dtype="float64")(x))]).nodes)
+    assert text.count("reduce") == 2
+
+
+def test_extremes_of_more_than_two_arrays(rng):
+    xs = [T.tensor(f"x{k}", dtype="float64", shape=(50,)) for k in range(5)]
+    values = [rng.normal(size=50) for _ in xs]
+    values[3][::7] = np.nan
+    outputs = [op(op(op(op(*xs[:2]), xs[2]), xs[3]), xs[4]) for op in (T.maximum, T.minimum)]
+    found = tg.function(xs, outputs, mode=tg.Mode(linker="c"))(*values)
+    for a, b in zip(found, (np.max(values, 0), np.min(values, 0))):
+        np.testing.assert_array_equal(a, b)
