@@ -180,9 +180,9 @@ class Function:
         return deep_copied(self, memo)
 
     def __reduce__(self) -> tuple:
-        from termgraph.function.saving import restored, state_of
+        from termgraph.function.saving import pickled
 
-        return (restored, (state_of(self),))
+        return pickled(self)
 
     def __repr__(self) -> str:
         return f"<{self._title()} of ({self._signature()})>"

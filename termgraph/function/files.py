@@ -1,49 +1,31 @@
-"""Files of functions and graphs: `save` writes one, `load` reads it without running anything that the file names.
+"""Files of functions and graphs: `save` writes one, `load` makes new objects of it. No pickle, and nothing is run or imported.
 
-A file is a mark and a pickle. Reading admits only what graphs are made of (listed below) and what the caller allows.
+A file is a mark, a digest, a manifest in JSON (records, see `terms.records`) and raw arrays.
 """
 
 from __future__ import annotations
 
-import io
+import json
 import os
-import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from hashlib import blake2b
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from termgraph.function.records import kinds
 from termgraph.function.saving import SavedFunctionError
-from termgraph.terms import serial
+from termgraph.terms.dtypes import DTYPES, numpy_dtype
+from termgraph.terms.graph_records import library_names
+from termgraph.terms.records import BadRecord, Reader, Writer
 
-MARK = b"termgraph file 1\n"
-
-# What pickles of functions and graphs name: constructors that only store what they are given.
-_ADMITTED: dict[str, str] = {
-    "builtins": "set frozenset complex slice range bytearray",
-    "collections": "OrderedDict",
-    "copyreg": "_reconstructor",
-    "numpy": "ndarray dtype",
-    "numpy._core.multiarray": "_reconstruct scalar",
-    "numpy._core.numeric": "_frombuffer",
-    "numpy.core.multiarray": "_reconstruct scalar",
-    "numpy.core.numeric": "_frombuffer",
-    "scipy.sparse._csc": "csc_matrix csc_array",
-    "scipy.sparse._csr": "csr_matrix csr_array",
-    "termgraph.debug.checked": "DebugMode",
-    "termgraph.debug.nanguard": "NanGuardMode",
-    "termgraph.function.mode": "Mode",
-    "termgraph.function.saving": "restored",
-    "termgraph.tensor.pickling": "rebuild_variable",
-    "termgraph.tensor.random": "RandomStream",
-    "termgraph.tensor.sharedvar": "Container SharedVariable TensorSharedVariable ScalarSharedVariable _unpickle",
-    "termgraph.tensor.variable": "Variable TensorVariable Constant TensorConstant",
-    "termgraph.terms.errors": "CheckError",
-    "termgraph.terms.op": "find_op",
-    "termgraph.terms.serial": "loads_flat",
-    "termgraph.terms.leaves": "Arg Const Input Lit _leaf_of",
-    "termgraph.terms.sparse": "SparseType",
-    "termgraph.terms.types": "TensorType TupleType",
-}
-_PLAIN = {(module, name) for module, names in _ADMITTED.items() for name in names.split()}
+MARK = b"termgraph file 2\n"
+OLD_MARK = b"termgraph file 1\n"
+_DIGEST = 20
+_HEAD = len(MARK) + _DIGEST + 8  # then the manifest, whose length are the last 8 of these
+_ALIGNED = 64
+_LARGEST = 1 << 58  # elements of an array; NumPy refuses more, even where a length is zero
 
 
 def save(obj: Any, path: str | os.PathLike) -> None:
@@ -57,7 +39,7 @@ def save(obj: Any, path: str | os.PathLike) -> None:
     >>> float(f(3))
     6.0
     """
-    data = MARK + pickle.dumps(obj, protocol=5)
+    data = packed(*_written(obj))
     aside = f"{os.fspath(path)}.{os.getpid()}.part"
     try:
         with open(aside, "wb") as file:
@@ -69,51 +51,37 @@ def save(obj: Any, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Any:
-    """What `save` wrote. A file from elsewhere can do no more than build arrays, types and expressions.
+    """What `save` wrote. A file from elsewhere can do no more than make arrays, types and expressions.
 
     `allow` lists what else the file may name: classes of ops and types of yours, functions wrapped by `as_op` (or these
     ops themselves), exception classes of checks. They are used as they are in this program; nothing is imported.
     """
     with open(path, "rb") as file:
         data = file.read()
-    if not data.startswith(MARK):
-        raise SavedFunctionError(
-            f"{os.fspath(path)} is not a file of tg.save in this version: it starts with {data[:17]!r}"
-        )
-    read = _reader(allow)
-    token = serial.unpickle.set(read)
-    try:
-        return read(data[len(MARK) :])
-    finally:
-        serial.unpickle.reset(token)
-
-
-def _reader(allow: Iterable[Any]) -> Callable[[bytes], Any]:
-    """A `pickle.loads` that finds nothing but what is admitted."""
     given = {_name_of(thing): thing for thing in allow}
-
-    def by_name(module: str, name: str, *_: Any) -> Any:
-        if (module, name) not in given:
-            raise _refusal(module, name)
-        return given[module, name]
-
-    class Reader(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if (module, name) in given:
-                return given[module, name]
-            if module == "termgraph.tensor.userop" and name in ("_find", "_find_or_make"):
-                return by_name  # ops made by as_op travel by name: importing the module would run it
-            if given and (module, name) in _FOR_USERS:
-                return super().find_class(module, name)
-            if (module, name) not in _PLAIN:
-                raise _refusal(module, name)
-            return super().find_class(module, name)
-
-    return lambda data: Reader(io.BytesIO(data)).load()
+    try:
+        manifest, arrays = unpacked(data)
+        reader = Reader(kinds(), arrays, {**library_names(), **given})
+        reader.read(manifest["records"])
+        return reader.value(manifest["root"])
+    except SavedFunctionError as error:
+        raise SavedFunctionError(f"{os.fspath(path)}: {error}") from None
+    except BadRecord as error:
+        raise SavedFunctionError(f"{os.fspath(path)}: {error}") from error.__cause__
+    except (KeyError, TypeError, RecursionError) as error:  # of the manifest around the records
+        raise SavedFunctionError(f"{os.fspath(path)}: its manifest makes no sense ({error!r:.80})") from error
 
 
-# What rebuilds ops and types of users, whose classes are asked for by name themselves.
-_FOR_USERS = {("termgraph.terms.userop", "rebuild"), ("termgraph.tensor.userop", "FromFunctionOp")}
+def _written(obj: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
+    writer = Writer(kinds())
+    try:
+        root = writer.value(obj)
+        writer.finish()
+    except BadRecord as error:
+        raise SavedFunctionError(f"save: {error}") from None
+    except RecursionError:
+        raise SavedFunctionError("save: lists or dictionaries are nested too deeply") from None
+    return {"records": writer.records, "root": root}, writer.arrays
 
 
 def _name_of(thing: Any) -> tuple[str, str]:
@@ -124,8 +92,78 @@ def _name_of(thing: Any) -> tuple[str, str]:
     return module, name
 
 
-def _refusal(module: str, name: str) -> SavedFunctionError:
-    return SavedFunctionError(
-        f"the file names {module}.{name}, which is not part of a graph; if you know it and trust the file, pass "
-        f"allow=[{name.split('.')[0]}] to load"
-    )
+# ---------------------------------------------------------------------- bytes
+def packed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:
+    """A file of a manifest and arrays, each of which begins at a multiple of 64 bytes."""
+    described = [[a.dtype.name, list(a.shape)] for a in arrays]
+    text = json.dumps({**manifest, "arrays": described}, separators=(",", ":"), allow_nan=False).encode()
+    parts = [len(text).to_bytes(8, "little"), text]
+    size = _HEAD + len(text)
+    for a in arrays:
+        raw = a.astype(numpy_dtype(a.dtype.name), copy=False).tobytes()
+        parts += [bytes(-size % _ALIGNED), raw]
+        size += -size % _ALIGNED + len(raw)
+    body = b"".join(parts)
+    return MARK + blake2b(body, digest_size=_DIGEST).digest() + body
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """The manifest and the arrays (read-only, on the bytes themselves) of a file."""
+    if data.startswith(OLD_MARK):
+        raise SavedFunctionError(
+            "this file was written by an earlier version of termgraph, as a pickle, which can run code when it is read; "
+            "make the function again from its expressions and save it with tg.save(f, path)"
+        )
+    if not data.startswith(MARK):
+        raise SavedFunctionError(f"not a file of tg.save in this version: it starts with {data[:17]!r}")
+    body = data[len(MARK) + _DIGEST :]
+    if blake2b(body, digest_size=_DIGEST).digest() != data[len(MARK) : len(MARK) + _DIGEST]:
+        raise SavedFunctionError("the file is damaged: its content does not have the digest that it was saved with")
+    length = int.from_bytes(body[:8], "little")
+    if length > len(body) - 8:
+        raise SavedFunctionError("the file is damaged: it ends within its manifest")
+    manifest = _parsed(body[8 : 8 + length])
+    return manifest, _arrays(data, _HEAD + length, manifest.get("arrays"))
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(text.decode(), parse_float=_no_number, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise SavedFunctionError(f"its manifest is no JSON of tg.save: {error!s:.80}") from None
+    if not isinstance(manifest, dict):
+        raise SavedFunctionError("its manifest is no JSON object")
+    return manifest
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"the number {text:.20}, where floats are written in hexadecimal")
+
+
+def _arrays(data: bytes, start: int, described: Any) -> list[np.ndarray]:
+    """The arrays described, one behind the other from `start` on."""
+    made = []
+    if not isinstance(described, list):
+        raise SavedFunctionError("its manifest does not describe its arrays")
+    for entry in described:
+        dtype, shape = _described(entry)
+        start += -start % _ALIGNED
+        if prod(shape) * dtype.itemsize > len(data) - start:
+            raise SavedFunctionError(f"it ends within an array of shape {tuple(shape)!s:.80}")
+        array = np.frombuffer(data, dtype, prod(shape), start) if prod(shape) else np.empty(0, dtype)
+        made.append(_truths(array).reshape(shape))
+        start += array.nbytes
+    return made
+
+
+def _described(entry: Any) -> tuple[np.dtype, list[int]]:
+    dtype, shape = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
+    lengths = isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
+    if dtype not in DTYPES or not lengths or prod(max(n, 1) for n in shape or []) >= _LARGEST:
+        raise SavedFunctionError(f"its manifest describes an array as {entry!r:.60}")
+    return numpy_dtype(dtype), shape
+
+
+def _truths(array: np.ndarray) -> np.ndarray:
+    """Bytes of a bool array are 0 or 1: compiled code counts on it."""
+    return array.view(np.uint8) != 0 if array.dtype == bool else array

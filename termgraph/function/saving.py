@@ -1,6 +1,6 @@
 """Copying and saving compiled functions. What is saved is the rewritten graph: loading rewrites nothing.
 
-The format is a dictionary of plain data with a version number, described in docs/saving.md.
+`state_of` takes a function apart, `restored` puts it together; pickles and files (`records`) hold the parts.
 """
 
 from __future__ import annotations
@@ -97,10 +97,9 @@ def deep_copied(f: Any, memo: dict) -> Any:
 
 # ---------------------------------------------------------------------- saving
 def state_of(f: Any) -> dict[str, Any]:
-    """Everything that makes the function again, as plain data."""
+    """Everything that makes the function again: plain data, types, terms, containers."""
     maker, work = f.maker, f.maker.work
     known = dict(_known(work))
-    roots = [*work.captured.roots, *work.roots, *known]
     return {
         "version": VERSION,
         "name": f.name,
@@ -110,13 +109,20 @@ def state_of(f: Any) -> dict[str, Any]:
         "outputs": [(o.variable.type, o.variable.name, o.borrow, o.target) for o in maker.outputs],
         "return": (maker.return_none, maker.unpack_single, maker.output_keys, maker.keeps_updates),
         "args": [(a.index, a.type) for a in work.args],
-        "graph": flat_parts(roots),
+        "roots": [*work.captured.roots, *work.roots, *known],
         "n_roots": len(work.roots),
         "known": list(known.values()),
         "values": [None if i.shared else c.storage[0] for i, c in zip(maker.inputs, f.input_storage)],
         "rules": dict(maker.profile.rules),
         "timed": maker.timed,
     }
+
+
+def pickled(f: Any) -> tuple:
+    """What `pickle` keeps of a function: the call that makes it again. Its graph is flat, however deep it is."""
+    state = state_of(f)
+    state["graph"] = flat_parts(state.pop("roots"))
+    return (restored, (state,))
 
 
 def _known(work: Compilation) -> Any:
@@ -169,7 +175,7 @@ def _container(item: In, value: Any) -> Container:
 def _linked(state: dict[str, Any]) -> Compilation:
     from termgraph.terms.term import Arg
 
-    roots = from_flat_parts(*state["graph"])
+    roots = state["roots"] if "roots" in state else from_flat_parts(*state["graph"])
     n = state["n_roots"]
     captured_roots, rewritten, terms = roots[:n], roots[n : 2 * n], roots[2 * n :]
     sources = Sources([], {}, [], [])

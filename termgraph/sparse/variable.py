@@ -43,6 +43,7 @@ class SparseSharedVariable(sharedvar._Shared, SparseVariable):
 
 
 variable_module.HANDLES[SparseType] = SparseVariable
+variable_module.CONSTANTS[SparseType] = SparseConstant
 sharedvar.SHARED_HANDLES[SparseType] = SparseSharedVariable
 
 

@@ -119,7 +119,7 @@ class _Shared:
 
     def clone(self, name: str | None = None) -> Any:
         """Another variable on the same memory."""
-        return _on_container(self.container, name or self.name, self.site)
+        return on_container(self.container, name or self.name, self.site)
 
     def __deepcopy__(self, memo: dict) -> Any:
         return clone_shared(self, memo)
@@ -228,10 +228,11 @@ def shared_of_type(
     type_: Type, value: Any, name: str | None, strict: bool = False, allow_downcast: bool | None = None
 ) -> Any:
     """A shared variable of a given type: what constructors end with."""
-    return _on_container(Container(type_, value, name, strict, allow_downcast), name, user_site())
+    return on_container(Container(type_, value, name, strict, allow_downcast), name, user_site())
 
 
-def _on_container(container: Container, name: str | None, site: tuple) -> Any:
+def on_container(container: Container, name: str | None, site: tuple) -> Any:
+    """A shared variable on memory that exists."""
     other = SHARED_HANDLES.get(type(container.type), SharedVariable)
     cls = TensorSharedVariable if isinstance(container.type, TensorType) else other
     v: Any = object.__new__(cls)
@@ -249,12 +250,12 @@ def clone_shared(v: Any, memo: dict) -> Any:
         c = v.container
         container = Container(c.type, _copied(c.storage[0]), c.name, c.strict, c.allow_downcast, c.readonly)
         container.target = c.target
-        new = memo[id(v)] = _on_container(container, v.name, v.site)
+        new = memo[id(v)] = on_container(container, v.name, v.site)
     return new
 
 
 def _unpickle(container: Container, name: str | None) -> Any:
-    return _on_container(container, name, ())
+    return on_container(container, name, ())
 
 
 @shared_constructor

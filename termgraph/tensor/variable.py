@@ -264,6 +264,7 @@ def variable_class(cls: type, type_: Type) -> type:
 
 # The variables of types that have operators of their own; filled by the packages that have these types.
 HANDLES: dict[type, type[Variable]] = {}
+CONSTANTS: dict[type, type[Constant]] = {}  # and their constants
 
 
 def _checked_name(name: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""A flat, versioned byte format for graphs of any depth. Reading it builds terms and runs nothing.
+"""A flat, versioned byte format for graphs of any depth: what pickles of terms hold. Files have `records` instead.
 
 One record per node in children-first order; ops, types and constants travel in side tables by pickle of plain data.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import pickle
 import struct
 from array import array
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from typing import Any
 
 from termgraph.terms.errors import GraphError
@@ -17,8 +16,6 @@ from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
 
 MAGIC = b"tgraph1\n"
-# What reads the side tables: `tg.load` puts a reader here that admits less than pickle does.
-unpickle: ContextVar[Callable[[bytes], Any]] = ContextVar("unpickle", default=pickle.loads)
 
 
 def dumps_flat(roots: Sequence[Any]) -> bytes:
@@ -52,7 +49,7 @@ def loads_roots(data: bytes) -> list[Any]:
         raise GraphError(f"not a graph of this version: starts with {data[:8]!r}, expected {MAGIC!r}")
     start = len(MAGIC) + 16
     n_side, n_nodes = struct.unpack("<qq", data[len(MAGIC) : start])
-    heads, leaves, roots = unpickle.get()(data[start : start + n_side])
+    heads, leaves, roots = pickle.loads(data[start : start + n_side])
     return from_flat_parts(heads, leaves, roots, n_nodes, data[start + n_side :])
 
 
