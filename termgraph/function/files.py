@@ -1,4 +1,4 @@
-"""Files of functions and graphs: `save` writes one, `load` makes new objects of it. No pickle, and nothing is run or imported.
+"""Files of functions and graphs: `save` writes one, `load` makes new objects of it and runs or imports nothing.
 
 A file is a mark, a digest, a manifest in JSON (records, see `terms.records`) and raw arrays.
 """
@@ -111,7 +111,7 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The manifest and the arrays (read-only, on the bytes themselves) of a file."""
     if data.startswith(OLD_MARK):
         raise SavedFunctionError(
-            "this file was written by an earlier version of termgraph, as a pickle, which can run code when it is read; "
+            "this file was written by an earlier version of termgraph, as a pickle, which can run code when read; "
             "make the function again from its expressions and save it with tg.save(f, path)"
         )
     if not data.startswith(MARK):
@@ -161,7 +161,7 @@ def _described(entry: Any) -> tuple[np.dtype, list[int]]:
     lengths = isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
     if dtype not in DTYPES or not lengths or prod(max(n, 1) for n in shape or []) >= _LARGEST:
         raise SavedFunctionError(f"its manifest describes an array as {entry!r:.60}")
-    return numpy_dtype(dtype), shape
+    return numpy_dtype(dtype), list(shape or ())
 
 
 def _truths(array: np.ndarray) -> np.ndarray:

@@ -1,5 +1,4 @@
-"""Records of compiled functions and modes.
-"""
+"""Records of compiled functions and modes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Records of variables, shared variables and their memory, and of streams of random numbers.
-"""
+"""Records of variables, shared variables and their memory, and of streams of random numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Records of types, ops and terms. Reading checks what an op's parameters could do: see `_checked_parameter`.
-"""
+"""Records of types, ops and terms. Reading checks what an op's parameters could do: see `_checked_parameter`."""
 
 from __future__ import annotations
 
@@ -29,8 +28,12 @@ _WORD = re.compile(r"[A-Za-z0-9_|.]*\Z")
 
 def library_names() -> dict[tuple[str, str], Any]:
     """What every file may name: the exceptions that checks raise."""
-    found = [e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, Exception)]
-    return {(e.__module__, e.__qualname__): e for e in (CheckError, *found)}
+    found = {
+        ("builtins", name): e
+        for name, e in vars(builtins).items()
+        if isinstance(e, type) and issubclass(e, Exception) and e.__name__ == name
+    }
+    return {**found, (CheckError.__module__, "CheckError"): CheckError}
 
 
 # ---------------------------------------------------------------------- types
@@ -244,13 +247,18 @@ def _sparse(w: Writer, m: Any) -> list:
     return [m.format, is_array, list(map(int, m.shape)), *w.numbers([m.data, m.indices, m.indptr])]
 
 
-def _read_sparse(r: Reader, format: Any, is_array: Any, shape: Any, *arrays: Any) -> Any:
+def _three(r: Reader, *arrays: Any) -> tuple[Any, Any, Any]:
+    data, indices, indptr = [r.at(a, np.ndarray) for a in arrays]
+    return data, indices, indptr
+
+
+def _read_sparse(r: Reader, format: Any, is_array: Any, shape: Any, data: Any, indices: Any, indptr: Any) -> Any:
     from scipy import sparse
 
-    if format not in FORMATS or len(arrays) != 3:
+    if format not in FORMATS:
         raise BadRecord(f"no sparse matrix: {format!r:.40}")
     rows, columns = _lengths(r, shape)
-    made = matrix_of(format, *[r.at(a, np.ndarray) for a in arrays], (rows, columns))
+    made = matrix_of(format, *_three(r, data, indices, indptr), (rows, columns))
     made.check_format(full_check=True)  # indices beyond the shape would be followed without a check
     if not is_array:
         return made

@@ -1,7 +1,7 @@
 """Records: graphs and values as lists of plain data, each naming only earlier ones; what files of `tg.save` hold.
 
-A `Kind` says how objects of some classes become the fields of a record and how they are made of them again. Reading makes new
-objects, looks ops up in the op table and changes nothing that exists.
+A `Kind` says how objects of some classes become the fields of a record and how they are made of them again. Reading
+makes new objects, looks ops up in the op table and changes nothing that exists.
 """
 
 from __future__ import annotations

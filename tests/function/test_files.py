@@ -109,7 +109,22 @@ def test_everything_a_file_can_hold(tmp_path):
     """Values, types, containers, sparse matrices, streams, modes: what comes back is what went in."""
     from scipy import sparse
 
-    here = [1, 2.5, -0.0, float("inf"), 1e-320, 3 + 4j, "ä", b"\0x", True, None, 1 << 200, slice(1, None, -2), {1, 2}, {}]
+    here = [
+        1,
+        2.5,
+        -0.0,
+        float("inf"),
+        1e-320,
+        3 + 4j,
+        "ä",
+        b"\0x",
+        True,
+        None,
+        1 << 200,
+        slice(1, None, -2),
+        {1, 2},
+        {},
+    ]
     arrays = [
         np.zeros((0, 3), "int8"), np.array(True), np.arange(6.0).reshape(2, 3).T, np.arange(4, dtype=">f4"),
         np.float16(1.5), np.array([1 + 2j], "complex64"), np.array([np.nan, -0.0])[::-1],
