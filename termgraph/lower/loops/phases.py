@@ -4,11 +4,21 @@ in phases, as early as they can, or with later ones that read the same arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from termgraph.lower.push.kernel import LOAD, scalars
+from termgraph.lower.loops.tree import Call, Compound
+from termgraph.lower.push.kernel import LOAD, Buf, scalars
 from termgraph.lower.storage.policy import Store
+
+
+def writers_of(statements: Iterable[Any]) -> dict[Buf, list[Any]]:
+    """The statements that write to each buffer."""
+    writers: dict[Buf, list[Any]] = {}
+    for x in statements:
+        for b in x.bufs if isinstance(x, Compound) else (x.buf,) if isinstance(x, (Store, Call)) else ():
+            writers.setdefault(b, []).append(x)
+    return writers
 
 
 def phases(before: Mapping[Any, Sequence[Any]]) -> dict[Any, int]:

@@ -5,13 +5,13 @@ One small planner works at every depth. A term is computed in the loop of its de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from termgraph.lower.lengths.index import EMPTY, Poly, Var, poly
 from termgraph.lower.lengths.index import values as index_values
-from termgraph.lower.loops.phases import join_later_readers, phases
+from termgraph.lower.loops.phases import join_later_readers, phases, writers_of
 from termgraph.lower.loops.tree import (
     Accumulate,
     Branch,
@@ -211,23 +211,22 @@ class Planner:
         return [out[k] for k in sorted(out)]
 
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
-        writers: dict[Buf, list[Any]] = {}
-        for x in statements:
-            for b in () if isinstance(x, Acc) else x.bufs if isinstance(x, Compound) else (x.buf,):
-                writers.setdefault(b, []).append(x)
+        """What each fold and statement of one depth waits for."""
+        writers = writers_of(statements)
         here = set(folds)
-        before: dict[Any, list[Any]] = {}
-        for x in [*folds, *statements]:
-            needs = self.s.needs(x.args[0]) if x in here else self.needs(x)
-            found = [f for f in folds if f in needs and f is not x] if len(folds) else []
-            for b, ws in writers.items():
-                if b in needs and b not in scope.carried:
-                    found += [w for w in ws if w is not x]
-            rank = getattr(x, "rank", 0)
-            if rank:
-                found += [w for w in writers[x.buf] if getattr(w, "rank", 0) < rank]
-            before[x] = found
-        return before
+        return {x: self.waits_for(x, here, writers, scope) for x in [*folds, *statements]}
+
+    def waits_for(self, x: Any, folds: Collection[Any], writers: Mapping[Buf, list[Any]], scope: Scope) -> list[Any]:
+        """The folds that a fold or statement needs, and the statements that write what it reads."""
+        needs = self.s.needs(x.args[0]) if x in folds else self.needs(x)
+        found: list[Any] = []
+        for d in needs:
+            if not isinstance(d, Buf):
+                found += [d] if d in folds and d is not x else []
+            elif d not in scope.carried:
+                found += [w for w in writers.get(d, ()) if w is not x]
+        rank = getattr(x, "rank", 0)
+        return found + [w for w in writers[x.buf] if getattr(w, "rank", 0) < rank] if rank else found
 
     def body(self, statements: list[Any], scope: Scope) -> None:
         """Everything at one depth."""

@@ -5,7 +5,7 @@ Made after scheduling, read off the tree; no term is rewritten for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from termgraph.lower.lengths.index import Poly
@@ -33,6 +33,30 @@ def writes(node: Node) -> list[Buf]:
     """All buffers that a statement writes."""
     found = [n.buf for n in walk([node]) if isinstance(n, (Write, Call))]
     return found + [b for n in walk([node]) if isinstance(n, Compound) for b in (*n.bufs, *[r[0] for r in n.rooms])]
+
+
+class Uses:
+    """Which statements of a tree read and write each buffer; every one is walked once."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.readers: dict[Buf, list[Node]] = {}
+        self.writers: dict[Buf, list[Node]] = {}  # as often as the statement writes it
+        self.users: dict[Buf, dict[Node, None]] = {}  # both
+        for n in nodes:
+            self.add(n)
+
+    def add(self, node: Node) -> None:
+        """One statement more."""
+        for b in writes(node):
+            self.writers.setdefault(b, []).append(node)
+            self.users.setdefault(b, {})[node] = None
+        for b in dict.fromkeys(b for b, _ in loads(node)):
+            self.readers.setdefault(b, []).append(node)
+            self.users.setdefault(b, {})[node] = None
+
+    def others(self, buf: Buf, node: Node) -> list[Node]:
+        """The statements beside one that read or write a buffer."""
+        return [n for n in self.users.get(buf, ()) if n is not node]
 
 
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
@@ -80,10 +104,12 @@ def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[l
     copy of the old value that starts the new one is dropped, because the buffer holds it already. Others are "fresh".
     Statements that write in place come last and can neither fail nor be interrupted: all updates happen, or none.
     """
-    found = [u for old, new in pairs if (u := _candidate(nodes, old, new)) is not None]
+    uses = Uses(nodes if pairs else ())
+    found = [u for old, new in pairs if (u := _candidate(uses, old, new)) is not None]
     while True:
         order = _in_place_last(nodes, found)
-        bad = [u for u in found if not _reads_in_time(order, u)]
+        place = {n: k for k, n in enumerate(order)}
+        bad = [u for u in found if not _reads_in_time(place, uses, u)]
         if not bad:
             break
         found.remove(bad[-1])
@@ -93,14 +119,13 @@ def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[l
     return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
 
 
-def _candidate(nodes: list[Node], old: Buf, new: Buf) -> InPlace | None:
-    writers = [n for n in nodes if new in writes(n)]
+def _candidate(uses: Uses, old: Buf, new: Buf) -> InPlace | None:
+    writers = list(dict.fromkeys(uses.writers.get(new, ())))
     copy = writers[0] if len(writers) == 2 and _copy_of(writers[0], old, new) else None
     if len(writers) != (2 if copy else 1):
         return None
     node = writers[-1]
-    made = set(writes(node))
-    read_later = any(b in made for n in nodes if n is not node for b, _ in loads(n))
+    read_later = any(n is not node for b in writes(node) for n in uses.readers.get(b, ()))
     return None if read_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
 
 
@@ -118,12 +143,12 @@ def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
     return [n for n in nodes if n not in last and n not in gone] + [n for n in nodes if n in last]
 
 
-def _reads_in_time(order: list[Node], u: InPlace) -> bool:
+def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
     """Whether the old value is read before it changes, or element by element where it changes."""
-    after = order[order.index(u.node) + 1 :]
-    if any(b is u.old for n in after for b, _ in loads(n)):
+    readers = uses.readers.get(u.old, ())
+    if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
         return False
-    return not any(b is u.old for b, _ in loads(u.node)) or _in_step(u.node, u.old, u.new)
+    return u.node not in readers or _in_step(u.node, u.old, u.new)
 
 
 def _copy_of(node: Node, old: Buf, new: Buf) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from termgraph.lower.lengths.index import less, nonneg
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write, walk
-from termgraph.lower.memory.plan import loads, writes
+from termgraph.lower.memory.plan import Uses, loads
 from termgraph.lower.push.kernel import Buf
 
 
@@ -21,33 +21,34 @@ def finish_products(
 
     `fixed` are outputs that have a place of their own already, such as new values of shared variables.
     """
-    out = list(nodes)
+    out = dict.fromkeys(nodes)
+    uses = Uses(nodes)
     shared: dict[Buf, Buf] = {}
+    temps, taken = set(temps), set(fixed)
     for call in nodes:
         if not isinstance(call, Call) or call.buf not in temps or call.options["beta"]:
             continue
-        users = [n for n in nodes if n is not call and call.buf in {*writes(n), *[b for b, _ in loads(n)]}]
+        users = uses.others(call.buf, call)
         kernel = users[0] if len(users) == 1 else None
         if not isinstance(kernel, Kernel) or not isinstance(kernel.node, Loop) or kernel.final:
             continue
-        place = _place(kernel, call.buf, nodes, {*fixed, *shared.values()})
+        place = _place(kernel, call.buf, uses, taken)
         if place is not None:
             shared[call.buf] = place
+            taken.add(place)
         if _item_by_item(kernel, call):
             inner = replace(call, options={**call.options, "around": 1})
             kernel.node.body.insert(0, inner)
-            out.remove(call)
-    return out, shared
+            del out[call]
+    return list(out), shared
 
 
-def _place(kernel: Kernel, product: Buf, nodes: Sequence[Node], taken: Collection[Buf]) -> Buf | None:
+def _place(kernel: Kernel, product: Buf, uses: Uses, taken: Collection[Buf]) -> Buf | None:
     """An output that is written element by element where the product is read for the last time."""
     for write in [n for n in walk([kernel]) if isinstance(n, Write)]:
         new = write.buf
         alike = new.kind == "output" and (new.dtype, new.shape) == (product.dtype, product.shape)
-        if not alike or new in taken or write.mode != "set" or sum(writes(n).count(new) for n in nodes) != 1:
-            continue
-        if any(b is new for n in nodes for b, _ in loads(n)):
+        if not alike or new in taken or write.mode != "set" or len(uses.writers[new]) != 1 or new in uses.readers:
             continue
         if all(p is write.offset for b, p in loads(kernel) if b is product) and _read_before(kernel, product, write):
             return new

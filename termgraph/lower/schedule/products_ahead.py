@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from termgraph.lower.lengths.index import ZERO, poly
 from termgraph.lower.loops.tree import Ahead, Call, Node, Repeat
-from termgraph.lower.memory.plan import loads, writes
+from termgraph.lower.memory.plan import Uses
 from termgraph.lower.push.kernel import Buf
 
 ROWS = 96  # of the left factor at once: the right one is read anew for every block of them
@@ -24,20 +24,22 @@ def products_ahead(
 
     `wanted` tells of a loop and the product of one of its steps whether the backend likes it so.
     """
-    out, gone = list(nodes), set()
+    out: dict[Node, Node | None] = {n: n for n in nodes}  # what has become of each
+    gone: set[Buf] = set()
+    uses: Uses | None = None
     for call in nodes:
         if not isinstance(call, Call) or call.name != "gemm" or call.buf not in temps:
             continue
         if call.options["beta"] or call.options["batch"]:
             continue
-        users = [n for n in out if n is not call and call.buf in {*writes(n), *[b for b, _ in loads(n)]}]
-        loop = users[0] if len(users) == 1 else None
+        uses = uses or Uses(nodes)
+        users = uses.others(call.buf, call)
+        loop = out[users[0]] if len(users) == 1 else None
         made = _ahead(loop, call) if isinstance(loop, Repeat) else None
         if isinstance(loop, Repeat) and made is not None and wanted(loop, made.product):
-            out.remove(call)
-            out[out.index(loop)] = _with(loop, made)
+            out[call], out[users[0]] = None, _with(loop, made)
             gone.add(call.buf)
-    return out, gone
+    return [n for n in out.values() if n is not None], gone
 
 
 def _ahead(loop: Repeat, call: Call) -> Ahead | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
-from termgraph.lower.loops.phases import phases
+from termgraph.lower.loops.phases import writers_of
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, indices, operands_first, scalars
 from termgraph.lower.storage.policy import Store
 
@@ -24,30 +24,142 @@ if TYPE_CHECKING:
 
 def computed_where_needed(planner: Planner, statements: Sequence[Any], top: Scope) -> list[Any]:
     """The statements, with loads of stored values replaced by the values where that joins two loops."""
-    out = list(statements)
-    times_written = Counter(b for x in statements for b in _written(x))  # a scatter writes to what a first store filled
-    for k in range(len(out)):
-        near = [w for w in out if _one_for_each(w) and times_written[w.buf] == 1 and _reads_in_step(planner, out[k], w)]
+    found = _Joining(planner, statements, top)
+    for k in range(len(statements)):
+        found.join(k)
+    return found.statements
+
+
+class _Joining:
+    """The statements as they are so far, with what each waits for looked up instead of searched for.
+
+    A trial changes one statement. When the others run is remembered, and what waits for the changed one is forgotten.
+    """
+
+    def __init__(self, planner: Planner, statements: Sequence[Any], top: Scope) -> None:
+        self.planner, self.top = planner, top
+        self.statements = list(statements)
+        self.writers = writers_of(statements)
+        self.alone = {  # a scatter writes to what a first store filled
+            w.buf: w for w in statements if _one_for_each(w) and len(self.writers[w.buf]) == 1
+        }
+        self.position = {w.buf: k for k, w in enumerate(statements) if isinstance(w, Store)}
+        self.users: Counter = Counter()  # folds computed at the top -> how many statements need each
+        self.inside: dict[Any, dict[Any, None]] = {}  # terms -> those of these folds whose loops compute them
+        self.phase: dict[Any, int] = {}
+        self.by_phase: list[list[Any]] = []
+        for x in statements:
+            self._count(self._folds(x), 1)
+
+    def _folds(self, x: Any) -> list[Any]:
+        """The folds that a statement needs and that have loops of their own."""
+        return self.planner.placeable([x], self.top)
+
+    def _count(self, folds: Sequence[Any], by: int) -> None:
+        for f in folds:
+            if f not in self.users:
+                for t in self._below(f, f.args[0]):
+                    self.inside.setdefault(t, {})[f] = None
+            self.users[f] += by
+
+    def _below(self, y: Any, value: Any) -> list[Any]:
+        """What the loop of a fold or statement computes."""
+        free, bound = self.planner.s.free, self.top.bound
+        return scalars([value], lambda t: t is not y and t.op.family is FOLD and free(t) <= bound)
+
+    # ------------------------------------------------------------------ trying
+    def join(self, k: int) -> None:
+        """Let a statement compute what it reads of others, of all of them or of one, if that joins their loops."""
+        x = self.statements[k]
+        if not isinstance(x, Store):
+            return
+        read = sorted([b for b in self.planner.needs(x) if b in self.alone], key=self.position.__getitem__)
+        near = [w for w in map(self.alone.__getitem__, read) if _reads_in_step(self.planner, x, w)]
         for together in ([near] if near else []) + ([[w] for w in near] if len(near) > 1 else []):
-            x = out[k]
+            new = x
             for w in together:
-                x = replace(x, value=_with_value(planner.s, x.value, w))
-            trial = [*out[:k], x, *out[k + 1 :]]
-            if _run_together(planner, trial, x, together, top):
-                out = trial
+                new = replace(new, value=_with_value(self.planner.s, new.value, w))
+            if self._run_together(k, new, together):
+                self._put(k, new)
                 break
-    return out
+
+    def _put(self, k: int, new: Store) -> None:
+        """Take a trial over, and forget when those run that wait for it."""
+        old = self.statements[k]
+        for known in self.by_phase[self._phase(old) :]:
+            for y in known:
+                del self.phase[y]
+            known.clear()
+        self._count(self._folds(old), -1)
+        self._count(self._folds(new), 1)
+        self.statements[k] = new
+        ws = self.writers[new.buf]
+        ws[ws.index(old)] = new
+        if self.alone.get(new.buf) is old:
+            self.alone[new.buf] = new
+
+    def _run_together(self, k: int, new: Store, ws: Sequence[Store]) -> bool:
+        """Whether every loop that now computes what some w stores is the loop that stores it, and as deep a nest."""
+        old, s = self.statements[k], self.planner.s
+        gone, come = set(self._folds(old)), self._folds(new)
+        self._count(come, 0)
+        own = set(self._below(new, new.value))
+        pairs: list[tuple[Any, Store]] = []
+        for w in ws:
+            folds = [f for f in self.inside.get(w.value, ()) if self.users[f] - (f in gone) + (f in come) > 0]
+            pairs += [(y, w) for y in [*folds, *([new] if w.value in own else [])]]
+        for y, w in pairs:
+            value = y.value if isinstance(y, Store) else y.args[0]
+            if _var(y) is not w.vars[0] or _nests(s, y, value) != _nests(s, w, w.value):
+                return False
+        trial: dict[Any, int] = {}
+        return all(self._phase(y, old, new, trial) == self._phase(w, old, new, trial) for y, w in pairs)
+
+    # ------------------------------------------------------------------ when things run
+    def _phase(self, x: Any, old: Any = None, new: Any = None, trial: dict[Any, int] | None = None) -> int:
+        """The phase of a fold or statement; with a trial, where `new` stands in the place of `old`."""
+        latest = None if old is None else self._phase(old)  # what waits for the old statement comes after it
+        stack = [x]
+        found: int | None = None
+        while stack:
+            y = stack[-1]
+            found = self._known(y, latest, trial)
+            if found is None:
+                before = [new if z is old else z for z in self._before(y)]
+                todo = [z for z in before if self._known(z, latest, trial) is None]
+                if todo:
+                    stack += todo
+                    continue
+                found = max([self._known(z, latest, trial) + 1 for z in before], default=0)  # type: ignore[operator]
+                self._remember(y, found, trial)
+            stack.pop()
+        assert found is not None
+        return found
+
+    def _known(self, y: Any, latest: int | None, trial: dict[Any, int] | None) -> int | None:
+        found = self.phase.get(y)
+        if trial is None or (found is not None and latest is not None and found <= latest):
+            return found
+        return trial.get(y)
+
+    def _remember(self, y: Any, phase: int, trial: dict[Any, int] | None) -> None:
+        if trial is not None:
+            trial[y] = phase
+            return
+        self.phase[y] = phase
+        while len(self.by_phase) <= phase:
+            self.by_phase.append([])
+        self.by_phase[phase].append(y)
+
+    def _before(self, y: Any) -> list[Any]:
+        """What a fold or statement waits for."""
+        return self.planner.waits_for(y, self.users, self.writers, self.top)
 
 
 def _one_for_each(x: Any) -> bool:
     """A value for each step of one loop, in storage of its own."""
     plain = isinstance(x, Store) and x.mode == "set" and not x.ordered
     return plain and len(x.vars) == 1 and x.buf.kind == "temp" and not index_values(x.offset)
-
-
-def _written(x: Any) -> Sequence[Buf]:
-    """The storage that a statement writes to."""
-    return getattr(x, "bufs", None) or [b for b in (getattr(x, "buf", None),) if b is not None]
 
 
 def _reads_in_step(planner: Planner, x: Any, w: Store) -> bool:
@@ -85,23 +197,6 @@ def _remade(s: Scalars, t: Any, args: tuple) -> Any:
     if t.op.family is FOLD:
         return s.fold(t.op.params["kind"], t.op.params["var"], args[0])
     return s.pick(*args) if t.op.family is PICK else s.make(t.op, args)
-
-
-def _run_together(planner: Planner, statements: list[Any], x: Store, ws: Sequence[Store], top: Scope) -> bool:
-    """Whether every loop that now computes what some w stores is the loop that stores it, and as deep a nest."""
-    folds = planner.placeable(statements, top)
-    phase = phases(planner.predecessors(folds, statements, top))
-    outer = set(folds)
-    for y, value in [*((f, f.args[0]) for f in folds), (x, x.value)]:
-        stop = lambda t, y=y: t in outer and t is not y  # noqa: E731
-        below = set(scalars([value], stop))
-        for w in ws:
-            if w.value not in below:
-                continue
-            same = phase[y] == phase[w] and _var(y) is w.vars[0]
-            if not same or _nests(planner.s, y, value) != _nests(planner.s, w, w.value):
-                return False
-    return True
 
 
 def _var(y: Any) -> Var | None:

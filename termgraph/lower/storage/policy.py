@@ -21,7 +21,7 @@ from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import reshape
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first_until
 from termgraph.terms.types import TensorType
 
 DEEPEST_CHOICE = 3
@@ -100,8 +100,6 @@ def cut_rule(*families: str) -> Callable:
 class Storage:
     """Chooses what gets storage and pushes indices through everything else."""
 
-    MAX_ROUNDS = 40
-
     def __init__(
         self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
@@ -143,13 +141,14 @@ class Storage:
         return Buf(f"in{t.index}", t.type.dtype, shape, "input", strides)
 
     def run(self) -> Statements:
-        """Repeat until nothing more has to be stored."""
-        for rounds in range(1, self.MAX_ROUNDS):
-            new = self._round()
-            if not new:
-                return self._result(rounds)
+        """Repeat until nothing more has to be stored: each time something is, so there is an end."""
+        rounds = 1
+        while new := self._round():
+            again = [t for t in new if t in self.cuts]
+            assert not again, f"stored already: {again[0]!r:.200}"
             self.cuts.update(dict.fromkeys(new))
-        raise AssertionError(f"the storage policy did not settle in {self.MAX_ROUNDS} rounds")
+            rounds += 1
+        return self._result(rounds)
 
     def _result(self, rounds: int) -> Statements:
         bufs = self.push.bufs
@@ -311,13 +310,13 @@ class Storage:
                     new[source] = None
 
     def _inner(self, new: list[Any]) -> list[Any]:
-        """Storing an inner term may make the outer one needless."""
+        """Storing an inner term may make the outer one needless, unless something stored lies between them."""
         if len(new) < 2:
             return new
         among = set(new)
         has_inner: dict[Any, bool] = {}
-        for t in children_first(new):
-            has_inner[t] = any(has_inner[a] or a in among for a in t.args)
+        for t in children_first_until(new, {id(t): t for t in self.cuts}):
+            has_inner[t] = any(has_inner[a] or a in among for a in t.args if a not in self.cuts)
         return [t for t in new if not has_inner[t]]
 
 

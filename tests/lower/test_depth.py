@@ -1,0 +1,91 @@
+"""Deep graphs: the work of lowering grows with the number of layers, counted in rounds, visits and walks."""
+
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.lower.loops.plan import Planner
+from termgraph.lower.lowering import lower
+from termgraph.lower.memory import plan as memory
+from termgraph.lower.push.kernel import Buf
+from termgraph.lower.schedule import product_epilogues
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import substitute
+
+
+def residual_mlp(layers, gradient):
+    """x + relu(batch norm(dense(x))), summed; with the gradients of all weights if asked for."""
+    x = h = T.tensor("x", dtype="float32", shape=(16, 8))
+    weights = []
+    for k in range(layers):
+        weights.append(T.tensor(f"w{k}", dtype="float32", shape=(8, 8)))
+        y = h @ weights[-1]
+        y = y - y.mean(axis=0)
+        h = h + T.maximum(y / T.sqrt((y * y).mean(axis=0) + 1e-5), 0)
+    loss = (h * h).mean()
+    return [x, *weights], [loss, *(tg.grad(loss, weights) if gradient else [])]
+
+
+def lowered(layers, gradient=True):
+    inputs, outputs = residual_mlp(layers, gradient)
+    outputs = tg.rewrite(outputs, "+canonicalize")
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    return lower(substitute([o.term for o in outputs], args))
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_the_number_of_rounds_does_not_grow_with_depth(gradient):
+    few, many = (lowered(n, gradient).statements for n in (4, 12))
+    assert few.rounds == many.rounds <= 8
+    per_layer = (len(many.cuts) - len(few.cuts)) / 8  # and what is stored grows by the same for each layer
+    assert per_layer == int(per_layer)
+
+
+def test_a_net_deeper_than_any_limit_there_was_is_lowered():
+    assert lowered(25, gradient=False).statements.rounds <= 8
+
+
+def test_products_are_finished_in_one_walk(monkeypatch):
+    """Each statement is walked once for what it reads and writes, not once for every product."""
+
+    def walks(layers):
+        made = lowered(layers)
+        count = [0]
+        with monkeypatch.context() as m:
+            real = memory.loads
+            m.setattr(memory, "loads", lambda n: count.__setitem__(0, count[0] + 1) or real(n))
+            product_epilogues.finish_products(made.nodes, made.statements.temps, [])
+        return count[0], len(made.nodes)
+
+    found = [walks(n) for n in (4, 12)]
+    assert all(count <= nodes for count, nodes in found), found
+
+
+def test_rows_are_joined_without_asking_the_whole_program_each_time(monkeypatch):
+    """How often a statement is asked what it waits for: by so much more for each layer as for the layers before."""
+
+    def asked(layers):
+        count = [0]
+        with monkeypatch.context() as m:
+            real = Planner.waits_for
+            m.setattr(Planner, "waits_for", lambda *a: count.__setitem__(0, count[0] + 1) or real(*a))
+            lowered(layers)
+        return count[0]
+
+    a, b, c = (asked(n) for n in (4, 8, 16))
+    assert c - b <= 2.2 * (b - a), (a, b, c)
+
+
+def test_what_reads_and_writes_a_buffer_is_known_of_each_statement():
+    made = lowered(2)
+    uses = memory.Uses(made.nodes)
+    bufs = {b for n in made.nodes for b in memory.writes(n)}
+    assert bufs
+    for b in bufs:
+        assert isinstance(b, Buf)
+        assert uses.writers[b] == [n for n in made.nodes for w in memory.writes(n) if w is b]
+        assert uses.readers.get(b, []) == [n for n in made.nodes if any(r is b for r, _ in memory.loads(n))]
+        for n in made.nodes:
+            assert (n in uses.others(b, made.nodes[0])) == (
+                n is not made.nodes[0] and (n in uses.writers[b] or n in uses.readers.get(b, []))
+            )
