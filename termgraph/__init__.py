@@ -39,7 +39,7 @@ from termgraph.terms.term import Term as _Term
 from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
-    from termgraph import db, printing, rules
+    from termgraph import db, optim, printing, rules
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -59,6 +59,7 @@ if _TYPE_CHECKING:
     )
     from termgraph.grad.own import grad_not_implemented, grad_undefined
     from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
+    from termgraph.grad.values import value_and_grad
     from termgraph.loops import scan_module
     from termgraph.loops.ifelse import ifelse
     from termgraph.loops.loop import loop
@@ -80,6 +81,7 @@ _LATER = {
     "termgraph.grad.marks": "consider_constant disconnected_grad grad_clip grad_reverse grad_scale undefined_grad "
     "zero_grad",
     "termgraph.grad.own": "grad_not_implemented grad_undefined",
+    "termgraph.grad.values": "value_and_grad",
     "termgraph.grad.products": "Lop Rop hessian hessian_vector_product jacobian subgraph_grad",
     "termgraph.loops": "scan_module",
     "termgraph.loops.ifelse": "ifelse",
@@ -91,7 +93,21 @@ _LATER = {
     "termgraph.printing": "debugprint dprint pp",
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
-_ROOMS = ("backends", "db", "debug", "gof", "graph", "loops", "lower", "printing", "rules", "sympy", "viz", "vm")
+_ROOMS = (
+    "backends",
+    "db",
+    "debug",
+    "gof",
+    "graph",
+    "loops",
+    "lower",
+    "optim",
+    "printing",
+    "rules",
+    "sympy",
+    "viz",
+    "vm",
+)
 
 
 def __getattr__(name: str) -> _Any:
@@ -194,6 +210,7 @@ __all__ = [
     "load",
     "loop",
     "map",
+    "optim",
     "pp",
     "printing",
     "rebuild_collect_shared",
@@ -210,6 +227,7 @@ __all__ = [
     "subgraph_grad",
     "undefined_grad",
     "until",
+    "value_and_grad",
     "verify_grad",
     "vmap",
     "zero_grad",

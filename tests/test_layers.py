@@ -26,6 +26,7 @@ ORDER = [
     "batching",  # graphs of one example made graphs of many
     "grad",
     "loops",
+    "optim",  # optimizers: updates from gradients
     "lower",
     "vm",
     "backends",

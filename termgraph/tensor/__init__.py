@@ -6,6 +6,13 @@ Names are NumPy's where NumPy has them and Theano's where the seeds use them. Ea
 
 from importlib import import_module as _import_module
 
+from numpy import e as e
+from numpy import euler_gamma as euler_gamma
+from numpy import inf as inf
+from numpy import nan as nan
+from numpy import newaxis as newaxis
+from numpy import pi as pi
+
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from termgraph.terms.term import Const, Input, mk, track
 from termgraph.terms.traverse import depends_on
 from termgraph.terms.types import TensorType, TupleType, Type
 from termgraph.terms.userop import canonical, declare_types
+
+if TYPE_CHECKING:
+    from termgraph.tensor.typed import Arithmetic
+else:
+    Arithmetic = object  # operators and methods are attached by the modules that have them (METHODS)
 
 _new = object.__new__
 _auto = itertools.count()
@@ -144,7 +149,7 @@ class Variable:
         return self
 
 
-class TensorVariable(Variable):
+class TensorVariable(Variable, Arithmetic):
     """A variable that holds an array: has NumPy's operators and methods."""
 
     __slots__ = ()

@@ -1,0 +1,80 @@
+"""value_and_grad: a cost together with its gradients, of a graph or of a Python function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from termgraph.grad.api import grad
+from termgraph.tensor.variable import Variable
+
+
+def value_and_grad(cost: Any, wrt: Any = 0) -> Any:
+    """`(cost, gradients)` of a scalar; of a function, the function that gives both.
+
+    `cost` is a variable and `wrt` a variable or a list of them, as for `tg.grad`:
+
+    >>> import numpy as np, termgraph as tg, termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = tg.function([x], tg.value_and_grad((x ** 2).sum(), x))
+    >>> f(np.array([1.0, 2.0]))
+    [array(5.), array([2., 4.])]
+
+    Or `cost` is a Python function of variables and `wrt` says which arguments: a number, or several. Under `tg.jit` it
+    takes and gives arrays.
+
+    >>> both = tg.jit(tg.value_and_grad(lambda w, x: ((w * x) ** 2).sum()))
+    >>> both(np.array([1.0, 2.0]), np.array([3.0, 1.0]))
+    (array(13.), array([18.,  4.]))
+
+    An argument may be a dictionary, tuple or list of variables; so is its gradient then.
+    """
+    if isinstance(cost, Variable):
+        return cost, grad(cost, wrt)
+    if not callable(cost):
+        raise TypeError(f"value_and_grad takes a scalar variable or a function that gives one, got {cost!r:.60}")
+    return _of_function(cost, wrt)
+
+
+def _of_function(fun: Callable, wrt: int | Sequence[int]) -> Callable:
+    numbers = [wrt] if isinstance(wrt, int) else list(wrt)
+    if not numbers or not all(isinstance(i, int) for i in numbers):
+        raise TypeError(f"value_and_grad of a function: wrt is the number of an argument, or several, got {wrt!r:.60}")
+
+    @functools.wraps(fun)
+    def both(*args: Any, **kwargs: Any) -> tuple[Variable, Any]:
+        missing = [i for i in numbers if not -len(args) <= i < len(args)]
+        if missing:
+            raise TypeError(
+                f"value_and_grad: argument {missing[0]} is asked for, but the function was called with {len(args)} "
+                "positional arguments"
+            )
+        value = fun(*args, **kwargs)
+        chosen = [args[i] for i in numbers]
+        found = iter(grad(value, list(_leaves(chosen))))
+        gradients = _refilled(chosen, found)
+        return value, gradients[0] if isinstance(wrt, int) else gradients
+
+    return both
+
+
+def _leaves(tree: Any) -> Iterator[Variable]:
+    """The variables of nested dictionaries, lists and tuples, in order."""
+    if isinstance(tree, (dict, list, tuple)):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            yield from _leaves(part)
+    else:
+        yield tree
+
+
+def _refilled(tree: Any, values: Iterator[Variable]) -> Any:
+    """The same nesting with other leaves."""
+    if isinstance(tree, dict):
+        return {key: _refilled(part, values) for key, part in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return type(tree)([_refilled(part, values) for part in tree])
+    return next(values)
+
+
+__all__ = ["value_and_grad"]

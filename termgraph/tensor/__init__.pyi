@@ -1,0 +1,551 @@
+"""The NumPy-like language, as type checkers see it. Made by scripts/make_stubs.py: do not edit."""
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.tensor import assuming as assuming
+from termgraph.tensor import checks as checks
+from termgraph.tensor import constructors as constructors
+from termgraph.tensor import contraction as contraction
+from termgraph.tensor import convolution as convolution
+from termgraph.tensor import creation as creation
+from termgraph.tensor import distributions as distributions
+from termgraph.tensor import einstein as einstein
+from termgraph.tensor import elemwise as elemwise
+from termgraph.tensor import fft as fft
+from termgraph.tensor import graph as graph
+from termgraph.tensor import indexing as indexing
+from termgraph.tensor import joining as joining
+from termgraph.tensor import lengths as lengths
+from termgraph.tensor import lifting as lifting
+from termgraph.tensor import linalg as linalg
+from termgraph.tensor import linalg as nlinalg
+from termgraph.tensor import linalg as slinalg
+from termgraph.tensor import nnet as nnet
+from termgraph.tensor import numpys as numpys
+from termgraph.tensor import operators as operators
+from termgraph.tensor import padding as padding
+from termgraph.tensor import placing as placing
+from termgraph.tensor import products as products
+from termgraph.tensor import random as random
+from termgraph.tensor import reductions as reductions
+from termgraph.tensor import selecting as selecting
+from termgraph.tensor import shaping as shaping
+from termgraph.tensor import sharedvar as sharedvar
+from termgraph.tensor import signal as signal
+from termgraph.tensor import sorting as sorting
+from termgraph.tensor import testvalues as testvalues
+from termgraph.tensor import updates as updates
+from termgraph.tensor import userop as userop
+from termgraph.tensor import variable as variable
+from termgraph.tensor import view as view
+from termgraph.tensor import wrap as wrap
+from termgraph.tensor.assuming import assume as assume
+from termgraph.tensor.checks import Assert as Assert
+from termgraph.tensor.checks import CheckAndRaise as CheckAndRaise
+from termgraph.tensor.checks import Print as Print
+from termgraph.tensor.constructors import tensor as tensor
+from termgraph.tensor.convolution import convolve as convolve
+from termgraph.tensor.creation import alloc as alloc
+from termgraph.tensor.creation import arange as arange
+from termgraph.tensor.creation import diag as diag
+from termgraph.tensor.creation import diagonal as diagonal
+from termgraph.tensor.creation import diagonal as extract_diag
+from termgraph.tensor.creation import empty as empty
+from termgraph.tensor.creation import empty_like as empty_like
+from termgraph.tensor.creation import eye as eye
+from termgraph.tensor.creation import fill_diagonal as fill_diagonal
+from termgraph.tensor.creation import full as full
+from termgraph.tensor.creation import full_like as full_like
+from termgraph.tensor.creation import geomspace as geomspace
+from termgraph.tensor.creation import identity as identity
+from termgraph.tensor.creation import identity_like as identity_like
+from termgraph.tensor.creation import linspace as linspace
+from termgraph.tensor.creation import logspace as logspace
+from termgraph.tensor.creation import meshgrid as meshgrid
+from termgraph.tensor.creation import ones as ones
+from termgraph.tensor.creation import ones_like as ones_like
+from termgraph.tensor.creation import tri as tri
+from termgraph.tensor.creation import tril as tril
+from termgraph.tensor.creation import triu as triu
+from termgraph.tensor.creation import zeros as zeros
+from termgraph.tensor.creation import zeros_like as zeros_like
+from termgraph.tensor.einstein import einsum as einsum
+from termgraph.tensor.elemwise import angle as angle
+from termgraph.tensor.elemwise import cast as cast
+from termgraph.tensor.elemwise import clip as clip
+from termgraph.tensor.elemwise import isclose as isclose
+from termgraph.tensor.elemwise import isneginf as isneginf
+from termgraph.tensor.elemwise import isposinf as isposinf
+from termgraph.tensor.elemwise import nan_to_num as nan_to_num
+from termgraph.tensor.elemwise import positive as positive
+from termgraph.tensor.elemwise import rint as rint
+from termgraph.tensor.elemwise import round as iround
+from termgraph.tensor.elemwise import round as round
+from termgraph.tensor.elemwise import sinc as sinc
+from termgraph.tensor.elemwise import where as where
+from termgraph.tensor.graph import ancestors as ancestors
+from termgraph.tensor.graph import applies_between as applies_between
+from termgraph.tensor.graph import clone as clone
+from termgraph.tensor.graph import clone as clone_replace
+from termgraph.tensor.graph import equal_computations as equal_computations
+from termgraph.tensor.graph import explicit_graph_inputs as explicit_graph_inputs
+from termgraph.tensor.graph import graph_inputs as graph_inputs
+from termgraph.tensor.indexing import inc_subtensor as inc_subtensor
+from termgraph.tensor.indexing import set_subtensor as set_subtensor
+from termgraph.tensor.joining import array_split as array_split
+from termgraph.tensor.joining import column_stack as column_stack
+from termgraph.tensor.joining import concatenate as concatenate
+from termgraph.tensor.joining import dsplit as dsplit
+from termgraph.tensor.joining import dstack as dstack
+from termgraph.tensor.joining import flip as flip
+from termgraph.tensor.joining import fliplr as fliplr
+from termgraph.tensor.joining import flipud as flipud
+from termgraph.tensor.joining import hsplit as hsplit
+from termgraph.tensor.joining import hstack as hstack
+from termgraph.tensor.joining import join as join
+from termgraph.tensor.joining import repeat as repeat
+from termgraph.tensor.joining import roll as roll
+from termgraph.tensor.joining import rot90 as rot90
+from termgraph.tensor.joining import split as split
+from termgraph.tensor.joining import stack as stack
+from termgraph.tensor.joining import tile as tile
+from termgraph.tensor.joining import unstack as unstack
+from termgraph.tensor.joining import vsplit as vsplit
+from termgraph.tensor.joining import vstack as vstack
+from termgraph.tensor.padding import pad as pad
+from termgraph.tensor.placing import transfer as transfer
+from termgraph.tensor.products import batched_dot as batched_dot
+from termgraph.tensor.products import batched_tensordot as batched_tensordot
+from termgraph.tensor.products import cross as cross
+from termgraph.tensor.products import dot as dot
+from termgraph.tensor.products import inner as inner
+from termgraph.tensor.products import kron as kron
+from termgraph.tensor.products import matmul as matmul
+from termgraph.tensor.products import outer as outer
+from termgraph.tensor.products import tensordot as tensordot
+from termgraph.tensor.products import trace as trace
+from termgraph.tensor.products import vdot as vdot
+from termgraph.tensor.products import vecdot as vecdot
+from termgraph.tensor.reductions import all as all
+from termgraph.tensor.reductions import any as any
+from termgraph.tensor.reductions import argmax as argmax
+from termgraph.tensor.reductions import argmin as argmin
+from termgraph.tensor.reductions import average as average
+from termgraph.tensor.reductions import count_nonzero as count_nonzero
+from termgraph.tensor.reductions import cumprod as cumprod
+from termgraph.tensor.reductions import cumsum as cumsum
+from termgraph.tensor.reductions import log_softmax as log_softmax
+from termgraph.tensor.reductions import logsumexp as logsumexp
+from termgraph.tensor.reductions import max as amax
+from termgraph.tensor.reductions import max as max
+from termgraph.tensor.reductions import max_and_argmax as max_and_argmax
+from termgraph.tensor.reductions import mean as mean
+from termgraph.tensor.reductions import median as median
+from termgraph.tensor.reductions import min as amin
+from termgraph.tensor.reductions import min as min
+from termgraph.tensor.reductions import prod as prod
+from termgraph.tensor.reductions import ptp as ptp
+from termgraph.tensor.reductions import softmax as softmax
+from termgraph.tensor.reductions import std as std
+from termgraph.tensor.reductions import sum as sum
+from termgraph.tensor.reductions import var as var
+from termgraph.tensor.selecting import argwhere as argwhere
+from termgraph.tensor.selecting import choose as choose
+from termgraph.tensor.selecting import compress as compress
+from termgraph.tensor.selecting import extract as extract
+from termgraph.tensor.selecting import flatnonzero as flatnonzero
+from termgraph.tensor.selecting import nonzero as nonzero
+from termgraph.tensor.selecting import nonzero_values as nonzero_values
+from termgraph.tensor.selecting import put_along_axis as put_along_axis
+from termgraph.tensor.selecting import take as take
+from termgraph.tensor.selecting import take_along_axis as take_along_axis
+from termgraph.tensor.shaping import addbroadcast as addbroadcast
+from termgraph.tensor.shaping import broadcast_arrays as broadcast_arrays
+from termgraph.tensor.shaping import broadcast_shape as broadcast_shape
+from termgraph.tensor.shaping import broadcast_to as broadcast_to
+from termgraph.tensor.shaping import dimshuffle as dimshuffle
+from termgraph.tensor.shaping import expand_dims as expand_dims
+from termgraph.tensor.shaping import flatten as flatten
+from termgraph.tensor.shaping import matrix_transpose as matrix_transpose
+from termgraph.tensor.shaping import moveaxis as moveaxis
+from termgraph.tensor.shaping import ndim as ndim
+from termgraph.tensor.shaping import patternbroadcast as patternbroadcast
+from termgraph.tensor.shaping import ravel as ravel
+from termgraph.tensor.shaping import reshape as reshape
+from termgraph.tensor.shaping import rollaxis as rollaxis
+from termgraph.tensor.shaping import shape as shape
+from termgraph.tensor.shaping import shape_i as shape_i
+from termgraph.tensor.shaping import shape_padaxis as shape_padaxis
+from termgraph.tensor.shaping import shape_padleft as shape_padleft
+from termgraph.tensor.shaping import shape_padright as shape_padright
+from termgraph.tensor.shaping import size as size
+from termgraph.tensor.shaping import specify_shape as specify_shape
+from termgraph.tensor.shaping import squeeze as squeeze
+from termgraph.tensor.shaping import swapaxes as swapaxes
+from termgraph.tensor.shaping import transpose as transpose
+from termgraph.tensor.shaping import unbroadcast as unbroadcast
+from termgraph.tensor.sharedvar import SharedVariable as SharedVariable
+from termgraph.tensor.sharedvar import TensorSharedVariable as TensorSharedVariable
+from termgraph.tensor.sharedvar import shared as shared
+from termgraph.tensor.sorting import argsort as argsort
+from termgraph.tensor.sorting import argtopk as argtopk
+from termgraph.tensor.sorting import bincount as bincount
+from termgraph.tensor.sorting import diff as diff
+from termgraph.tensor.sorting import digitize as digitize
+from termgraph.tensor.sorting import ediff1d as ediff1d
+from termgraph.tensor.sorting import interp as interp
+from termgraph.tensor.sorting import one_hot as one_hot
+from termgraph.tensor.sorting import one_hot as to_one_hot
+from termgraph.tensor.sorting import searchsorted as searchsorted
+from termgraph.tensor.sorting import sort as sort
+from termgraph.tensor.sorting import topk as topk
+from termgraph.tensor.sorting import topk_and_argtopk as topk_and_argtopk
+from termgraph.tensor.sorting import unique as unique
+from termgraph.tensor.testvalues import get_test_value as get_test_value
+from termgraph.tensor.typed import ArrayLike as ArrayLike
+from termgraph.tensor.updates import OrderedUpdates as OrderedUpdates
+from termgraph.tensor.userop import as_op as as_op
+from termgraph.tensor.variable import Apply as Apply
+from termgraph.tensor.variable import Constant as Constant
+from termgraph.tensor.variable import TensorConstant as TensorConstant
+from termgraph.tensor.variable import TensorVariable as TensorVariable
+from termgraph.tensor.variable import Variable as Variable
+from termgraph.tensor.wrap import as_tensor as as_tensor
+from termgraph.tensor.wrap import as_tensor as as_tensor_variable
+from termgraph.tensor.wrap import constant as constant
+from termgraph.terms.ops.elementwise import ElementwiseOp
+from termgraph.terms.types import TensorType as TensorType
+class _Unary(ElementwiseOp):
+    def __call__(self, x: ArrayLike, /, **params: Any) -> TensorVariable: ...
+
+class _Binary(ElementwiseOp):
+    def __call__(self, x: ArrayLike, y: ArrayLike, /, **params: Any) -> TensorVariable: ...
+
+class _Ternary(ElementwiseOp):
+    def __call__(
+        self, x: ArrayLike, y: ArrayLike, z: ArrayLike, /, **params: Any
+    ) -> TensorVariable: ...
+
+class _Nary(ElementwiseOp):
+    def __call__(self, *xs: ArrayLike, **params: Any) -> TensorVariable: ...
+
+class _MakesInput(TensorType):
+    def __call__(self, name: str | None = None) -> TensorVariable: ...
+
+abs: _Unary
+abs_: _Unary
+absolute: _Unary
+acos: _Unary
+acosh: _Unary
+add: _Nary
+and_: _Nary
+arccos: _Unary
+arccosh: _Unary
+arcsin: _Unary
+arcsinh: _Unary
+arctan: _Unary
+arctan2: _Binary
+arctanh: _Unary
+asin: _Unary
+asinh: _Unary
+assert_op: Callable[..., Any]
+atan: _Unary
+atan2: _Binary
+atanh: _Unary
+atleast_1d: Callable[..., Any]
+atleast_2d: Callable[..., Any]
+atleast_3d: Callable[..., Any]
+bcol: _MakesInput
+bcols: Callable[..., Any]
+bitwise_and: _Nary
+bitwise_invert: _Unary
+bitwise_not: _Unary
+bitwise_or: _Nary
+bitwise_xor: _Nary
+bmatrices: Callable[..., Any]
+bmatrix: _MakesInput
+brow: _MakesInput
+brows: Callable[..., Any]
+bscalar: _MakesInput
+bscalars: Callable[..., Any]
+btensor3: _MakesInput
+btensor3s: Callable[..., Any]
+btensor4: _MakesInput
+btensor4s: Callable[..., Any]
+btensor5: _MakesInput
+btensor5s: Callable[..., Any]
+btensor6: _MakesInput
+btensor6s: Callable[..., Any]
+btensor7: _MakesInput
+btensor7s: Callable[..., Any]
+bvector: _MakesInput
+bvectors: Callable[..., Any]
+cbrt: _Unary
+ccol: _MakesInput
+ccols: Callable[..., Any]
+ceil: _Unary
+cmatrices: Callable[..., Any]
+cmatrix: _MakesInput
+col: Callable[..., Any]
+cols: Callable[..., Any]
+complex: _Binary
+conj: _Unary
+conjugate: _Unary
+copysign: _Binary
+cos: _Unary
+cosh: _Unary
+crow: _MakesInput
+crows: Callable[..., Any]
+cscalar: _MakesInput
+cscalars: Callable[..., Any]
+ctensor3: _MakesInput
+ctensor3s: Callable[..., Any]
+ctensor4: _MakesInput
+ctensor4s: Callable[..., Any]
+ctensor5: _MakesInput
+ctensor5s: Callable[..., Any]
+ctensor6: _MakesInput
+ctensor6s: Callable[..., Any]
+ctensor7: _MakesInput
+ctensor7s: Callable[..., Any]
+cvector: _MakesInput
+cvectors: Callable[..., Any]
+dcol: _MakesInput
+dcols: Callable[..., Any]
+deg2rad: _Unary
+degrees: _Unary
+digamma: _Unary
+divide: _Binary
+dmatrices: Callable[..., Any]
+dmatrix: _MakesInput
+drow: _MakesInput
+drows: Callable[..., Any]
+dscalar: _MakesInput
+dscalars: Callable[..., Any]
+dtensor3: _MakesInput
+dtensor3s: Callable[..., Any]
+dtensor4: _MakesInput
+dtensor4s: Callable[..., Any]
+dtensor5: _MakesInput
+dtensor5s: Callable[..., Any]
+dtensor6: _MakesInput
+dtensor6s: Callable[..., Any]
+dtensor7: _MakesInput
+dtensor7s: Callable[..., Any]
+dvector: _MakesInput
+dvectors: Callable[..., Any]
+e: float
+eq: _Binary
+equal: _Binary
+erf: _Unary
+erfc: _Unary
+erfcinv: _Unary
+erfcx: _Unary
+erfinv: _Unary
+euler_gamma: float
+exp: _Unary
+exp2: _Unary
+expit: _Unary
+expm1: _Unary
+fcol: _MakesInput
+fcols: Callable[..., Any]
+fix: _Unary
+floor: _Unary
+floor_div: _Binary
+floor_divide: _Binary
+fma: _Ternary
+fmatrices: Callable[..., Any]
+fmatrix: _MakesInput
+fmax: _Binary
+fmin: _Binary
+fmod: _Binary
+frow: _MakesInput
+frows: Callable[..., Any]
+fscalar: _MakesInput
+fscalars: Callable[..., Any]
+ftensor3: _MakesInput
+ftensor3s: Callable[..., Any]
+ftensor4: _MakesInput
+ftensor4s: Callable[..., Any]
+ftensor5: _MakesInput
+ftensor5s: Callable[..., Any]
+ftensor6: _MakesInput
+ftensor6s: Callable[..., Any]
+ftensor7: _MakesInput
+ftensor7s: Callable[..., Any]
+fvector: _MakesInput
+fvectors: Callable[..., Any]
+gamma: _Unary
+gammaln: _Unary
+ge: _Binary
+greater: _Binary
+greater_equal: _Binary
+gt: _Binary
+heaviside: _Binary
+hypot: _Binary
+icol: _MakesInput
+icols: Callable[..., Any]
+imag: _Unary
+imatrices: Callable[..., Any]
+imatrix: _MakesInput
+inf: float
+int_div: _Binary
+invert: _Unary
+irow: _MakesInput
+irows: Callable[..., Any]
+iscalar: _MakesInput
+iscalars: Callable[..., Any]
+isfinite: _Unary
+isinf: _Unary
+isnan: _Unary
+itensor3: _MakesInput
+itensor3s: Callable[..., Any]
+itensor4: _MakesInput
+itensor4s: Callable[..., Any]
+itensor5: _MakesInput
+itensor5s: Callable[..., Any]
+itensor6: _MakesInput
+itensor6s: Callable[..., Any]
+itensor7: _MakesInput
+itensor7s: Callable[..., Any]
+ivector: _MakesInput
+ivectors: Callable[..., Any]
+lcol: _MakesInput
+lcols: Callable[..., Any]
+le: _Binary
+left_shift: _Binary
+less: _Binary
+less_equal: _Binary
+lmatrices: Callable[..., Any]
+lmatrix: _MakesInput
+log: _Unary
+log10: _Unary
+log1mexp: _Unary
+log1p: _Unary
+log2: _Unary
+logaddexp: _Binary
+logaddexp2: _Binary
+logical_and: _Nary
+logical_not: _Unary
+logical_or: _Nary
+logical_xor: _Binary
+lrow: _MakesInput
+lrows: Callable[..., Any]
+lscalar: _MakesInput
+lscalars: Callable[..., Any]
+lt: _Binary
+ltensor3: _MakesInput
+ltensor3s: Callable[..., Any]
+ltensor4: _MakesInput
+ltensor4s: Callable[..., Any]
+ltensor5: _MakesInput
+ltensor5s: Callable[..., Any]
+ltensor6: _MakesInput
+ltensor6s: Callable[..., Any]
+ltensor7: _MakesInput
+ltensor7s: Callable[..., Any]
+lvector: _MakesInput
+lvectors: Callable[..., Any]
+matrices: Callable[..., Any]
+matrix: Callable[..., Any]
+maximum: _Nary
+minimum: _Nary
+mod: _Binary
+mul: _Nary
+multiply: _Nary
+nan: float
+neg: _Unary
+negative: _Unary
+neq: _Binary
+newaxis: None
+nextafter: _Binary
+not_equal: _Binary
+or_: _Nary
+pi: float
+polygamma: _Binary
+pow: _Binary
+power: _Binary
+psi: _Unary
+rad2deg: _Unary
+radians: _Unary
+real: _Unary
+reciprocal: _Unary
+remainder: _Binary
+right_shift: _Binary
+round_half_to_even: _Unary
+row: Callable[..., Any]
+rows: Callable[..., Any]
+scalar: Callable[..., Any]
+scalars: Callable[..., Any]
+sgn: _Unary
+sigmoid: _Unary
+sign: _Unary
+signbit: _Unary
+sin: _Unary
+sinh: _Unary
+softplus: _Unary
+sqr: _Unary
+sqrt: _Unary
+square: _Unary
+sub: _Binary
+subtract: _Binary
+switch: _Ternary
+tan: _Unary
+tanh: _Unary
+tensor3: Callable[..., Any]
+tensor3s: Callable[..., Any]
+tensor4: Callable[..., Any]
+tensor4s: Callable[..., Any]
+tensor5: Callable[..., Any]
+tensor5s: Callable[..., Any]
+tensor6: Callable[..., Any]
+tensor6s: Callable[..., Any]
+tensor7: Callable[..., Any]
+tensor7s: Callable[..., Any]
+true_div: _Binary
+true_divide: _Binary
+trunc: _Unary
+vector: Callable[..., Any]
+vectors: Callable[..., Any]
+wcol: _MakesInput
+wcols: Callable[..., Any]
+wmatrices: Callable[..., Any]
+wmatrix: _MakesInput
+wrow: _MakesInput
+wrows: Callable[..., Any]
+wscalar: _MakesInput
+wscalars: Callable[..., Any]
+wtensor3: _MakesInput
+wtensor3s: Callable[..., Any]
+wtensor4: _MakesInput
+wtensor4s: Callable[..., Any]
+wtensor5: _MakesInput
+wtensor5s: Callable[..., Any]
+wtensor6: _MakesInput
+wtensor6s: Callable[..., Any]
+wtensor7: _MakesInput
+wtensor7s: Callable[..., Any]
+wvector: _MakesInput
+wvectors: Callable[..., Any]
+xor: _Nary
+zcol: _MakesInput
+zcols: Callable[..., Any]
+zmatrices: Callable[..., Any]
+zmatrix: _MakesInput
+zrow: _MakesInput
+zrows: Callable[..., Any]
+zscalar: _MakesInput
+zscalars: Callable[..., Any]
+ztensor3: _MakesInput
+ztensor3s: Callable[..., Any]
+ztensor4: _MakesInput
+ztensor4s: Callable[..., Any]
+ztensor5: _MakesInput
+ztensor5s: Callable[..., Any]
+ztensor6: _MakesInput
+ztensor6s: Callable[..., Any]
+ztensor7: _MakesInput
+ztensor7s: Callable[..., Any]
+zvector: _MakesInput
+zvectors: Callable[..., Any]
