@@ -31,6 +31,7 @@ ORDER = [
     "vm",
     "backends",
     "function",  # the pipeline
+    "dist",  # training on many workers
     "debug",
     "viz",
     "sympy",  # exchange with SymPy

@@ -1,0 +1,387 @@
+"""Who is a member of which generation: the driver of synchronous and of asynchronous training on one machine.
+
+The driver computes nothing and is asked about no step; it waits for workers to come and go. May import everything here.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termgraph.dist import store
+from termgraph.dist.centre import Book, Centre
+from termgraph.dist.crew import IDLE, RUNNING, Crew, Event, Hand
+from termgraph.dist.exchange import GENERATION, Exchange
+from termgraph.dist.layout import Layout
+from termgraph.dist.member import Job
+from termgraph.dist.memory import Shared
+from termgraph.dist.messages import Give, Given, Join, Report, Saved, ToDriver
+from termgraph.dist.rules import Synchronous
+
+STOP = "stop"
+
+
+@dataclass
+class Progress:
+    """What `on_report` is told from time to time."""
+
+    step: int
+    steps: int
+    outputs: dict[str, float]  # cost and outputs of the latest step that is known
+    workers: int
+    seconds: float
+
+    @property
+    def cost(self) -> float:
+        """The cost of that step."""
+        return self.outputs["cost"]
+
+
+class Driver:
+    """What both kinds of training have in common."""
+
+    def __init__(
+        self, job: Job, least: int, on_report: Callable[[Progress], Any] | None, crew: type[Crew] = Crew
+    ) -> None:
+        self.job, self.least, self.on_report = job, least, on_report
+        self.events: list[Event] = []
+        self.begun = time.monotonic()
+        self.generation = -1
+        self.rows: list[list[float]] = []
+        self.outputs: list[str] = []
+        self.description: list[tuple[str, str, tuple[int, ...]]] = []
+        self.params = 0
+        self.state: Shared | None = None  # the latest that was given or read, of step `state_step`
+        self.state_step = -1
+        self.stopping = False
+        self._given = False
+        self.resumed = self._resume()
+        self.crew = crew(job, self.hear, self.lost, self.note)
+
+    def run(self) -> dict[str, np.ndarray]:
+        """Train; the answer is the state at the end."""
+        try:
+            for number in range(self.job.workers):
+                self.crew.start(number)
+            return self.train()
+        finally:
+            self.crew.stop()
+            if self.job.checkpoint:
+                store.sweep(Path(self.job.checkpoint))
+
+    def train(self) -> dict[str, np.ndarray]:
+        """Train; the answer is the state at the end."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ hearing
+    def note(self, kind: str, hand: Hand, detail: str) -> None:
+        """Remember an event."""
+        self.events.append(Event(time.monotonic() - self.begun, kind, hand.number, detail))
+
+    def hear(self, hand: Hand, message: ToDriver) -> None:
+        """What both drivers do about a message."""
+        if isinstance(message, Report):
+            self.report(message)
+        elif isinstance(message, Given):
+            self._given = True
+        elif isinstance(message, Saved):
+            self.note("refused" if message.refused else "saved", hand, message.refused or f"step {message.step}")
+        if hand.ready is not None and not self.outputs:
+            self.outputs, self.description, self.params = hand.ready.outputs, hand.ready.state, hand.ready.params
+            self._check_resumed()
+
+    def lost(self, hand: Hand) -> None:
+        """A worker is gone."""
+
+    def report(self, message: Report) -> None:
+        """New rows of the history."""
+        raise NotImplementedError
+
+    def tell(self, step: int, row: list[float]) -> None:
+        """Call the user's `on_report`."""
+        self.crew.progress = max(self.crew.progress, step)
+        if self.on_report is None:
+            return
+        outputs = dict(zip(self.outputs, row))
+        running = len(self.crew.having(RUNNING))
+        wish = self.on_report(Progress(step, self.job.steps, outputs, running, time.monotonic() - self.begun))
+        if wish is not None and wish != STOP:
+            raise ValueError(f"train: on_report must return dist.STOP or nothing, got {wish!r:.60}")
+        if wish == STOP:
+            self.stopping = True
+            self.close()
+
+    def close(self) -> None:
+        """Let the workers leave off as soon as they notice."""
+
+    # ------------------------------------------------------------------ states
+    def ask(self, hand: Hand) -> bool:
+        """Let a worker give its state; False if it is lost over it."""
+        self._given = False
+        memory = Shared()
+        self.crew.send(hand, Give(len(self.rows)), memory.fd)
+        mine = lambda: self._given or self.crew.hands.get(hand.number) is not hand  # noqa: E731
+        self.crew.until(mine, self.job.timeout, hand.kill)
+        if not self._given:
+            memory.close()
+            return False
+        if self.state is not None:
+            self.state.close()
+        self.state, self.state_step = Shared(fd=memory.fd), max(hand.step, 0)
+        return True
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of the latest state."""
+        assert self.state is not None
+        return store.read(io.BytesIO(self.state.buffer.data))[1]
+
+    def save(self, step: int, arrays: Mapping[str, np.ndarray], **more: Any) -> None:
+        """Write a checkpoint from here."""
+        if self.job.checkpoint:
+            facts = {"step": step, "generation": self.generation, "state": self.description}
+            store.save(self.job.checkpoint, self.job.facts | facts | more, arrays)
+
+    def _resume(self) -> store.Facts | None:
+        """Read the checkpoint, if there is one, as the latest state."""
+        if not self.job.checkpoint or not Path(self.job.checkpoint).exists():
+            return None
+        facts, arrays = store.read(self.job.checkpoint)
+        for key, wanted in self.job.facts.items():
+            if facts.get(key) != wanted:
+                raise ValueError(
+                    f"{self.job.checkpoint} is of another training: {key} was {facts.get(key)!r} and is {wanted!r} "
+                    "now; remove the file, or give another name"
+                )
+        self.state, self.state_step = Shared(), int(facts["step"])
+        with open(self.state.fd, "wb", closefd=False) as file:
+            store.write(file, facts, arrays)
+        self.state = Shared(fd=self.state.fd)
+        self.generation = int(facts["generation"])
+        self.rows = arrays["history"].tolist()
+        return facts
+
+    def _check_resumed(self) -> None:
+        if self.resumed is not None:
+            before = [(name, dtype, tuple(shape)) for name, dtype, shape in self.resumed["state"]]
+            if before != self.description:
+                raise ValueError(
+                    f"{self.job.checkpoint} is of another model: it holds {before}, and the step has {self.description}"
+                )
+
+
+class SynchronousDriver(Driver):
+    """Generations of members that make every step together."""
+
+    exchange: Exchange | None = None
+
+    def train(self) -> dict[str, np.ndarray]:
+        """From one generation to the next until all steps are made, or `on_report` says stop."""
+        self._await(self.job.workers)
+        while True:
+            if not self._form():
+                continue
+            self.crew.until(self._over, self.job.timeout, lambda: None)
+            self._halt()
+            if self._finished() or self.stopping:
+                source = self._furthest()
+                if source is not None and self.ask(source):
+                    arrays = self.arrays()
+                    self.save(self.state_step, arrays)
+                    return arrays
+
+    def report(self, message: Report) -> None:
+        """Rows of a history that has no gaps; what is known already is skipped."""
+        new = [row for step, row in zip(message.steps, message.rows) if step >= len(self.rows)]
+        self.rows += new
+        if new:
+            self.tell(len(self.rows), self.rows[-1])
+
+    def close(self) -> None:
+        """End the generation."""
+        if self.exchange is not None:
+            self.exchange.close()
+
+    def lost(self, hand: Hand) -> None:
+        """The generation cannot go on."""
+        self._broken = True
+
+    def _await(self, count: int) -> None:
+        """Wait until so many workers are ready."""
+        self.crew.until(lambda: len(self.crew.having(IDLE)) >= count, self.job.timeout, lambda: None)
+
+    def _furthest(self) -> Hand | None:
+        idle = self.crew.having(IDLE)
+        return max(idle, key=lambda h: h.step, default=None)
+
+    def _finished(self) -> bool:
+        return any(h.finished and h.step >= self.job.steps for h in self.crew.having(IDLE))
+
+    def _form(self) -> bool:
+        """Begin a generation with all who are there; False if a worker is lost over it."""
+        self._await(self.least)
+        members = self.crew.having(IDLE)
+        self._broken = False
+        self._check_alike(members)
+        step = max(h.step for h in members)
+        if step < 0 and self.state is None:
+            if not self.ask(members[0]):
+                return False
+            step = 0
+        elif step < 0 or self.state_step > step:
+            step = self.state_step
+        elif any(h.step != step for h in members) and not self.ask(max(members, key=lambda h: h.step)):
+            return False
+        layout = Layout(members[0].ready.specs)  # type: ignore[union-attr]
+        memory = Shared(Exchange.size(layout, self.job.shards, len(members)))
+        self.generation += 1
+        self.crew.generation = self.generation
+        self.exchange = Exchange(memory, layout, self.job.shards, len(members), 0)
+        memory.words(0, 2)[GENERATION] = self.generation
+        for rank, hand in enumerate(members):
+            behind = hand.step != step
+            fds = [memory.fd, *([self.state.fd] if behind and self.state is not None else [])]
+            self.crew.send(hand, Join(self.generation, rank, len(members), step, len(self.rows), behind), *fds)
+            self.note("joined", hand, f"generation {self.generation}, rank {rank} of {len(members)}, step {step}")
+        memory.close()
+        return True
+
+    def _check_alike(self, members: list[Hand]) -> None:
+        first = members[0].ready
+        assert first is not None
+        for hand in members[1:]:
+            other = hand.ready
+            assert other is not None
+            if (other.specs, other.state) != (first.specs, first.state):
+                pairs = zip([*other.state, *other.specs], [*first.state, *first.specs])
+                unlike = next(((a, b) for a, b in pairs if a != b), (len(other.state), len(first.state)))
+                raise ValueError(
+                    f"train: build made another step in worker {hand.number} than in worker {members[0].number}: "
+                    f"{unlike[0]} instead of {unlike[1]}"
+                )
+
+    def _over(self) -> bool:
+        """Whether this generation should end: a loss, somebody new, the end."""
+        running = self.crew.having(RUNNING)
+        return self._broken or self.stopping or not running or any(h.step < 0 for h in self.crew.having(IDLE))
+
+    def _halt(self) -> None:
+        """Close the generation and wait until all members have left it."""
+        self.close()
+
+        def kill() -> None:
+            for hand in self.crew.having(RUNNING):
+                self.note("late", hand, f"has not left generation {self.generation} for {self.job.timeout:g} s")
+                hand.kill()
+
+        self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, kill)
+        self.exchange = None
+
+
+class AsynchronousDriver(Driver):
+    """One centre, which workers join and leave as they come and go."""
+
+    centre: Centre
+
+    def train(self) -> dict[str, np.ndarray]:
+        """Let everyone who is ready join, until every batch is part of the centre."""
+        self.crew.until(lambda: self.crew.having(IDLE), self.job.timeout, lambda: None)
+        while self.state is None:
+            idle = self.crew.having(IDLE)
+            if not idle or not self.ask(idle[0]):
+                self.crew.pump(0.2)
+        self._begin()
+        while not self.centre.now.book.finished and not self.stopping:
+            for hand in self.crew.having(IDLE):
+                self._join(hand)
+            self.crew.pump(0.2)
+            self._save_sometimes()
+        self.centre.close()
+        self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, self._kill_running)
+        arrays, done, unfinished = self._copy()
+        self.save(done, arrays, unfinished=unfinished)
+        return arrays
+
+    def _begin(self) -> None:
+        ready = self.crew.having(IDLE)[0].ready if self.crew.having(IDLE) else None
+        layout = Layout([(dtype, shape) for _, dtype, shape in self.description[: self.params]])
+        assert ready is None or ready.specs == layout.specs
+        unfinished = [[int(a), int(b)] for a, b in (self.resumed or {}).get("unfinished", [])]
+        self.slots = max(self.job.workers, len(unfinished))
+        self.memory = Shared(Centre.size(layout, self.slots))
+        self.centre = Centre(self.memory, layout, self.slots, self.job.timeout, self._late)
+        self.generation += 1
+        self.crew.generation = self.generation
+        self.rest = self.arrays()
+        now = self.centre.now
+        for i, array in enumerate(now.arrays):
+            array[...] = self.rest[f"state{i}"]
+        done = int((self.resumed or {}).get("step", 0))
+        now.book.words[Book.TOTAL], now.book.words[Book.DONE] = self.job.steps, done
+        now.book.words[Book.CURSOR] = done + sum(b - a for a, b in unfinished)
+        now.book.words[Book.COUNT] = len(unfinished)
+        now.book.returned[: len(unfinished)] = np.array(unfinished, np.int64).reshape(-1, 2)
+        self.rows += [[np.nan] * len(self.outputs)] * (self.job.steps - len(self.rows))
+        self._saved = done
+
+    def _join(self, hand: Hand) -> None:
+        assert self.state is not None
+        join = Join(self.generation, hand.number, self.slots, 0, 0, True)
+        self.crew.send(hand, join, self.memory.fd, self.state.fd)
+        self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
+
+    def report(self, message: Report) -> None:
+        """Rows of any batches; a batch that a lost worker had reported is reported again."""
+        for step, row in zip(message.steps, message.rows):
+            self.rows[step] = row
+        self.tell(int(self.centre.now.book.words[Book.DONE]), message.rows[-1])
+
+    def lost(self, hand: Hand) -> None:
+        """What it had taken is given back."""
+        if hand.rank >= 0:
+            with self.centre.change_book(-1) as (_, book):
+                back = book.give_back(hand.rank)
+            if back:
+                self.note("given back", hand, f"batches {back.start} to {back.stop - 1}")
+
+    def _late(self, holder: int) -> None:
+        """The lock is held for too long."""
+        hands = [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == self.memory.holder()]
+        for hand in hands:
+            self.note("late", hand, f"it has held the lock for {self.job.timeout:g} s")
+            hand.kill()
+
+    def close(self) -> None:
+        """Let the workers leave off at their next exchange."""
+        self.centre.close()
+
+    def _kill_running(self) -> None:
+        for hand in self.crew.having(RUNNING):
+            hand.kill()
+
+    def _copy(self) -> tuple[dict[str, np.ndarray], int, list[list[int]]]:
+        with self.memory.locked(self.job.timeout, lambda: self._late(-2)):
+            now = self.centre.now
+            arrays = self.rest | {f"state{i}": a.copy() for i, a in enumerate(now.arrays)}
+            book = now.book
+            open_ = [*book.returned[: int(book.words[Book.COUNT])].tolist(), *book.taken.tolist()]
+            done = int(book.words[Book.DONE])
+        arrays["history"] = np.array(self.rows)
+        return arrays, done, [[a, b] for a, b in open_ if b > a]
+
+    def _save_sometimes(self) -> None:
+        done = int(self.centre.now.book.words[Book.DONE])
+        if self.job.checkpoint and done - self._saved >= self.job.every:
+            arrays, done, unfinished = self._copy()
+            self.save(done, arrays, unfinished=unfinished)
+            self._saved = done
+
+
+def driver_for(job: Job) -> type[Driver]:
+    """The kind of driver that a rule needs."""
+    return SynchronousDriver if isinstance(job.rule, Synchronous) else AsynchronousDriver

@@ -1,0 +1,21 @@
+"""`mean_over_workers`: a mark that says where the workers of data-parallel training come together.
+
+It is an identity for one worker. `termgraph.dist` cuts graphs there for several. May import terms modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.ops.elementwise import elementwise, same_rule
+
+
+def _alone(x: Any) -> np.ndarray:
+    return np.asarray(x)
+
+
+mean_over_workers = elementwise(
+    "mean_over_workers", 1, _alone, same_rule, "{0}", doc="The mean of x over all workers; x itself where there is one."
+)
