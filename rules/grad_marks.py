@@ -14,6 +14,7 @@ from termgraph.terms.ops.gradmarks import (
     zero_grad,
 )  # fmt: skip
 from termgraph.terms.ops.transfer import to_device
+from termgraph.terms.ops.workers import mean_over_workers
 
 
 @goal("iio")
@@ -30,6 +31,8 @@ def grad_marks(x, g, k, n, a: param, b: param):
     yield rule("device",       pullback(to_device(x, device=a), g),          (g,))
     yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
     yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))
+    yield rule("workers",      pullback(mean_over_workers(x), g),            (undefined("mark the gradient, not the cost: dist.mean(tg.grad(cost, w))"),))
+    yield rule("forward_workers", pushforward(mean_over_workers(x), g),      mean_over_workers(g))
 
 
 @ruleset("canonicalize")

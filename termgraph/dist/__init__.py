@@ -1,6 +1,6 @@
 """Training on many workers: `mean`, `Step`, `train`, and the rules by which workers come together.
 
-The words for users are in docs/dist.md. May import everything below.
+The words for users are in docs/dist.md.
 """
 
 from termgraph.dist.crew import Event, WorkerError, WorkersLost

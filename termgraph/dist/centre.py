@@ -1,7 +1,7 @@
 """The centre that asynchronous workers meet: two copies in shared memory, a version, and a book of who reads what.
 
 A change writes the copy that is not in force, its book included, and then puts it in force by writing one word. So a
-worker that dies in a change has changed nothing. May import `layout` and `memory`.
+worker that dies in a change has changed nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The worker processes of one training: starting them, hearing them, seeing that they are gone. In one thread.
-
-May import `member`, `messages`, `places`.
-"""
+"""The worker processes of one training: starting them, hearing them, seeing that they are gone. In one thread."""
 
 from __future__ import annotations
 

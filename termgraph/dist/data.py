@@ -1,4 +1,4 @@
-"""Which examples a step reads: a pure function of seed, epoch, step and shard. May import NumPy only."""
+"""Which examples a step reads: a pure function of seed, epoch, step and shard."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ class Arrays:
                 f"Arrays: needs arrays of one length along the first dimension, got shapes "
                 f"{[a.shape for a in self.arrays]}"
             )
+        if wrong := [a.dtype for a in self.arrays if a.dtype.hasobject]:
+            raise TypeError(f"Arrays: needs arrays of numbers, got dtype {wrong[0]}")
         if batch < 1 or epochs < 0:
             raise ValueError(f"Arrays: batch must be at least 1 and epochs at least 0, got {batch} and {epochs}")
         self.examples, self.batch, self.epochs, self.shuffle = lengths.pop(), int(batch), int(epochs), shuffle

@@ -1,6 +1,6 @@
 """Who is a member of which generation: the driver of synchronous and of asynchronous training on one machine.
 
-The driver computes nothing and is asked about no step; it waits for workers to come and go. May import everything here.
+The driver computes nothing and is asked about no step; it waits for workers to come and go.
 """
 
 from __future__ import annotations

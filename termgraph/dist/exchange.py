@@ -2,7 +2,7 @@
 
 A generation is one piece of memory with fixed members. Each shard has a slot that its owner fills; each member adds one
 piece of all slots, in the order of a fixed tree; nobody begins the next step's slots before all have added. Who was
-lost or stopped meanwhile has another generation's memory, in which nobody looks. May import `layout`, `memory`, `tree`.
+lost or stopped meanwhile has another generation's memory, in which nobody looks.
 """
 
 from __future__ import annotations
@@ -65,6 +65,11 @@ class Exchange:
         """Fill a slot with a shard's part of the means. Without results (a shard without examples) with zeros."""
         for slot, value in zip(self._slots[shard], results or self._slots[shard]):
             if results:
+                if np.shape(value) != slot.shape:
+                    raise ValueError(
+                        f"what is meant over must have one shape in all steps and shards, but one is {slot.shape} at "
+                        f"first and {np.shape(value)} in step {step}, shard {shard}; take the mean over examples first"
+                    )
                 np.multiply(value, share, out=slot)
             else:
                 slot[...] = 0
@@ -104,7 +109,7 @@ class Exchange:
         """Compare the digests that all members have left after a step."""
         self._wait(lambda: int(self._checked.min()) > step, lambda: self._behind(self._checked, step))
         if (self._digests != self._digests[0]).any():
-            raise Differ(f"after step {step} the copies differ: digests {[hex(int(d)) for d in self._digests]}")
+            raise Differ(f"after {step + 1} steps the copies differ: digests {[hex(int(d)) for d in self._digests]}")
 
     def _behind(self, counters: np.ndarray, step: int) -> list[int]:
         return [int(k) for k in np.flatnonzero(counters <= step)]

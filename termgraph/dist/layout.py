@@ -1,4 +1,4 @@
-"""Where the arrays of a step lie in one flat buffer of bytes. May import NumPy only."""
+"""Where the arrays of a step lie in one flat buffer of bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mean`: the mark for the mean over all workers, in any update. May import the tensor language."""
+"""`mean`: the mark for the mean over all workers, in any update."""
 
 from __future__ import annotations
 

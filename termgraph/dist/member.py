@@ -1,7 +1,4 @@
-"""What runs in a worker: build the step, then follow the driver from one generation to the next.
-
-May import everything of this room but the driver.
-"""
+"""What runs in a worker: build the step, then follow the driver from one generation to the next."""
 
 from __future__ import annotations
 
@@ -157,7 +154,7 @@ class Member:
         step = self.replica.step
         if isinstance(job.rule, Synchronous):
             step.gradients, step.apply  # noqa: B018  # compile now, while nobody waits
-            self.layout = Layout(step.specs)
+            self.layout = Layout(self.replica.specs())
         else:
             self.replica.whole = True
             step.whole  # noqa: B018

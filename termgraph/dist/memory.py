@@ -1,7 +1,7 @@
 """Memory that several processes map, and a lock on it that the kernel frees when its holder dies.
 
 The memory is a file without a name (memfd): nothing is left behind, however the processes end, and no size of
-/dev/shm limits it. May import NumPy and the standard library.
+/dev/shm limits it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the driver and the workers say to each other. Arrays do not go this way. May import `layout`."""
+"""What the driver and the workers say to each other. Arrays do not go this way."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Arrays of examples on their way to workers: once in memory that all map, or as the file in which they are.
-
-May import `data`, `layout`, `memory`.
-"""
+"""Arrays of examples on their way to workers: once in memory that all map, or as the file in which they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random draws that do not depend on how a batch is divided: by step and shard, or by example. May import tensor.
+"""Random draws that do not depend on how a batch is divided: by step and shard, or by example.
 
 A draw has a key and a counter. The counter of an ordinary stream is set from the number of the step and of the shard.
 """

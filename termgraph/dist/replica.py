@@ -1,7 +1,4 @@
-"""One worker's copy of what is trained: computes shards, makes updates, gives and takes its state.
-
-May import `step`, `data`, `random`.
-"""
+"""One worker's copy of what is trained: computes shards, makes updates, gives and takes its state."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.dist.data import Batch, Data
+from termgraph.dist.layout import Spec
 from termgraph.dist.random import ExampleStream, counters, first_example
 from termgraph.dist.step import Step
 
@@ -87,6 +85,14 @@ class Replica:
         for (v, by_example), start in zip(self.streams, self.starts):
             v.set_value(counters(start, step, shard, self.shards, by_example), borrow=True)
         self.worker.first.set_value(np.uint64(first))
+
+    def specs(self) -> list[Spec]:
+        """Dtype and shape of what `compute` gives, found out on the first examples."""
+        for shard in range(self.shards if self.data.steps else 0):
+            batch = self.read(0, shard)
+            if batch.examples:
+                return [(str(r.dtype), np.shape(r)) for r in self.compute(0, shard, batch)]
+        return []
 
     # ------------------------------------------------------------------ state
     def params(self) -> list[np.ndarray]:

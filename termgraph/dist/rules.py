@@ -1,7 +1,4 @@
-"""How the workers' copies come together: `Synchronous`, `ASGD`, `EASGD`, and the base class for your own rule.
-
-May import NumPy only: a rule works on plain arrays.
-"""
+"""How the workers' copies come together: `Synchronous`, `ASGD`, `EASGD`, and the base class for your own rule."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`Step`: one step of training, written once. It is one function for one worker, and two for several.
 
 The graph is cut at the marked means before anything is compiled: `gradients` computes what is meant over, from a
-worker's own examples; `apply` makes the updates of it, the same in every worker. May import `function`, `grad`, `mark`.
+worker's own examples; `apply` makes the updates of it, the same in every worker.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from termgraph.dist.layout import Spec
 from termgraph.dist.mark import mean, means_in
 from termgraph.function import function
 from termgraph.grad.api import grad
 from termgraph.tensor.graph import ancestors, clone
 from termgraph.tensor.sharedvar import checked_update, is_shared, label
 from termgraph.tensor.variable import Variable
-from termgraph.terms.errors import MissingInputError
 from termgraph.terms.types import TensorType
 
 Updates = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
@@ -58,11 +54,8 @@ class Step:
         self.outputs = {"cost": cost, **(outputs or {})}
         _check_params(self.params)
         _check_outputs(self.outputs)
-        self._known: dict[Any, tuple[int, ...]] = {}  # shapes of means: gradients have those of their parameters
         if callable(update):
-            grads = [mean(g) for g in grad(cost, self.params)]
-            self._known = {g.term: np.shape(p.get_value(borrow=True)) for g, p in zip(grads, self.params)}
-            update = update(list(self.params), grads)
+            update = update(list(self.params), [mean(g) for g in grad(cost, self.params)])
         pairs = list(update.items() if isinstance(update, Mapping) else update)
         self.updates = {target: checked_update(target, new) for target, new in pairs}
         self.means = means_in(self.updates.values())
@@ -111,25 +104,6 @@ class Step:
         """The states of the random draws of the step. What they hold in a step follows from its number alone."""
         used = ancestors([*self.outputs.values(), *self.updates.values(), *self.means])
         return [v for v in used if is_shared(v) and is_stream(v)]
-
-    @cached_property
-    def specs(self) -> list[Spec]:
-        """Dtype and shape of each result of `gradients`."""
-        outputs = [(str(v.dtype), ()) for v in self.outputs.values()]
-        return outputs + [(str(m.dtype), shape) for m, shape in zip(self.means, self._shapes())]
-
-    def _shapes(self) -> list[tuple[int, ...]]:
-        unknown = [m for m in self.means if m.term not in self._known and None in m.type.shape]
-        sources = [m.owner.inputs[0] for m in unknown]
-        try:
-            found = function([], [s.shape for s in sources], mode="FAST_COMPILE")() if sources else []
-        except MissingInputError as err:
-            raise ValueError(
-                f"dist.mean: the shape of what is meant over must not depend on the examples, but that of one of "
-                f"{', '.join(map(str, unknown))} does; take the mean over the examples first ({err})"
-            ) from None
-        known = {m.term: tuple(int(n) for n in shape) for m, shape in zip(unknown, found)} | self._known
-        return [known.get(m.term, m.type.shape) for m in self.means]
 
     # ------------------------------------------------------------------ the cut
     def _check_cut(self) -> None:

@@ -1,7 +1,4 @@
-"""States in files: arrays and some facts in one file of NumPy's npz format, written as a whole or not at all.
-
-May import NumPy and the standard library.
-"""
+"""States in files: arrays and some facts in one file of NumPy's npz format, written as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`train`: the same step on one worker or many. May import everything of this room."""
+"""`train`: the same step on one worker or many."""
 
 from __future__ import annotations
 

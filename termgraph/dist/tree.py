@@ -1,4 +1,4 @@
-"""Sums over shards in the order of a fixed tree, so that they do not depend on who adds. May import NumPy only."""
+"""Sums over shards in the order of a fixed tree, so that they do not depend on who adds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`mean_over_workers`: a mark that says where the workers of data-parallel training come together.
 
-It is an identity for one worker. `termgraph.dist` cuts graphs there for several. May import terms modules.
+It is an identity for one worker. `termgraph.dist` cuts graphs there for several.
 """
 
 from __future__ import annotations

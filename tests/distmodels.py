@@ -1,0 +1,195 @@
+"""Steps that worker processes build in the tests of termgraph.dist, and faults. Children import this by name."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph import dist
+from termgraph.dist import exchange, member, replica
+
+tg.config.linker = "py"  # children read no conftest
+F = np.float32
+
+
+def sgd(params, grads):
+    return [(p, p - F(0.05) * g) for p, g in zip(params, grads)]
+
+
+def momentum(params, grads):
+    speeds = [tg.shared(np.zeros_like(p.get_value()), name=f"speed_{p.name}") for p in params]
+    news = [F(0.9) * v - F(0.02) * g for v, g in zip(speeds, grads)]
+    return [*zip(speeds, news), *((p, p + v) for p, v in zip(params, news))]
+
+
+def adam(params, grads):
+    t = tg.shared(F(0), name="t")
+    found = [(t, t + F(1))]
+    for p, g in zip(params, grads):
+        m, v = (tg.shared(np.zeros_like(p.get_value()), name=f"{k}_{p.name}") for k in "mv")
+        new_m, new_v = F(0.9) * m + F(0.1) * g, F(0.99) * v + F(0.01) * g**2
+        step = (new_m / (F(1) - F(0.9) ** (t + F(1)))) / (T.sqrt(new_v / (F(1) - F(0.99) ** (t + F(1)))) + F(1e-6))
+        found += [(m, new_m), (v, new_v), (p, p - F(0.01) * step)]
+    return found
+
+
+RULES = {"sgd": sgd, "momentum": momentum, "adam": adam}
+
+
+def net(worker, update="momentum", dropout="example"):
+    """One hidden layer with dropout."""
+    rng = np.random.default_rng(3)
+    w = tg.shared(rng.normal(size=(5, 8)).astype("float32"), name="w")
+    out = tg.shared(rng.normal(size=(8,)).astype("float32"), name="out")
+    x, y = T.fmatrix("x"), T.fvector("y")
+    hidden = T.tanh(x @ w)
+    if dropout:
+        stream = worker.stream(4) if dropout == "example" else T.random.RandomStream(4)
+        hidden = hidden * stream.bernoulli(0.5, size=hidden.shape).astype("float32")
+    error = hidden @ out - y
+    return dist.Step([x, y], (error**2).mean(), [w, out], RULES[update], outputs={"bias": error.mean()})
+
+
+def examples(count=43):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(count, 5)).astype("float32")
+    return x, np.sin(x[:, 0])
+
+
+def net_adam(worker):
+    return net(worker, "adam")
+
+
+class Build:
+    """`net`, with a fault in some worker at some step: once, if `once` names a file to be made then."""
+
+    def __init__(self, fault, worker=1, step=5, once=None, pause=0.0):
+        self.fault, self.worker, self.step, self.once, self.pause = fault, worker, step, once, pause
+
+    def __call__(self, worker):
+        made = net(worker)
+        if self.pause:
+            self.after(replica.Replica, "compute", lambda: time.sleep(self.pause))
+        if worker.number == self.worker:
+            getattr(self, self.fault)(worker)
+        return made
+
+    def now(self):
+        """Whether this is the one time."""
+        try:
+            os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+    def after(self, owner, name, action):
+        """Do something whenever a function was called."""
+        function = getattr(owner, name)
+
+        def called(*args, **kwargs):
+            found = function(*args, **kwargs)
+            action()
+            return found
+
+        setattr(owner, name, called)
+
+    def count(self, owner, name, action):
+        calls = [0]
+
+        def counted():
+            calls[0] += 1
+            if calls[0] == self.step and self.now():
+                action()
+
+        self.after(owner, name, counted)
+
+    def kill_in_gradient(self, worker):
+        self.count(replica.Replica, "compute", kill)
+
+    def kill_in_sum(self, worker):
+        self.count(exchange, "tree_sum", kill)
+
+    def kill_in_checkpoint(self, worker):
+        self.count(member.store, "write", kill)
+
+    def stop_in_gradient(self, worker):
+        self.count(replica.Replica, "compute", lambda: os.kill(os.getpid(), signal.SIGSTOP))
+
+    def error(self, worker):
+        def fail():
+            raise ArithmeticError("of the user")
+
+        self.count(replica.Replica, "compute", fail)
+
+    def drift(self, worker):
+        self.count(replica.Replica, "apply", lambda: None)
+        step, apply = self.step, replica.Replica.apply
+
+        def applied(self, means, at):
+            apply(self, means, at)
+            if at == step:
+                self.params()[0][0, 0] += 1
+
+        replica.Replica.apply = applied
+
+    def other_shape(self, worker):
+        worker.stream = None
+
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def other_step(worker):
+    """Not the same in all workers."""
+    w = tg.shared(np.zeros(3 + worker.number), name="w")
+    x = T.dvector("x")
+    return dist.Step([x], ((w.sum() - x) ** 2).mean(), [w], sgd)
+
+
+def broken(worker):
+    raise LookupError(f"no model for worker {worker.number}")
+
+
+# ---------------------------------------------------------------------- counting: each example adds one
+def counter(worker):
+    """The centre counts batches: every batch adds one to w, and its own place in `seen` too."""
+    w, seen = tg.shared(0.0, name="w"), tg.shared(np.zeros(40), name="seen")
+    k = T.lvector("k")
+    updates = [(w, w + 1), (seen, seen + dist.mean(T.eq(T.arange(40), k[0]).astype("float64")))]
+    return dist.Step([k], (w * 0).sum() + (k * 0.0).mean(), [w, seen], updates)
+
+
+class FaultyASGD(dist.ASGD):
+    """Dies in an exchange, while it holds the lock, half of the new centre written; once."""
+
+    def __init__(self, tau, once, fault=signal.SIGKILL):
+        super().__init__(tau)
+        self.once, self.fault, self.calls = once, fault, 0
+
+    def exchange(self, local, centre, new):
+        self.calls += 1
+        if self.calls == 3:
+            try:
+                os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                new[0][...] = 1e9
+                os.kill(os.getpid(), self.fault)
+        super().exchange(local, centre, new)
+
+
+def slow_counter(worker):
+    made = counter(worker)
+    take = replica.Replica.take_step
+
+    def slowly(self, step, batch):
+        time.sleep(0.01)
+        return take(self, step, batch)
+
+    replica.Replica.take_step = slowly
+    return made
