@@ -46,7 +46,7 @@ def train(
     timeout: float = 300.0,
     on_report: Callable[[Progress], Any] | None = None,
 ) -> Result:
-    """Train on `workers` processes of this machine; with 0 in this process.
+    """Train on `workers` processes of this machine; with 0 in this process, which is the default.
 
     `build(worker)` returns the `Step`, and runs in each worker. `workers=(2, 8)` begins with 8 and goes on while there
     are 2; lost workers are replaced. The rule is `Synchronous()` unless given. With `shards` each batch is always
@@ -91,11 +91,22 @@ def train(
 
 def _range_of(workers: int | tuple[int, int] | None) -> tuple[int, int]:
     if workers is None:
-        workers = int(os.environ.get(WORKERS, "0"))
+        workers = workers_from_text(os.environ.get(WORKERS, "0"))
     least, most = workers if isinstance(workers, tuple) else (min(1, workers), workers)
     if not 0 <= least <= most or (isinstance(workers, tuple) and not least):
         raise ValueError(f"train: workers is a number from 0, or (least, most), got {workers!r}")
     return least, most
+
+
+def workers_from_text(text: str) -> int | tuple[int, int]:
+    """`workers` as written on a command line: a number, or two with a colon between."""
+    try:
+        numbers = tuple(int(part) for part in text.split(":"))
+    except ValueError:
+        numbers = ()
+    if not 0 < len(numbers) < 3 or min(numbers) < 0:
+        raise ValueError(f"workers is a number such as 4, or least:most such as 2:8, got {text!r}")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def _result(arrays: dict[str, np.ndarray], names: list[str], outputs: list[str], events: list[Event]) -> Result:

@@ -168,7 +168,7 @@ def test_a_resumed_training_is_the_uninterrupted_one(alone, tmp_path):
     same(train(checkpoint=path), alone)  # there is nothing left to do
 
 
-Build.nothing = lambda self, worker: None
+
 
 
 def test_checkpoints_of_other_trainings_are_refused(tmp_path):
