@@ -1,19 +1,24 @@
 """Derivatives of convolutions: of a bilinear form, each partial result is the derivative of the two others.
 
-Windows give their cotangent back to where they were read.
+Windows give their cotangent back to where they were read. Of equal largest elements in a pooled window each gets the
+whole cotangent of the window, as in Theano.
 """
 
 from __future__ import annotations
 
 from termgraph.rulelib._goals_convolutions import overlapped, taps_of
-from termgraph.rulelib.grad_forward import product_rule
-from termgraph.rulelib.grad_shape import nothing_for_each
+from termgraph.rulelib._goals_pooling import of_the_largest
+from termgraph.rulelib.grad_forward import or_zeros, product_rule
+from termgraph.rulelib.grad_shape import nothing_for_each, zeros
 from termgraph.rules import goal, head, param, rule, ruleset, seg
 from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import handle
+from termgraph.terms.build import lengths as length_terms
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights, windows
 from termgraph.terms.ops.derivative import pullback, pushforward, tup
+from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
+from termgraph.terms.term import mk1
 
 
 @goal("iiiiio")
@@ -50,3 +55,41 @@ def forward_convolution(x, y, t, v, ns: seg, us: seg, xs: seg, ts: seg, f: head[
     yield rule("product",  pushforward(f(*xs), *ts),                                v,  linear_in_two(f, xs, ts, v))
     yield rule("partial",  pushforward(m(*xs), *ts),                                v,  linear_in_two(m, xs, ts, v))
     yield rule("windows",  pushforward(windows(x, *ns, stride=a, dilation=b), t, *us),  windows(t, *ns, stride=a, dilation=b))
+
+
+# ---------------------------------------------------------------------- pooling
+@goal("iio")
+def pooled_lengths(x, size):
+    """The lengths of the dimensions of x that are pooled."""
+    return tuple(length_terms(x)[x.type.ndim - len(size) :])
+
+
+@goal("iiio")
+def tangent(p, x, t):
+    """The tangent of a pooling: that of the largest elements, or of all."""
+    return mk1(p, t) if p.params["kind"] == "sum" else of_the_largest.run("iiiio", (p, x, mk1(p, x), t, None))
+
+
+@goal("iio")
+def one_or_zeros(g, v):
+    """The tangent of one operand, zeros where it has none."""
+    return or_zeros.run("iio", ((g,), (v,), None))[0]
+
+
+@ruleset("grad")
+def grad_pooling(x, y, g, h, u, v, z, ns: seg, us: seg, a: param, b: param, c: param, d: param, f: head[pool_max_grad]):
+    yield rule("largest",      pullback(pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g),
+                               (pool_max_grad(x, pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g, size=a, stride=b, pad=c, ignore_border=d),))
+    yield rule("sum",          pullback(pool(x, kind="sum", size=a, stride=b, pad=c, ignore_border=d), g),
+                               (pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d),),
+                               pooled_lengths(x, a, ns))
+    yield rule("largest_back", pullback(f(x, y, g), h),  (u, v, z),  zeros(x, u), zeros(y, v), of_the_largest(f, x, y, h, z))
+    yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d), h),
+                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *us),  nothing_for_each(ns, us))
+
+
+@ruleset("grad")
+def forward_pooling(x, y, g, t, u, v, w, z, ns: seg, us: seg, p: head[pool], f: head[pool_max_grad], k: head[pool_sum_grad]):
+    yield rule("pool",         pushforward(p(x), t),                  z,            tangent(p, x, t, z))
+    yield rule("max_grad",     pushforward(f(x, y, g), t, u, v),      f(x, y, w),   one_or_zeros(g, v, w))
+    yield rule("sum_grad",     pushforward(k(g, *ns), t, *us),        k(t, *ns))

@@ -322,6 +322,20 @@ def loops(work: Compilation) -> None:
         work.run(REWRITE_AGAIN)
 
 
+def without_routines(work: Compilation) -> None:
+    """On a GPU, what routines of compiled C compute elsewhere as simpler operations."""
+    if not any(t.args and t.op.kind == "pool" for t in subterms(work.roots)) or not wants_gpu(work.mode.linker):
+        return
+    from importlib import import_module
+
+    rules = import_module("termgraph.db").query("+without_routines")
+    work.roots, trace = rules.rewrite_terms(work.roots, strict=work.mode.strict)
+    trace.stage = "without_routines"
+    work.traces.append(trace)
+    if work.mode.rewrites:
+        work.run(REWRITE_AGAIN)
+
+
 def link(work: Compilation) -> None:
     """Make the program that the mode's linker runs."""
     work.on_gpu = wants_gpu(work.mode.linker)
@@ -339,11 +353,11 @@ def _without_device(t: Any, args: tuple) -> Any:
 
 SCAN_RULES = rewriting("scan")
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
-_STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower", "fuse", "inplace"))
+_STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower", "fuse", "inplace", "without_routines"))
 REWRITE_AGAIN: list[Stage] = [*map(rewriting, REPEATED), Stage("bodies", bodies)]
 REWRITING: list[Stage] = [
     Stage("inline", inline), Stage("convolutions", convolutions), *REWRITE_AGAIN, Stage("saturate", saturated),
-    Stage("scan", loops),
+    Stage("scan", loops), Stage("without_routines", without_routines),
 ]  # fmt: skip
 
 # From the captured graph to a program.

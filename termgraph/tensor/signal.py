@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 
 from termgraph.tensor.creation import arange
-from termgraph.tensor.lengths import length, length_operands
+from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.padding import pad as pad_array
-from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.convolution import windows
+from termgraph.terms.ops.pooling import pool
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
@@ -60,16 +56,14 @@ def _pooled(name: str, n: int, input: Any, ws: Any, ignore_border: bool, stride:
     steps = sizes if stride is None else _numbers(name, "stride", stride, n, 1)
     zeros = _numbers(name, "pad", pad, n, 0)
     _check_padding(name, sizes, zeros, ignore_border)
-    counts = [_count(name, d, length(x, d - n), sizes[d], steps[d], zeros[d], ignore_border) for d in range(n)]
-    found = windows(_surrounded(x, counts, sizes, steps, zeros, mode), *length_operands(list(sizes)),
-                    stride=steps, dilation=(1,) * n)  # fmt: skip
-    axes = tuple(range(x.ndim, x.ndim + n))
+    windows = {"size": sizes, "stride": steps, "pad": zeros, "ignore_border": bool(ignore_border)}
+    total = pool(x, kind="max" if mode == "max" else "sum", **windows)
     if mode == "max":
-        return max_over(found, axis=axes)
-    total = sum_over(found, axis=axes, dtype=x.type.dtype)
+        return total
     if mode == "sum":
         return total
     inside = None if mode == "average_inc_pad" and ignore_border else zeros
+    counts = [length(total, d - n) for d in range(n)]
     return _averaged(total, [length(x, d - n) for d in range(n)], counts, sizes, steps, inside)
 
 
@@ -85,37 +79,6 @@ def _check_padding(name: str, sizes: tuple, zeros: tuple, ignore_border: bool) -
         raise ValueError(f"{name}: pad={zeros} needs ignore_border=True")
     if any(p >= k for p, k in zip(zeros, sizes, strict=True)):
         raise ValueError(f"{name}: pad={zeros} must be smaller than the windows {sizes}, else some hold padding only")
-
-
-def _count(name: str, d: int, n: Any, k: int, s: int, p: int, ignore_border: bool) -> Any:
-    """How many windows there are along one dimension."""
-    if ignore_border:
-        if isinstance(n, int) and n + 2 * p < k:
-            raise ShapeError(
-                f"{name}: a window of {k} elements does not fit into pooled dimension {d} of length {n}, padding "
-                "included; use smaller windows, or ignore_border=False"
-            )
-        return (n + 2 * p - k) // s + 1
-    if s >= k:
-        return -(-n // s)
-    more = (n - 1 - k + s) // s
-    return (max(more, 0) if isinstance(n, int) else ew.maximum(more, 0)) + 1
-
-
-def _surrounded(x: Any, counts: list, sizes: tuple, steps: tuple, zeros: tuple, mode: str) -> Any:
-    """The array with what lies around it, so that all windows are whole."""
-    n = len(counts)
-    widths: list = [(0, 0)] * (x.ndim - n)
-    for d, (m, k, s, p) in enumerate(zip(counts, sizes, steps, zeros, strict=True)):
-        missing = (m - 1) * s + k - p - length(x, d - n)
-        widths.append((p, max(missing, 0) if isinstance(missing, int) else ew.maximum(missing, 0)))
-    return pad_array(x, widths, constant_values=_lowest(x.type) if mode == "max" else 0)
-
-
-def _lowest(type_: Any) -> Any:
-    if type_.kind == "b":
-        return False
-    return -np.inf if type_.kind in "fc" else np.iinfo(type_.np_dtype).min
 
 
 def _averaged(total: Any, ns: list, counts: list, sizes: tuple, steps: tuple, zeros: tuple | None) -> Any:

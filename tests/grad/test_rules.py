@@ -62,6 +62,11 @@ CASES = {
     "convolutions": lambda: T.nnet.conv2d(images, images).sum(),
     "their gradients": lambda: sum(g.sum() for g in tg.grad((T.nnet.conv2d(images, images) ** 2).sum(), [images])),
     "windows": lambda: windows(x, 2, stride=(1,), dilation=(1,)).sum(),
+    "pooling": lambda: sum(
+        (T.signal.pool_2d(g, 2, mode=mode) ** 2).sum()
+        for mode in ("max", "sum")
+        for g in (images, *tg.grad((T.signal.pool_2d(images, 2, mode=mode) ** 2).sum(), [images]))
+    ),
     "gradients cut off": lambda: s * tg.disconnected_grad(s) + T.stack([s]).sum(),
     "sparse": lambda: (
         tg.sparse.dot(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 3)), x).sum()

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph import db
+from termgraph.tensor.lifting import handle
+from termgraph.terms.traverse import subterms
 
+PLAIN = tg.Mode(linker="py", optimizer="None")
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 
@@ -125,3 +129,77 @@ def test_convolve_as_numpy(rng, mode):
         np.testing.assert_allclose(got, np.convolve(a, v, mode), atol=1e-12)
     with pytest.raises(ValueError, match="mode must be full, same or valid"):
         T.convolve(a, v, "most")
+
+
+# ---------------------------------------------------------------------- routines, rules
+@settings(max_examples=15, deadline=None)
+@given(poolings())
+def test_compiled_pooling_and_its_gradient_are_what_the_ops_mean(pooling):
+    x, how = pooling
+    v = T.tensor("v", dtype="float64", shape=x.shape)
+    y = pooled(v, how)
+    outputs = [y, tg.grad((y * T.cos(y)).sum(), v)]
+    expected = tg.function([v], outputs, mode=PLAIN)(x)
+    for got, wanted in zip(tg.function([v], outputs, mode=tg.Mode(linker="c"))(x), expected):
+        np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
+def test_many_sizes_dtypes_and_layouts_in_one_program(rng):
+    """Long windows, whole numbers, truth values, halves, arrays that lie otherwise, NaN."""
+    inputs, outputs, values = [], [], []
+    for dtype, ws, stride in (
+        ("float32", (1, 20), (1, 3)), ("int16", (3, 3), (1, 1)), ("bool", (2, 3), (2, 1)), ("float16", (3, 5), (1, 2)),
+        ("float32", (5, 5), (5, 5)), ("float64", (20, 20), (2, 2)),
+    ):  # fmt: skip
+        value = rng.normal(size=(2, 24, 23)).astype("float32") * 9
+        value[0, 3, 4:6] = 0 if dtype[0] in "ib" else np.nan
+        value = np.moveaxis(value.astype(dtype), 1, 2)
+        x = T.tensor("x", dtype=dtype, shape=value.shape)
+        modes = ("max", "sum") if dtype[0] == "f" else ("max",)
+        ys = [T.signal.pool_2d(x, ws, stride=stride, ignore_border=k, mode=m) for k in (True, False) for m in modes]
+        inputs, values, outputs = [*inputs, x], [*values, value], [*outputs, *ys]
+        if dtype in ("float32", "float64"):
+            outputs += [tg.grad((y * 2).sum(), x) for y in ys]
+    found = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))(*values)
+    for got, wanted in zip(found, tg.function(inputs, outputs, mode=PLAIN)(*values)):
+        np.testing.assert_allclose(got, wanted, rtol=2e-3 if got.dtype == "float16" else 1e-5, atol=1e-3)
+
+
+def test_each_of_equal_largest_elements_gets_the_cotangent():
+    x = T.dmatrix("x")
+    y = T.signal.pool_2d(x, (2, 2))
+    value = np.array([[1.0, 1.0, 0.0, 5.0], [0.0, 1.0, 5.0, 2.0]])
+    for mode in (PLAIN, tg.Mode(linker="c")):
+        g = tg.function([x], tg.grad((y * np.array([3.0, 7.0])).sum(), x), mode=mode)(value)
+        np.testing.assert_array_equal(g, [[3, 3, 0, 7], [0, 3, 7, 0]])
+
+
+def test_without_routines_pooling_is_a_reduction_of_windows(rng):
+    value = rng.normal(size=(2, 7, 6))
+    x = T.tensor("x", dtype="float64", shape=value.shape)
+    ys = [pooled(x, {**how, "mode": mode}) for how in CASES for mode in ("max", "sum")]
+    outputs = [*ys, *[tg.grad(T.sin(y).sum(), x) for y in ys]]
+    roots, trace = db.query("+without_routines").rewrite_terms([y.term for y in outputs])
+    assert {r.rule for r in trace} == {f"pool_windows.{k}" for k in ("forward", "max_grad", "sum_grad")}
+    assert not any(t.op.kind == "pool" for t in subterms(roots))
+    expected = tg.function([x], outputs, mode=PLAIN)(value)
+    for got, wanted in zip(tg.function([x], [handle(t) for t in roots], mode=PLAIN)(value), expected):
+        np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
+def test_a_bias_and_a_relu_come_after_the_maximum(rng):
+    x, b = T.tensor("x", dtype="float32", shape=(2, 3, 8, 9)), T.fvector("b")
+    y = T.signal.pool_2d(T.maximum(x + b.dimshuffle("x", 0, "x", "x"), 0), (3, 3), stride=(2, 2))
+    f = tg.function([x, b], y)
+    assert [r.rule for r in f.trace].count("pooling.after_maximum") == 2
+    values = rng.normal(size=(2, 3, 8, 9)).astype("f"), rng.normal(size=3).astype("f")
+    np.testing.assert_array_equal(f(*values), tg.function([x, b], y, mode=PLAIN)(*values))
+    g = tg.function([x, b], tg.grad(y.sum(), x))  # what the gradient compares is computed anyway: it is not moved
+    np.testing.assert_array_equal(g(*values), tg.function([x, b], tg.grad(y.sum(), x), mode=PLAIN)(*values))
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_exc_pad"])
+def test_gradients_of_pooling_by_differences(rng, mode):
+    how = {"ws": (3, 2), "ignore_border": True, "stride": (2, 1), "pad": (1, 1), "mode": mode}
+    tg.verify_grad(lambda x: pooled(x, how), [rng.normal(size=(2, 6, 5))], rng=rng)
+    tg.verify_grad(lambda x: tg.grad((pooled(x, how) ** 3).sum(), x), [rng.normal(size=(6, 5))], rng=rng)

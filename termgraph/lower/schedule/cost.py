@@ -68,6 +68,8 @@ def _work(n: Node) -> Poly:
 def routine_work(n: Routine) -> Poly:
     """Work of one item of a routine's batch, roughly."""
     sizes = [size for name, size in n.sizes.items() if name != "p"]
+    if n.spec.text.startswith("pool"):
+        return 2 * product([n.sizes[name] for name in ("d", "h", "w") if name in n.sizes]) + 100
     if n.spec.text in ("loop", "qr", "trsm", "lstsq"):
         square = sizes[0] * sizes[0]
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300

@@ -46,6 +46,12 @@ class Spec:
 
 
 SPECS: dict[str, Callable[[Any], Spec | None]] = {}
+READS: dict[
+    str, Callable[[Any], tuple[str, ...]]
+] = {}  # dtypes of operands, where they are not those of linear algebra
+SIZES: dict[
+    str, Callable[[Any, Any, dict], None]
+] = {}  # by text: adds the lengths that operands do not have as they are
 
 
 def spec_of(t: Any) -> Spec | None:
@@ -59,6 +65,8 @@ def operand_dtypes(t: Any) -> tuple[str, ...] | None:
     if spec_of(t) is None:
         return None
     name, types = t.op.family.name, [a.type for a in t.args]
+    if name in READS:
+        return READS[name](t)
     if name in ("sort", "argsort"):
         return (types[0].dtype,)
     if name == "csm_majors":
@@ -207,4 +215,4 @@ def _majors(t: Any) -> Spec:
 SPECS.update(csm_dot=_sparse_product, csm_majors=_majors)
 SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
 
-__all__ = ["SPECS", "Spec", "operand_dtypes", "spec_of"]
+__all__ = ["READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]

@@ -14,8 +14,9 @@ from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerabl
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.memory.views import view_of
 from termgraph.lower.push.kernel import Buf
+from termgraph.lower.storage import pool_routines  # noqa: F401  it declares its routines
 from termgraph.lower.storage.policy import Storage, cut_rule
-from termgraph.lower.storage.routine_table import SPECS, Core, Spec, spec_of
+from termgraph.lower.storage.routine_table import SIZES, SPECS, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType, TupleType
 
@@ -46,10 +47,13 @@ def core_lengths(s: Lengths, t: Any, spec: Spec) -> dict[str, Poly]:
                 text = f"{name} needs square matrices, got one of {{0}} rows and {{1}} columns"
                 text = text if square else f"{name}: the matrix has {{0}} rows, the right side has {{1}}"
                 text = "data and indices of a sparse matrix have lengths {0} and {1}" if letter == "entries" else text
+                text = f"{name}: lengths {{0}} and {{1}} differ" if spec.text in SIZES else text
                 n = s.equal(t, sizes[letter], n, text)
             sizes[letter] = n
     if {"m", "n"} <= set(sizes):
         sizes["p"] = minimum(sizes["m"], sizes["n"])
+    if spec.text in SIZES:
+        SIZES[spec.text](s, t, sizes)
     if spec.text == "csm_dot":
         sizes["rows"] = rows = s.as_length(t.args[3], t)
         by_rows = t.op.params["format"] == "csr"

@@ -1,4 +1,4 @@
-"""Samplers of convolutions and windows: images, filters and cotangents that fit."""
+"""Samplers of convolutions and pooling: images, filters and cotangents that fit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from termgraph.rules.proving.draw import Draw, Head, Want
 from termgraph.rules.proving.samplers import sampler
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS, result_lengths
+from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, places
 
 DTYPES = ("float64", "float64", "float32", "int64")
 
@@ -56,3 +57,27 @@ def _weights(d: Draw, h: Head, args: list, want: Want) -> list:
     image, filters, result = _form(d, h)
     dtype = d.rng.choice(DTYPES)
     return d.fill(args, [Want(image, dtype), Want(result, dtype), *_lengths(filters)])
+
+
+@sampler(POOL, MAX_GRAD, SUM_GRAD)
+def _pooling(d: Draw, h: Head, args: list, want: Want) -> list:
+    n = d.rng.choice((1, 2))
+    if "kind" in h.family.defaults:
+        h.settle("kind", lambda: d.rng.choice(("max", "max", "sum")))
+    size = h.settle("size", lambda: tuple([d.rng.randint(1, 3) for _ in range(n)]))
+    h.settle("stride", lambda: tuple([d.rng.randint(1, 3) for _ in size]))
+    border = h.settle("ignore_border", lambda: d.chance(0.6))
+    h.settle("pad", lambda: tuple([d.rng.randint(0, k - 1) if border else 0 for k in size]))
+    image = tuple([d.rng.randint(3, 6) for _ in size])
+    shape = (2, *image) if want.shape is None or len(want.shape) < len(image) else want.shape
+    if len(args) == 1:
+        return d.fill(args, [Want(shape, want.dtype)])
+    p = {name: h.known(name) for name in ("size", "stride", "pad", "ignore_border")}
+    try:
+        result = (2, *places(h.family.name, image, p))
+    except (ShapeError, ValueError):
+        result = (2, *image)
+    dtype = d.rng.choice(DTYPES)
+    if h.family.name == MAX_GRAD:
+        return d.fill(args, [Want((2, *image), dtype), Want(result, dtype), Want(result, dtype)])
+    return d.fill(args, [Want(result, dtype), *[Want((), "int64", (m, m)) for m in image]])

@@ -22,7 +22,7 @@ SAMPLERS: dict[str, Sampler] = {}
 # How many operands come before those that a family takes any number of.
 LEADING = {"reshape": 1, "alloc": 1, "specify_shape": 1, "subtensor": 1, "gather": 1, "set_subtensor": 2,
            "inc_subtensor": 2, "scatter_set": 2, "scatter_add": 2, "check": 1, "ifelse": 1, "windows": 1,
-           "AbstractConv2d_gradInputs": 2, "AbstractConv2d_gradWeights": 2}  # fmt: skip
+           "AbstractConv2d_gradInputs": 2, "pool_sum_grad": 1, "AbstractConv2d_gradWeights": 2}  # fmt: skip
 
 
 def sampler(*names: str) -> Callable[[Sampler], Sampler]:

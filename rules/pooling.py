@@ -1,0 +1,37 @@
+"""Pooling: what may come out of maxima, and how pooling is computed.
+
+Small windows are written out in the loop that reads them, which takes further operations in. Where there are routines
+for planes of images (compiled C), they compute the rest; elsewhere the stage `without_routines` makes reductions of windows of it.
+"""
+
+from __future__ import annotations
+
+from termgraph.rulelib._goals_pooling import (
+    after_the_maximum,
+    as_windows,
+    few_in_windows,
+    maxima_as_windows,
+    sums_as_windows,
+)
+from termgraph.rulelib._goals_products import needed_once
+from termgraph.rules import head, rule, ruleset, seg
+from termgraph.terms.ops.elementwise import add, maximum, minimum, mul
+from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
+
+
+@ruleset("canonicalize")
+def pooling(y, xs: seg, f: head[pool], g: head[add, mul, maximum, minimum]):
+    # a bias, a relu: done once for each window, not for each element
+    yield rule("after_maximum",  f(g(*xs)),  y,  after_the_maximum(f, g, xs, y), needed_once(g(*xs)), assumes=["finite", "signed_zero"])
+
+
+@ruleset("specialize", "fast_run", "fast_compile")
+def pool_text(x, y, f: head[pool]):
+    yield rule("few",            f(x),        y,  few_in_windows(f, x, y), assumes=["reassoc"])
+
+
+@ruleset("without_routines")
+def pool_windows(x, y, g, z, ns: seg, f: head[pool], h: head[pool_max_grad], k: head[pool_sum_grad]):
+    yield rule("forward",        f(x),        y,  as_windows(f, x, y), assumes=["reassoc"])
+    yield rule("max_grad",       h(x, z, g),  y,  maxima_as_windows(h, x, z, g, y), assumes=["reassoc"])
+    yield rule("sum_grad",       k(g, *ns),   y,  sums_as_windows(k, g, ns, y), assumes=["reassoc"])
