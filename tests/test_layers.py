@@ -18,6 +18,7 @@ ORDER = [
     "_installed",  # which files and versions these are
     "_flags",  # the table of flags
     "config",  # flags
+    "stages",  # named steps, timed and counted
     "terms",  # Term, types, ops, constants, traversal
     "tensor",  # the NumPy-like language
     "sparse",  # sparse matrices, in that language
@@ -30,7 +31,8 @@ ORDER = [
     "lower",
     "vm",
     "backends",
-    "function",  # the pipeline
+    "compile",  # the road from a graph to a program
+    "function",  # what users call
     "dist",  # training on many workers
     "debug",
     "viz",

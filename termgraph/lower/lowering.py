@@ -1,32 +1,143 @@
-"""Lowering in one call: terms in, loop tree out."""
+"""Lowering, stage by stage: a part of a graph becomes a loop tree with a plan of its memory.
+
+`LOWERING` is the list. Each stage takes what the one before it made; the values are immutable and print themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
+from termgraph.lower.lengths.index import Poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
-from termgraph.lower.loops.tree import Node, show
+from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
+from termgraph.lower.memory.plan import loads, share_room, update_modes, writes
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
+from termgraph.lower.push.kernel import Buf
+from termgraph.lower.schedule.products_ahead import products_ahead
+from termgraph.lower.schedule.row_tiles import tile_rows
 from termgraph.lower.storage import axis_calls, cut_rules, routines  # noqa: F401  they declare their rules
 from termgraph.lower.storage.policy import Statements, Storage
+from termgraph.stages import Ledger
+from termgraph.terms.text import one_line
+from termgraph.terms.traverse import children_first
+
+# What finishes the elements of a product where it is made: (nodes, temporaries, outputs with a place of their own) to
+# the new nodes and the outputs whose room products use.
+Epilogues = Callable[[list[Node], Collection[Buf], Collection[Buf]], tuple[list[Node], dict[Buf, Buf]]]
 
 
-@dataclass
+@dataclass(frozen=True)
+class Target:
+    """What lowering has to know of a backend.
+
+    `products` are the dtypes of which it multiplies matrices, `calls` the ops it has kernels of its own for. `ahead`
+    says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
+    writes a new value of a variable must not write anything else if it is to be written in place.
+    """
+
+    products: tuple[str, ...] = tuple(BLAS_DTYPES)
+    calls: frozenset[str] = frozenset()
+    ahead: Callable[[Repeat, Call], bool] | None = None
+    epilogues: Epilogues | None = None
+    row_tiles: bool = False
+    whole_updates: bool = False
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of a graph that is lowered by itself: the terms of its results over `Arg` leaves, and what is asked for.
+
+    `strided` arguments are read by strides of these kinds, the others are C-contiguous. `reciprocal` admits dividing
+    once per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of
+    arguments, as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean
+    nothing. `replaced` are pairs of a result's number and the argument whose new value it is; with `in_place` it may be
+    written over the old one.
+    """
+
+    roots: tuple[Any, ...]
+    target: Target = Target()
+    strided: Mapping[Any, Kinds] = field(default_factory=dict)
+    reciprocal: bool = True
+    use_values: bool = True
+    untrimmed: bool = False
+    replaced: tuple[tuple[int, Any], ...] = ()
+    in_place: bool = True
+
+    def __str__(self) -> str:
+        return _listed(self.roots)
+
+    def sizes(self) -> dict[str, int]:
+        """How many terms it has."""
+        return {"nodes": len(children_first(self.roots))}
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A region with composite ops in terms of simpler ones. `origin` maps new terms to those they stand for."""
+
+    region: Region
+    outputs: list[Any]
+    origin: dict[Any, Any]
+
+    def __str__(self) -> str:
+        return _listed(self.outputs)
+
+    def sizes(self) -> dict[str, int]:
+        """How many terms it has."""
+        return {"nodes": len(children_first(self.outputs))}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The shape of every term as polynomials, and the conditions that a call checks."""
+
+    expanded: Expanded
+    lengths: Lengths
+
+    def __str__(self) -> str:
+        shapes = self.lengths.shapes.items()
+        lines = [f"{_shape(shape)}  {one_line(t, 100)}" for t, shape in shapes if t.args]
+        tests = {"eq": "==", "ge": ">="}
+        checks = [f"check {c.a} {tests[c.test]} {c.b}" for c in self.lengths.checks.values()]
+        return "\n".join([*lines, *checks])
+
+    def sizes(self) -> dict[str, int]:
+        """How many terms have a shape."""
+        return {"nodes": len(self.lengths.shapes)}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Which arrays get storage, and the statements that fill them: stores of scalar terms and library calls."""
+
+    expanded: Expanded
+    statements: Statements
+
+    def __str__(self) -> str:
+        st = self.statements
+        return "\n".join([*[f"{b} keeps {one_line(t, 100)}" for b, t in st.stored.items()], *map(str, st.stores)])
+
+    def sizes(self) -> dict[str, int]:
+        """How many statements there are."""
+        return {"nodes": len(self.statements.stores)}
+
+
+@dataclass(frozen=True)
 class Lowered:
     """A loop tree with its storage, lengths and the failures it can report."""
 
+    region: Region
     nodes: list[Node]
     statements: Statements
     outputs: list[Any]
     origin: dict[Any, Any]
-    spaces: list[Any] = field(default_factory=list)  # per workspace of a program: the term that needs it, or None
 
     @property
     def lengths(self) -> Lengths:
@@ -35,6 +146,119 @@ class Lowered:
 
     def __str__(self) -> str:
         return show(self.nodes)
+
+    def sizes(self) -> dict[str, int]:
+        """How many statements the tree has, and how many kernels and calls at its top."""
+        return _tree_sizes(self.nodes)
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The tree in the order in which it runs: products in their loops, epilogues, rows in blocks, updates last.
+
+    `modes` says of the new value of a variable how it is written over the old one, `finished` which product is made in
+    the room of which output, `temps` what is left of the temporaries.
+    """
+
+    lowered: Lowered
+    nodes: list[Node]
+    modes: dict[Buf, str]
+    finished: dict[Buf, Buf]
+    temps: list[Buf]
+
+    def __str__(self) -> str:
+        notes = [f"{new.name} is written over the old value ({mode})" for new, mode in self.modes.items()]
+        notes += [f"{product.name} is made in {out.name}" for product, out in self.finished.items()]
+        return "\n".join([show(self.nodes).rstrip("\n"), *notes])
+
+    def sizes(self) -> dict[str, int]:
+        """As of the loop tree."""
+        return _tree_sizes(self.nodes)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A scheduled tree with its memory: temporaries that are in one room are never alive together."""
+
+    scheduled: Scheduled
+    rooms: list[list[Buf]]
+
+    @property
+    def lowered(self) -> Lowered:
+        """The tree as it was before it was scheduled, with lengths and storage."""
+        return self.scheduled.lowered
+
+    def __str__(self) -> str:
+        rooms = [f"room {k}: {', '.join(b.name for b in room)}" for k, room in enumerate(self.rooms)]
+        return "\n".join(rooms) or "no room for temporaries"
+
+    def sizes(self) -> dict[str, int]:
+        """As of the loop tree."""
+        return _tree_sizes(self.scheduled.nodes)
+
+
+# ---------------------------------------------------------------------- the stages
+def expanded(region: Region) -> Expanded:
+    """Composite ops in terms of simpler ones."""
+    outputs, origin = expand(region.roots, region.target.products)
+    return Expanded(region, outputs, origin)
+
+
+def measured(value: Expanded) -> Measured:
+    """The lengths of everything; NotLowerable names a term of which they are not known beforehand."""
+    region = value.region
+    return Measured(value, Lengths(value.outputs, region.use_values, region.untrimmed, region.target.calls))
+
+
+def stored(value: Measured) -> Stored:
+    """What gets storage, with an index pushed through everything else."""
+    region = value.expanded.region
+    storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal)
+    return Stored(value.expanded, storage.run())
+
+
+def planted(value: Stored) -> Lowered:
+    """The loop tree: which loops there are and what is computed where."""
+    st, before = value.statements, value.expanded
+    return Lowered(before.region, Planner(st.scalars).plan(st.stores), st, before.outputs, before.origin)
+
+
+def scheduled(value: Lowered) -> Scheduled:
+    """The order of things, as the target likes them."""
+    target, st = value.region.target, value.statements
+    nodes, temps = [_copied(n) for n in value.nodes], list(st.temps)
+    if target.ahead is not None:
+        nodes, gone = products_ahead(nodes, temps, target.ahead)
+        temps = [b for b in temps if b not in gone]
+    nodes, modes = _updates_last(nodes, [pair for _, pair in replaceable(value)], target.whole_updates)
+    finished: dict[Buf, Buf] = {}
+    if target.epilogues is not None:
+        fixed = [b for k, b in targets_of(value).items() if k in dict(value.region.replaced)]
+        nodes, finished = target.epilogues(nodes, temps, fixed)
+    used = {b for n in nodes for b in (*writes(n), *[b for b, _ in loads(n)])}
+    if target.row_tiles:
+        nodes = tile_rows(nodes)
+    return Scheduled(value, nodes, modes, finished, [b for b in temps if b in used])
+
+
+def planned(value: Scheduled) -> Planned:
+    """Room for the temporaries that need some of their own."""
+    return Planned(value, share_room(value.nodes, [b for b in value.temps if b not in value.finished]))
+
+
+LOWERING: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("expand", expanded),
+    ("lengths", measured),
+    ("storage", stored),
+    ("loop tree", planted),
+    ("schedule", scheduled),
+    ("memory", planned),
+)
+
+
+def plan(region: Region, ledger: Ledger | None = None) -> Planned:
+    """A region through all stages."""
+    return (ledger or Ledger()).through(LOWERING, region)
 
 
 def lower(
@@ -46,14 +270,66 @@ def lower(
     products: Sequence[str] = BLAS_DTYPES,
     calls: Collection[str] = (),
 ) -> Lowered:
-    """The loops that compute the output terms from their `Arg` leaves.
+    """The loops that compute the output terms from their `Arg` leaves: the stages up to the loop tree."""
+    target = Target(tuple(products), frozenset(calls))
+    region = Region(tuple(outputs), target, strided or {}, reciprocal, use_values, untrimmed)
+    return Ledger().through(LOWERING[:4], region)
 
-    `strided` arguments are read by strides of these kinds, the others are C-contiguous. `reciprocal` admits dividing
-    once per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of
-    arguments, as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean
-    nothing. `products` are the dtypes of which the backend multiplies matrices, `calls` the ops it has kernels of its
-    own for.
+
+# ---------------------------------------------------------------------- updates
+def targets_of(value: Lowered) -> dict[int, Buf]:
+    """The buffers of the results, by the number of the first root that each of them is."""
+    return {int(b.name[3:]): b for b in value.statements.outputs}
+
+
+def replaceable(value: Lowered) -> list[tuple[int, tuple[Buf, Buf]]]:
+    """The numbers of new values that could be written over the old ones, with the buffers of the old and the new."""
+    region, targets, found = value.region, targets_of(value), []
+    for k, leaf in region.replaced if region.in_place else ():
+        old, new = value.statements.inputs.get(leaf), targets.get(k)
+        if old is None or new is None or region.roots.count(region.roots[k]) > 1:
+            continue
+        if (new.dtype, new.shape, new.strides) == (old.dtype, old.shape, old.strides):
+            found.append((k, (old, new)))
+    return found
+
+
+def _updates_last(
+    nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool
+) -> tuple[list[Node], dict[Buf, str]]:
+    """The tree with statements that write new values over old ones at its end, and how they write them.
+
+    Where updates are `whole`, a statement that also has a result for the caller does not wait for the end.
     """
-    outputs, origin = expand(outputs, products)
-    statements = Storage(outputs, Lengths(outputs, use_values, untrimmed, calls), strided, reciprocal).run()
-    return Lowered(Planner(statements.scalars).plan(statements.stores), statements, outputs, origin)
+    while True:
+        order, modes = update_modes(list(nodes), pairs)
+        mixed = [set(writes(n)) for n in order if modes.keys() & set(writes(n)) and set(writes(n)) - modes.keys()]
+        if not mixed or not whole:
+            return order, modes
+        for n in nodes:
+            if isinstance(n, (Kernel, Call)):
+                n.final = False
+        pairs = [(old, new) for old, new in pairs if not any(new in bufs for bufs in mixed)]
+
+
+def _copied(n: Node) -> Node:
+    """A statement that scheduling may change without changing the tree it came from."""
+    if isinstance(n, Kernel):
+        return replace(n, node=replace(n.node, body=list(n.node.body)) if isinstance(n.node, Loop) else n.node)
+    return replace(n) if isinstance(n, Call) else n
+
+
+# ---------------------------------------------------------------------- showing
+def _listed(terms: Sequence[Any]) -> str:
+    return "\n".join(f"out{k} = {one_line(t, 200)}" for k, t in enumerate(terms))
+
+
+def _shape(shape: Sequence[Poly]) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _tree_sizes(nodes: list[Node]) -> dict[str, int]:
+    return {"nodes": len(list(walk(nodes))), "kernels": len(nodes)}
+
+
+__all__ = ["LOWERING", "Lowered", "Planned", "Region", "Scheduled", "Target", "lower", "plan"]

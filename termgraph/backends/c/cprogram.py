@@ -41,8 +41,16 @@ class CProgram:
     libraries: tuple[str, ...] = ("-lmvec", "-lm")
     leaves: dict[Any, Any] = field(default_factory=dict)  # what the arguments stand for in a larger graph
 
+    spaces: list[Any] = field(default_factory=list)  # per workspace: the term that needs it, or None
     timed_parts: list[Any] = field(default_factory=list)  # what a timed program notes the time of
     kernels: dict[str, Any] = field(default_factory=dict)  # functions of the text -> the loops they were written from
+
+    def __str__(self) -> str:
+        return self.source
+
+    def sizes(self) -> dict[str, int]:
+        """How much text it is, and how many functions compute something."""
+        return {"kernels": len(self.kernels), "bytes": len(self.source)}
 
     def original(self, t: Any) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
@@ -78,7 +86,7 @@ def _function_around(source: str, line: int | None) -> str:
 
 
 IN_JSON = ("needs_blas", "flags", "libraries")  # as they are; the others have a form of their own
-MADE_AGAIN = ("sites", "lowered", "leaves", "timed_parts", "kernels")
+MADE_AGAIN = ("sites", "lowered", "leaves", "spaces", "timed_parts", "kernels")
 
 
 def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:

@@ -1,9 +1,10 @@
-"""From terms to a C program: loop tree, text, signature. `generate` is all that the pipeline needs."""
+"""Printing C: the text and the signature of a lowered region. `generate` takes terms through all stages up to here."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,12 @@ from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.loops.tree import Call, Repeat, Tiles, walk
-from termgraph.lower.lowering import Lowered, lower
-from termgraph.lower.memory.plan import share_room, update_modes
+from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 from termgraph.lower.schedule.product_epilogues import finish_products
-from termgraph.lower.schedule.products_ahead import products_ahead
-from termgraph.lower.schedule.row_tiles import tile_rows
+from termgraph.stages import Ledger
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
@@ -41,6 +40,24 @@ LONG = ("--param=vect-epilogues-nomask=0", "-fno-tree-slp-vectorize")
 MIXED = ("-fschedule-insns", "-fsched-pressure")
 
 
+@dataclass(frozen=True)
+class Ports:
+    """How a program is called: its arguments and cells, which cells get new values, what it returns.
+
+    The C compiler is told to be `quick`, or not. A `timed` program notes how long each of its parts took. One that
+    `asks` lets the method `_with_layout` of its callable answer calls for which it has copied much already.
+    """
+
+    args: tuple[Any, ...]
+    cells: tuple[Any, ...] = ()
+    updated: tuple[int, ...] = ()  # numbers of cells
+    names: tuple[str | None, ...] = ()
+    returns: Any = "list"
+    quick: bool = False
+    timed: bool = False
+    asks: bool = False
+
+
 def generate(
     args: Sequence[Any],
     outputs: Sequence[Any],
@@ -53,18 +70,29 @@ def generate(
     timed: bool = False,
     asks: bool = False,
     strided: Mapping[Any, Kinds] | None = None,
+    in_place: bool = True,
+    ledger: Ledger | None = None,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
-    `updates` are pairs of a cell's number and the term of its new value. The C compiler is told to be `quick`, or not.
-    A `timed` program notes how long each of its parts took. One that `asks` lets the method `_with_layout` of its
-    callable answer calls for which it has copied much already. Arguments that are `strided` are read where they lie, by
-    strides of these kinds; of others that are not in row-major order it makes copies first.
+    `updates` are pairs of a cell's number and the term of its new value, which is written over the old one if that is
+    safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
+    are not in row-major order the program makes copies first. For the rest see `Ports`.
     """
-    roots = [*outputs, *[t for _, t in updates]]
-    lowered = lower(roots, strided, use_values=False, untrimmed=untrimmed)
-    given = list(args), list(cells), roots, len(outputs), [c for c, _ in updates]
-    return _Generator(*given, names, returns, lowered, quick, timed, asks, strided or ()).program()
+    ledger = ledger or Ledger()
+    roots = (*outputs, *[t for _, t in updates])
+    replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
+    region = Region(
+        roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place
+    )
+    ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
+    plan_ = plan(region, ledger)
+    return ledger.run("print", printed, plan_, ports)
+
+
+def printed(value: Planned, ports: Ports) -> CProgram:
+    """The C text of a lowered region, with its signature."""
+    return _Writer(value, ports).program()
 
 
 def _made_ahead(loop: Repeat, product: Call) -> bool:
@@ -72,48 +100,32 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
     return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
-class _Generator:
-    def __init__(
-        self, args: list, cells: list, roots: list, count: int, updated: list[int], names: Sequence, returns: Any,
-        lowered: Lowered, quick: bool, timed: bool, asks: bool, strided: Collection[Any],
-    ) -> None:  # fmt: skip
-        self.quick, self.timed = quick, timed
-        self.args, self.cells, self.roots, self.count = args, cells, roots, count
-        self.updated, self.names, self.returns = updated, names, returns
-        self.lowered = lowered
-        self.st = self.lowered.statements
+TARGET = Target(ahead=_made_ahead, epilogues=finish_products, row_tiles=True)
+QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True)
+
+
+class _Writer:
+    """Writes the text: which buffer is where, then the functions `tg_plan` and `tg_run`."""
+
+    def __init__(self, value: Planned, ports: Ports) -> None:
+        scheduled, lowered = value.scheduled, value.lowered
+        self.quick, self.timed, self.returns, self.names = ports.quick, ports.timed, ports.returns, ports.names
+        self.args, self.cells, self.updated = ports.args, ports.cells, ports.updated
+        self.lowered, self.roots, self.st = lowered, lowered.region.roots, lowered.statements
+        self.count = len(self.roots) - len(ports.updated)
         self.d = CDialect()
         self.consts = list(self.st.consts)
-        nodes, gone = ([*lowered.nodes], set()) if quick else products_ahead(lowered.nodes, self.st.temps, _made_ahead)
-        self.nodes, self.modes = update_modes(nodes, self._updates())
-        temps = [b for b in self.st.temps if b not in gone]
-        self.nodes, self.finished = finish_products(self.nodes, temps, self._updated())
-        self.rooms = share_room(self.nodes, [b for b in temps if b not in self.finished])
+        self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
+        self.rooms, self.targets = value.rooms, targets_of(lowered)
         self.places = moving_places(self.nodes)
-        self.nodes = tile_rows(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
-        self.packed = [a for a in (*args, *cells) if a.type.ndim and a in self.st.inputs and a not in strided]
+        strided = lowered.region.strided
+        every = (*self.args, *self.cells)
+        self.packed = [a for a in every if a.type.ndim and a in self.st.inputs and a not in strided]
         self.copied = int(bool(self.packed))
-        self.asked = [a for a in args if a.type.ndim] if asks and self.packed else []
-        self.lowered.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
+        self.asked = [a for a in self.args if a.type.ndim] if ports.asks and self.packed else []
+        self.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.signature = self._signature()
-
-    def _updated(self) -> list[Buf]:
-        """The buffers of the new values of cells."""
-        return [b for k, b in self.targets.items() if k >= self.count]
-
-    def _updates(self) -> list[tuple[Buf, Buf]]:
-        """The buffers of the old and the new value of each updated cell that could be one."""
-        self.targets = {int(b.name[3:]): b for b in self.st.outputs}
-        pairs = []
-        for k, cell in enumerate(self.updated, self.count):
-            leaf, new = self.cells[cell], self.targets.get(k)
-            old = self.st.inputs.get(leaf)
-            if new is None or old is None or self.roots.count(self.roots[k]) > 1:
-                continue
-            if new.dtype == old.dtype and new.shape == old.shape:
-                pairs.append((old, new))
-        return pairs
 
     # ------------------------------------------------------------------ layout of buf and env
     def _signature(self) -> Signature:
@@ -159,7 +171,7 @@ class _Generator:
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
-        aliased = {b for pair in self._updates() if pair[1] in self.modes for b in pair}
+        aliased = {b for _, pair in replaceable(self.lowered) if pair[1] in self.modes for b in pair}
         aliased |= {b for pair in self.finished.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = self.run_text(kernels)
@@ -182,7 +194,7 @@ class _Generator:
         mixed = MIXED if kernels.own_functions else ()
         flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
-        program.timed_parts, program.kernels = kernels.timed_parts, kernels.kernels
+        program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program
 
     def plan_text(self) -> str:

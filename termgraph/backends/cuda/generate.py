@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +17,11 @@ from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.config import config
 from termgraph.lower.lengths.index import Poly, evaluate, maximum, product
 from termgraph.lower.lengths.shapes import Site
-from termgraph.lower.loops.tree import Call, Kernel, Let, Node, walk
-from termgraph.lower.lowering import Lowered, lower
-from termgraph.lower.memory.plan import loads, share_room, update_modes, writes
+from termgraph.lower.loops.tree import Let, Node, walk
+from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import any_strides
 from termgraph.lower.push.kernel import Buf
+from termgraph.stages import Ledger
 from termgraph.terms.traverse import substitute
 
 
@@ -44,6 +44,13 @@ class CudaProgram:
     renamed: dict[Any, Any] = field(default_factory=dict)  # terms of its text -> those of the graph, where they differ
     precision: str = "float32"  # of products, as the flag cuda.products says
     given: list[str] = field(default_factory=list)  # ops that bring their own text
+
+    def __str__(self) -> str:
+        return self.source
+
+    def sizes(self) -> dict[str, int]:
+        """How much text it is, and how many kernels."""
+        return {"kernels": len(self.kernels), "bytes": len(self.source)}
 
     @property
     def kernels(self) -> list[KernelText]:
@@ -87,7 +94,11 @@ class CudaProgram:
 
 
 def generate(
-    args: Sequence[Any], outputs: Sequence[Any], updates: Mapping[int, int] | None = None, strided: Sequence[int] = ()
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    updates: Mapping[int, int] | None = None,
+    strided: Sequence[int] = (),
+    ledger: Ledger | None = None,
 ) -> CudaProgram:
     """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had.
 
@@ -96,14 +107,20 @@ def generate(
     strides that are given when the program is called, the others are C-contiguous.
     """
     views = {a: any_strides(a.type.ndim) for a in args if a.index in strided}
-    lowered = lower(list(outputs), views, use_values=False, products=tuple(gemm.NUMBERS), calls=axis_kernels.NAMES)
-    st = lowered.statements
-    targets = {int(b.name[3:]): b for b in st.outputs}
-    pairs = _replaceable(lowered, targets, updates or {})
-    nodes, modes = _written_last(lowered.nodes, [(old, new) for _, _, old, new in pairs])
-    nodes = join_epilogues(nodes)
-    used = {b for n in nodes for b in (*writes(n), *[b for b, _ in loads(n)])}
-    writer = KernelWriter(CudaDialect(), {b for *_, old, new in pairs if new in modes for b in (old, new)})
+    leaf = {a.index: a for a in args}
+    replaced = tuple([(k, leaf[i]) for k, i in (updates or {}).items()])
+    region = Region(tuple(outputs), TARGET, views, use_values=False, replaced=replaced)
+    ledger = ledger or Ledger()
+    again = functools.partial(generate, args, outputs, updates)
+    return ledger.run("print", printed, plan(region, ledger), updates or {}, again)
+
+
+def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., CudaProgram]) -> CudaProgram:
+    """The CUDA text of a lowered region, and its launches."""
+    nodes, modes, lowered = value.scheduled.nodes, value.scheduled.modes, value.lowered
+    st, targets = lowered.statements, targets_of(lowered)
+    written = [(k, updates[k], pair) for k, pair in replaceable(lowered) if pair[1] in modes]
+    writer = KernelWriter(CudaDialect(), {b for *_, pair in written for b in pair})
     steps = writer.write(nodes)
     every = every_step(steps)
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
@@ -119,46 +136,25 @@ def generate(
         {t.index: b for t, b in st.inputs.items()},
         {b: np.ascontiguousarray(t.value) for t, b in st.consts.items()},
         [targets[first[t]] for t in lowered.outputs],
-        [*share_room(nodes, [b for b in st.temps if b in used]), *[[b] for b in writer.holders]],
+        [*value.rooms, *[[b] for b in writer.holders]],
         writer.partials,
         16 * len(writer.slots),
         lowered,
-        {k: (i, modes[new]) for k, i, _, new in pairs if new in modes},
+        {k: (i, modes[new]) for k, i, (_, new) in written},
         precision=config.cuda.products,
         given=sorted({n.term.op.name for n in walk(nodes) if isinstance(n, Let) and n.term.op.family.cuda}),
-        again=functools.partial(generate, args, outputs, updates),
+        again=again,
     )
 
 
-def _replaceable(
-    lowered: Lowered, targets: Mapping[int, Buf], updates: Mapping[int, int]
-) -> list[tuple[int, int, Buf, Buf]]:
-    """(output, argument, their buffers) of new values that might be written over old ones."""
-    read = {t.index: b for t, b in lowered.statements.inputs.items()}
-    found = []
-    for k, i in updates.items():
-        old, new = read.get(i), targets.get(k)
-        if old is None or new is None or lowered.outputs.count(lowered.outputs[k]) > 1:
-            continue
-        if (old.dtype, old.shape, old.strides) == (new.dtype, new.shape, new.strides):
-            found.append((k, i, old, new))
-    return found
+def _epilogues(
+    nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]
+) -> tuple[list[Node], dict[Buf, Buf]]:
+    """Products that finish their elements themselves; their results are in no other's room."""
+    return join_epilogues(nodes), {}
 
 
-def _written_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
-    """The tree with statements that only write new values of variables at its end, and how they write them.
-
-    A statement with a result for the caller cannot wait: that is needed before the values are written.
-    """
-    while True:
-        order, modes = update_modes(list(nodes), pairs)
-        mixed = [set(writes(n)) for n in order if modes.keys() & set(writes(n)) and set(writes(n)) - modes.keys()]
-        if not mixed:
-            return order, modes
-        for n in nodes:
-            if isinstance(n, (Kernel, Call)):
-                n.final = False
-        pairs = [(old, new) for old, new in pairs if not any(new in bufs for bufs in mixed)]
+TARGET = Target(tuple(gemm.NUMBERS), frozenset(axis_kernels.NAMES), epilogues=_epilogues, whole_updates=True)
 
 
 def _texts(s: KernelText) -> list[str]:

@@ -50,7 +50,7 @@ def _no_room(program: CProgram, size: int, output: int, space: int) -> Exception
     amount = f"{size} bytes" if size < 2**63 - 1 else "more bytes than can be counted"
     error: Any = MemoryError(f"no room for {amount}")
     if program.lowered is not None and (output >= 0 or space >= 0):
-        term = program.lowered.outputs[output] if output >= 0 else program.lowered.spaces[space]
+        term = program.lowered.outputs[output] if output >= 0 else program.spaces[space]
         if term is not None:
             error.term = program.original(term)
     return error
