@@ -34,6 +34,7 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = (
     Subcommand("rules", "termgraph.db.rules_cli", "list, show, lint and prove rules, and ask why one fired"),
     Subcommand("cache", "termgraph.backends.c.build.cache_cli", "list, clear, purge and explain compiled code"),
+    Subcommand("stages", "termgraph.function.stages_cli", "what each stage of compiling made of an expression"),
     Subcommand("viz", "termgraph.viz.viz_cli", "draw a graph, or a timeline of its rewrites"),
     Subcommand("bench", "termgraph.bench_cli", "time termgraph on this machine, beside other libraries"),
     Subcommand("dist", "termgraph.dist.dist_cli", "run a training script on several workers"),

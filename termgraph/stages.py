@@ -19,14 +19,16 @@ except ImportError:  # no such thing on Windows: the time of compilers that were
 
 
 class Stage(NamedTuple):
-    """One step by its name, and where the function is that makes it: `"module:function"`, loaded when it runs."""
+    """One step by its name, and the function that makes it. `"module:function"` is loaded when it runs."""
 
     name: str
-    where: str
+    where: str | Callable[..., Any]
 
     @property
     def function(self) -> Callable[..., Any]:
         """What computes the step."""
+        if not isinstance(self.where, str):
+            return self.where
         module, _, name = self.where.partition(":")
         return getattr(import_module(f"termgraph.{module}"), name)
 
@@ -86,10 +88,11 @@ class Ledger:
             entry.value = function(*given)
         return entry.value
 
-    def through(self, steps: Sequence[tuple[str, Callable[[Any], Any]]], value: Any) -> Any:
-        """What steps make of a value, one after the other."""
-        for name, function in steps:
-            value = self.run(name, function, value)
+    def through(self, stages: Sequence[Stage], value: Any) -> Any:
+        """What stages make of a value, one after the other. Loading what computes a stage is part of it."""
+        for stage in stages:
+            with self.timed(stage.name) as entry:
+                value = entry.value = stage.function(value)
         return value
 
     def seconds(self) -> dict[str, float]:

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from termgraph.compile.capture import checked_givens
 from termgraph.config import config
-from termgraph.function.capture import checked_givens
 from termgraph.function.inout import In, Out, convert_function_input, wrap_out
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import get_mode

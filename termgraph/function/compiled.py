@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.compile.warm import keep_parts
 from termgraph.config import config
 from termgraph.function.inout import In
 from termgraph.function.mode import Mode
+from termgraph.stages import Table
 from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.tensor.trace import placed
 from termgraph.terms.dtypes import in_whole_elements
@@ -126,6 +128,27 @@ class Function:
         return self.maker.profile
 
     @property
+    def stages(self) -> Table:
+        """What each stage of compiling took and made: seconds, processor time, nodes, kernels, bytes of text.
+
+        >>> import termgraph as tg, termgraph.tensor as T
+        >>> x = T.dvector("x")
+        >>> [row.stage for row in tg.function([x], x + 1, mode="FAST_COMPILE").stages][:3]
+        ['capture', 'cache', 'inline']
+        """
+        return self.maker.work.table()
+
+    def stage(self, name: str) -> Any:
+        """The value that a stage of compiling made: `print(f.stage("schedule"))`. What was skipped is made now.
+
+        >>> import termgraph as tg, termgraph.tensor as T
+        >>> x = T.dvector("x")
+        >>> print(tg.function([x], T.log(1 + x)).stage("stabilize"))
+        out0 = log1p($0)
+        """
+        return self.maker.work.stage(name)
+
+    @property
     def indices(self) -> list:
         """As `maker.indices`."""
         return self.maker.indices
@@ -212,9 +235,7 @@ class MachineFunction(Function):
         one_by_one = (watched or self._checks) and not mode.sees_kernels
         program = maker.work.program if one_by_one else maker.work.fastest_program()
         if not one_by_one and not maker.timed:
-            from termgraph.function.warm import keep_parts
-
-            keep_parts(maker)
+            keep_parts(maker.work, maker.name)
         if maker.timed:
             in_parts = (program, Program.from_terms) if program is maker.work.program else maker.work.program_in_parts()
             maker.profile.names = {a: item.name for a, item in zip(maker.work.args, maker.inputs) if item.name}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.compile.options import Options
 from termgraph.function.compiled import _LATER, MachineFunction
 from termgraph.tensor.sharedvar import label, on_host
 from termgraph.terms.errors import TypeMismatch
@@ -56,9 +56,9 @@ def device_program(maker: Any) -> Placed:
     key = (there, stay, device.current())
     if key not in work.on_device:
         updates = {k: i for k, i in zip(range(n, len(roots)), updated) if resident_[i]}
-        start = perf_counter()
-        work.on_device[key] = _placed(work, roots, there, stay, updates, maker.name or "function")
-        maker.profile.stages["gpu"] = perf_counter() - start
+        with work.ledger.timed("gpu") as entry:
+            made = _placed(work, roots, there, stay, updates, maker.name or "function")
+            work.on_device[key] = entry.value = made
     return work.on_device[key]
 
 
@@ -83,7 +83,7 @@ def _placed(
     while True:
         judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_on_cpu(t))
         with judging(judge):
-            ends, trace = placement_rules(work.mode).rewrite_terms(begun, strict=work.mode.strict)
+            ends, trace = placement_rules(work.options).rewrite_terms(begun, strict=work.options.strict)
         try:
             program = link(work.args, ends, judge, device.numbered, name, updates, alone)
             break
@@ -96,7 +96,7 @@ def _placed(
             else:
                 refused[term] = str(error)
     trace.stage = "gpu"
-    work.traces.append(trace)
+    work.add_trace(trace)
     here = [i.terms[0] for i in program.instructions if i.op.kind not in ("kernel", "transfer")]
     return Placed(program, {t: judge.why_not(t) or NOT_ASKED for t in here}, threading.RLock())
 
@@ -109,11 +109,11 @@ def _home(item: Any) -> int:
 NOT_ASKED = "the rules with the tag gpu are left out"
 
 
-def placement_rules(mode: Any) -> Any:
+def placement_rules(options: Options) -> Any:
     """The rules of a mode that say what runs on the GPU."""
     from termgraph import db
 
-    return db.query("+gpu", *[f"-{tag}" for tag in mode.exclude])
+    return db.query("+gpu", *[f"-{tag}" for tag in options.excluded])
 
 
 class CudaFunction(MachineFunction):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termgraph.function.capture import capture, describe
+from termgraph.compile.capture import capture, describe
 from termgraph.tensor.variable import Apply, Variable, bare, variable_class
 from termgraph.tensor.view import Viewer
 from termgraph.terms.errors import GraphError

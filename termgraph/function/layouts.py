@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.compile import road
+from termgraph.compile.capture import Captured
+from termgraph.compile.values import Rewritten
 from termgraph.config import config
-from termgraph.function.capture import Captured
+from termgraph.stages import Ledger
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.traverse import subterms
 
 
@@ -91,11 +95,9 @@ def turned(roots: Sequence[Any], orders: Sequence[Any]) -> list[Any]:
 
 def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Any) -> list[Any]:
     """The graph with what its rules make of transposed arguments: a sum over everything does not care, for one."""
-    from termgraph.function.pipeline import REWRITE_AGAIN, Compilation
-    from termgraph.terms.ops.call import inline_calls
-
+    captured = Captured(list(args), list(roots), work.captured.sources)
     with config.change_flags({"traceback.limit": 0}):
-        again = Compilation(Captured(list(args), list(roots), work.captured.sources), work.mode).run(REWRITE_AGAIN)
+        again = Ledger().through(road.AGAIN, Rewritten(captured, work.options, tuple(roots)))
     return inline_calls(again.roots)
 
 

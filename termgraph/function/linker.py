@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from termgraph.compile.compilation import Compilation
 from termgraph.function.fgraph import FunctionGraph
-from termgraph.function.pipeline import Compilation
 from termgraph.tensor.sharedvar import Container
 from termgraph.vm.machine import Machine
 
@@ -29,7 +29,7 @@ class Linker:
         self, input_storage: Sequence[Container] | None = None
     ) -> tuple[Callable[[], None], list[Container], list[Container]]:
         """`(run, input containers, output containers)`."""
-        machine = Machine(self.work.program, self.allow_gc, lookup=self.work.lookup)  # type: ignore[arg-type]
+        machine = Machine(self.work.program, self.allow_gc, lookup=self.work.lookup)
         inputs = [Container(a.type) for a in self.work.args] if input_storage is None else list(input_storage)
         outputs = [Container(r.type) for r in self.work.roots]
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
+from termgraph.compile import warm
+from termgraph.compile.capture import Captured, capture, describe, uses
+from termgraph.compile.compilation import Compilation
+from termgraph.compile.values import Rewritten
 from termgraph.config import config
-from termgraph.function.capture import Captured, capture, describe, uses
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, get_mode
-from termgraph.function.native import make_function
-from termgraph.function.pipeline import Compilation, link_graph
-from termgraph.function.warm import compiled
+from termgraph.function.native import form_of, make_function
+from termgraph.stages import Ledger
 from termgraph.tensor.sharedvar import Container, is_shared, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
@@ -46,7 +47,6 @@ class FunctionMaker:
         name: str | None = None,
         givens: Mapping[Variable, Variable] | None = None,
     ) -> None:
-        start = perf_counter()
         self.mode = get_mode(mode)
         self.accept_inplace, self.function_builder = accept_inplace, function_builder
         self.name = name
@@ -58,32 +58,39 @@ class FunctionMaker:
         self.outputs: list[Out] = [wrap_out(o) for o in listed]
         self.output_keys = None if output_keys is None else list(output_keys)
         self._check_names()
-        captured = self._capture(givens or {}, fgraph)
-        self._check_unused(captured, reaction(on_unused_input))
-        check_inplace(captured, accept_inplace)
-        captured_at = perf_counter()
+        ledger = Ledger()
+        with ledger.timed("capture") as entry:
+            captured = entry.value = self._capture(givens or {}, fgraph)
+            self._check_unused(captured, reaction(on_unused_input))
+            check_inplace(captured, accept_inplace)
         self.keeps_updates = True
-        self.work = link_graph(captured, self.mode) if fgraph is not None else compiled(self, captured)
-        stages = {"capture": captured_at - start, **self.work.seconds}
+        options = self.mode.options()
+        given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
+        self.work = Compilation(captured, options, ledger, given)
+        if given is None:
+            warm.look_up(self.work, form_of(self), self.timed or self.watched())
         self.profile = profile if isinstance(profile, Profile) else Profile(name)
-        self.profile.stages = {**self.profile.stages, **stages}
         self.profile.rules = self.work.rule_counts()
         self.profile.rule_seconds = self.work.rule_seconds()
         self._fgraph = fgraph
 
-    def restore(self, state: dict[str, Any], inputs: list[In], outputs: list[Out], work: Compilation) -> None:
+    def restore(
+        self, state: dict[str, Any], inputs: list[In], outputs: list[Out], mode: Mode, work: Compilation
+    ) -> None:
         """Set up from saved parts instead of compiling; what unpickling calls."""
-        self.mode, self.accept_inplace, self.function_builder = work.mode, True, make_function
+        self.mode, self.accept_inplace, self.function_builder = mode, True, make_function
         self.name, self.timed, self.work, self._fgraph = state["name"], state["timed"], work, None
         self.inputs, self.outputs = inputs, outputs
         self.updated = [item for item in inputs if item.update is not None]
         self.return_none, self.unpack_single, self.output_keys, self.keeps_updates = state["return"]
-        self.profile = Profile(self.name, work.seconds)
+        self.profile = Profile(self.name)
         self.profile.rules = state["rules"]
 
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""
         kind = type(self.mode)
+        if kind is Mode and not self.mode.observers:
+            return False
         hooks = (kind.watch, kind.check_inputs, kind.check_results)
         return bool(self.mode.observers) or hooks != (Mode.watch, Mode.check_inputs, Mode.check_results)
 
@@ -153,7 +160,9 @@ class FunctionMaker:
             refeed = not required and not item.shared and item.update is None
             containers.append(container)
             defaults.append((required, refeed, container.storage[0] if refeed else container))
-        return self.function_builder(self, containers, defaults, name=self.name)
+        f = self.function_builder(self, containers, defaults, name=self.name)
+        self.profile.stages.update(self.work.ledger.seconds())
+        return f
 
 
 def _new_container(item: In, value: Any) -> Container:
@@ -164,7 +173,7 @@ def graph_of(work: Compilation) -> FunctionGraph:
     """The graph of a compilation as variables, with the names and places of the user's."""
     sources = work.captured.sources
     known = dict(sources.table()) if sources is not None else {}
-    if work.traces:
+    if work.rewritten.traces:
         made = [t for t in children_first(work.roots) if t not in known]
         known.update({t: work.lookup(t) for t in made})
     graph = FunctionGraph.from_terms(work.args, work.roots, known)

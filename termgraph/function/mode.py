@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from termgraph.compile.choose import backend_of
+from termgraph.compile.options import Options
 from termgraph.config import config
 
 _SETS = {"fast_run": "fast_run", "fast_compile": "fast_compile", "unsafe": "unsafe", "none": "None"}
@@ -67,6 +69,11 @@ class Mode:
     def quick(self) -> bool:
         """Whether compiling fast matters more than running fast: the C compiler is told to do less."""
         return self.base == "fast_compile"
+
+    def options(self) -> Options:
+        """What the stages of compiling are told; RuntimeError if this machine lacks what the linker insists on."""
+        chosen = self.include, self.exclude, self.rewrites, self.strict, self.quick
+        return Options(self.tags, *chosen, self.linker, backend_of(self.linker))
 
     def including(self, *tags: str) -> Mode:
         """This mode with further tags of rules (or rule names)."""

@@ -11,10 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from termgraph.compile import warm
+from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.function.layouts import orders_of_results, rewritten_again, turned
-from termgraph.function.refused import in_users_words, react
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import substitute
@@ -40,7 +41,7 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         except NotNative as why:
             maker.work.not_native = str(why)
         except CompileError as error:
-            react(error, maker.mode.linker)
+            react(error, maker.mode.linker == "c")
             maker.work.in_c = False
     return MachineFunction(maker, storage, defaults, name)
 
@@ -60,17 +61,18 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     layout = _layout(maker, storage, defaults)
     code, library = _compiled(maker, layout, defaults)
     holder: list[Any] = []
-    f = bind(
-        library,
-        code.signature,
-        name=name or "function",
-        cells=[attach(storage[i]) for i in layout.cells],
-        constants=code.constants,
-        filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
-        fail=lambda *status: _fail(maker, code, layout, status),
-        wrap=lambda results: dict(zip(maker.output_keys, results)),
-        cls=callable_type(Function),
-    )
+    with maker.work.ledger.timed("bind"):
+        f = bind(
+            library,
+            code.signature,
+            name=name or "function",
+            cells=[attach(storage[i]) for i in layout.cells],
+            constants=code.constants,
+            filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
+            fail=lambda *status: _fail(maker, code, layout, status),
+            wrap=lambda results: dict(zip(maker.output_keys, results)),
+            cls=callable_type(Function),
+        )
     holder.append(f)
     f._describe(maker, storage, defaults, name)
     if maker.timed:
@@ -122,16 +124,15 @@ def _check_updates(maker: Any, updated: Sequence[int]) -> None:
 
 def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any]:
     """The C program and its library; made once for all copies with the same layout."""
-    from termgraph.function.warm import keep
-
     work, form = maker.work, form_of(maker)
     if maker.timed:
         form = (*form, "timed")
+    work.again = partial(_generated, maker, layout)
     if form not in work.native:
         code = work.ready.get(form) or _generated(maker, layout)
         library = _built(maker, layout, code)
         if form not in work.ready and not maker.timed:
-            keep(maker, form, code)
+            warm.keep(work, form, code, maker.name)
         work.native[form] = (code, library)
     code, library = work.native[form]
     signature = replace(code.signature, inputs=_ports(maker, layout, defaults))
@@ -144,7 +145,8 @@ def _built(maker: Any, layout: Layout, code: Any) -> Any:
     from termgraph.backends.c.build.program_library import built
 
     try:
-        return built(code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout))
+        given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout)
+        return maker.work.ledger.run("build", built, *given)
     except CompileError as error:
         raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, error.terms)) from None
 
@@ -178,7 +180,8 @@ def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]
 
 
 def _generated(maker: Any, layout: Layout) -> Any:
-    return _printed(maker, layout, _graph(maker, layout), asks=not maker.timed and config.relayout)
+    asks = not maker.timed and config.relayout
+    return _printed(maker, layout, _graph(maker, layout), asks=asks, ledger=maker.work.ledger)
 
 
 def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
@@ -212,7 +215,7 @@ def _printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list
             cells,
             [maker.inputs[i].name for i in layout.arguments],
             _returns(maker),
-            quick=maker.work.mode.quick,
+            quick=maker.work.options.quick,
             timed=maker.timed,
             **options,
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from termgraph.compile.capture import capture
 from termgraph.function.api import collect_shared
-from termgraph.function.capture import capture
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor

@@ -10,16 +10,20 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from termgraph.compile import choose, warm
+from termgraph.compile.capture import Captured, Sources
+from termgraph.compile.compilation import Compilation
+from termgraph.compile.values import Rewritten
 from termgraph.config import config
-from termgraph.function.capture import Captured, Sources
 from termgraph.function.inout import In, Out
-from termgraph.function.pipeline import Compilation, compile_graph, link_graph
-from termgraph.function.warm import find_linked
+from termgraph.function.mode import Mode
+from termgraph.function.native import form_of
 from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TermgraphError, TypeMismatch
 from termgraph.terms.serial import flat_parts, from_flat_parts
+from termgraph.terms.term import Arg
 from termgraph.vm.profile import Profile
 
 VERSION = 1
@@ -158,9 +162,11 @@ def restored(state: dict[str, Any]) -> Any:
             "compile it again from its expressions and save that"
         )
     maker = object.__new__(FunctionMaker)
-    maker.restore(state, [_restored_input(i) for i in state["inputs"]], _restored_outputs(state), _linked(state))
+    mode = _usable(state["mode"])
+    ins, outs = [_restored_input(i) for i in state["inputs"]], _restored_outputs(state)
+    maker.restore(state, ins, outs, mode, _linked(state, mode))
     if not config.reoptimize_unpickled_function:
-        find_linked(maker)
+        warm.look_up(maker.work, form_of(maker), maker.watched(), "linked program")
     values = state["values"]
     storage = [i.value if i.shared else _container(i, v) for i, v in zip(maker.inputs, values)]
     f = maker.create([s if i.shared or i.update is not None else i.value for i, s in zip(maker.inputs, storage)])
@@ -172,28 +178,22 @@ def _container(item: In, value: Any) -> Container:
     return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
 
 
-def _linked(state: dict[str, Any]) -> Compilation:
-    from termgraph.terms.term import Arg
-
+def _linked(state: dict[str, Any], mode: Mode) -> Compilation:
     roots = state["roots"] if "roots" in state else from_flat_parts(*state["graph"])
     n = state["n_roots"]
     captured_roots, rewritten, terms = roots[:n], roots[n : 2 * n], roots[2 * n :]
     sources = Sources([], {}, [], [])
     sources.fill(dict(zip(terms, state["known"])))
     args = [Arg(index, type_) for index, type_ in state["args"]]
-    mode = _usable(state["mode"])
+    captured, options = Captured(args, captured_roots, sources), mode.options()
     if config.reoptimize_unpickled_function:
-        return compile_graph(Captured(args, captured_roots, sources), mode)
-    work = link_graph(Captured(args, rewritten, sources), mode)
-    work.captured = Captured(args, captured_roots, sources)
-    return work
+        return Compilation(captured, options)
+    return Compilation(captured, options, rewritten=Rewritten(captured, options, tuple(rewritten)))
 
 
-def _usable(mode: Any) -> Any:
+def _usable(mode: Mode) -> Mode:
     """The mode, or one that this machine can run, with a warning."""
-    from termgraph.function.pipeline import available
-
-    if available(mode.linker):
+    if choose.available(mode.linker):
         return mode
     warnings.warn(
         f"the saved function was made for linker {mode.linker!r}, which is not available here; it runs on the "

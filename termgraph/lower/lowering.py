@@ -23,8 +23,8 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.products_ahead import products_ahead
 from termgraph.lower.schedule.row_tiles import tile_rows
 from termgraph.lower.storage import axis_calls, cut_rules, routines  # noqa: F401  they declare their rules
-from termgraph.lower.storage.policy import Statements, Storage
-from termgraph.stages import Ledger
+from termgraph.lower.storage.policy import Statements, Storage, Store
+from termgraph.stages import Ledger, Stage
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 
@@ -122,7 +122,9 @@ class Stored:
 
     def __str__(self) -> str:
         st = self.statements
-        return "\n".join([*[f"{b} keeps {one_line(t, 100)}" for b, t in st.stored.items()], *map(str, st.stores)])
+        return "\n".join(
+            [*[f"{b} keeps {one_line(t, 100)}" for b, t in st.stored.items()], *map(_statement, st.stores)]
+        )
 
     def sizes(self) -> dict[str, int]:
         """How many statements there are."""
@@ -246,13 +248,13 @@ def planned(value: Scheduled) -> Planned:
     return Planned(value, share_room(value.nodes, [b for b in value.temps if b not in value.finished]))
 
 
-LOWERING: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    ("expand", expanded),
-    ("lengths", measured),
-    ("storage", stored),
-    ("loop tree", planted),
-    ("schedule", scheduled),
-    ("memory", planned),
+LOWERING = (
+    Stage("expand", expanded),
+    Stage("lengths", measured),
+    Stage("storage", stored),
+    Stage("loop tree", planted),
+    Stage("schedule", scheduled),
+    Stage("memory", planned),
 )
 
 
@@ -294,9 +296,7 @@ def replaceable(value: Lowered) -> list[tuple[int, tuple[Buf, Buf]]]:
     return found
 
 
-def _updates_last(
-    nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool
-) -> tuple[list[Node], dict[Buf, str]]:
+def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) -> tuple[list[Node], dict[Buf, str]]:
     """The tree with statements that write new values over old ones at its end, and how they write them.
 
     Where updates are `whole`, a statement that also has a result for the caller does not wait for the end.
@@ -322,6 +322,14 @@ def _copied(n: Node) -> Node:
 # ---------------------------------------------------------------------- showing
 def _listed(terms: Sequence[Any]) -> str:
     return "\n".join(f"out{k} = {one_line(t, 200)}" for k, t in enumerate(terms))
+
+
+def _statement(s: Any) -> str:
+    if not isinstance(s, Store):
+        return str(s)
+    sign = "=" if s.mode == "set" else "+="
+    loops_ = f"  for {', '.join(f'{v} < {v.extent}' for v in s.vars)}" if s.vars else ""
+    return f"{s.buf}[{s.offset}] {sign} {one_line(s.value, 200)}{loops_}"
 
 
 def _shape(shape: Sequence[Poly]) -> str:

@@ -1,6 +1,7 @@
 """NanGuardMode, DebugMode, MonitorMode, breakpoints, intermediate values (FEATURES 61, 82, 83)."""
 
 import pdb
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.compile import road
 from termgraph.debug import BadInPlace, BadOutput, BadRewrite, NanGuardError
 from termgraph.debug.nanguard import first_bad
-from termgraph.function import pipeline
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul
 from termgraph.vm.program import Instruction, Program
@@ -94,11 +95,12 @@ def wrong_rewrite(monkeypatch, change):
         def origins(self):
             return {r.after: r.before for r in self}
 
-    def run(work):
-        work.roots, old = [change(r) for r in work.roots], work.roots
-        work.traces.append(Trace([Record(a, b) for a, b in zip(old, work.roots)]))
+    def run(value):
+        roots = tuple([change(r) for r in value.roots])
+        trace = Trace([Record(a, b) for a, b in zip(value.roots, roots)])
+        return replace(value, roots=roots, traces=(*value.traces, trace))
 
-    monkeypatch.setattr(pipeline, "STAGES", [pipeline.Stage("wrong", run), *pipeline.STAGES[-1:]])
+    monkeypatch.setattr(road, "REWRITING", (road.Stage("wrong", run),))
 
 
 def test_debug_mode_blames_the_rule(monkeypatch):

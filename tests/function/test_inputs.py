@@ -171,7 +171,7 @@ def test_f27_profile(capsys):
     text = capsys.readouterr().out
     assert "Profile of prof" in text and "1 calls" in text and "exp" in text
     assert f.profile.calls == 1 and f.profile.peak_bytes >= 800
-    assert {"capture", "link"} <= f.profile.stages.keys()
+    assert {"capture", "place"} <= f.profile.stages.keys()
     rows = f.profile.rows()
     assert sum(r["calls"] for r in rows) == 2 and {r["op"] for r in rows} == {"exp", "add"}
     assert tg.function([v], v + v).profile.rows() == []

@@ -152,7 +152,7 @@ def test_many_threads_add_up(x):
 
 def test_without_a_compiler_everything_runs_on_the_machine_with_one_warning(x, monkeypatch):
     from termgraph.backends.c.build import compilers
-    from termgraph.function import choose
+    from termgraph.compile import choose
 
     monkeypatch.setattr(compilers, "find_compiler", lambda: None)
     monkeypatch.setattr(compilers, "why_no_compiler", lambda: "none was found")

@@ -176,7 +176,7 @@ def test_the_virtual_machine_only_if_asked_for_and_not_unnoticed(compiler):
 
 
 def test_a_named_compiler_that_is_missing_warns_once(monkeypatch, tmp_path):
-    from termgraph.function import choose
+    from termgraph.compile import choose
 
     monkeypatch.setattr(choose, "_warned", [])
     monkeypatch.setattr(config, "cc", str(tmp_path / "no-such-compiler"))

@@ -49,7 +49,7 @@ def refusal(f, arguments):
 def shown(f, good):
     """What a function does and what is known of it without looking into it."""
     work = f.maker.work
-    seen = {"kept": type(work).__name__, "reason": work.not_kept, "native": work.not_native}
+    seen = {"kept": "warm" if work.warm else "cold", "reason": work.not_kept, "native": work.not_native}
     result = f(*good)
     results = result.values() if isinstance(result, dict) else result if isinstance(result, list) else [result]
     seen["results"] = [np.asarray(r).tolist() for r in results]

@@ -7,7 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.function.capture import capture
+from termgraph.compile.capture import capture
 from termgraph.terms.digest import NoName
 from termgraph.terms.op import OPS
 from termgraph.terms.plain import from_plain, to_plain

@@ -82,9 +82,7 @@ def generate(
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
-    region = Region(
-        roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place
-    )
+    region = Region(roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place)
     ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)

@@ -29,6 +29,7 @@ from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
 from termgraph.lower.storage.routine_table import SPECS, spec_of
+from termgraph.stages import Ledger
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
@@ -171,7 +172,7 @@ class _Divider:
 
 
 def c_segments(
-    program: Program, quick: bool = False, apart: Collection[Any] = ()
+    program: Program, quick: bool = False, apart: Collection[Any] = (), ledger: Ledger | None = None
 ) -> tuple[list[tuple[list[int], Segment, CProgram]], set[Any], dict[Any, dict]]:
     """The C segments of a program without the terms `apart`, and the terms that turned out to need NumPy.
 
@@ -187,7 +188,7 @@ def c_segments(
             for members, segment in _Divider(program, refused, given).segments():
                 key = (*segment.leaves, None, *segment.roots, None, *segment.given)
                 if key not in made:
-                    made[key] = _generated(segment, quick)
+                    made[key] = _generated(segment, quick, ledger=ledger)
                 found.append((members, segment, made[key]))
         except _Refused as error:
             numbers = given.setdefault(error.term, {})
@@ -214,7 +215,7 @@ class _Refused(Exception):
         return [] if self.wanted is None else [self.wanted, *filter(_is_count, self.term.args)]
 
 
-def _generated(segment: Segment, quick: bool, layouts: Layouts = ()) -> CProgram:
+def _generated(segment: Segment, quick: bool, layouts: Layouts = (), ledger: Ledger | None = None) -> CProgram:
     """The C program of a segment, for leaves that lie so (others are copied first if they are not in row-major order).
 
     _Refused names the term of the graph that it cannot hold, and what it wants.
@@ -229,7 +230,8 @@ def _generated(segment: Segment, quick: bool, layouts: Layouts = ()) -> CProgram
     asks = not layouts and config.relayout
     try:
         laid_out = substitute(roots, instead) if instead else roots
-        code = generate([*args, *numbers], laid_out, returns=returns, quick=quick, asks=asks, strided=strided)
+        options = {"returns": returns, "quick": quick, "asks": asks, "strided": strided}
+        code = generate([*args, *numbers], laid_out, ledger=ledger, **options)
         code.leaves = outside
         return code
     except NotLowerable as error:
@@ -256,25 +258,32 @@ class Kept:
 
 
 def link(
-    args: Sequence[Any], roots: Sequence[Any], name: str = "f", quick: bool = False, kept: Kept | None = None
+    args: Sequence[Any],
+    roots: Sequence[Any],
+    name: str = "f",
+    quick: bool = False,
+    kept: Kept | None = None,
+    ledger: Ledger | None = None,
 ) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
-    return _with_loops(_linked(Program.from_terms(args, roots), name, quick, (), kept or Kept()))
+    ledger = ledger or Ledger()
+    with ledger.timed("place"):
+        return _with_loops(_linked(Program.from_terms(args, roots), name, quick, (), kept or Kept(), ledger), ledger)
 
 
 def link_apart(args: Sequence[Any], roots: Sequence[Any]) -> Program:
     """The same with loops as instructions that are not compiled: whoever wants to look into them runs their steps."""
     plain = Program.from_terms(args, roots)
     loops = [t for i in plain.instructions for t in i.terms if t.op.family is loop]
-    return _linked(plain, "f", False, loops, Kept())
+    return _linked(plain, "f", False, loops, Kept(), Ledger())
 
 
 def _divided(
-    plain: Program, quick: bool, apart: Collection[Any], kept: Kept
+    plain: Program, quick: bool, apart: Collection[Any], kept: Kept, ledger: Ledger
 ) -> list[tuple[list[int], Segment, CProgram]]:
     """The C segments: those that were kept, or else made now and put into `kept`."""
     if kept.refused is None:
-        found, refused, given = c_segments(plain, quick, apart)
+        found, refused, given = c_segments(plain, quick, apart, ledger)
         kept.refused = [i for i, ins in enumerate(plain.instructions) if refused.intersection(ins.terms)]
         slot_of = {t: s for s, t in enumerate(plain.term_of)}
         needs = [(i, given.get(ins.terms[0], {})) for i, ins in enumerate(plain.instructions)]
@@ -287,15 +296,15 @@ def _divided(
     return [(members, segment, code) for (members, segment), code in zip(segments, kept.codes, strict=True)]
 
 
-def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept: Kept) -> Program:
-    found = _divided(plain, quick, apart, kept)
+def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept: Kept, ledger: Ledger) -> Program:
+    found = _divided(plain, quick, apart, kept, ledger)
     if not found:
         return plain
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     slot_of = {t: s for s, t in enumerate(plain.term_of)}
     for k, (members, segment, code) in enumerate(found):
-        run = _callable(code, segment, quick, f"{name}.{k}" if len(found) > 1 else name)
+        run = _callable(code, segment, quick, f"{name}.{k}" if len(found) > 1 else name, ledger)
         inputs = [slot_of[t] for t in (*segment.leaves, *segment.given)]
         if segment.given:
             run = with_numbers(run, len(segment.leaves))
@@ -307,12 +316,12 @@ def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept
     return _ordered(plain, merged, gone)
 
 
-def _callable(code: CProgram, segment: Segment, quick: bool, name: str) -> Any:
+def _callable(code: CProgram, segment: Segment, quick: bool, name: str, ledger: Ledger) -> Any:
     """The function of a segment. Leaves that are not in row-major order get programs of their own where that pays."""
     again = functools.partial(_generated, segment, quick)
     if "tg_orders" not in code.source:
-        return compile_program(code, name, again=again)
-    run = compile_program(code, name, again=again, cls=callable_type(AsksForLayouts))
+        return compile_program(code, name, again=again, ledger=ledger)
+    run = compile_program(code, name, again=again, ledger=ledger, cls=callable_type(AsksForLayouts))
 
     def make(layouts: Layouts) -> Any:
         return _generated(segment, quick, layouts[: len(segment.leaves)]), [None] * len(segment.roots)
@@ -326,25 +335,25 @@ def _callable(code: CProgram, segment: Segment, quick: bool, name: str) -> Any:
     return run
 
 
-def _with_loops(program: Program) -> Program:
+def _with_loops(program: Program, ledger: Ledger) -> Program:
     """The program with compiled code for loops that are instructions of their own."""
     loops = [i for i in program.instructions if i.op.kind == "loop"]
     if not loops:
         return program
-    compiled = [_compiled_loop(i) if i in loops else i for i in program.instructions]
+    compiled = [_compiled_loop(i, ledger) if i in loops else i for i in program.instructions]
     return Program(program.inputs, program.constants, compiled, program.outputs, program.term_of)
 
 
-def _compiled_loop(ins: Instruction) -> Instruction:
+def _compiled_loop(ins: Instruction, ledger: Ledger) -> Instruction:
     (t,) = ins.terms
     reason = "its steps need what has none"
     if expressible(t):
         try:
-            code, run = native_loop(t)
+            code, run = native_loop(t, ledger)
             return Instruction(KernelOp(repr(t.op), code), ins.inputs, ins.outputs, ins.terms, True, run)
         except NotLowerable as why:
             reason = why.why  # the body runs by the machine, with C code inside
-    run = mixed_loop(t.op, link)
+    run = mixed_loop(t.op, functools.partial(link, ledger=ledger))
     run.not_in_c = reason  # type: ignore[attr-defined]
     return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, run)
 

@@ -147,9 +147,7 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
     )
 
 
-def _epilogues(
-    nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]
-) -> tuple[list[Node], dict[Buf, Buf]]:
+def _epilogues(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]) -> tuple[list[Node], dict[Buf, Buf]]:
     """Products that finish their elements themselves; their results are in no other's room."""
     return join_epilogues(nodes), {}
 

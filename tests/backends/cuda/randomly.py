@@ -25,7 +25,7 @@ def compare(seed):
     outputs = g.outputs()
     judge = Judge(placement.why_on_cpu)
     with judging(judge):
-        roots, _ = placement_rules(get_mode(None)).rewrite_terms(outputs)
+        roots, _ = placement_rules(get_mode(None).options()).rewrite_terms(outputs)
     machine = Machine(link(g.args, roots, judge, device.numbered, "f", {}))
     with np.errstate(all="ignore"):
         want = evaluate(outputs, dict(zip(g.args, g.values)))

@@ -138,7 +138,7 @@ def test_graphs_of_which_some_parts_are_refused(gpu, seed):
     while True:
         judge = Judge(lambda t: "not today" if t in odd else placement.why_on_cpu(t))
         with judging(judge):
-            roots, _ = placement_rules(get_mode(None)).rewrite_terms(outputs)
+            roots, _ = placement_rules(get_mode(None).options()).rewrite_terms(outputs)
         try:
             program = link(g.args, roots, judge, lambda number: gpu, "f", {})
             break

@@ -51,6 +51,9 @@ class Library:
     handle: ctypes.CDLL = field(repr=False)
     sources: tuple[str, ...] = field(default=(), repr=False)
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.path} ({self.how}, {self.seconds:.3f} s)"
+
     def address(self, symbol: str) -> int:
         """The address of an exported function; AttributeError if there is none."""
         return ctypes.cast(getattr(self.handle, symbol), ctypes.c_void_p).value or 0

@@ -14,6 +14,7 @@ from termgraph.backends.c.build.program_library import Again, built, with_terms
 from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.run.glue import bind
 from termgraph.backends.c.text.routines import FAILED
+from termgraph.stages import Ledger
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
 from termgraph.terms.ops.loop import places_of
@@ -61,6 +62,7 @@ def compile_program(
     name: str = "f",
     fail: Callable[..., Any] | None = None,
     again: Again | None = None,
+    ledger: Ledger | None = None,
     **binding: Any,
 ) -> Any:
     """Build (or take from the cache) and load a program; the result is called with arrays.
@@ -68,7 +70,8 @@ def compile_program(
     `fail(code, op, v0, v1, v2, v3)` raises the exception for a failure; the default is `failure`. `again` makes a
     program from the cache anew, with the terms that a failure names. `binding` goes to `glue.bind`.
     """
-    library = built(program, name, again=again)
+    ledger = ledger or Ledger()
+    library = ledger.run("build", built, program, name, None, again)
 
     def report(code: int, op: int, *numbers: int) -> None:
         error = failure(with_terms(program, again), code, op, *numbers)
@@ -77,7 +80,8 @@ def compile_program(
             error.args = (f"{error.term.op.family.name}: {error}\n  in {one_line(error.term)}",)
         raise error
 
-    return bind(library, program.signature, name=name, constants=program.constants, fail=fail or report, **binding)
+    with ledger.timed("bind"):
+        return bind(library, program.signature, name=name, constants=program.constants, fail=fail or report, **binding)
 
 
 def compile_terms(args: Sequence[Any], outputs: Sequence[Any], name: str = "f", **options: Any) -> Any:

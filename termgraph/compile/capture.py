@@ -14,6 +14,7 @@ from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.view import ancestors, inputs_of
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import Arg
+from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
 
 
@@ -23,6 +24,13 @@ class Captured:
     def __init__(self, args: list[Arg], roots: list[Any], sources: Sources | None = None) -> None:
         self.args, self.roots = args, roots
         self.sources = sources
+
+    def __str__(self) -> str:
+        return "\n".join(f"out{k} = {one_line(t)}" for k, t in enumerate(self.roots))
+
+    def sizes(self) -> dict[str, int]:
+        """How many terms it has."""
+        return {"nodes": len(children_first(self.roots))}
 
     def lookup(self, term: Any) -> tuple[str | None, tuple]:
         """(name, site) of the user's variable that a captured term came from; (None, ()) if there is none."""

@@ -26,11 +26,11 @@ def in_users_words(error: Any, lookup: Callable[[Any], tuple], terms: Sequence[A
     return reworded(error, placed(site, f"{label}{shown(term, lookup, SHORT)} cannot be compiled: {error}"))
 
 
-def react(error: Any, linker: str) -> None:
+def react(error: Any, insists: bool) -> None:
     """Raise the error, or warn and return: then the function runs on the virtual machine."""
     from termgraph.backends.c.build.compilers import CompilerWarning
 
-    if linker == "c" or config.on_compile_error == "raise":
+    if insists or config.on_compile_error == "raise":
         raise error
     warnings.warn(
         f"{error}\n  on_compile_error=warn: the function runs on the Python virtual machine, with the same results",

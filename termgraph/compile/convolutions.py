@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.tensor.trace import placed
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
@@ -20,37 +22,38 @@ WAYS = {
 }
 
 
-def convolutions(work: Any) -> None:
+def convolutions(value: Rewritten) -> Rewritten:
     """Write into each convolution the algorithm that its flag names."""
-    if work.mode.rewrites and any(_is_open(t) for t in subterms(work.roots)):
-        work.roots = rebuild(work.roots, lambda t, args: _chosen(work, t, args))
+    if not value.options.rewrites or not any(_is_open(t) for t in subterms(value.roots)):
+        return value
+    return replace(value, roots=tuple(rebuild(value.roots, lambda t, args: _chosen(value, t, args))))
 
 
 def _is_open(t: Any) -> bool:
     return bool(t.args) and t.op.kind == "conv" and t.op.params["algo"] is None
 
 
-def _chosen(work: Any, t: Any, args: tuple) -> Any:
+def _chosen(value: Rewritten, t: Any, args: tuple) -> Any:
     op = t.op
     if _is_open(t):
         flag = FLAG[op.family.name]
         wanted = getattr(config.dnn.conv, flag)
         if wanted not in WAYS:
-            raise NotImplementedError(_not_built(work, t, f"dnn.conv.{flag}={wanted}"))
+            raise NotImplementedError(_not_built(value, t, f"dnn.conv.{flag}={wanted}"))
         way = WAYS[wanted]
         if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
             text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
-            raise ValueError(placed(work.lookup(t)[1], text))
+            raise ValueError(placed(value.lookup(t)[1], text))
         op = op if way is None else op.bind(algo=way)
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
 
 
-def _not_built(work: Any, t: Any, setting: str) -> str:
+def _not_built(value: Rewritten, t: Any, setting: str) -> str:
     text = (
         f"{setting} is not implemented: nothing is timed, and there is no Winograd transform; "
         f"set it to one of {', '.join(sorted(WAYS))}"
     )
-    return placed(work.lookup(t)[1], text)
+    return placed(value.lookup(t)[1], text)
 
 
 __all__ = ["convolutions"]

@@ -8,6 +8,22 @@ import warnings
 from termgraph.config import config
 
 
+def backend_of(linker: str) -> str:
+    """What runs programs of a linker on this machine: "c", "cuda" or "vm"."""
+    if wants_gpu(linker):
+        return "cuda"
+    return "c" if wants_c(linker) else "vm"
+
+
+def available(linker: str) -> bool:
+    """Whether programs of that kind can be made here."""
+    if linker == "cuda":
+        from termgraph.backends.cuda.run.device import why_not
+
+        return why_not() is None
+    return True
+
+
 def wants_c(linker: str) -> bool:
     """Whether programs of this linker are compiled to C here; "c" insists, "auto" takes what there is."""
     from termgraph.backends.c.build.compilers import find_compiler, why_no_compiler

@@ -1,0 +1,42 @@
+"""Options: what a mode asks of the stages, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """What decides how a graph is compiled.
+
+    `tags` are the query on the rule database, `included` those that the mode names beside its set of rules, `excluded`
+    those that it leaves out. `linker` is what the mode says, `backend` what that means on this machine: "c", "cuda"
+    or "vm".
+    """
+
+    tags: tuple[str, ...]
+    included: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    rewrites: bool = True
+    strict: bool = False
+    quick: bool = False  # the C compiler is told to do less
+    linker: str = "py"
+    backend: str = "vm"
+
+    @property
+    def insists(self) -> bool:
+        """Whether everything has to run in C."""
+        return self.linker == "c"
+
+    @property
+    def optimizer(self) -> str:
+        """The query as text."""
+        return " ".join(self.tags) if self.rewrites else "None"
+
+    @property
+    def in_place(self) -> bool:
+        """Whether new values of shared variables may be written over the old ones."""
+        return "inplace" not in self.excluded
+
+
+__all__ = ["Options"]

@@ -1,0 +1,78 @@
+"""The road: every stage between the user's graph and a function that can be called, in the order in which they run.
+
+A stage is a function from a value to a value; where it stands is written beside its name. It is loaded when it runs, so
+that a warm start, which skips most of the road, loads little. `road_of` says which stages a mode takes.
+"""
+
+from __future__ import annotations
+
+from termgraph.compile.options import Options
+from termgraph.stages import Stage
+
+CAPTURE = Stage("capture", "compile.capture:capture")  # variables -> Captured: closed terms over numbered arguments
+
+# Captured -> Rewritten. Bodies of loops take the same stages.
+AGAIN = (
+    Stage("canonicalize", "compile.rewriting:canonicalize"),
+    Stage("stabilize", "compile.rewriting:stabilize"),
+    Stage("canonicalize", "compile.rewriting:canonicalize"),
+    Stage("specialize", "compile.rewriting:specialize"),
+    Stage("bodies", "compile.rewriting:bodies"),
+)
+REWRITING = (
+    Stage("inline", "compile.rewriting:inline"),
+    Stage("convolutions", "compile.convolutions:convolutions"),
+    *AGAIN,
+    Stage("saturate", "compile.rewriting:saturate"),
+    Stage("loops", "compile.rewriting:loops"),
+)
+SIMPLER = Stage("without_routines", "compile.rewriting:without_routines")  # for backends that have none
+
+PLACE = Stage("place", "compile.placing:place")  # Rewritten -> Placed: what runs where
+
+# A region of the placed graph -> Planned: loops over memory. The same for C and CUDA.
+LOWERING = (
+    Stage("expand", "lower.lowering:expanded"),
+    Stage("lengths", "lower.lowering:measured"),
+    Stage("storage", "lower.lowering:stored"),
+    Stage("loop tree", "lower.lowering:planted"),
+    Stage("schedule", "lower.lowering:scheduled"),
+    Stage("memory", "lower.lowering:planned"),
+)
+
+# Planned -> text -> library -> callable.
+PRINTING = {
+    "c": Stage("print", "backends.c.generate:printed"),
+    "cuda": Stage("print", "backends.cuda.generate:printed"),
+}
+BUILDING = {
+    "c": Stage("build", "backends.c.build.program_library:built"),
+    "cuda": Stage("build", "backends.cuda.build.compile:compiled"),
+}
+BINDING = {
+    "c": Stage("bind", "backends.c.run.glue:bind"),
+    "cuda": Stage("bind", "backends.cuda.run.executor:Executable"),
+    "vm": Stage("bind", "vm.machine:Machine"),
+}
+
+
+def rewriting_of(options: Options) -> tuple[Stage, ...]:
+    """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
+    front = REWRITING if options.rewrites else REWRITING[:1]
+    return (*front, SIMPLER) if options.backend == "cuda" else front
+
+
+def road_of(options: Options) -> tuple[Stage, ...]:
+    """The stages of a function.
+
+    The virtual machine runs the placed graph as it is. FAST_COMPILE and `strict` take the same stages as FAST_RUN, with
+    fewer rules in each and a C compiler that is told to hurry. DEBUG_MODE takes them as well: it watches the program
+    that they make.
+    """
+    front = (CAPTURE, *rewriting_of(options), PLACE)
+    if options.backend == "vm":
+        return (*front, BINDING["vm"])
+    return (*front, *LOWERING, PRINTING[options.backend], BUILDING[options.backend], BINDING[options.backend])
+
+
+__all__ = ["AGAIN", "LOWERING", "REWRITING", "rewriting_of", "road_of"]
