@@ -130,7 +130,8 @@ class Compilation:
     # ------------------------------------------------------------------ looking at stages
     def table(self) -> Table:
         """What each stage took and made."""
-        found, seen = Table(), dict[str, int]()
+        seen: dict[str, int] = {}
+        found = Table()
         stages = road.road_of(self.options)
         for stage in stages:
             runs = self.ledger.of(stage.name)
@@ -139,9 +140,9 @@ class Compilation:
                 runs = runs[k : k + 1]
             note = "" if runs else "skipped" if not self.warm else "skipped: the program was in the cache"
             found.append(row(stage.name, runs, "when asked for" if any(e.late for e in runs) else note))
-            cached = self.ledger.of("cache")
-            if stage.name == "capture" and cached:
-                found.append(row("cache", cached, "the program was found there" if self.warm else ""))
+            if stage.name == "capture":
+                cached = "the program was found there" if self.warm else ""
+                found += [row(s, self.ledger.of(s), n) for s, n in (("options", ""), ("cache", cached))]
         return found
 
     def stage(self, name: str) -> Any:

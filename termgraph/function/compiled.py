@@ -134,7 +134,7 @@ class Function:
         >>> import termgraph as tg, termgraph.tensor as T
         >>> x = T.dvector("x")
         >>> [row.stage for row in tg.function([x], x + 1, mode="FAST_COMPILE").stages][:3]
-        ['capture', 'cache', 'inline']
+        ['capture', 'options', 'cache']
         """
         return self.maker.work.table()
 

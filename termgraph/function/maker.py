@@ -64,7 +64,8 @@ class FunctionMaker:
             self._check_unused(captured, reaction(on_unused_input))
             check_inplace(captured, accept_inplace)
         self.keeps_updates = True
-        options = self.mode.options()
+        with ledger.timed("options"):  # finds the compiler, when that is the first time
+            options = self.mode.options()
         given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
         self.work = Compilation(captured, options, ledger, given)
         if given is None:
@@ -160,7 +161,8 @@ class FunctionMaker:
             refeed = not required and not item.shared and item.update is None
             containers.append(container)
             defaults.append((required, refeed, container.storage[0] if refeed else container))
-        f = self.function_builder(self, containers, defaults, name=self.name)
+        with self.work.ledger.timed("bind"):
+            f = self.function_builder(self, containers, defaults, name=self.name)
         self.profile.stages.update(self.work.ledger.seconds())
         return f
 

@@ -61,18 +61,17 @@ def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence
     layout = _layout(maker, storage, defaults)
     code, library = _compiled(maker, layout, defaults)
     holder: list[Any] = []
-    with maker.work.ledger.timed("bind"):
-        f = bind(
-            library,
-            code.signature,
-            name=name or "function",
-            cells=[attach(storage[i]) for i in layout.cells],
-            constants=code.constants,
-            filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
-            fail=lambda *status: _fail(maker, code, layout, status),
-            wrap=lambda results: dict(zip(maker.output_keys, results)),
-            cls=callable_type(Function),
-        )
+    f = bind(
+        library,
+        code.signature,
+        name=name or "function",
+        cells=[attach(storage[i]) for i in layout.cells],
+        constants=code.constants,
+        filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
+        fail=lambda *status: _fail(maker, code, layout, status),
+        wrap=lambda results: dict(zip(maker.output_keys, results)),
+        cls=callable_type(Function),
+    )
     holder.append(f)
     f._describe(maker, storage, defaults, name)
     if maker.timed:

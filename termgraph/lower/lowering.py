@@ -122,9 +122,8 @@ class Stored:
 
     def __str__(self) -> str:
         st = self.statements
-        return "\n".join(
-            [*[f"{b} keeps {one_line(t, 100)}" for b, t in st.stored.items()], *map(_statement, st.stores)]
-        )
+        kept = [f"{b} keeps {one_line(t, 100)}" for b, t in st.stored.items() if b.kind == "temp"]
+        return "\n".join([*kept, *map(_statement, st.stores)])
 
     def sizes(self) -> dict[str, int]:
         """How many statements there are."""

@@ -52,7 +52,7 @@ def test_f_stages_lists_the_road_and_accounts_for_the_time(cold):
     start = perf_counter()
     f = tg.function([m], big)
     took = perf_counter() - start
-    rows = [r for r in f.stages if r.stage != "cache"]
+    rows = [r for r in f.stages if r.stage not in ("options", "cache")]
     assert [r.stage for r in rows] == [s.name for s in road.road_of(f.maker.work.options)]
     assert sum(r.seconds for r in f.stages) > 0.8 * took  # 95 % and more; other work of the machine may come between
     assert {r.runs for r in rows} == {1}
@@ -71,8 +71,8 @@ def test_every_stage_has_a_value_that_prints(cold, stage):
     f = tg.function([m], [T.nnet.softmax(m), T.log(1 + w)], updates=[(w, w * 0.5 + m[0])])
     value = f.stage(stage)
     assert str(value).strip() and "object at" not in str(value)
-    if stage not in ("print", "capture"):
-        with pytest.raises((FrozenInstanceError, AttributeError)):
+    if stage not in ("print", "build", "capture"):
+        with pytest.raises(FrozenInstanceError):
             value.anything_else = 1
 
 
