@@ -39,7 +39,7 @@ from termgraph.terms.term import Term as _Term
 from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
-    from termgraph import db, optim, printing, rules
+    from termgraph import db, dist, optim, printing, rules
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -97,6 +97,7 @@ _ROOMS = (
     "backends",
     "db",
     "debug",
+    "dist",
     "gof",
     "graph",
     "loops",
@@ -188,6 +189,7 @@ __all__ = [
     "db",
     "debugprint",
     "disconnected_grad",
+    "dist",
     "dprint",
     "equal_computations",
     "eval_intermediate_values",

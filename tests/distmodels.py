@@ -15,28 +15,17 @@ tg.config.linker = "py"  # children read no conftest
 F = np.float32
 
 
-def sgd(params, grads):
+def sgd(grads, params):
     return [(p, p - F(0.05) * g) for p, g in zip(params, grads)]
 
 
-def momentum(params, grads):
+def momentum(grads, params):
     speeds = [tg.shared(np.zeros_like(p.get_value()), name=f"speed_{p.name}") for p in params]
     news = [F(0.9) * v - F(0.02) * g for v, g in zip(speeds, grads)]
     return [*zip(speeds, news), *((p, p + v) for p, v in zip(params, news))]
 
 
-def adam(params, grads):
-    t = tg.shared(F(0), name="t")
-    found = [(t, t + F(1))]
-    for p, g in zip(params, grads):
-        m, v = (tg.shared(np.zeros_like(p.get_value()), name=f"{k}_{p.name}") for k in "mv")
-        new_m, new_v = F(0.9) * m + F(0.1) * g, F(0.99) * v + F(0.01) * g**2
-        step = (new_m / (F(1) - F(0.9) ** (t + F(1)))) / (T.sqrt(new_v / (F(1) - F(0.99) ** (t + F(1)))) + F(1e-6))
-        found += [(m, new_m), (v, new_v), (p, p - F(0.01) * step)]
-    return found
-
-
-RULES = {"sgd": sgd, "momentum": momentum, "adam": adam}
+RULES = {"sgd": sgd, "momentum": momentum, "adam": tg.optim.adam(0.01)}
 
 
 def net(worker, update="momentum", dropout="example"):

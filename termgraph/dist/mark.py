@@ -9,6 +9,7 @@ from termgraph.tensor.graph import ancestors
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops.workers import mean_over_workers
+from termgraph.terms.traverse import children_first
 
 
 def mean(x: Any) -> Any:
@@ -37,6 +38,23 @@ def means_in(variables: Iterable[Any]) -> list[Any]:
         if v.owner is not None and v.term.op.family is mean_over_workers:
             found.setdefault(v.term, v)
     return list(found.values())
+
+
+def is_in_a_body(variables: Iterable[Any]) -> bool:
+    """Whether there is a marked mean in the body of a loop or of a graph that is called as one op."""
+    pending: list[Any] = [body for t in children_first([v.term for v in variables]) for body in _bodies(t)]
+    seen = set(pending)
+    while pending:
+        for t in children_first([pending.pop()]):
+            if t.op.family is mean_over_workers:
+                return True
+            pending += [b for b in _bodies(t) if b not in seen]
+            seen.update(_bodies(t))
+    return False
+
+
+def _bodies(t: Any) -> tuple:
+    return t.op.params.get("body", ()) if t.args else ()
 
 
 __all__ = ["mean"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from termgraph.dist.mark import mean, means_in
+from termgraph.dist.mark import is_in_a_body, mean, means_in
 from termgraph.function import function
 from termgraph.grad.api import grad
 from termgraph.tensor.graph import ancestors, clone
@@ -25,16 +25,14 @@ class Step:
     """One step of training: a cost, what it depends on, and how the parameters change.
 
     `inputs` are the arrays of examples, which lie along their first dimension; `cost` is a mean over examples; `update`
-    gives the updates: a function of the parameters and their gradients (already means over all workers), or updates in
-    which you marked the means yourself with `dist.mean`. `outputs` are further means over examples, by name, that you
+    gives the updates: an optimizer of `tg.optim` or any function of the gradients (already means over all workers) and
+    the parameters, or updates in which you marked the means yourself with `dist.mean`. `outputs` are further means over examples, by name, that you
     want to see beside the cost.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> from termgraph import dist
     >>> x, y, w = T.dmatrix("x"), T.dvector("y"), tg.shared(np.zeros(2), name="w")
-    >>> def sgd(params, grads):
-    ...     return [(p, p - 0.1 * g) for p, g in zip(params, grads)]
-    >>> step = dist.Step([x, y], ((x @ w - y) ** 2).mean(), [w], sgd)
+    >>> step = dist.Step([x, y], ((x @ w - y) ** 2).mean(), [w], tg.optim.sgd(0.1))
     >>> float(step(np.eye(2), np.ones(2))["cost"])
     1.0
     >>> w.get_value()
@@ -55,7 +53,7 @@ class Step:
         _check_params(self.params)
         _check_outputs(self.outputs)
         if callable(update):
-            update = update(list(self.params), [mean(g) for g in grad(cost, self.params)])
+            update = update([mean(g) for g in grad(cost, self.params)], list(self.params))
         pairs = list(update.items() if isinstance(update, Mapping) else update)
         self.updates = {target: checked_update(target, new) for target, new in pairs}
         self.means = means_in(self.updates.values())
@@ -112,6 +110,8 @@ class Step:
                 f"dist.mean of something that is computed from a dist.mean ({inner[0]}): a step comes together once; "
                 "take both means of what each worker has computed alone"
             )
+        if is_in_a_body([*self.outputs.values(), *self.updates.values()]):
+            raise ValueError("dist.mean inside of a loop or an OpFromGraph: a step comes together once, outside of these")
         self._means_given = [TensorType(m.dtype, m.type.shape)(f"mean_{i}") for i, m in enumerate(self.means)]
         news = list(self.updates.values())
         replaced = clone(news, dict(zip(self.means, self._means_given)), strict=False) if self.means else news

@@ -59,8 +59,7 @@ def train(
     >>> from termgraph import dist
     >>> def build(worker):
     ...     x, w = T.dvector("x"), tg.shared(0.0, name="w")
-    ...     sgd = lambda params, grads: [(p, p - 0.25 * g) for p, g in zip(params, grads)]
-    ...     return dist.Step([x], ((w - x) ** 2).mean(), [w], sgd)
+    ...     return dist.Step([x], ((w - x) ** 2).mean(), [w], tg.optim.sgd(0.25))
     >>> result = dist.train(build, dist.Arrays(np.full(64, 3.0), batch=8), workers=0)
     >>> float(result.params["w"]), result.steps
     (2.98828125, 8)

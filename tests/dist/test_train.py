@@ -219,8 +219,7 @@ def quadratic(worker):
     import termgraph.tensor as T
 
     w, x = tg.shared(np.full(3, 5.0), name="w"), T.dmatrix("x")
-    sgd = lambda params, grads: [(p, p - 0.1 * g) for p, g in zip(params, grads)]  # noqa: E731
-    return dist.Step([x], ((w - x) ** 2).sum(1).mean(), [w], sgd)
+    return dist.Step([x], ((w - x) ** 2).sum(1).mean(), [w], tg.optim.sgd(0.1))
 
 
 class Middle(dist.Rule):
