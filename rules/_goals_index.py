@@ -16,10 +16,7 @@ from termgraph.terms.ops.indexing import FULL, subtensor
 from termgraph.terms.ops.shaping import shape_i
 from termgraph.terms.term import Const, mk, mk1
 
-CHEAP = frozenset((
-    ew.add, ew.sub, ew.mul, ew.neg, ew.cast, ew.abs_, ew.maximum, ew.minimum, ew.switch, ew.lt, ew.le, ew.gt, ew.ge,
-    ew.eq, ew.neq, ew.logical_and, ew.logical_or, ew.logical_not, ew.sqr, ew.real, ew.imag, ew.conj,
-))  # fmt: skip
+OVERLAP = 2  # slices may overlap: what goes through them may cost that many multiplications
 
 
 # ---------------------------------------------------------------------- open indices
@@ -229,7 +226,7 @@ def indexed_operands(f: Any, xs: tuple, ks: tuple, i: tuple) -> Any:
     """The operands indexed instead of the result; slices go through cheap ops only, since slices may overlap."""
     ndim = max([x.type.ndim for x in xs])
     entries = opened(i, ks, ndim)
-    if f.name == "assume" or not any(map(drops, entries)) and f.family not in CHEAP:
+    if f.name == "assume" or not any(map(drops, entries)) and f.family.cost > OVERLAP:
         return None
     out_shape = [_common_length(xs, ndim, d) for d in range(ndim)]
     out = tuple([read(x, _for_operand(x, entries, out_shape)) for x in xs])

@@ -10,18 +10,12 @@ from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
 
-# Element-wise ops that cost more to compute again than to read back.
-_DEAR = frozenset((
-    "exp", "log", "log1p", "expm1", "log2", "log10", "exp2", "tanh", "sigmoid", "sin", "cos", "tan", "arcsin", "arccos",
-    "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "pow", "sqrt", "erf", "erfc", "erfinv", "gamma",
-    "gammaln", "digamma", "softplus", "log1mexp", "logaddexp", "hypot", "arctan2", "cbrt",
-))  # fmt: skip
-_CHEAP_KINDS = frozenset(("elementwise", "shape", "length"))
+READING = 4  # what reading a kept value back costs, about, in multiplications
 
 
 def is_cheap(op: Any) -> bool:
     """Whether doing it again costs about as little as reading its result."""
-    return op.kind in _CHEAP_KINDS and op.name not in _DEAR
+    return op.kind in ("shape", "length") or (op.kind == "elementwise" and op.cost <= READING)
 
 
 def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from termgraph.terms.op import cost_of
 from termgraph.terms.types import TensorType
 
 UNKNOWN = 64  # the length that stands for one nobody knows
-_DEAR = dict.fromkeys(("exp", "log", "sin", "cos", "tanh", "log1p", "expm1", "sigmoid", "softplus", "erf"), 12.0)
-_DEAR |= dict.fromkeys(("true_div", "reciprocal", "sqrt"), 4.0) | {"pow": 25.0, "tan": 20.0, "lgamma": 60.0}
 _FREE = ("shape", "length", "tuple", "transfer")
 
 
@@ -20,11 +19,10 @@ def _elements(type_: Any) -> float:
 
 
 def price(t: Any) -> float:
-    """The cost of the root of a term, in additions; every operation costs something."""
+    """The cost of the root of a term, in multiplications; every operation costs something."""
     op, kind = t.op.family, t.op.kind
     if kind == "elementwise":
-        each = _DEAR.get(op.name, 1.0 if len(t.args) < 2 else len(t.args) - 1.0)
-        return 1 + _elements(t.type) * each
+        return 1 + _elements(t.type) * max(1, cost_of(op, len(t.args)))
     if kind in _FREE:
         return 0.5
     if op.name in ("dot", "matmul"):

@@ -19,6 +19,7 @@ from termgraph.terms.dtypes import loaded
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.signature import Signatures
+from termgraph.terms.spelling import Spelling, spelling
 from termgraph.terms.types import Type
 from termgraph.terms.widening import needs_widening, widened
 
@@ -85,8 +86,11 @@ class Op:
     commutative = False
     associative = False
     by_value = False  # whether `infer` looks at the argument terms, not only at their types
-    c: str | None = None
-    cuda: str | None = None
+    c: Spelling | None = None
+    cuda: Spelling | str | None = None  # where it is not C's; a user's text is a plain string
+    cost: int = 20  # rough work of computing one element, in multiplications
+    exact = False  # whether the result has no more digits than the operands: nothing is rounded
+    vector = False  # whether C computes whole vectors of it at a fraction of the cost
     doc: str = ""
     lvars: frozenset = frozenset()  # logic variables among the parameters: only in rule patterns
     _h: int
@@ -126,8 +130,8 @@ class Op:
         by_value: bool = False,
         commutative: bool = False,
         associative: bool = False,
-        c: str | None = None,
-        cuda: str | None = None,
+        c: Spelling | str | None = None,
+        cuda: Spelling | str | None = None,
         doc: str = "",
         **extra: Any,
     ) -> None:
@@ -137,7 +141,7 @@ class Op:
         self._infer, self._meaning = infer, meaning
         self.defaults = MappingProxyType(dict(params or {}))
         self.by_value, self.commutative, self.associative = by_value, commutative, associative
-        self.c, self.cuda, self.doc = c, cuda, doc
+        self.c, self.cuda, self.doc = spelling(c), cuda, doc
         self.__doc__ = doc or None
         self._h = stable_hash("op", name)
         self.__dict__.update(extra)
@@ -300,6 +304,11 @@ def _types_of(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_types_of, value))
     return type(value)
+
+
+def cost_of(op: Op, operands: int) -> int:
+    """Rough work of computing one element from so many operands, in multiplications."""
+    return op.cost * max(1, operands - 1) if op.arity is None else op.cost
 
 
 def define(name: str, **spec: Any) -> Op:

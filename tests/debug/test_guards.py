@@ -283,14 +283,15 @@ def test_debug_mode_checks_promises_about_views():
 
 @needs_c
 def test_debug_mode_compares_compiled_kernels_with_the_meaning(monkeypatch):
-    from termgraph.backends.c.text import dialect
+    from termgraph.terms.ops.elementwise import tanh
+    from termgraph.terms.spelling import Spelling
 
     def outputs():
         return [T.tanh(v) * 3 + v, T.softmax(v, axis=0)]
 
     mode = tg.DebugMode(linker="auto")
     assert tg.function([v], outputs(), mode=mode)([0.5, 1.0])[0][0] == pytest.approx(3 * np.tanh(0.5) + 0.5)
-    monkeypatch.setitem(dialect.RULES, "tanh", lambda s, a: f"(1.5 * tanh({a}))")
+    monkeypatch.setattr(tanh, "c", Spelling(f="(1.5 * tanh({0}))"))
     wrong = tg.function([v], outputs(), mode=mode)
     assert [i.op.kind for i in wrong.vm.program.instructions] == ["kernel"]
     with pytest.raises(BadOutput, match=r"(?s)test_guards.py.*differs from the NumPy meaning of add\("):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.text import axis_kernels, gemm, prelude
-from termgraph.backends.cuda.text.dialect import CudaDialect
+from termgraph.backends.cuda.text.dialect import CudaDialect, brings_text
 from termgraph.backends.cuda.text.epilogues import join_epilogues
 from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, every_step
 from termgraph.backends.cuda.text.kernels import KernelWriter
@@ -142,7 +142,7 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
         lowered,
         {k: (i, modes[new]) for k, i, (_, new) in written},
         precision=config.cuda.products,
-        given=sorted({n.term.op.name for n in walk(nodes) if isinstance(n, Let) and n.term.op.family.cuda}),
+        given=sorted({n.term.op.name for n in walk(nodes) if isinstance(n, Let) and brings_text(n.term.op)}),
         again=again,
     )
 

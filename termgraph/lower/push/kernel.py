@@ -27,7 +27,7 @@ from termgraph.lower.lengths.index import (
     values,
 )
 from termgraph.terms.hashing import stable_hash
-from termgraph.terms.op import Op
+from termgraph.terms.op import Op, cost_of
 from termgraph.terms.ops.elementwise import cast, loop_dtypes, true_div
 from termgraph.terms.ops.elementwise import mul as mul_op
 from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
@@ -88,7 +88,7 @@ def _no_meaning(*_: Any, **__: Any) -> Any:
 
 
 def _kernel_op(name: str, arity: int, infer: Any, **params: Any) -> Op:
-    return Op(name, arity=arity, infer=infer, meaning=_no_meaning, kind="kernel", params=params)
+    return Op(name, arity=arity, infer=infer, meaning=_no_meaning, kind="kernel", cost=0, params=params)
 
 
 ARG_FOLDS = {"argmax": "max", "argmin": "min"}
@@ -101,25 +101,11 @@ INDEX = _kernel_op("index", 1, lambda t, *, length, site: _scalar("int64"), leng
 TRUE, FALSE = Const(True), Const(False)
 
 HEAVY = 15
-_FREE = {"cast", "index", "ival", "itest", "pick", "load", "fold", "real", "imag", "conj"}
-_CHEAP = {
-    "add", "sub", "mul", "neg", "abs", "sqr", "maximum", "minimum", "fmax", "fmin", "switch", "clip", "lt", "gt", "le",
-    "ge", "eq", "neq", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "invert", "left_shift", "right_shift", "sign", "copysign", "signbit", "isnan", "isinf", "isfinite",
-    "floor", "ceil", "trunc", "round", "fma", "complex", "deg2rad", "rad2deg", "heaviside",
-}  # fmt: skip
-_MEDIUM = {"true_div": 4, "reciprocal": 4, "sqrt": 5, "floor_div": 6, "mod": 6, "fmod": 10}
-_COSTLY = dict.fromkeys(("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma"), 2000)
 
 
 def own_cost(t: Any) -> int:
     """Rough weight of computing one element of a term, its arguments not counted. A multiplication is 1."""
-    name = t.op.family.name
-    if name in _FREE or not t.args:
-        return 0
-    if name in _CHEAP:
-        return max(1, len(t.args) - 1)
-    return _MEDIUM.get(name) or _COSTLY.get(name, 20)
+    return cost_of(t.op, len(t.args)) if t.args else 0
 
 
 # ---------------------------------------------------------------------- making them

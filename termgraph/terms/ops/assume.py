@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms.ops.elementwise import elementwise, same_rule
+from termgraph.terms.spelling import Spelling
 
 KNOWN = (
     "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative", "nonnegative", "nonpositive",
@@ -19,5 +20,6 @@ def _identity(x: Any, *, facts: tuple = ()) -> np.ndarray:
 
 
 assume = elementwise(
-    "assume", 1, _identity, same_rule, "{0}", params={"facts": ()}, doc="The operand; its facts are taken on trust."
-)
+    "assume", 1, _identity, same_rule, Spelling(biufc="{0}"), cost=0, exact=True, params={"facts": ()},
+    doc="The operand; its facts are taken on trust.",
+)  # fmt: skip

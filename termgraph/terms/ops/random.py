@@ -12,6 +12,7 @@ import numpy as np
 from termgraph.terms.op import define
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.shapes import require_tensor
+from termgraph.terms.spelling import Spelling
 from termgraph.terms.types import TensorType, Type
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -158,19 +159,35 @@ def _float_rule(*dtypes: Any) -> tuple:
     return (np.dtype("float64"),) * (len(dtypes) + 1)
 
 
-philox_first = elementwise("philox_first", 3, _first, _bits_rule, doc="64 random bits for (key, step, index).")
+_BITS = "tg_philox({{0}}, {{1}}, {{2}}, {which})"
+philox_first = elementwise(
+    "philox_first", 3, _first, _bits_rule, Spelling(biu=_BITS.format(which=0)),
+    doc="64 random bits for (key, step, index).",
+)  # fmt: skip
 philox_second = elementwise(
-    "philox_second", 3, _second, _bits_rule, doc="64 further random bits, independent of philox_first's."
-)
+    "philox_second", 3, _second, _bits_rule, Spelling(biu=_BITS.format(which=1)),
+    doc="64 further random bits, independent of philox_first's.",
+)  # fmt: skip
 scale_bits = elementwise(
-    "scale_bits", 2, _scaled, _bits_rule, doc="64 random bits to an integer below a width: floor(bits * width / 2**64)."
+    "scale_bits", 2, _scaled, _bits_rule, Spelling(biu="((uint64_t)(((unsigned __int128){0} * {1}) >> 64))"),
+    cuda=Spelling(biu="((uint64_t)__umul64hi({0}, {1}))"),
+    doc="64 random bits to an integer below a width: floor(bits * width / 2**64).",
+)  # fmt: skip
+poisson_quantile = elementwise(
+    "poisson_quantile", 2, _poisson, _quantile_rule, "tg_poisson_quantile", cost=2000, doc="Inverse of the Poisson cdf."
 )
-poisson_quantile = elementwise("poisson_quantile", 2, _poisson, _quantile_rule, doc="Inverse of the Poisson cdf.")
-binomial_quantile = elementwise("binomial_quantile", 3, _binomial, _quantile_rule, doc="Inverse of the binomial cdf.")
+binomial_quantile = elementwise(
+    "binomial_quantile", 3, _binomial, _quantile_rule, "tg_binomial_quantile", cost=2000,
+    doc="Inverse of the binomial cdf.",
+)  # fmt: skip
 gamma_quantile = elementwise(
-    "gamma_quantile", 2, _in_rule(_gamma), _float_rule, doc="Inverse of the cdf of Gamma(shape, 1)."
-)
-beta_quantile = elementwise("beta_quantile", 3, _in_rule(_beta), _float_rule, doc="Inverse of the cdf of Beta(a, b).")
+    "gamma_quantile", 2, _in_rule(_gamma), _float_rule, "tg_gamma_quantile", cost=2000,
+    doc="Inverse of the cdf of Gamma(shape, 1).",
+)  # fmt: skip
+beta_quantile = elementwise(
+    "beta_quantile", 3, _in_rule(_beta), _float_rule, "tg_beta_quantile", cost=2000,
+    doc="Inverse of the cdf of Beta(a, b).",
+)  # fmt: skip
 multinomial_counts = define(
     "multinomial_counts",
     arity=3,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.text import prelude
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of, numpy_dtype, working_dtype
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.elementwise import cast, pow_
 
 CTYPE = {
     "bool": "_Bool",
@@ -38,27 +41,12 @@ SHORT = {
 }
 HALVES = {"float16": "half", "bfloat16": "bfloat"}  # stored in 16 bits, computed in float: names of the conversions
 STORED = {"float16": "tg_to_half", "bfloat16": "tg_cut_bfloat"}  # of numbers that are rounded already
-BY_SCIPY = ("gamma_quantile", "beta_quantile", "poisson_quantile", "binomial_quantile", "polygamma")
-# The result is an operand, or has as few digits as one: nothing to round.
-EXACT = frozenset(("abs", "ceil", "clip", "conj", "copysign", "floor", "fmax", "fmin", "maximum", "minimum", "neg"))
-EXACT |= frozenset(("real", "round", "sign", "switch", "trunc"))
-Rule = Callable[..., str]
-RULES: dict[str, Rule] = {}
+_NUMBERS = {"pi/180": math.pi / 180, "180/pi": 180 / math.pi}  # what spellings may name
+_CHAINS = "+*|&^"
 
 
 class NotInC(Exception):
     """An op or a dtype that C text cannot express; the program runs it by its NumPy meaning."""
-
-
-def expression(t: Any, args: Sequence[str]) -> str:
-    """An element-wise op applied to argument texts."""
-    op = t.op.family
-    dtypes = [a.type.dtype for a in t.args]
-    rule = RULES.get(op.name)
-    if rule is None:
-        rule = functools.partial(_library, op.c)
-    out = rule(Site(t.op, t, dtypes, t.type.dtype), *args)
-    return out if op.name == "cast" or op.name in EXACT else rounded(out, t.type.dtype)
 
 
 def rounded(text: str, dtype: str) -> str:
@@ -66,311 +54,51 @@ def rounded(text: str, dtype: str) -> str:
     return f"tg_round_{HALVES[dtype]}({text})" if dtype in HALVES else text
 
 
-class Site:
-    """Where an op is written: its term, the dtype it computes in and the dtype of its result."""
+# ---------------------------------------------------------------------- the spellings of the op table, read
+class _Operand(str):
+    """An operand's text in a place of a spelling; `{0:truth}` asks whether it is not zero."""
 
-    def __init__(self, op: Any, t: Any, dtypes: list[str], out: str) -> None:
-        self.op, self.t, self.dtypes, self.out = op, t, dtypes, out
-        self.dtype = dtypes[-1] if op.family.name == "switch" else dtypes[0]
-        self.kind = kind_of(self.dtype)
-        self.n = SHORT[self.dtype]
-        self.ctype = CTYPE[self.dtype]
+    __slots__ = ("truth",)
+    truth: str
 
-    def narrow(self, text: str) -> str:
-        """Integers narrower than int are computed wider by C: back to their width."""
-        return f"({self.ctype}){text}" if self.kind in "iu" and np.dtype(self.dtype).itemsize < 4 else text
+    def __format__(self, asked: str) -> str:
+        return self.truth if asked == "truth" else str(self)
 
-    def refuse(self) -> NotInC:
-        """There is no text for this."""
-        return NotInC(f"{self.op.family.name} of {self.dtype}")
 
-    def helper(self, name: str, *args: str) -> str:
-        """A call of a helper of the prelude."""
-        call = f"tg_{name}_{self.n}"
-        if prelude._helper(call) is None:
-            raise self.refuse()
-        return f"{call}({', '.join(args)})"
+class _Chain:
+    """All operands with a sign between them: the place `{+}`."""
 
+    def __init__(self, sign: str, operands: Sequence[_Operand]) -> None:
+        self.sign, self.operands = sign, operands
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Declare how the ops of these names are written."""
+    def __format__(self, asked: str) -> str:
+        parts = [format(a, asked) for a in self.operands]
+        return parts[0] if len(parts) == 1 else "(" + f" {self.sign} ".join(parts) + ")"
 
-    def declare(f: Rule) -> Rule:
-        for name in names:
-            RULES[name] = f
-        return f
 
-    return declare
+@functools.cache
+def _helpers(text: str, short: str) -> tuple[str, ...]:
+    """The helpers of the prelude that a text calls for numbers of a type, by their full names."""
+    if text.isidentifier():
+        return (f"{text}_{short}",) if text.startswith("tg_") else ()
+    return tuple([f"{stem}_{short}" for stem in re.findall(r"\b(tg_\w+)_\{n\}", text)])
 
 
-def _library(c: str | None, s: Site, *args: str) -> str:
-    """A function of libm, or the template of the op table."""
-    if c is None:
-        raise s.refuse()
-    if not c.isidentifier():
-        if s.kind == "c" or s.kind == "b":
-            raise s.refuse()
-        return s.narrow(c.format(*args))
-    if s.kind == "c":
-        if "c" + c not in prelude.COMPLEX:
-            raise s.refuse()
-        return f"c{c}{'f' if s.n == 'c64' else ''}({', '.join(args)})"
-    if s.kind in "biu":
-        raise s.refuse()
-    return f"{c}{'f' if s.n == 'f32' else ''}({', '.join(args)})"
+@functools.cache
+def _needs(helper: str) -> tuple[str, ...] | None:
+    """The compiled functions of NumPy and SciPy that a helper calls, None if there is no such helper."""
+    return tuple(numpy_loops.names_in(prelude.needed(helper))) if prelude.text_of(helper) else None
 
 
-def _chain(sign: str, args: Sequence[str]) -> str:
-    return args[0] if len(args) == 1 else "(" + f" {sign} ".join(args) + ")"
-
-
-@rule("add")
-def _add(s: Site, *args: str) -> str:
-    return _chain("|", args) if s.kind == "b" else s.narrow(_chain("+", args))
-
-
-@rule("mul")
-def _mul(s: Site, *args: str) -> str:
-    if s.kind == "c":
-        return functools.reduce(lambda a, b: s.helper("mul", a, b), args)
-    return _chain("&", args) if s.kind == "b" else s.narrow(_chain("*", args))
-
-
-@rule("sub")
-def _sub(s: Site, a: str, b: str) -> str:
-    return s.narrow(f"({a} - {b})")
-
-
-@rule("neg")
-def _neg(s: Site, a: str) -> str:
-    return s.narrow(f"(-{a})")
-
-
-@rule("sqr")
-def _sqr(s: Site, a: str) -> str:
-    if a.isidentifier():
-        return _mul(s, a, a)
-    if s.kind == "c":
-        return f"({{ const {s.ctype} q = {a}; {s.helper('mul', 'q', 'q')}; }})"
-    return s.narrow(f"({{ const {s.ctype} q = {a}; q * q; }})")
-
-
-@rule("true_div")
-def _true_div(s: Site, a: str, b: str) -> str:
-    return s.helper("div", a, b) if s.kind == "c" else f"({a} / {b})"
-
-
-@rule("reciprocal")
-def _reciprocal(s: Site, a: str) -> str:
-    if s.kind == "c":
-        return s.helper("div", "1", a)
-    if s.kind != "f":
-        raise s.refuse()
-    return f"(1 / {a})"
-
-
-@rule("floor_div")
-def _floor_div(s: Site, a: str, b: str) -> str:
-    return s.helper("floordiv", a, b)
-
-
-@rule("mod", "maximum", "minimum", "fmax", "fmin", "sign", "sigmoid", "softplus", "logaddexp", "logaddexp2", "log1mexp",
-      "heaviside", "gammaln")  # fmt: skip
-def _by_helper(s: Site, *args: str) -> str:
-    name = s.op.family.name
-    if s.kind in "biu" and name in ("fmax", "fmin"):
-        name = {"fmax": "maximum", "fmin": "minimum"}[name]
-    if len(args) == 1:
-        return s.helper(name, *args) if name not in ("maximum", "minimum") else args[0]
-    if name in ("maximum", "minimum") and len(args) > 2 and s.kind in "fiu":
-        return s.helper(f"{name}{len(args)}", *args)
-    return functools.reduce(lambda a, b: s.helper(name, a, b), args)
-
-
-@rule("digamma", "erfinv", "erfcinv", "erfcx")
-def _special_function(s: Site, a: str) -> str:
-    if s.kind != "f":
-        raise s.refuse()
-    return f"tg_{s.op.family.name}_{s.n}({a})"
-
-
-@rule(*BY_SCIPY)
-def _by_scipy(s: Site, *args: str) -> str:
-    call = f"tg_{s.op.family.name}_{s.n}({', '.join(args)})"
-    if s.kind != "f" or not numpy_loops.available(numpy_loops.names_in(prelude.needed(call))):
-        raise s.refuse()
-    return call
-
-
-@rule("clip")
-def _clip(s: Site, x: str, low: str, high: str) -> str:
-    return s.helper("minimum", s.helper("maximum", x, low), high)
-
-
-@rule("fmod")
-def _fmod(s: Site, a: str, b: str) -> str:
-    return _library("fmod", s, a, b) if s.kind == "f" else s.helper("fmod", a, b)
-
-
-@rule("pow")
-def _pow(s: Site, a: str, b: str) -> str:
-    if s.kind in "iu":
-        exponent = s.t.args[1].value if s.t.args[1].op.name == "CONST" else None
-        if s.kind == "i" and (exponent is None or exponent < 0):
-            raise s.refuse()  # a negative exponent is an error that NumPy reports
-        return s.helper("ipow", a, b)
-    if s.kind == "c":
-        return f"cpow{'f' if s.n == 'c64' else ''}({a}, {b})"
-    return _library("pow", s, a, b)
-
-
-@rule("abs")
-def _abs(s: Site, a: str) -> str:
-    if s.kind == "f":
-        return _library("fabs", s, a)
-    if s.kind == "c":
-        f = "f" if s.n == "c64" else ""
-        return f"({{ const {s.ctype} q = {a}; hypot{f}(__real__ q, __imag__ q); }})"
-    return s.helper("abs", a) if s.kind == "i" else a
-
-
-@rule("nextafter")
-def _nextafter(s: Site, a: str, b: str) -> str:
-    if s.dtype in HALVES:
-        raise s.refuse()
-    return _library("nextafter", s, a, b)
-
-
-@rule("tanh")
-def _tanh(s: Site, a: str) -> str:
-    """In double precision libmvec's tanh takes half as long again as this, which is off by 3.5 ulp at most."""
-    return s.helper("tanh", a) if s.dtype == "float64" else _library("tanh", s, a)
-
-
-@rule("floor", "ceil", "trunc", "round")
-def _rounded(s: Site, a: str) -> str:
-    if s.kind in "biu":
-        return a
-    return _library({"round": "rint"}.get(s.op.family.name, s.op.family.name), s, a)
-
-
-@rule("deg2rad", "rad2deg")
-def _degrees(s: Site, a: str) -> str:
-    factor = math.pi / 180 if s.op.family.name == "deg2rad" else 180 / math.pi
-    return f"({a} * {literal(np.asarray(factor), s.dtype)})"
-
-
-@rule("fma")
-def _fma(s: Site, a: str, b: str, c: str) -> str:
-    return f"{_add(s, _mul(s, a, b), c)}"
-
-
-@rule("lt", "gt", "le", "ge", "eq", "neq")
-def _compare(s: Site, a: str, b: str) -> str:
-    name = s.op.family.name
-    if s.kind == "c" and name not in ("eq", "neq"):
-        raise s.refuse()
-    return f"({a} { {'lt': '<', 'gt': '>', 'le': '<=', 'ge': '>=', 'eq': '==', 'neq': '!='}[name] } {b})"
-
-
-@rule("isnan", "isinf", "isfinite")
-def _special(s: Site, a: str) -> str:
-    name = s.op.family.name
-    if s.kind in "biu":
-        return "1" if name == "isfinite" else "0"
-    if s.kind == "c":
-        raise s.refuse()
-    return s.helper(name, a)
-
-
-@rule("signbit")
-def _signbit(s: Site, a: str) -> str:
-    if s.kind != "f":
-        return f"({a} < 0)"
-    return f"(__builtin_signbit{'f' if s.n == 'f32' else ''}({a}) != 0)"
-
-
-def _truth(s: Site, dtype: str, a: str) -> str:
-    return a if dtype == "bool" else f"({a} != 0)"
-
-
-@rule("logical_and", "logical_or", "logical_xor")
-def _logical(s: Site, *args: str) -> str:
-    sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[s.op.family.name]
-    return _chain(sign, [_truth(s, d, a) for d, a in zip(s.dtypes, args)])
-
-
-@rule("logical_not")
-def _not(s: Site, a: str) -> str:
-    return f"(!{a})"
-
-
-@rule("bitwise_and", "bitwise_or", "bitwise_xor")
-def _bitwise(s: Site, *args: str) -> str:
-    return _chain({"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}[s.op.family.name], args)
-
-
-@rule("invert")
-def _invert(s: Site, a: str) -> str:
-    return f"(!{a})" if s.kind == "b" else s.narrow(f"(~{a})")
-
-
-@rule("left_shift")
-def _left(s: Site, a: str, b: str) -> str:
-    return s.helper("shl", a, b)
-
-
-@rule("right_shift")
-def _right(s: Site, a: str, b: str) -> str:
-    return s.helper("shr", a, b)
-
-
-@rule("philox_first", "philox_second")
-def _philox(s: Site, key: str, step: str, index: str) -> str:
-    return f"tg_philox({key}, {step}, {index}, {int(s.op.family.name == 'philox_second')})"
-
-
-@rule("scale_bits")
-def _scale_bits(s: Site, bits: str, width: str) -> str:
-    return f"((uint64_t)(((unsigned __int128){bits} * {width}) >> 64))"
-
-
-@rule("switch")
-def _switch(s: Site, c: str, a: str, b: str) -> str:
-    return f"({_truth(s, s.dtypes[0], c)} ? {a} : {b})"
-
-
-@rule("complex")
-def _complex(s: Site, re: str, im: str) -> str:
-    real = "float" if s.out == "complex64" else "double"
-    return f"__builtin_complex(({real}){re}, ({real}){im})"
-
-
-@rule("real")
-def _real(s: Site, a: str) -> str:
-    return f"(__real__ {a})" if s.kind == "c" else a
-
-
-@rule("imag")
-def _imag(s: Site, a: str) -> str:
-    return f"(__imag__ {a})" if s.kind == "c" else "0"
-
-
-@rule("conj")
-def _conj(s: Site, a: str) -> str:
-    return f"(~{a})" if s.kind == "c" else a
-
-
-@rule("cast")
-def _cast(s: Site, a: str) -> str:
-    to, kind = s.out, kind_of(s.out)
-    if kind == "b":
+def _cast(given: str, to: str, a: str) -> str:
+    kind = kind_of(given)
+    if kind_of(to) == "b":
         return f"({a} != 0)"
-    if s.kind == "c" and kind != "c":
+    if kind == "c" and kind_of(to) != "c":
         a = f"__real__ {a}"
-    if s.kind == "b" and kind == "f":
+    if kind == "b" and kind_of(to) == "f":
         return f"({a} ? ({CTYPE[to]})1 : ({CTYPE[to]})0)"  # a mask, not a conversion
-    if to in HALVES and s.dtype not in ("bool", "int8", "uint8", to):
+    if to in HALVES and given not in ("bool", "int8", "uint8", to):
         return rounded(f"(float){a}", to)
     return f"(({CTYPE[to]}){a})"
 
@@ -410,13 +138,90 @@ def _floating(x: float, suffix: str, dtype: np.dtype) -> str:
     return f"({text}{suffix})" if text.startswith("-") else text + suffix
 
 
+def _single(dtype: str) -> str:
+    """The letter of functions in single precision."""
+    return "f" if SHORT[dtype] in ("f32", "c64") else ""
+
+
+def _call(function: str, dtype: str, operands: Sequence[str], arity: int | None) -> str:
+    """A function of libm, or a helper; of any number of operands at once if there is a helper for so many."""
+    if not function.startswith("tg_"):
+        return f"{function}{_single(dtype)}({', '.join(operands)})"
+    name, at_once = f"{function}_{SHORT[dtype]}", f"{function}{len(operands)}_{SHORT[dtype]}"
+    if arity is not None or (len(operands) > 2 and prelude.text_of(at_once)):
+        return f"{name if arity is not None else at_once}({', '.join(operands)})"
+    return functools.reduce(lambda a, b: f"{name}({a}, {b})", list(operands))
+
+
+def _whole_exponent(exponent: Any) -> bool:
+    """Whether an exponent is known not to be negative: powers of integers with others are for NumPy to refuse."""
+    return exponent.op is CONST and exponent.value >= 0
+
+
 class CDialect:
     """C for gcc, clang and zig."""
 
     simd = "#pragma GCC ivdep"
     aligned = " __attribute__((aligned(64)))"
-    expression = staticmethod(expression)
+    on_host = True  # whether compiled functions of NumPy and SciPy can be called
+    has_blocks = True  # whether a block of statements is an expression
     literal = staticmethod(literal)
+
+    def expression(self, t: Any, args: Sequence[str]) -> str:
+        """An element-wise op applied to argument texts; NotInC if the op table has no text for its dtypes."""
+        op, given, out = t.op.family, t.args[0].type.dtype, t.type.dtype
+        if op is cast:
+            return self.cast(given, out, args[0])
+        text = self.spelling(op, given)
+        if text is None or (op is pow_ and kind_of(given) == "i" and not _whole_exponent(t.args[1])):
+            raise NotInC(f"{op.name} of {given}")
+        written = self.written_out(text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)], op.arity)
+        return written if op.exact else rounded(written, out)
+
+    def spelling(self, op: Any, dtype: str) -> str | None:
+        """The text of the op table for operands of a dtype, if what it calls is there."""
+        text = op.c.of(dtype) if op.c is not None else None
+        for helper in () if text is None else _helpers(text, SHORT[dtype]):
+            natives = _needs(helper)
+            if natives is None or (natives and not (self.on_host and numpy_loops.available(natives))):
+                return None
+        return text
+
+    def written_out(
+        self, text: str, dtype: str, out: str, operands: Sequence[_Operand], arity: int | None = None
+    ) -> str:
+        """A text of the op table with operands in its places."""
+        if text.isidentifier():
+            return _call(text, dtype, operands, arity)
+        if self.has_blocks and text.count("{0") > 1 and not operands[0].isidentifier():
+            inner = self.written_out(text, dtype, out, [_Operand("q")])
+            inner = inner[1:-1] if inner.startswith("(q") else inner
+            return f"({{ const {self.ctype(dtype)} q = {operands[0]}; {inner}; }})"
+        narrow = kind_of(dtype) in "iu" and np.dtype(dtype).itemsize < 4
+        return text.format(
+            *operands,
+            t=self.ctype(dtype),
+            out=self.ctype(out),
+            part="float" if out == "complex64" else "double",
+            n=SHORT[dtype],
+            f=_single(dtype),
+            narrow=f"({self.ctype(dtype)})" if narrow else "",
+            **{sign: _Chain(sign, operands) for sign in _CHAINS if "{" + sign in text},
+            **{name: self.literal(x, dtype) for name, x in _NUMBERS.items() if "{" + name in text},
+        )
+
+    def _operand(self, a: Any, text: str) -> _Operand:
+        out = _Operand(text)
+        out.truth = self.truth(a.type.dtype, text)
+        return out
+
+    def truth(self, dtype: str, a: str) -> str:
+        """Whether a number is not zero."""
+        return a if dtype == "bool" else f"({a} != 0)"
+
+    def cast(self, given: str, to: str, a: str) -> str:
+        """A number of one dtype as one of another."""
+        return _cast(given, to, a)
 
     def ctype(self, dtype: str) -> str:
         """The type in which elements are computed."""

@@ -12,7 +12,7 @@ from typing import Any
 from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
-from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2
+from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
@@ -330,7 +330,7 @@ def gains_by_vectors(lines: Sequence[str]) -> bool:
 
 # Calls with a vector version, those in helpers of the prelude included.
 VECTOR_CALL = re.compile(
-    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\btg_(?:tanh|sigmoid|softplus|logaddexp2?|log1mexp)_"
+    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\b(?:{'|'.join(sorted(VECTOR_HELPERS))})_"
 )
 VECTORISE = """
 #if defined(__GNUC__) && !defined(__clang__)

@@ -13,6 +13,8 @@ from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
+from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
 
 TYPES = {
     "b": "_Bool",
@@ -29,54 +31,24 @@ TYPES = {
     "c64": "float _Complex",
     "c128": "double _Complex",
 }
-VECTOR = frozenset(
-    [
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "cbrt",
-        "erf",
-        "erfc",
-    ]
-)  # of one argument, with a vector version in glibc 2.35 and later
-VECTOR_2 = frozenset(("pow", "atan2", "hypot"))
-SCALAR = frozenset(["sqrt", "fabs", "floor", "ceil", "trunc", "rint", "tgamma", "lgamma"])
-SCALAR_2 = frozenset(("fmod", "copysign", "nextafter"))
-COMPLEX = frozenset(
-    [
-        "cexp",
-        "clog",
-        "csqrt",
-        "csin",
-        "ccos",
-        "ctan",
-        "csinh",
-        "ccosh",
-        "ctanh",
-        "casin",
-        "cacos",
-        "catan",
-        "casinh",
-        "cacosh",
-        "catanh",
-    ]
-)  # of one argument
+
+
+def _named(arity: int, vector: bool | None = None, numbers: str = "f") -> frozenset[str]:
+    """The functions of libm, of so many operands of a kind, that the op table names."""
+    ops = [op for op in OPS.values() if op.arity == arity and vector in (op.vector, None)]
+    return frozenset([w for op in ops for w in _words(op, numbers) if not w.startswith("tg_")])
+
+
+def _words(op: Op, numbers: str = "f") -> list[str]:
+    """The functions by which an op of numbers of a kind is spelled."""
+    found = op.c.texts if op.c is not None else {}
+    return [text for key, text in found.items() if key[0] == numbers and text and text.isidentifier()]
+
+
+VECTOR, VECTOR_2 = _named(1, vector=True), _named(2, vector=True)  # glibc 2.35 and later have vector versions
+SCALAR, SCALAR_2 = _named(1, vector=False) | {"lgamma"}, _named(2, vector=False)  # lgamma: in a helper only
+COMPLEX, COMPLEX_2 = _named(1, numbers="c"), _named(2, numbers="c")
+VECTOR_HELPERS = frozenset([w for op in OPS.values() if op.vector for w in _words(op) if w.startswith("tg_")])
 _INLINE = "static inline __attribute__((always_inline)) "
 
 # {T}: the type, {S}: suffix of libm functions, {R}: real type of a complex one, {B}: bits
@@ -302,7 +274,7 @@ def needed(source: str) -> str:
         name, ready = stack.pop()
         if name in out:
             continue
-        text = _text(name)
+        text = text_of(name)
         if text is None:
             continue
         if ready:
@@ -313,7 +285,8 @@ def needed(source: str) -> str:
     return "\n".join(out.values())
 
 
-def _text(name: str) -> str | None:
+def text_of(name: str) -> str | None:
+    """The declaration or the text of a function that generated code may call."""
     if name.startswith("tg_"):
         return _FIXED.get(name) or _helper(name)
     return _declaration(name)
@@ -358,8 +331,7 @@ def _simd(stem: str) -> str:
 
 
 def _declaration(name: str) -> str | None:
-    for plain, c, stem in ((name, "double", name), (name, "float", name[:-1] if name.endswith("f") else "")):
-        _ = plain
+    for c, stem in (("double", name), ("float", name[:-1] if name.endswith("f") else "")):
         if stem in VECTOR:
             return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});"
         if stem in VECTOR_2:
@@ -370,6 +342,6 @@ def _declaration(name: str) -> str | None:
             return f"{c} {name}({c}, {c});"
         if stem in COMPLEX:
             return f"{c} _Complex {name}({c} _Complex);"
-        if stem == "cpow":
+        if stem in COMPLEX_2:
             return f"{c} _Complex {name}({c} _Complex, {c} _Complex);"
     return None

@@ -5,13 +5,10 @@ What has no text here runs on the CPU.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from termgraph.backends.c.text.dialect import CTYPE, NotInC, rounded
 
 CTYPES = {"complex64": "tg_complex<float>", "complex128": "tg_complex<double>"}
 _INLINE = "__device__ __forceinline__ "
@@ -27,73 +24,6 @@ def literal(value: Any, dtype: str, real: Callable[[Any, str], str]) -> str:
     x, part = complex(np.asarray(value).item()), "float32" if dtype == "complex64" else "float64"
     return f"{CTYPES[dtype]}{{{real(x.real, part)}, {real(x.imag, part)}}}"
 
-
-def expression(t: Any, args: Sequence[str]) -> str:
-    """An element-wise op with complex operands or a complex result."""
-    name, out = t.op.family.name, t.type.dtype
-    if name in CHAINS:
-        return functools.reduce(CHAINS[name], args)
-    if name == "cast":
-        return _cast(t.args[0].type.dtype, out, args[0])
-    if name == "switch":
-        return f"({_truth(t.args[0].type.dtype, args[0])} ? {args[1]} : {args[2]})"
-    if name in LOGICAL:
-        texts = [_truth(a.type.dtype, x) for a, x in zip(t.args, args)]
-        return "(" + f" {LOGICAL[name]} ".join(texts) + ")"
-    if name not in TEXTS or (name in ("real", "imag", "conj") and not is_complex(t.args[0].type.dtype)):
-        raise NotInC(f"{name} of complex numbers")
-    return TEXTS[name].format(*args, C=CTYPES.get(out, ""))
-
-
-def _cast(given: str, wanted: str, a: str) -> str:
-    if wanted == "bool":
-        return _truth(given, a)
-    if is_complex(wanted):
-        return f"tg_to_complex<{CTYPES[wanted]}>({a})"
-    text = f"(({CTYPE[wanted]})({a}).re)"
-    return rounded(text, wanted)
-
-
-def _truth(dtype: str, a: str) -> str:
-    return f"tg_nonzero({a})" if is_complex(dtype) else a if dtype == "bool" else f"({a} != 0)"
-
-
-CHAINS: dict[str, Callable[[str, str], str]] = {
-    "add": lambda a, b: f"({a} + {b})",
-    "mul": lambda a, b: f"({a} * {b})",
-}
-LOGICAL = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
-TEXTS = {
-    "sub": "({0} - {1})",
-    "neg": "(-{0})",
-    "sqr": "tg_sqr<{C}>({0})",
-    "fma": "({0} * {1} + {2})",
-    "true_div": "({0} / {1})",
-    "reciprocal": "({C}{{1, 0}} / {0})",
-    "eq": "({0} == {1})",
-    "neq": "(!({0} == {1}))",
-    "logical_not": "(!tg_nonzero({0}))",
-    "complex": "{C}{{{0}, {1}}}",
-    "real": "(({0}).re)",
-    "imag": "(({0}).im)",
-    "conj": "tg_conj({0})",
-    "abs": "tg_modulus({0})",
-    "exp": "tg_cexp({0})",
-    "log": "tg_clog({0})",
-    "sqrt": "tg_csqrt({0})",
-    "sin": "tg_csin({0})",
-    "cos": "tg_ccos({0})",
-    "sinh": "tg_csinh({0})",
-    "cosh": "tg_ccosh({0})",
-    "tanh": "tg_ctanh({0})",
-    **{name: f"tg_c{name}({{0}})" for name in ("tan", "exp2", "expm1", "log2", "log10", "log1p", "sign")},
-    **{f"arc{name}": f"tg_ca{name}({{0}})" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    "pow": "tg_cpow({0}, {1})",
-    "round": "tg_cround({0})",
-    "isnan": "tg_cisnan({0})",
-    "isinf": "tg_cisinf({0})",
-    "isfinite": "(!tg_cisnan({0}) & !tg_cisinf({0}))",
-}
 
 _HEAD = f"template <class R> {_INLINE}tg_complex<R> "
 PRELUDE = {
@@ -272,4 +202,4 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
 }
 
 
-__all__ = ["CTYPES", "PRELUDE", "expression", "is_complex", "literal"]
+__all__ = ["CTYPES", "PRELUDE", "is_complex", "literal"]

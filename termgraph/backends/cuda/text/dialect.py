@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.text import dialect as c
-from termgraph.backends.c.text import prelude
 from termgraph.backends.cuda.text import complexes
 from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.lower.push.kernel import Buf
@@ -23,20 +21,9 @@ ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
 FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
 
 
-def expression(t: Any, args: Sequence[str]) -> str:
-    """An element-wise op applied to argument texts."""
-    if t.op.family.cuda is not None:
-        return _given(t, args)
-    if any(map(is_complex, (t.type.dtype, *(a.type.dtype for a in t.args)))):
-        return complexes.expression(t, args)
-    rule = OWN.get(t.op.family.name)
-    if rule is None:
-        text = c.expression(t, args)
-        if numpy_loops.names_in(prelude.needed(text)):
-            raise c.NotInC(f"{t.op.family.name} is a function of SciPy, which is on the host")
-        return text
-    out = rule(c.Site(t.op, t, [a.type.dtype for a in t.args], t.type.dtype), *args)
-    return c.rounded(out, t.type.dtype)
+def brings_text(op: Any) -> bool:
+    """Whether an op is a user's that comes with CUDA text."""
+    return isinstance(op.family.cuda, str)
 
 
 def _given(t: Any, args: Sequence[str]) -> str:
@@ -57,23 +44,6 @@ def writer(dtype: str) -> str:
     return f"tg_to_{c.HALVES[dtype]}" if dtype in c.HALVES else ""
 
 
-def _sqr(s: c.Site, a: str) -> str:
-    return s.narrow(f"({a} * {a})") if a.isidentifier() else s.narrow(f"tg_sqr<{s.ctype}>({a})")
-
-
-def _signbit(s: c.Site, a: str) -> str:
-    if s.kind != "f":
-        return f"({a} < 0)"
-    return f"(__float_as_int({a}) < 0)" if s.n == "f32" else f"(__double_as_longlong({a}) < 0)"
-
-
-def _scale_bits(s: c.Site, bits: str, width: str) -> str:
-    return f"((uint64_t)__umul64hi({bits}, {width}))"
-
-
-OWN: dict[str, c.Rule] = {"sqr": _sqr, "signbit": _signbit, "scale_bits": _scale_bits}
-
-
 def literal(value: Any, dtype: str) -> str:
     """A number as CUDA text."""
     if is_complex(dtype):
@@ -91,8 +61,31 @@ class CudaDialect(c.CDialect):
 
     simd = ""
     aligned = ""
-    expression = staticmethod(expression)
+    on_host = has_blocks = False
     literal = staticmethod(literal)
+
+    def expression(self, t: Any, args: Sequence[str]) -> str:
+        """An element-wise op applied to argument texts."""
+        return _given(t, args) if brings_text(t.op) else super().expression(t, args)
+
+    def spelling(self, op: Any, dtype: str) -> str | None:
+        """The text of the op table for CUDA where it has one, else C's; C's complex numbers are others."""
+        text = op.cuda.of(dtype) if op.cuda is not None else None
+        if text is None:
+            text = super().spelling(op, dtype)
+        return None if text is not None and is_complex(dtype) and (text.isidentifier() or "tg_mul" in text) else text
+
+    def truth(self, dtype: str, a: str) -> str:
+        """Whether a number is not zero."""
+        return f"tg_nonzero({a})" if is_complex(dtype) else super().truth(dtype, a)
+
+    def cast(self, given: str, to: str, a: str) -> str:
+        """A number of one dtype as one of another."""
+        if is_complex(to):
+            return f"tg_to_complex<{COMPUTED[to]}>({a})"
+        if is_complex(given):
+            return self.truth(given, a) if to == "bool" else c.rounded(f"(({COMPUTED[to]})({a}).re)", to)
+        return super().cast(given, to, a)
 
     def ctype(self, dtype: str) -> str:
         """The type in which elements are computed."""
