@@ -193,10 +193,13 @@ class CDialect:
         """A text of the op table with operands in its places."""
         if text.isidentifier():
             return _call(text, dtype, operands, arity)
-        if self.has_blocks and text.count("{0") > 1 and not operands[0].isidentifier():
-            inner = self.written_out(text, dtype, out, [_Operand("q")])
+        several = [k for k, a in enumerate(operands) if text.count(f"{{{k}") > 1 and not a.isidentifier()]
+        if several and self.has_blocks:  # computed once, in a block
+            names = {k: f"q{k or ''}" for k in several}
+            inner = self.written_out(text, dtype, out, [_Operand(names.get(k, a)) for k, a in enumerate(operands)])
             inner = inner[1:-1] if inner.startswith("(q") else inner
-            return f"({{ const {self.ctype(dtype)} q = {operands[0]}; {inner}; }})"
+            given = ", ".join(f"{names[k]} = {operands[k]}" for k in several)
+            return f"({{ const {self.ctype(dtype)} {given}; {inner}; }})"
         narrow = kind_of(dtype) in "iu" and np.dtype(dtype).itemsize < 4
         return text.format(
             *operands,
