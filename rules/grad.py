@@ -97,6 +97,7 @@ from termgraph.terms.ops.elementwise import (
     tanh,
     true_div,
     trunc,
+    xlogy,
 )  # fmt: skip
 from termgraph.terms.ops.random import beta_quantile, gamma_quantile
 from termgraph.terms.ops.shaping import alloc
@@ -260,6 +261,7 @@ def grad_exponential(x, y, g):
     yield rule("log1mexp",   pullback(log1mexp(x), g),       (-g / expm1(-x),))
     yield rule("logaddexp",  pullback(logaddexp(x, y), g),   (g * sigmoid(x - y), g * sigmoid(y - x)))
     yield rule("logaddexp2", pullback(logaddexp2(x, y), g),  (g * sigmoid(LN2 * (x - y)), g * sigmoid(LN2 * (y - x))))
+    yield rule("xlogy",      pullback(xlogy(x, y), g),       (xlogy(g, y), g * x / y))
     yield rule("sigmoid",    pullback(sigmoid(x), g),        (g * (sigmoid(x) * (1 - sigmoid(x))),))
     yield rule("softplus",   pullback(softplus(x), g),       (g * sigmoid(x),))
 

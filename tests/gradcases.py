@@ -21,7 +21,7 @@ RANGES = {
     "log": (0.2, 3), "log2": (0.2, 3), "log10": (0.2, 3), "log1p": (-0.5, 3), "sqrt": (0.2, 3), "arccosh": (1.2, 3),
     "arcsin": UNIT, "arccos": UNIT, "arctanh": UNIT, "erfinv": UNIT, "erfcinv": (0.2, 1.8), "log1mexp": (-3, -0.2),
     "gamma": (0.5, 3), "gammaln": (0.5, 3), "digamma": (0.5, 3), "reciprocal": (0.5, 3), "tan": UNIT, "pow": (0.3, 3),
-    "cbrt": (0.2, 3), "abs": (0.2, 3),
+    "cbrt": (0.2, 3), "abs": (0.2, 3), "xlogy": (0.2, 3),
 }  # fmt: skip
 STEPS = {"floor", "ceil", "trunc", "round", "sign", "floor_div"}
 NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (

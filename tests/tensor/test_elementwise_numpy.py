@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.tensor import elemwise
 from termgraph.terms.op import OPS, Op
@@ -44,7 +45,7 @@ NEURAL = {
     "softplus": lambda x: np.logaddexp(0, x),
     "log1mexp": lambda x: np.where(x > -0.69, np.log(-np.expm1(x)), np.log1p(-np.exp(x))),
 }
-OTHER = ["polygamma", "fma", "switch", "clip", "cast", "complex"]  # tested one by one below
+OTHER = ["polygamma", "xlogy", "fma", "switch", "clip", "cast", "complex"]  # tested one by one below
 
 
 def numpy_function(name):
@@ -178,6 +179,17 @@ def test_polygamma(n, x):
     expected = np.asarray(numpy_says(scipy.special.polygamma, n, x.astype("float64")))
     got = run(lambda v: T.polygamma(n, v), x)
     assert_same(got.astype("float64"), expected, rtol=2e-3)
+
+
+@given(case=operands(2, ("float32", "float64", "int64")))
+@quick(40)
+def test_xlogy(case):
+    agree("xlogy", T.xlogy, scipy.special.xlogy, *case)
+
+
+def test_xlogy_is_zero_where_its_first_operand_is():
+    x, y = np.array([0.0, 0.0, 0.0, 2.0, np.nan]), np.array([0.0, np.inf, np.nan, 1.0, 1.0])
+    np.testing.assert_array_equal(tg.function([], T.xlogy(x, y))(), [0.0, 0.0, np.nan, 0.0, np.nan])
 
 
 @given(case=operands(3, REALS + COMPLEX))

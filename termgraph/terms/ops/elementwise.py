@@ -362,6 +362,11 @@ log10 = elementwise("log10", 1, np.log10, c="log10", cuda=Spelling(c="tg_clog10(
 log1p = elementwise("log1p", 1, np.log1p, c="log1p", cuda=Spelling(c="tg_clog1p({0})"), vector=True)
 logaddexp = elementwise("logaddexp", 2, np.logaddexp, c="tg_logaddexp", vector=True, commutative=True)
 logaddexp2 = elementwise("logaddexp2", 2, np.logaddexp2, c="tg_logaddexp2", vector=True, commutative=True)
+xlogy = elementwise(
+    "xlogy", 2, _special("xlogy"), special_rule,
+    Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log{f}({1}))"), vector=True,
+    doc="x * log(y), and 0 where x is 0, whatever log(y) is; NaN where y is NaN.",
+)  # fmt: skip
 sigmoid = elementwise("sigmoid", 1, _in_dtype(_sigmoid), special_rule, "tg_sigmoid", vector=True)
 softplus = elementwise("softplus", 1, _in_dtype(lambda x: np.logaddexp(0, x)), special_rule, "tg_softplus", vector=True)
 log1mexp = elementwise("log1mexp", 1, _in_dtype(_log1mexp), special_rule, "tg_log1mexp", vector=True)
