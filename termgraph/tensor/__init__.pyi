@@ -528,6 +528,7 @@ wtensor7: _MakesInput
 wtensor7s: Callable[..., Any]
 wvector: _MakesInput
 wvectors: Callable[..., Any]
+xlogy: _Binary
 xor: _Nary
 zcol: _MakesInput
 zcols: Callable[..., Any]
