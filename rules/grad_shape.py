@@ -101,13 +101,14 @@ def zero(g):
 def on_diagonal(x, g, offset):
     """Zeros in the shape of x with g on a diagonal."""
     g = handle(g)
-    n = g.shape[-1]
-    block = handle(alloc_diag.bind(offset=offset)(g.term))
-    block = block[..., :n, :] if offset >= 0 else block[..., :, :n]
-    if x.type.shape[-2:] == block.type.shape[-2:] and None not in x.type.shape[-2:]:
-        return block.term
-    place = (..., slice(None, block.shape[-2]), slice(None, block.shape[-1]))
-    return T.inc_subtensor(handle(filled_like(x, 0))[place], block).term
+    n, row, column = g.shape[-1], max(-offset, 0), max(offset, 0)
+    whole = handle(alloc_diag.bind(offset=offset)(g.term))
+    whole = whole[..., :n, :] if offset >= 0 else whole[..., :, :n]
+    if x.type.shape[-2:] == whole.type.shape[-2:] and None not in x.type.shape[-2:]:
+        return whole.term
+    square = handle(alloc_diag.bind(offset=0)(g.term))  # a diagonal outside of x is empty, and so is the place of this
+    place = (..., slice(row, row + n), slice(column, column + n))
+    return T.inc_subtensor(handle(filled_like(x, 0))[place], square).term
 
 
 @goal("iiiio")

@@ -175,7 +175,8 @@ class Printer:
             if isinstance(n, Let) and n.term in once and n.stored is None and n.term.op.family is not INDEX:
                 text = self.expression(n.term)
                 if len(text) <= LINE:
-                    self.inline[n.term] = text
+                    is_sum = n.term.op.family is IVAL and " " in text  # other expressions bring their parentheses
+                    self.inline[n.term] = f"({text})" if is_sum else text
                     continue
                 self.define(n.term, text)
             else:

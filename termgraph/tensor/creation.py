@@ -13,6 +13,7 @@ from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, promote
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -273,11 +274,23 @@ def diag(x: Any, k: int = 0) -> Any:
 
 @on_terms
 def fill_diagonal(x: Any, value: Any) -> Any:
-    """The matrix with its main diagonal replaced by a number."""
+    """The matrix with its main diagonal replaced by a number; of more dimensions the elements whose indices are equal."""
     x = as_tensor(x)
-    if x.ndim != 2:
-        raise ValueError(f"fill_diagonal needs a matrix, got {x.type}")
-    return ew.switch(eye(length(x, 0), length(x, 1), dtype="bool"), as_tensor(value, dtype=x.type.dtype), x)
+    if x.ndim < 2:
+        raise ValueError(f"fill_diagonal needs at least two dimensions, got {x.type}")
+    known = {n for n in x.type.shape if n is not None}
+    if x.ndim > 2 and len(known) > 1:
+        raise ShapeError(f"fill_diagonal: beyond matrices all dimensions must be equally long, got {x.type}")
+    where = eye(length(x, 0), length(x, 1), dtype="bool")
+    for d in range(2, x.ndim):
+        index = dimshuffle(arange(length(x, d)), *["x"] * d, 0)
+        where = ew.logical_and(dimshuffle(where, *range(d), "x"), ew.eq(_first_index(x, d + 1), index))
+    return ew.switch(where, as_tensor(value, dtype=x.type.dtype), x)
+
+
+def _first_index(x: Any, ndim: int) -> Any:
+    """The index in the first of so many dimensions."""
+    return dimshuffle(arange(length(x, 0)), 0, *["x"] * (ndim - 1))
 
 
 extract_diag = diagonal

@@ -111,6 +111,17 @@ def round(x: Any, decimals: int = 0) -> Any:
 
 
 @on_terms
+def iround(x: Any, decimals: int = 0) -> Any:
+    """`round`, as int64.
+
+    >>> import termgraph.tensor as T
+    >>> T.iround(T.constant([0.5, 1.7])).eval()
+    array([0, 2])
+    """
+    return cast(round(x, decimals), "int64")
+
+
+@on_terms
 @pattern_form(lambda x: ew.round_(x))
 def rint(x: Any) -> Any:
     """The nearest whole number, halves to even, as a float (integers become floats as in NumPy)."""
@@ -153,7 +164,6 @@ def table() -> dict[str, Any]:
 
 _TABLE = table()
 globals().update(_TABLE)
-iround = round
 EXPORTS = [
     "angle", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "nan_to_num", "positive", "rint", "round",
     "sinc", "where", *_TABLE,

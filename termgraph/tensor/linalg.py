@@ -21,6 +21,7 @@ from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, matrix_transpose, moveaxis, ravel, reshape, squeeze
+from termgraph.tensor.sorting import sort
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo
 from termgraph.terms.errors import ShapeError
@@ -185,7 +186,8 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = No
         if rtol is None:
             longest = ew.maximum(*[as_tensor(length(a, d)) for d in (-2, -1)])
             rtol = cast(longest, s.dtype) * as_tensor(finfo(s.dtype).eps)
-        tol = max_over(s, axis=-1) * rtol
+        largest = sort(s, -1)[..., -1:] if hermitian else s[..., :1]  # none in an empty matrix, whose rank is 0
+        tol = sum_over(largest, axis=-1) * rtol
     tol = as_tensor(tol)
     return sum_over(ew.gt(s, dimshuffle(tol, *range(tol.ndim), "x")), axis=-1)
 

@@ -193,10 +193,9 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     last = language.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     n = count(x, axes)
     ordered = language.sort(language.reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
-    low, high = (n - 1) // 2, n // 2
-    middle = mean(language.stack([ordered[..., low], ordered[..., high]]), 0)
+    middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)  # the mean of nothing is NaN, as in NumPy
     if x.type.kind in "fc":
-        end = ordered[..., -1]  # NaN is sorted to the end
+        end = sum(ordered[..., -1:], -1)  # NaN is sorted to the end
         middle = ew.switch(ew.isnan(end), end, middle)
     return _keep(middle, axes, x.ndim) if keepdims else middle
 

@@ -9,6 +9,7 @@ import numpy as np
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import dimshuffle, ravel
 from termgraph.tensor.variable import Constant
@@ -120,7 +121,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
             raise ValueError(f"digitize: bins must be ascending or descending, got {edges}")
     n = as_tensor(length(bins, 0))
     descending = n - ops.searchsorted(bins[::-1], x, side=side)
-    return descending if isinstance(bins, Constant) else ew.switch(ew.le(bins[0], bins[-1]), ascending, descending)
+    if isinstance(bins, Constant):
+        return descending
+    return ew.switch(all_over(ew.le(bins[:1], bins[-1:])), ascending, descending)  # no bins at all are ascending
 
 
 @on_terms

@@ -12,7 +12,7 @@ import numpy as np
 from termgraph.lower.lengths.index import ZERO, Poly, divide, poly, product
 from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
-from termgraph.lower.push.kernel import FALSE, TRUE
+from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out
 from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.ops.elementwise import add, logical_and
@@ -238,6 +238,8 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
     x, axes, s = t.args[0], t.op.params["axis"], p.scalars
     kind = {"row_max": "max"}.get(t.op.family.name, t.op.family.name)
+    if kind in ARG_FOLDS and not axes:
+        return s.number(poly(0), t.type.dtype)  # the place of the only element
     dtype = "bool" if kind in ("any", "all") else x.type.dtype
     if kind in ("sum", "prod"):
         dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
@@ -246,10 +248,10 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
         return _rounded(p, short, t)
     level, shape = p.level(i), p.lengths[x]
     adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
-    if len(axes) > 1 and (adjacent or kind in ("argmax", "argmin")):
+    if len(axes) > 1 and (adjacent or kind in ARG_FOLDS):
         k = p.fresh(level, product([shape[d] for d in axes]))
         body = s.cast((yield x, _unravelled(i, axes, shape, poly(k))), dtype)
-        if body not in s.divides or kind in ("argmax", "argmin"):
+        if body not in s.divides or kind in ARG_FOLDS:
             return _rounded(p, s.fold(kind, k, body), t)
     ks = [p.fresh(level + n, shape[d]) for n, d in enumerate(axes)]
     rest, own = iter(i), dict(zip(axes, ks))

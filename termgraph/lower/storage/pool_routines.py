@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.index import Poly, divide, maximum
+from termgraph.lower.lengths.index import Poly, divide, maximum, poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
@@ -47,7 +47,7 @@ def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
             text = (
                 f"a window over {{1}} elements does not fit into pooled dimension {d} of length {{0}}, padding included"
             )
-            s.require(t, "ge", sizes[image] + 2 * pad, k, text)
+            s.require(t, "ge", sizes[image] + 2 * pad, poly(k), text)
         count = window_places(sizes[image], k, stride, pad, p["ignore_border"], maximum, _quotient)
         text = f"{t.op.family.name}: there are {{0}} windows, and {{1}} elements for them"
         sizes[place] = s.equal(t, count, sizes[place], text) if place in sizes else count

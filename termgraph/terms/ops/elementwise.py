@@ -301,7 +301,7 @@ mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6)
 fmod = elementwise("fmod", 2, np.fmod, c=Spelling(f="fmod", iu="tg_fmod"), cost=10)
 # whole numbers to a negative power are an error that NumPy reports: the dialect takes known exponents only
 pow_ = elementwise(
-    "pow", 2, np.power, c=Spelling(iu="tg_ipow", f="pow", c="cpow"), cuda=Spelling(c="tg_cpow({0}, {1})"), vector=True
+    "pow", 2, np.power, c=Spelling(iu="tg_ipow", f="pow", c="tg_pow"), cuda=Spelling(c="tg_cpow({0}, {1})"), vector=True
 )
 neg = elementwise("neg", 1, np.negative, c=Spelling(iufc="{narrow}(-{0})"), cost=1, exact=True)
 abs_ = elementwise(

@@ -303,7 +303,7 @@ def _plain(function: Callable) -> Callable:
 
     def meaning(a: Any, **params: Any) -> Any:
         found = function(_as_lapack(a), **params)
-        return tuple(found) if isinstance(found, tuple) else np.asarray(found)
+        return tuple([np.asarray(f) for f in found]) if isinstance(found, tuple) else np.asarray(found)
 
     return meaning
 

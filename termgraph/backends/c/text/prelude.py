@@ -149,6 +149,24 @@ _COMPLEX = {
     r = br / bi, d = br * r + bi;
     return __builtin_complex(({R})((ar * r + ai) / d), ({R})((ai * r - ar) / d));
 }}""",
+    # The 0th power of anything is 1, and small whole powers are products, as in NumPy; cpow gives NaN for 0 ** 0.
+    "pow": """{T} tg_pow_{N}({T} a, {T} b)
+{{
+    const {T} one = __builtin_complex(({R})1, ({R})0);
+    {R} br = __real__ b, bi = __imag__ b, nan = ({R})__builtin_nan("");
+    if (br == 0 && bi == 0) return one;
+    if (__real__ a == 0 && __imag__ a == 0)
+        return br > 0 ? __builtin_complex(({R})0, ({R})0) : __builtin_complex(nan, nan);
+    if (bi == 0 && br == rint{S}(br) && fabs{S}(br) < 100) {{
+        {T} out = one, square = a;
+        for (int n = (int)fabs{S}(br); n; n >>= 1) {{
+            if (n & 1) out = out == one ? square : tg_mul_{N}(out, square);
+            square = tg_mul_{N}(square, square);
+        }}
+        return br < 0 ? tg_div_{N}(one, out) : out;
+    }}
+    return cpow{S}(a, b);
+}}""",
 }
 _HALF = {
     "tg_from_half": """static inline float tg_from_half(uint16_t h)

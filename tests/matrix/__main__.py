@@ -1,0 +1,24 @@
+"""`python -m tests.matrix --seconds 60 --seed 1`: a part of the matrix, and how much of it that was."""
+
+import argparse
+import sys
+import warnings
+
+from .runner import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="rows whose names begin so")
+    parser.add_argument("--linker", default="", choices=["", "py", "auto", "cuda"])
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    report = run(arguments.seconds, arguments.seed, arguments.only, arguments.linker)
+    print(report)
+    return bool(report.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""The accepted differences: the table of docs/differences.md, and which elements each excuses where a row names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.dtypes import kind_of
+
+from .table import widened
+
+PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+AT_MOST = 20
+
+
+def documented() -> dict[str, str]:
+    """The names in the table of the page, each with its reason."""
+    rows = [line.strip("|\n").split("|") for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    return {cells[0].strip(): cells[2].strip() for cells in rows[2:]}
+
+
+def excused(names: tuple, unit: Any, values: list, expected: np.ndarray) -> np.ndarray | bool:
+    """The elements of a result for which the differences of these names count."""
+    out: np.ndarray | bool = False
+    for name in names:
+        out = out | EXCUSES[name](unit, values, expected)
+    return out
+
+
+def _finite(unit: Any, values: list, expected: np.ndarray) -> Any:
+    """NaN or infinity of special operands, in modes that take them for finite."""
+    return ~np.isfinite(expected) if unit.rules not in ("None", "STRICT") and _special(values) else False
+
+
+def _special(values: list) -> bool:
+    return any(kind_of(v.dtype) in "fc" and not np.isfinite(widened(v)).all() for v in values)
+
+
+def _nan_among(unit: Any, values: list, expected: np.ndarray) -> Any:
+    return any(kind_of(v.dtype) == "c" and np.isnan(v).any() for v in values)
+
+
+EXCUSES = {
+    "finite": _finite,
+    "complex clip": _nan_among,
+    "complex order": _nan_among,
+    "std at zero": lambda unit, values, expected: unit.gradient,
+    "empty counts": lambda unit, values, expected: not expected.size,
+}

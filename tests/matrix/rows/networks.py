@@ -1,0 +1,247 @@
+"""Rows of T.nnet and T.signal: activations, losses, convolutions and pooling, against plain NumPy and SciPy."""
+
+import itertools
+import math
+
+import numpy as np
+import scipy.special as sps
+
+import termgraph.tensor as T
+
+from ..draw import FLOATING
+from ..table import one, row
+
+nnet = T.nnet
+CLOSE = {"scaled": True, "loose": 10}
+
+
+def activation(name, numpys, draw=one, ours=None, **more):
+    row(f"nnet.{name}", ours or getattr(nnet, name), numpys, draw, **{"dtypes": FLOATING, **CLOSE, **more})
+
+
+def _like(x, value):
+    return np.asarray(value).astype(x.dtype)
+
+
+def in_double(f):
+    return lambda x, *ys, **params: _like(x, f(x.astype("float64"), *[np.asarray(y).astype("float64") for y in ys], **params))
+
+
+activation("relu", lambda x: np.maximum(x, 0))
+activation("leaky_relu", in_double(lambda x: np.where(x > 0, x, 0.01 * x)))
+activation("relu6", lambda x: np.clip(x, 0, 6))
+activation("elu", in_double(lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0)))))
+activation("selu", in_double(lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0)))))
+activation("gelu", in_double(lambda x: x * sps.ndtr(x)), loose=40)
+activation("gelu (tanh)", in_double(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
+           ours=lambda x: nnet.gelu(x, True), special=False)  # fmt: skip
+activation("silu", in_double(lambda x: x * sps.expit(x)))
+activation("softsign", in_double(lambda x: x / (1 + abs(x))), special=False)
+activation("log_sigmoid", in_double(lambda x: -np.logaddexp(0, -x)))
+activation("hard_sigmoid", in_double(lambda x: np.clip(0.2 * x + 0.5, 0, 1)))
+activation("ultra_fast_sigmoid", in_double(sps.expit), loose=4e11, dtypes=("float64",), special=False, smooth=False)
+
+
+def _soft(c):
+    c.mild().x()
+    return {"axis": c.axis()}
+
+
+activation("softmax", in_double(lambda x, axis: sps.softmax(x, axis)), _soft, ranks=(1, 2, 3, 4))
+activation("log_softmax", in_double(lambda x, axis: sps.log_softmax(x, axis)), _soft, ranks=(1, 2, 3, 4))
+activation("softmax_with_bias", in_double(lambda x, b: sps.softmax(x + b, -1)),
+           lambda c: [c.x(special=False), c.x(shape=c.shape()[-1:], special=False)], ranks=(2,), special=False)  # fmt: skip
+
+
+def _probabilities(c):
+    c.x(0.05, 0.95, special=False)
+    c.x(0, 1, special=False)
+
+
+def _binary(p, t):
+    return -(t * np.log(p) + (1 - t) * np.log1p(-p))
+
+
+activation("binary_crossentropy", in_double(_binary), _probabilities, special=False)
+activation("sigmoid_binary_crossentropy", in_double(lambda x, t: t * np.logaddexp(0, -x) + (1 - t) * np.logaddexp(0, x)),
+           lambda c: [c.x(special=False), c.x(0, 1, special=False)], special=False)  # fmt: skip
+activation("categorical_crossentropy", in_double(lambda p, t: -(t * np.log(p)).sum(-1)), _probabilities, ranks=(1, 2, 3),
+           special=False)  # fmt: skip
+
+
+def _scores(bias=False):
+    def draw(c):
+        shape = c.shape()
+        x = c.x(0.05, 3, special=False)
+        if bias:
+            c.x(shape=shape[-1:], special=False)
+        labels = c.values.integers(0, max(shape[-1], 1), shape[:-1]) if shape[-1] else np.zeros(shape[:-1], int)
+        if not shape[-1] and x.shape[:-1] != (0,):
+            labels = np.full(shape[:-1], 99)  # no label fits: refused by both
+        c.given(labels)
+
+    return draw
+
+
+def _at(x, labels):
+    return np.take_along_axis(x, labels[..., None], -1)[..., 0]
+
+
+LABELLED = {"special": False, "ranks": (2,)}
+row("nnet.crossentropy_categorical_1hot", nnet.crossentropy_categorical_1hot, lambda p, i: _like(p, -np.log(_at(p.astype("float64"), i))),
+    _scores(), dtypes=FLOATING, **{**LABELLED, **CLOSE})  # fmt: skip
+
+
+def _softmaxes(x, i, b=0.0, extra=""):
+    s = x.astype("float64") + b
+    p = sps.softmax(s, -1)
+    more = {"": [], "argmax": [np.argmax(s, -1)], "both": [_like(x, p.max(-1)), np.argmax(s, -1)]}[extra]
+    return [_like(x, -_at(sps.log_softmax(s, -1), i)), _like(x, p), *more]
+
+
+for name, bias, extra in [("crossentropy_softmax_1hot", False, ""), ("crossentropy_softmax_1hot_with_bias", True, ""),
+                          ("crossentropy_softmax_argmax_1hot_with_bias", True, "argmax"),
+                          ("crossentropy_softmax_max_and_argmax_1hot", False, "both")]:  # fmt: skip
+    row(f"nnet.{name}", getattr(nnet, name),
+        (lambda x, b, i, e=extra: _softmaxes(x, i, b.astype("float64"), e)) if bias else (lambda x, i, e=extra: _softmaxes(x, i, extra=e)),
+        _scores(bias), dtypes=FLOATING if not extra else FLOATING[2:], **{**LABELLED, **CLOSE})  # fmt: skip
+
+
+# ---------------------------------------------------------------------- convolutions
+CONV = {"scaled": True, "loose": 60, "special": False}
+CONV_DTYPES = ("int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
+
+
+def _images(c, spatial):
+    """Images and filters of a 1, 2 or 3-d convolution."""
+    c.longest = 3
+    sizes = [c.structure.randint(1, 3) for _ in range(spatial)]
+    batch, channels = c.n("batch"), c.pick(1, 2)
+    image = tuple(c.n(("image", k)) + 3 for k in range(spatial))
+    c.x(shape=(batch, channels, *image), known=(None, channels, *(None,) * spatial), special=False)
+    filters = c.pick(1, 3)
+    c.x(shape=(filters, channels, *sizes), known=(filters, channels, *sizes), special=False)
+    stride = tuple(c.structure.randint(1, 2) for _ in range(spatial))
+    mode = c.pick("valid", "full", "half", tuple(c.structure.randint(0, 2) for _ in range(spatial)))
+    return {"border_mode": mode, "subsample": stride, "filter_flip": c.flip(0.7)}
+
+
+def _padding(mode, filters):
+    return [(k - 1, k - 1) if mode == "full" else (k // 2, k // 2) if mode == "half" else (0, 0) if mode == "valid" else (mode[i],) * 2
+            for i, k in enumerate(filters.shape[2:])]  # fmt: skip
+
+
+def _convolution(x, w, border_mode, subsample, filter_flip):
+    """Window by window."""
+    spatial = x.ndim - 2
+    if filter_flip:
+        w = w[(slice(None), slice(None), *[slice(None, None, -1)] * spatial)]
+    x = np.pad(x, [(0, 0), (0, 0), *_padding(border_mode, w)])
+    out = [(n - k) // s + 1 for n, k, s in zip(x.shape[2:], w.shape[2:], subsample)]
+    made = np.zeros((x.shape[0], w.shape[0], *out), np.result_type(x, w))
+    for at in itertools.product(*map(range, out)):
+        window = x[(slice(None), slice(None), *[slice(i * s, i * s + k) for i, s, k in zip(at, subsample, w.shape[2:])])]
+        made[(slice(None), slice(None), *at)] = np.tensordot(window, w, (list(range(1, spatial + 2)), list(range(1, spatial + 2))))
+    return made
+
+
+def _conv1d(c):
+    params = _images(c, 1)
+    mode = params["border_mode"]
+    return {**params, "subsample": params["subsample"][0], "border_mode": mode[0] if isinstance(mode, tuple) else mode}
+
+
+def _convolution_1d(x, w, border_mode, subsample, filter_flip):
+    mode = (border_mode,) if isinstance(border_mode, int) else border_mode
+    return _convolution(x, w, mode, (subsample,), filter_flip)
+
+
+row("nnet.conv1d", nnet.conv1d, _convolution_1d, _conv1d, ranks=(3,), dtypes=CONV_DTYPES, **CONV)
+row("nnet.conv2d", nnet.conv2d, _convolution, lambda c: _images(c, 2), ranks=(4,), dtypes=CONV_DTYPES, **CONV)
+row("nnet.conv3d", nnet.conv3d, _convolution, lambda c: _images(c, 3), ranks=(4,), dtypes=("float32", "float64", "int32"), **CONV)
+
+
+def _transposed(c):
+    c.longest = 3
+    stride, k = c.pick(1, 2), c.structure.randint(1, 3)
+    n = c.structure.randint(1, 3)
+    c.x(shape=(2, 3, n, n), known=(2, 3, n, n), special=False)
+    c.x(shape=(3, 2, k, k), known=(3, 2, k, k), special=False)
+    return {"n": (n - 1) * stride + k, "stride": stride}
+
+
+def _scattered(y, w, n, stride):
+    """Each element of y adds its filter, flipped as a convolution of it would have been."""
+    made = np.zeros((y.shape[0], w.shape[1], n, n), np.result_type(y, w))
+    flipped = w[:, :, ::-1, ::-1]
+    for i, j in itertools.product(range(y.shape[2]), range(y.shape[3])):
+        part = np.einsum("bo,ocij->bcij", y[:, :, i, j], flipped)
+        made[:, :, i * stride : i * stride + w.shape[2], j * stride : j * stride + w.shape[3]] += part
+    return made
+
+
+ONE_SHAPE = {"ranks": (4,), "dtypes": ("float32", "float64", "int32"), **CONV}
+row("nnet.conv2d_transpose", lambda y, w, n, stride: nnet.conv2d_transpose(y, w, (2, 2, n, n), input_dilation=(stride, stride)),
+    _scattered, _transposed, **ONE_SHAPE)  # fmt: skip
+row("nnet.conv2d_grad_wrt_inputs", lambda y, w, n, stride: nnet.conv2d_grad_wrt_inputs(y, w, (2, 2, n, n), subsample=(stride, stride)),
+    _scattered, _transposed, **ONE_SHAPE)  # fmt: skip
+
+
+def _for_weights(c):
+    n, k, stride = c.structure.randint(3, 5), c.structure.randint(1, 3), c.pick(1, 2)
+    m = (n - k) // stride + 1
+    c.x(shape=(2, 3, n, n), known=(2, 3, n, n), special=False)
+    c.x(shape=(2, 4, m, m), known=(2, 4, m, m), special=False)
+    return {"k": k, "stride": stride}
+
+
+def _correlated(x, g, k, stride):
+    made = np.zeros((g.shape[1], x.shape[1], k, k), np.result_type(x, g))
+    for i, j in itertools.product(range(g.shape[2]), range(g.shape[3])):
+        window = x[:, :, i * stride : i * stride + k, j * stride : j * stride + k]
+        made += np.einsum("bo,bcij->ocij", g[:, :, i, j], window)
+    return made[:, :, ::-1, ::-1]
+
+
+row("nnet.conv2d_grad_wrt_weights", lambda x, g, k, stride: nnet.conv2d_grad_wrt_weights(x, g, (4, 3, k, k), subsample=(stride, stride)),
+    _correlated, _for_weights, **ONE_SHAPE)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- pooling
+def _pooled(spatial):
+    def draw(c):
+        shape = tuple(c.n(k) for k in range(max(c.rank - spatial, 0))) + tuple(c.n(("image", k)) + 3 for k in range(spatial))
+        c.x(shape=shape, special=False)
+        ws = tuple(c.structure.randint(1, 3) for _ in range(spatial))
+        stride = tuple(c.structure.randint(1, 3) for _ in range(spatial))
+        pad = tuple(c.structure.randint(0, w - 1) for w in ws)
+        mode = c.pick("max", "sum", "average_inc_pad", "average_exc_pad")
+        return {"ws": ws, "stride": stride, "pad": pad, "mode": mode, "ignore_border": True}
+
+    return draw
+
+
+def _pooling(x, ws, stride, pad, mode, ignore_border):
+    """Window by window; what pads is no number for max, 0 for sums."""
+    spatial, front = len(ws), x.ndim - len(ws)
+    widths = [(0, 0)] * front + [(p, p) for p in pad]
+    fill = (-np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min) if mode == "max" else 0
+    inside = np.pad(np.ones(x.shape, bool), widths)
+    x = np.pad(x, widths, constant_values=fill)
+    out = [(n - w) // s + 1 for n, w, s in zip(x.shape[front:], ws, stride)]
+    parts = []
+    for at in itertools.product(*map(range, out)):
+        where = (Ellipsis, *[slice(i * s, i * s + w) for i, s, w in zip(at, stride, ws)])
+        axes = tuple(range(front, front + spatial))
+        if mode == "max":
+            parts.append(x[where].max(axis=axes))
+        else:
+            count = {"sum": 1, "average_inc_pad": math.prod(ws), "average_exc_pad": inside[where].sum(axis=axes)}[mode]
+            total = x[where].sum(axis=axes)
+            parts.append(total if mode == "sum" else total / count)
+    stacked = np.stack(parts, -1) if parts else np.zeros((*x.shape[:front], 0))
+    return stacked.reshape(*x.shape[:front], *out).astype(x.dtype)
+
+
+for name, spatial, ranks in [("pool_2d", 2, (2, 3, 4)), ("pool_3d", 3, (3, 4))]:
+    row(f"signal.{name}", getattr(T.signal, name), _pooling, _pooled(spatial), ranks=ranks, dtypes=("float32", "float64", "float16"), **CONV)

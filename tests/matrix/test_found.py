@@ -1,0 +1,72 @@
+"""What the matrix found, each in the smallest program: the classes stay mended."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+LINKERS = ["py", pytest.param("auto", marks=pytest.mark.skipif(find_compiler() is None, reason="no C compiler"))]
+
+
+def value(inputs, outputs, *values, linker="py", rules="None"):
+    return tg.function(inputs, outputs, mode=tg.Mode(optimizer=rules, linker=linker))(*values)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_an_index_is_a_factor_of_a_product(linker):
+    """`i0 / 2 + 1` times 2, written where it is used, lost its parentheses."""
+    v = T.cast(T.arange(3) * 2 + 1, "float64")
+    z = T.inc_subtensor(T.zeros((8,), "float64")[0:5:2], v)
+    z = T.inc_subtensor(z[2:8:2], v)
+    np.testing.assert_array_equal(value([], z[2:6], linker=linker), [4, 0, 8, 0])
+    x = T.dmatrix("x")
+    y = T.signal.pool_2d(x, (1, 3), stride=(2, 2), pad=(0, 2), mode="average_exc_pad", ignore_border=True)
+    got = value([x], tg.grad(y.sum(), x), np.array([[1.0, 2, 3, 4]]), linker=linker)
+    np.testing.assert_allclose(got, [[4 / 3, 1 / 3, 5 / 6, 1 / 2]])
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "int8"])
+def test_the_place_of_the_largest_number_of_one(linker, dtype):
+    x = T.tensor("x", dtype=dtype, shape=())
+    given = np.asarray(5).astype(x.type.np_dtype)
+    assert [int(v) for v in value([x], [T.argmax(x), T.argmin(x)], given, linker=linker)] == [0, 0]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_powers_of_complex_numbers(linker):
+    z, w = T.zscalar("z"), T.zscalar("w")
+    f = tg.function([z, w], z**w, mode=tg.Mode(optimizer="None", linker=linker))
+    for a in (0j, complex("nan"), complex("inf"), 2 + 1j):
+        assert f(a, 0j) == 1
+    assert f(0j, 2 + 1j) == 0 and f(1 + 1j, 2) == 2j and f(1j, -1) == -1j and np.isnan(f(0j, -1))
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("k", [0, 1, -1, 5])
+def test_gradients_of_diagonals_of_every_shape(linker, k):
+    x = T.dmatrix("x")
+    f = tg.function([x], tg.grad((T.diagonal(x, k) ** 2).sum(), x), mode=tg.Mode(linker=linker))
+    for shape in [(3, 0), (0, 3), (1, 3), (3, 1), (2, 2), (4, 3)]:
+        np.testing.assert_array_equal(f(np.ones(shape)), 2 * np.eye(*shape, k=k))
+
+
+def test_nothing_has_a_median_and_no_edges_have_bins():
+    x, edges = T.dmatrix("x"), T.dvector("edges")
+    np.testing.assert_array_equal(value([x], T.median(x, 1), np.zeros((2, 0))), [np.nan, np.nan])
+    np.testing.assert_array_equal(value([x, edges], T.digitize(x, edges), np.ones((1, 2)), np.zeros(0)), [[0, 0]])
+    np.testing.assert_array_equal(value([x], T.linalg.matrix_rank(x), np.zeros((0, 3))), 0)
+
+
+def test_names_that_meant_something_else():
+    assert T.iround(T.constant([0.5, 1.5, -2.7])).eval().tolist() == [0, 2, -3]
+    assert T.iround(T.constant(2.5)).type.dtype == "int64"
+    x = T.dtensor3("x")
+    got, want = value([x], T.fill_diagonal(x, 7), np.zeros((3, 3, 3))), np.zeros((3, 3, 3))
+    np.fill_diagonal(want, 7)
+    np.testing.assert_array_equal(got, want)
+    a = T.fmatrix("a")
+    both = value([a], list(T.linalg.slogdet(a)), np.eye(2, dtype="f"))
+    assert [type(v) for v in both] == [np.ndarray] * 2
