@@ -1,0 +1,33 @@
+"""`python -m tests.fuzz --seconds 60 --seed 1`, also as `termgraph fuzz`."""
+
+import argparse
+import sys
+
+from .judge import MODES
+from .runner import fuzz
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="termgraph fuzz", description="Random programs in every mode; the smallest that fail are printed."
+    )
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--mode", action="append", choices=list(MODES), help="only this one; may be given several times"
+    )
+    parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
+    arguments = parser.parse_args()
+    report = fuzz(
+        arguments.seconds,
+        arguments.seed,
+        tuple(arguments.mode or MODES),
+        say=lambda text: print(text, flush=True),
+        most=arguments.most,
+    )
+    print(str(report).partition("\n\n")[0])
+    return bool(report.failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

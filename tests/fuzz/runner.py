@@ -1,0 +1,115 @@
+"""Many programs at a time in one function, since compiling takes the time; those that fail are run alone and shrunk."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import termgraph as tg
+
+from .judge import MODES, REFERENCE, Allowed, mode_of, run, verdict
+from .programs import Program, grow
+from .shrink import shrunk
+
+TOGETHER = 12
+
+
+@dataclass
+class Report:
+    """How many programs ran in each mode, and what failed."""
+
+    seed: int
+    ran: Counter = field(default_factory=Counter)
+    judged: Counter = field(default_factory=Counter)
+    failures: list[tuple[int, str, str, Program]] = field(default_factory=list)  # seed, mode, what, program
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}: {sum(self.ran.values())} runs of random programs, {len(self.failures)} failed"]
+        lines += [f"  {mode:18}{n:>8}, compared {self.judged[mode]}" for mode, n in self.ran.items()]
+        for seed, mode, what, program in self.failures:
+            lines += ["", f"# program {seed}, {mode}: {what}", program.source((REFERENCE, MODES[mode]))]
+        return "\n".join(lines)
+
+
+def fuzz(seconds: float, seed: int, modes: tuple[str, ...] = tuple(MODES), limit: int = 10**9,
+         say: Callable[[str], None] = lambda text: None, most: int = 20) -> Report:  # fmt: skip
+    """Programs from a seed on, until the time is up, `limit` of them are done, or `most` failures are found."""
+    report, end, next_one = Report(seed), time.monotonic() + seconds, 0
+    while time.monotonic() < end and next_one < limit and len(report.failures) < most:
+        seeds = range(seed * 1_000_000 + next_one, seed * 1_000_000 + next_one + min(TOGETHER, limit - next_one))
+        next_one += len(seeds)
+        programs = [
+            (s, p, a) for s, p in ((s, grown(s)) for s in seeds) if p.outputs and (a := _allowed(p)) is not None
+        ]
+        for mode in modes:
+            before = len(report.failures)
+            try_all(programs, mode, report)
+            for failure in report.failures[before:]:
+                say(
+                    "\n".join(
+                        [
+                            "",
+                            f"# program {failure[0]}, {mode}: {failure[2]}",
+                            failure[3].source((REFERENCE, MODES[mode])),
+                        ]
+                    )
+                )
+            bad = {f[0] for f in report.failures[before:]}
+            programs = [p for p in programs if p[0] not in bad]
+    return report
+
+
+def grown(seed: int) -> Program:
+    """The program of a seed."""
+    return grow(seed, 4 + seed % 12)
+
+
+def _allowed(program: Program) -> Allowed | None:
+    try:
+        return Allowed(program)
+    except Exception:
+        return None
+
+
+def try_all(programs: list[tuple[int, Program, Allowed]], mode: str, report: Report) -> None:
+    """Programs in one function; if it raises, in halves; one that fails is shrunk."""
+    if not programs:
+        return
+    try:
+        answers = together([p for _, p, _ in programs], mode)
+    except Exception:
+        if len(programs) > 1:
+            middle = len(programs) // 2
+            try_all(programs[:middle], mode, report)
+            try_all(programs[middle:], mode, report)
+            return
+        answers = [None]
+    for (seed, program, allowed), results in zip(programs, answers):
+        report.ran[mode] += 1
+        report.judged[mode] += not allowed.odd and allowed.shaken is not None
+        if results is None or verdict(program, allowed, results, mode):
+            what = run(program, mode)
+            if what:
+                kind = what.partition(":")[0] if "Error" in what[:40] or "Mismatch" in what[:40] else ""
+                small = shrunk(program, lambda p, k=kind: (run(p, mode) or "").startswith(k) and bool(run(p, mode)))
+                report.failures.append((seed, mode, run(small, mode) or what, small))
+
+
+def together(programs: list[Program], mode: str) -> list[list[np.ndarray]]:
+    """The results of each program, computed by one function."""
+    inputs, outputs, values = [], [], []
+    for p in programs:
+        made = p.build()
+        inputs += [made[v.name] for v in p.inputs]
+        outputs += [made[o] for o in p.outputs]
+        values += p.values
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = tg.function(inputs, outputs, mode=mode_of(mode), on_unused_input="ignore")(*values)
+    rest = list(found)
+    return [[rest.pop(0) for _ in p.outputs] for p in programs]

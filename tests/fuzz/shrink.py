@@ -1,0 +1,101 @@
+"""The smallest program that still fails: fewer results and statements, values in place of statements, plain numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from .judge import Allowed
+from .programs import Program, Variable
+
+WORD = re.compile(r"\bv\d+\b")
+
+
+def shrunk(program: Program, fails: Callable[[Program], bool], tries: int = 150) -> Program:
+    """The program after every simplification that leaves it failing."""
+    left = tries
+    improved = True
+    while improved and left > 0:
+        improved = False
+        for candidate in simpler(program):
+            left -= 1
+            if left < 0:
+                break
+            if fails(candidate):
+                program, improved = candidate, True
+                break
+    return program
+
+
+def simpler(program: Program) -> Iterator[Program]:
+    """Programs one step simpler, the boldest steps first."""
+    if len(program.outputs) > 1:
+        for name in program.outputs:
+            yield trimmed(Program(program.variables, [name]))
+    try:
+        values = Allowed(program).values
+    except Exception:
+        return
+    statements = [v for v in program.variables if v.text]
+    for v in statements:
+        if program.outputs != [v.name]:
+            yield trimmed(
+                with_variable(program, v, Variable(v.name, values[v.name], None, (None,) * values[v.name].ndim))
+            )
+    for v in statements:
+        yield from (trimmed(replaced(program, v.name, w)) for w in _alike(program, v, values))
+        if program.outputs == [v.name]:
+            yield from (trimmed(Program(program.variables, [w])) for w in WORD.findall(v.text or "") if w in values)
+    for v in program.inputs:
+        for value in _plainer(v.value):
+            yield with_variable(program, v, Variable(v.name, value, None, v.known))
+        if any(n is not None for n in v.known):
+            yield with_variable(
+                program, v, Variable(v.name, v.value, None, tuple(1 if n == 1 else None for n in v.known))
+            )
+
+
+def trimmed(program: Program) -> Program:
+    """Without what no result needs."""
+    needed, kept = set(program.outputs), []
+    for v in reversed(program.variables):
+        if v.name in needed:
+            kept.append(replace(v))
+            needed |= set(WORD.findall(v.text or ""))
+    return Program(kept[::-1], list(program.outputs))
+
+
+def with_variable(program: Program, old: Variable, new: Variable) -> Program:
+    return Program([new if v is old else replace(v) for v in program.variables], list(program.outputs))
+
+
+def replaced(program: Program, name: str, other: str) -> Program:
+    """Every use of a variable replaced by another of its type."""
+    swap = lambda text: WORD.sub(lambda m: other if m[0] == name else m[0], text)  # noqa: E731
+    variables = [replace(v, text=swap(v.text)) if v.text else replace(v) for v in program.variables]
+    return Program(variables, list(dict.fromkeys(other if o == name else o for o in program.outputs)))
+
+
+def _alike(program: Program, v: Variable, values: dict) -> list[str]:
+    before = program.variables[: program.variables.index(v)]
+    fits = [
+        w.name for w in before if values[w.name].shape == values[v.name].shape and w.dtype == values[v.name].dtype.name
+    ]
+    return fits[:2] if v.name not in program.outputs else []
+
+
+def _plainer(value: np.ndarray) -> Iterator[np.ndarray]:
+    if not value.size:
+        return
+    kind = value.dtype.kind
+    rounded = (
+        value
+        if kind in "biu"
+        else np.round(value.astype("complex128" if kind == "c" else "float64")).astype(value.dtype)
+    )
+    for other in (np.ones_like(value), np.arange(1, value.size + 1).reshape(value.shape).astype(value.dtype), rounded):
+        if not np.array_equal(other, value):
+            yield other
