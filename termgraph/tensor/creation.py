@@ -274,7 +274,7 @@ def diag(x: Any, k: int = 0) -> Any:
 
 @on_terms
 def fill_diagonal(x: Any, value: Any) -> Any:
-    """The matrix with its main diagonal replaced by a number; of more dimensions the elements whose indices are equal."""
+    """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal."""
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"fill_diagonal needs at least two dimensions, got {x.type}")
