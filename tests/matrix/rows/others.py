@@ -20,7 +20,7 @@ for sign, draw in {
     "pow": _power, "and_": two, "or_": two, "xor": two, "lshift": _shift, "rshift": _shift, "lt": two, "le": two, "gt": two, "ge": two,
 }.items():  # fmt: skip
     f = getattr(operator, sign)
-    row(f"operator {sign}", f, f, draw, loose=4, smooth=False)
+    row(f"operator {sign}", f, f, draw, loose=4, smooth=False, differs=("complex special",) * (sign in ("truediv", "pow")))
 for sign in ["neg", "pos", "abs", "invert"]:
     f = getattr(operator, sign)
     row(f"operator {sign}", f, f, one, smooth=False)

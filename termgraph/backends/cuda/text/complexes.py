@@ -88,7 +88,11 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     if (m == 0) return {0, a.im};
     if (isinf(a.im)) return {m, a.im};
     if (isinf(a.re)) return a.re > 0 ? tg_complex<R>{a.re, copysign((R)0, a.im)} : tg_complex<R>{0, copysign(m, a.im)};
-    R s = sqrt((m + fabs(a.re)) / 2), t = fabs(a.im) / (2 * s);
+    /* sums of the largest numbers overflow, halves of the smallest are 0: those are scaled by powers of 4 */
+    R up = m < (R)1e-30 ? (R)0x1p80 : m > (R)1e30 ? (R)0x1p-80 : 1;
+    R down = m < (R)1e-30 ? (R)0x1p-40 : m > (R)1e30 ? (R)0x1p40 : 1;
+    R x = fabs(a.re) * up, y = fabs(a.im) * up, s = sqrt((hypot(x, y) + x) / 2), t = y / (2 * s) * down;
+    s *= down;
     return a.re >= 0 ? tg_complex<R>{s, copysign(t, a.im)} : tg_complex<R>{t, copysign(s, a.im)};
 }""",
     "tg_csin": _HEAD
@@ -162,22 +166,30 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     }
     return tg_cexp(b * tg_clog(a));
 }""",
-    # Kahan's formulas: products of square roots, in which nothing cancels.
+    # Kahan's formulas: products of square roots, in which nothing cancels. Far from 0, where they overflow, these
+    # functions are logarithms.
+    "tg_is_far": f"""template <class R>
+{_INLINE}bool tg_is_far(tg_complex<R> a) {{ return fabs(a.re) > (R)1e8 || fabs(a.im) > (R)1e8; }}""",
+    "tg_log_twice": f"""template <class R>
+{_INLINE}R tg_log_twice(tg_complex<R> a) {{ return log(hypot(a.re / 2, a.im / 2)) + (R)1.3862943611198906; }}""",
     "tg_casin": _HEAD
     + """tg_casin(tg_complex<R> a)
 {
+    if (tg_is_far(a)) return {atan2(a.re, fabs(a.im)), copysign(tg_log_twice(a), a.im)};
     tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
     return {atan2(a.re, s.re * t.re - s.im * t.im), asinh(s.re * t.im - s.im * t.re)};
 }""",
     "tg_cacos": _HEAD
     + """tg_cacos(tg_complex<R> a)
 {
+    if (tg_is_far(a)) return {atan2(fabs(a.im), a.re), copysign(tg_log_twice(a), -a.im)};
     tg_complex<R> s = tg_csqrt(tg_complex<R>{1 - a.re, -a.im}), t = tg_csqrt(tg_complex<R>{1 + a.re, a.im});
     return {2 * atan2(s.re, t.re), asinh(t.re * s.im - t.im * s.re)};
 }""",
     "tg_cacosh": _HEAD
     + """tg_cacosh(tg_complex<R> a)
 {
+    if (tg_is_far(a)) return {tg_log_twice(a), atan2(a.im, a.re)};
     tg_complex<R> s = tg_csqrt(tg_complex<R>{a.re - 1, a.im}), t = tg_csqrt(tg_complex<R>{a.re + 1, a.im});
     return {asinh(s.re * t.re + s.im * t.im), 2 * atan2(s.im, t.re)};
 }""",
@@ -190,8 +202,15 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     "tg_catanh": _HEAD
     + """tg_catanh(tg_complex<R> a)
 {
+    if (tg_is_far(a)) {
+        R m = hypot(a.re, a.im);
+        R quarter = isnan(a.im) ? a.im : copysign((R)1.5707963267948966, a.im);
+        return {isinf(m) ? copysign((R)0, a.re) : a.re / m / m, quarter};
+    }
     R x = fabs(a.re), far = (1 - x) * (1 - x) + a.im * a.im;
-    return {copysign(log1p(4 * x / far) / 4, a.re), atan2(2 * a.im, (1 - x) * (1 + x) - a.im * a.im) / 2};
+    R depth = log1p(4 * x / far) / 4;
+    if (far < (R)1e-30) depth = ((R)0.6931471805599453 - log(hypot(1 - x, a.im))) / 2; /* the squares underflow */
+    return {copysign(depth, a.re), atan2(2 * a.im, (1 - x) * (1 + x) - a.im * a.im) / 2};
 }""",
     "tg_catan": _HEAD
     + """tg_catan(tg_complex<R> a)
