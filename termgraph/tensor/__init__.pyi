@@ -74,13 +74,13 @@ from termgraph.tensor.einstein import einsum as einsum
 from termgraph.tensor.elemwise import angle as angle
 from termgraph.tensor.elemwise import cast as cast
 from termgraph.tensor.elemwise import clip as clip
+from termgraph.tensor.elemwise import iround as iround
 from termgraph.tensor.elemwise import isclose as isclose
 from termgraph.tensor.elemwise import isneginf as isneginf
 from termgraph.tensor.elemwise import isposinf as isposinf
 from termgraph.tensor.elemwise import nan_to_num as nan_to_num
 from termgraph.tensor.elemwise import positive as positive
 from termgraph.tensor.elemwise import rint as rint
-from termgraph.tensor.elemwise import round as iround
 from termgraph.tensor.elemwise import round as round
 from termgraph.tensor.elemwise import sinc as sinc
 from termgraph.tensor.elemwise import where as where
