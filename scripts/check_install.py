@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # What `import termgraph` must leave for later, so that it stays quick whatever the machine is busy with.
-LATER = {"kanren", "scipy", "rich", "termgraph.rules", "termgraph.db", "termgraph.backends.c.build.compilers"}
+LATER = {"kanren", "scipy", "termgraph.rules", "termgraph.db", "termgraph.backends.c.build.compilers"}
 
 
 def main(sources: Path) -> None:

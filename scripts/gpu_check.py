@@ -13,10 +13,12 @@ import platform
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
+
 import termgraph as tg
+from gpucheck import checks, speed
 from termgraph.backends.cuda.build.compile import compiler
 from termgraph.backends.cuda.run import device as devices
-from termgraph.testing.gpucheck import checks, speed
 
 
 def arguments() -> argparse.Namespace:
@@ -31,7 +33,7 @@ def arguments() -> argparse.Namespace:
 def open_device(given: argparse.Namespace) -> devices.Device:
     """The device to look at."""
     if given.emu:
-        from termgraph.testing.emucuda.driver import emulated_device, packaged_device
+        from emucuda.driver import emulated_device, packaged_device
 
         count = 1 if given.emu == "pycuda" else 2  # under pycuda cuBLAS knows one device only
         os.environ.setdefault("EMUCUDA_DEVICES", str(count))

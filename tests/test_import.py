@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,6 @@ def test_importing_leaves_rules_gradients_and_tools_alone():
     later = {
         "kanren",
         "scipy",
-        "rich",
         *(f"termgraph.{m}" for m in ("rules", "db", "rulelib", "lower", "loops", "viz")),
     }
     assert not later & there
@@ -43,3 +43,25 @@ def test_a_room_never_takes_the_place_of_the_function_of_its_name(first):
 def test_graph_passes_come_with_the_rule_library():
     code = "import termgraph.db\nassert any(p.name == 'scan.merge' for p in termgraph.db.query('+fast_run').passes)"
     assert "termgraph.loops.passes" in modules_after(code)
+
+
+def test_a_compile_needs_no_prover_and_no_linter():
+    """They are a package of their own, and nothing on the way to a call imports it."""
+    compiled = (
+        "import termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
+        "f = tg.function([x], tg.grad(T.log(1 + T.exp(x)).sum(), x)); f([1.0])"
+    )
+    there = modules_after(compiled)
+    assert "termgraph.rules.compiled" in there and "termgraph.db.database" in there
+    assert not [name for name in there if name.startswith("termgraph.rules.checking")]
+
+
+def test_only_what_checks_rules_imports_the_prover():
+    """The doors in `termgraph.rules` and the commands aside, nobody does, not even inside a function."""
+    package = Path(termgraph.__file__).parent
+    users = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "rules.checking" in path.read_text(encoding="utf-8") and path.parent.name != "checking"
+    }
+    assert users <= {"rules/__init__.py", "db/checking.py", "db/rules_cli.py"}

@@ -41,7 +41,6 @@ ORDER = [
     "graph",  # graph classes under PyTensor's module name
     "gof",  # and under Theano's
     "__init__",  # the public names
-    "testing",  # tools for developing termgraph itself
     "config_cli",
     "bench_cli",  # starts the scripts of benchmarks/
     "cli",

@@ -19,9 +19,12 @@ from typing import Any, NamedTuple
 from termgraph import _rulelib
 from termgraph.db import database
 from termgraph.db.query import TRUSTED
+from termgraph.rules.checking.compare import ASSUMPTIONS
+from termgraph.rules.checking.linter import lint
+from termgraph.rules.checking.overlaps import Around
+from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
-from termgraph.rules.linting.overlaps import Around
 
 Record = dict[str, Any]
 _BATCH = 12  # rules per task: small, so that processes end together
@@ -51,8 +54,6 @@ def _load_files(paths: Sequence[str]) -> None:
 
 
 def _proved(names: Sequence[str], samples: int, seed: int) -> list[Record]:
-    from termgraph.rules.prover import prove_rule
-
     by_name = {r.name: r for r in database.all_rules()}
     out = []
     with warnings.catch_warnings():
@@ -67,8 +68,6 @@ def _proved(names: Sequence[str], samples: int, seed: int) -> list[Record]:
 
 def assumptions() -> dict[str, str]:
     """What rules may take on trust, in words."""
-    from termgraph.rules.proving.compare import ASSUMPTIONS
-
     return dict(ASSUMPTIONS)
 
 
@@ -146,8 +145,6 @@ def _by_stage(rules: list[Rule]) -> Iterator[tuple[str, list[Rule]]]:
 
 
 def _linted(stage: str, rules: list[Rule], seed: int, pairs: int) -> Record:
-    from termgraph.rules.linter import lint
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = lint(RuleSet(rules, TRUSTED, stage), seed, pairs, _around(stage))

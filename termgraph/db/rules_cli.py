@@ -17,8 +17,9 @@ from termgraph.db import checking, database, loading
 from termgraph.db.database import names_of
 from termgraph.db.explain import find_rule, why_not
 from termgraph.db.query import Query
+from termgraph.rules.checking.examples import examples
+from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
-from termgraph.rules.report import Table, counts_text
 from termgraph.terms.op import OPS
 
 SUCCESS, FOUND = 0, 1
@@ -140,8 +141,6 @@ def _refusals(refused: list[str], quiet: bool) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from termgraph.rules.proving.examples import examples
-
     if not arguments.what:
         raise LookupError("name a rule, such as logs.log1p; `termgraph rules list` shows what exists")
     if len(arguments.what) == 1 and "." in arguments.what[0] and not arguments.what[0].endswith(".py"):

@@ -75,7 +75,8 @@ from termgraph.terms.facts import (
     swapped,
 )
 
-_TOOLS = {"lint": "termgraph.rules.linter", "prove": "termgraph.rules.prover"}  # imported when first used
+# imported when first used
+_TOOLS = {"lint": "termgraph.rules.checking.linter", "prove": "termgraph.rules.checking.prover"}
 
 
 def __getattr__(name: str) -> _Any:

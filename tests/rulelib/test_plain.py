@@ -4,8 +4,8 @@ import pytest
 
 from termgraph import db
 from termgraph.rules import RuleSet
+from termgraph.rules.checking.examples import examples
 from termgraph.rules.memo import Memo
-from termgraph.rules.proving.examples import examples
 from termgraph.rules.rewrite import normalize
 from tests.rulelib.plain import plainly
 from tests.rulelib.support import LIBRARY

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import termgraph.tensor as T
 from termgraph import db
-from termgraph.rules.proving.compare import WRONG, compare
+from termgraph.rules.checking.compare import WRONG, compare
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.traverse import children_first

@@ -7,8 +7,8 @@ import pytest
 from unification import var
 
 from termgraph.rules import RuleSet
+from termgraph.rules.checking.examples import examples, loose_examples
 from termgraph.rules.facts import FACTS
-from termgraph.rules.proving.examples import examples, loose_examples
 from termgraph.rules.relation import results
 from tests.rulelib.support import LIBRARY
 

@@ -5,9 +5,9 @@ import json
 from unification import Var
 
 from termgraph.rules import Float, RuleSet, head, lint, nonzero, param, rule, ruleset, seg
-from termgraph.rules.linting.overlaps import Around
-from termgraph.rules.linting.termination import find_order
-from termgraph.rules.linting.unifying import apply, occurs, unify
+from termgraph.rules.checking.overlaps import Around
+from termgraph.rules.checking.termination import find_order
+from termgraph.rules.checking.unifying import apply, occurs, unify
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cos, exp, log, log1p, mul, neg, sin, tan
 from termgraph.terms.ops.shaping import join

@@ -20,9 +20,9 @@ from termgraph.rules import (
     ruleset,
     seg,
 )
-from termgraph.rules.prover import examples
-from termgraph.rules.proving import draw as proving_draw
-from termgraph.rules.proving import examples as proving_examples
+from termgraph.rules.checking import draw as proving_draw
+from termgraph.rules.checking import examples as proving_examples
+from termgraph.rules.checking.prover import examples
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt
 from termgraph.terms.ops.indexing import subtensor

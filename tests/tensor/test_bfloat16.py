@@ -9,11 +9,11 @@ from helpers import wide_of_half as wide
 
 import termgraph as tg
 import termgraph.tensor as T
+from gpucheck.checks import lstm, mlp
 from termgraph.terms.dtypes import finfo, numpy_dtype
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.elementwise import loop_dtypes
 from termgraph.terms.plain import from_plain, to_plain
-from termgraph.testing.gpucheck.checks import lstm, mlp
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 BRAIN = np.dtype(ml_dtypes.bfloat16)

@@ -3,7 +3,7 @@
 import pytest
 
 import termgraph as tg
-from termgraph.testing.emucuda.driver import emulation
+from emucuda.driver import emulation
 
 
 @pytest.fixture

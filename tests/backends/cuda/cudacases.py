@@ -4,9 +4,9 @@ import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.build import find_compiler
 from termgraph.backends.cuda.generate import generate
 from termgraph.terms.dtypes import numpy_dtype
-from termgraph.testing.emucuda.build import find_compiler
 
 no_emulation = "the emulation needs g++" if find_compiler() is None else ""
 

@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from lower.randomgraphs import Graphs, agree
 
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda import placement
 from termgraph.backends.cuda.link import link
 from termgraph.backends.cuda.run import device
@@ -16,7 +17,6 @@ from termgraph.function.cuda import placement_rules
 from termgraph.function.mode import get_mode
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.transfer import Judge, judging
-from termgraph.testing.emucuda.driver import packaged_device
 from termgraph.vm.machine import Machine
 
 

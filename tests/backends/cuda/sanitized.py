@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from backends.cuda.cudacases import cases, program
 
 import termgraph as tg
+from emucuda.driver import emulation
 from termgraph.backends.cuda.run.device_array import DeviceArray
 from termgraph.backends.cuda.run.executor import Executable
-from termgraph.testing.emucuda.driver import emulation
 
 # name -> (text, its replacement)
 BUGS = {

@@ -6,8 +6,8 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulation
 from termgraph.function.cuda import CudaFunction
-from termgraph.testing.emucuda.driver import emulation
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

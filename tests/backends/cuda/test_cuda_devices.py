@@ -6,10 +6,10 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import EmulatedDriver, emulated_device, emulation
 from termgraph.backends.cuda.driver.base import NoDevice
 from termgraph.backends.cuda.run.device import numbered
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
-from termgraph.testing.emucuda.driver import EmulatedDriver, emulated_device, emulation
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from backends.cuda.cudacases import no_emulation
 
+from emucuda.build import cuda_headers
 from termgraph.backends.cuda.run.device import why_not
 from termgraph.config import config
-from termgraph.testing.emucuda.build import cuda_headers
 
 ROOT = Path(__file__).parents[3]
 CORE = importlib.util.find_spec("cuda") is not None and importlib.util.find_spec("cuda.core") is not None
@@ -23,7 +23,8 @@ pycuda = pytest.mark.skipif(importlib.util.find_spec("pycuda") is None, reason="
 
 
 def run(*command, **environment):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERMGRAPH_FLAGS": f"cache.dir={config.cache.dir}", **environment}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    env = {**os.environ, "PYTHONPATH": path, "TERMGRAPH_FLAGS": f"cache.dir={config.cache.dir}", **environment}
     done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=400)
     return done.returncode, done.stdout + done.stderr
 
@@ -45,7 +46,7 @@ def test_the_check_of_real_devices_passes_on_the_emulation(driver, tmp_path):
 DRIVERS = [pytest.param("core", marks=core), pytest.param("pycuda", marks=pycuda)]
 OPEN = """
 import sys
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 if len(sys.argv) > 1:
@@ -111,7 +112,7 @@ def test_a_machine_without_the_package(driver, package):
 TWO = """
 import sys, threading
 import numpy as np
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(*[packaged_device(sys.argv[1], k) for k in range(2)])
@@ -141,7 +142,7 @@ def test_two_devices_and_two_threads(driver):
 
 QUICK_START = """
 import runpy, sys
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg
 device.use(packaged_device(sys.argv[1]))
@@ -182,8 +183,8 @@ def test_more_random_graphs(driver, first):
 ONE_LAUNCH = """
 import ctypes
 import numpy as np
-from termgraph.testing.emucuda.build import driver_library
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.build import driver_library
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(packaged_device("core"))
@@ -217,7 +218,7 @@ def test_a_function_of_twenty_ops_is_one_launch():
 
 FACTORS = """
 import numpy as np
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(packaged_device("core"))

@@ -10,6 +10,7 @@ from backends.cuda.cudacases import no_emulation, ops_of
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulated_device, emulation
 from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
 from termgraph.backends.cuda.run import device as devices
 from termgraph.backends.cuda.run import dlpack
@@ -17,7 +18,6 @@ from termgraph.backends.cuda.run.cublas import Cublas
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.function.cuda import CudaFunction
 from termgraph.terms.dtypes import numpy_dtype
-from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

@@ -12,6 +12,7 @@ from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_on_cpu
 from termgraph.backends.cuda.run.executor import Executable
@@ -21,7 +22,6 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as red
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
-from termgraph.testing.emucuda.driver import emulation
 
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
 CASES = cases()

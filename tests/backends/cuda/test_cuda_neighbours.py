@@ -13,12 +13,12 @@ from backends.cuda.test_cuda_drivers import DRIVERS, core, emulated, run
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulated_device, emulation
 from termgraph.backends.cuda.build import compile as compilers
 from termgraph.backends.cuda.driver.base import CudaError
 from termgraph.backends.cuda.run import launches
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.backends.cuda.run.executor import Executable
-from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
 plain = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
@@ -26,7 +26,7 @@ plain = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
 START = """
 import ctypes
 import numpy as np
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
 device.use(*[packaged_device("core", k) for k in range({devices})])
@@ -142,7 +142,7 @@ print(np.asarray(result))
 @pytest.mark.parametrize("setting, message", [("EMUCUDA_INIT", "nvidia-fabricmanager"), ("EMUCUDA_BUSY", "nvidia-smi")])
 def test_drivers_that_cannot_be_opened(driver, setting, message):
     text = f"""
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 from termgraph.backends.cuda.driver.base import NoDevice
 try:
     packaged_device({driver!r})
@@ -164,7 +164,7 @@ import ctypes
 import termgraph as tg
 from termgraph.backends.cuda.driver.core import CoreDriver
 from termgraph.backends.cuda.driver.base import NoDevice
-from termgraph.testing.emucuda.driver import packaged_device
+from emucuda.driver import packaged_device
 tg.config.gpu.pool_reserve = {share}
 taken, allocate = [], CoreDriver.allocate
 CoreDriver.allocate = lambda self, size: taken.append(size) or allocate(self, size)

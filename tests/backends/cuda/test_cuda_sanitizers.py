@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from backends.cuda.cudacases import no_emulation
 
+from emucuda.build import preload
 from termgraph.config import config
-from termgraph.testing.emucuda.build import preload
 
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
 SCRIPT = Path(__file__).with_name("sanitized.py")

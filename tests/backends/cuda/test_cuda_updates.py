@@ -8,9 +8,9 @@ from backends.cuda.cudacases import no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulated_device, emulation
 from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 from termgraph.backends.cuda.run.device_array import DeviceArray
-from termgraph.testing.emucuda.driver import emulated_device, emulation
 
 LINKER = "auto"
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

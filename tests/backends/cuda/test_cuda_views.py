@@ -8,12 +8,12 @@ from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
-from termgraph.testing.emucuda.driver import emulation
 
 LINKER = "auto"
 pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")

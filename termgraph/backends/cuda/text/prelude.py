@@ -1,7 +1,7 @@
 """What stands in front of generated kernels: types, reductions of a team of threads, and the C helpers that are used.
 
 Self-contained: no header of the toolkit is included, so that a kernel compiles in a few hundredths of a second. The
-same text compiles with NVRTC, nvcc and, in `termgraph.testing.emucuda`, with g++.
+same text compiles with NVRTC, nvcc and, in `emucuda`, with g++.
 """
 
 from __future__ import annotations

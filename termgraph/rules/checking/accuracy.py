@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.proving.draw import Retry
-from termgraph.rules.proving.examples import Examples, RuleRaised
-from termgraph.rules.proving.values import Special
+from termgraph.rules.checking.draw import Retry
+from termgraph.rules.checking.examples import Examples, RuleRaised
+from termgraph.rules.checking.values import Special
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.op import CONST

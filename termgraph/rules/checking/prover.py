@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.definition import Rule
-from termgraph.rules.facts import FACTS
-from termgraph.rules.proving.accuracy import no_less_accurate
-from termgraph.rules.proving.compare import (
+from termgraph.rules.checking.accuracy import no_less_accurate
+from termgraph.rules.checking.compare import (
     ASSUMPTIONS,
     EXACT,
     ORDER,
@@ -26,10 +24,12 @@ from termgraph.rules.proving.compare import (
     compare,
     failing,
 )
-from termgraph.rules.proving.draw import Retry
-from termgraph.rules.proving.examples import Example, Examples, RuleRaised, examples
-from termgraph.rules.proving.values import fact_holds, specials_for
-from termgraph.rules.proving.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
+from termgraph.rules.checking.draw import Retry
+from termgraph.rules.checking.examples import Example, Examples, RuleRaised, examples
+from termgraph.rules.checking.values import fact_holds, specials_for
+from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
+from termgraph.rules.definition import Rule
+from termgraph.rules.facts import FACTS
 from termgraph.rules.stage import Instance
 from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.proving.draw import Draw
+from termgraph.rules.checking.draw import Draw
 from termgraph.terms.op import OPS
 from termgraph.terms.term import Const, mk
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.proving.draw import ANY, Draw, Head, Retry, Want
+from termgraph.rules.checking.draw import ANY, Draw, Head, Retry, Want
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.reduce import default_sum_dtype
@@ -394,9 +394,9 @@ def _families() -> tuple[Op, ...]:
     ])  # fmt: skip
 
 
-from termgraph.rules.proving import conv_samplers as _conv  # noqa: E402,F401
-from termgraph.rules.proving import indexing_samplers as _indexing  # noqa: E402,F401  fill SAMPLERS
-from termgraph.rules.proving import linalg_samplers as _linalg  # noqa: E402,F401
+from termgraph.rules.checking import conv_samplers as _conv  # noqa: E402,F401
+from termgraph.rules.checking import indexing_samplers as _indexing  # noqa: E402,F401  fill SAMPLERS
+from termgraph.rules.checking import linalg_samplers as _linalg  # noqa: E402,F401
 
 FAMILIES: tuple[Op, ...] = _families()
 WRAPPERS: tuple[Op, ...] = tuple([

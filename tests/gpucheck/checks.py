@@ -15,11 +15,11 @@ import numpy as np
 
 import termgraph
 import termgraph.tensor
+from gpucheck.models import language_model, logistic, lstm, mlp
 from termgraph.terms.dtypes import HALVES, kind_of, numpy_dtype
 from termgraph.terms.ops import elementwise
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
-from termgraph.testing.gpucheck.models import language_model, logistic, lstm, mlp
 
 T: Any = termgraph.tensor
 tg: Any = termgraph

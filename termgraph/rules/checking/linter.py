@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 from unification import Var
 
+from termgraph.rules.checking.examples import Example, examples, loose_examples
+from termgraph.rules.checking.overlaps import Around, Pair, examine, overlaps
+from termgraph.rules.checking.report import paragraph
+from termgraph.rules.checking.termination import Order, find_order, weight_of
+from termgraph.rules.checking.unifying import renamed
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS
-from termgraph.rules.linting.overlaps import Around, Pair, examine, overlaps
-from termgraph.rules.linting.termination import Order, find_order, weight_of
-from termgraph.rules.linting.unifying import renamed
-from termgraph.rules.proving.examples import Example, examples, loose_examples
-from termgraph.rules.report import paragraph
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.text import pattern_text
 

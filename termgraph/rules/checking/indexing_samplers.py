@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.proving.draw import Draw, Head, Retry, Want
-from termgraph.rules.proving.samplers import sampler
+from termgraph.rules.checking.draw import Draw, Head, Retry, Want
+from termgraph.rules.checking.samplers import sampler
 from termgraph.terms.ops.indexing import FULL, numpy_index
 
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from unification import Var
 
+from termgraph.rules.checking.draw import Draw, Retry
+from termgraph.rules.checking.unifying import apply, renamed, unify
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule, is_nary
 from termgraph.rules.kinds import Guard, SegVar
-from termgraph.rules.linting.unifying import apply, renamed, unify
 from termgraph.rules.pattern import Captured
-from termgraph.rules.proving.draw import Draw, Retry
 from termgraph.rules.relation import results
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.stage import Instance

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from unification import Var
 
-from termgraph.rules.proving.draw import Draw, Head, Retry, Want
-from termgraph.rules.proving.samplers import sampler
+from termgraph.rules.checking.draw import Draw, Head, Retry, Want
+from termgraph.rules.checking.samplers import sampler
 from termgraph.terms.ops import linalg
 
 FLOATING = ("float64", "float64", "float64", "float32", "complex128")

@@ -13,13 +13,13 @@ import numpy as np
 
 import termgraph
 import termgraph.tensor
+from gpucheck.checks import BRAIN
+from gpucheck.models import language_model, lstm, mlp
 from termgraph.backends.cuda.build.compile import compile_text, usage_of
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.run.device import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray
 from termgraph.backends.cuda.run.executor import Executable, Places
-from termgraph.testing.gpucheck.checks import BRAIN
-from termgraph.testing.gpucheck.models import language_model, lstm, mlp
 
 T: Any = termgraph.tensor
 tg: Any = termgraph

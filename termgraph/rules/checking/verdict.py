@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from termgraph.rules.checking.compare import WRONG
+from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
-from termgraph.rules.proving.compare import WRONG
-from termgraph.rules.report import Table, counts_text
 
 UNTESTED, REFUSED, DERIVATIVE, ACCURATE = "untested", "refused", "derivative", "more accurate"
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from unification import Var
 
+from termgraph.rules.checking.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
 from termgraph.rules.definition import is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, nested_vars
-from termgraph.rules.proving.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
 from termgraph.terms.dtypes import numpy_dtype, promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import Op
@@ -174,7 +174,7 @@ class Draw:
 
     def apply(self, head: Head, args: list, want: Want) -> Any:
         """`head` applied to operands drawn by the sampler of its family."""
-        from termgraph.rules.proving.samplers import sampler_of
+        from termgraph.rules.checking.samplers import sampler_of
 
         if self.depth > 12:
             raise Retry
@@ -195,7 +195,7 @@ class Draw:
 
     def _spread(self, family: Op, args: list, whole: Any) -> list:
         """Operand patterns as samplers like them: leading operands one by one, known segments opened."""
-        from termgraph.rules.proving.samplers import LEADING
+        from termgraph.rules.checking.samplers import LEADING
 
         if whole is None:
             return [t for a in args for t in (self.env[a] if a.__class__ is SegVar and a in self.env else (a,))]
@@ -223,7 +223,7 @@ class Draw:
         return Head(self, family, params, v)
 
     def _some_family(self, args: tuple) -> Op:
-        from termgraph.rules.proving.samplers import FAMILIES
+        from termgraph.rules.checking.samplers import FAMILIES
 
         open_ended = any(a.__class__ is SegVar for a in args)
         fits = [f for f in FAMILIES if open_ended or f.arity == len(args) or f.arity is None]
@@ -394,7 +394,7 @@ class Draw:
 
     def expression(self, want: Want) -> Any:
         """A small expression of some family, of (about) the lengths wanted."""
-        from termgraph.rules.proving.samplers import FAMILIES, WRAPPERS
+        from termgraph.rules.checking.samplers import FAMILIES, WRAPPERS
 
         if self.favourite is None:
             self.favourite = self.rng.choice(WRAPPERS)

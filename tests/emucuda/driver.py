@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from emucuda.build import blas_libraries, build, driver_library
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
 from termgraph.backends.cuda.run import device as devices
 from termgraph.backends.cuda.run.device import Device
-from termgraph.testing.emucuda.build import blas_libraries, build, driver_library
 
 TOTAL = 8 * 2**30
 _libc = ctypes.CDLL(None)  # its own memory: sanitizers see where an array ends
@@ -160,7 +160,7 @@ def emulated_device(limit: int = TOTAL, number: int = 0) -> Device:
 class emulation:
     """While this is entered, programs for the GPU run on the CPU.
 
-    >>> from termgraph.testing.emucuda.driver import emulation
+    >>> from emucuda.driver import emulation
     >>> with emulation() as device:                                 # doctest: +SKIP
     ...     f = tg.function([x], T.exp(x), mode=tg.Mode(linker="cuda"))
     """

@@ -1,1 +1,0 @@
-"""Parts of the rule checker: unification of left sides, overlaps, termination. `termgraph.rules.linter` is the door."""

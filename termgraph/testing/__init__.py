@@ -1,1 +1,0 @@
-"""Tools for developing and testing termgraph itself. Nothing here is needed to use it."""
