@@ -22,6 +22,7 @@ from termgraph.lower.push.expand import BLAS_DTYPES, expand
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.products_ahead import products_ahead
 from termgraph.lower.schedule.row_tiles import tile_rows
+from termgraph.lower.schedule.streams import with_streams
 from termgraph.lower.storage import axis_calls, cut_rules, routines  # noqa: F401  they declare their rules
 from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.stages import Ledger, Stage
@@ -215,7 +216,7 @@ def stored(value: Measured) -> Stored:
     """What gets storage, with an index pushed through everything else."""
     region = value.expanded.region
     storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal)
-    return Stored(value.expanded, storage.run())
+    return Stored(value.expanded, with_streams(storage, storage.run()))
 
 
 def planted(value: Stored) -> Lowered:

@@ -1,0 +1,118 @@
+"""Values that several loops would compute from several arrays each: stored, where that moves fewer bytes.
+
+In `h = h + f(h)`, layer after layer, every loop that needs the last h would add up all layers before it. Elementwise
+values are cheap to compute and not stored for that; here it is counted what they cost to read. May import this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from termgraph.lower.lengths.index import product
+from termgraph.lower.loops.phases import phases
+from termgraph.lower.loops.plan import Planner, Scope
+from termgraph.lower.push.kernel import FOLD, LOAD, operands_first, scalars
+from termgraph.lower.push.kernel import kids as operands_of
+from termgraph.lower.storage.policy import Statements, Storage, Store
+
+FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
+MANY = 16  # arrays that are told apart below one value; more are as good as that many
+
+
+def with_streams(storage: Storage, settled: Statements) -> Statements:
+    """The statements, with streams stored. `settled` is what the storage's own criterion gives."""
+    found = streams(storage, settled)
+    if not found:
+        return settled
+    storage.cuts.update(dict.fromkeys(found))
+    rounds = settled.rounds
+    again = storage.run()
+    again.rounds += rounds
+    return again
+
+
+def streams(storage: Storage, settled: Statements) -> list[Any]:
+    """The terms to store: `users` loops read `loads` arrays each, instead of one.
+
+    Stored, the arrays are read once, the value is written, and each of the loops reads it.
+    """
+    origin = storage.push.origin
+    users = _users(storage, settled)
+    values = operands_first([x.value for x in settled.stores if isinstance(x, Store)])
+    inside = _inside(values, users)
+    reads: dict[Any, frozenset] = {}  # scalar -> the loads it is computed from
+    found: dict[Any, None] = {}
+    for s in values:
+        reads[s] = _reads(s, reads)
+        if s in inside or s not in users:
+            continue
+        t = origin[s][0]
+        if t in found:
+            reads[s] = frozenset((s,))
+            continue
+        free = settled.scalars.free(s)
+        loads = sum(free <= settled.scalars.free(x) for x in reads[s])  # what is broadcast is small
+        if len(users[s]) * (loads - 1) > loads + 1:
+            found[t] = None
+            reads[s] = frozenset((s,))
+    return list(found)
+
+
+def _users(storage: Storage, settled: Statements) -> dict[Any, set]:
+    """For each element of a value that could be stored, the loops that compute it."""
+    planner, top = Planner(settled.scalars), Scope(None)
+    folds = planner.placeable(settled.stores, top)
+    phase = phases(planner.predecessors(folds, settled.stores, top))
+    outer = set(folds)
+    users: dict[Any, set] = {}
+    for y, value, var in _loops(folds, settled.stores):
+        for s in scalars([value], lambda t, y=y: t in outer and t is not y):
+            if _could_be_stored(storage, s):
+                users.setdefault(s, set()).add((phase[y], var))
+    return users
+
+
+def _loops(folds: list[Any], statements: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """What has a loop at the top, what is computed in it, and its variable."""
+    for f in folds:
+        yield f, f.args[0], f.op.params["var"]
+    for x in statements:
+        if isinstance(x, Store):
+            yield x, x.value, x.vars[0] if x.vars else None
+
+
+def _could_be_stored(storage: Storage, s: Any) -> bool:
+    """Whether a scalar is an element of an elementwise result that has no storage and is not small."""
+    found = storage.push.origin.get(s)
+    if found is None or s.op.family is LOAD or s.op.kind != "elementwise":
+        return False
+    t = found[0]
+    if t in storage.cuts or t in storage.targets or t in storage.given or t.op.kind != "elementwise":
+        return False
+    size = product(storage.lengths[t]).const
+    return t.type.ndim > 0 and (size is None or size > FEW)
+
+
+def _inside(values: list[Any], users: dict[Any, set]) -> set[Any]:
+    """Those that are computed only where something computed from them is: that one would be stored."""
+    out: set[Any] = set()
+    for s in values:
+        if s in users and s.op.family is not FOLD:
+            out.update(a for a in operands_of(s) if a in users and users[a] == users[s])
+    return out
+
+
+def _reads(s: Any, reads: dict[Any, frozenset]) -> frozenset:
+    if s.op.family is LOAD:
+        return frozenset((s,))
+    if s.op.family is FOLD:
+        return frozenset()
+    found: frozenset = frozenset()
+    for a in operands_of(s):
+        if len(found) < MANY and not reads[a] <= found:
+            found = reads[a] if found <= reads[a] else found | reads[a]
+    return found
+
+
+__all__ = ["streams", "with_streams"]

@@ -1,0 +1,98 @@
+"""Values that many loops would add up anew from many arrays are stored; what is cheap to read again is not."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.lower.lengths.shapes import Lengths
+from termgraph.lower.loops.tree import Kernel
+from termgraph.lower.lowering import lower
+from termgraph.lower.memory.plan import loads
+from termgraph.lower.push.expand import expand
+from termgraph.lower.schedule.streams import streams
+from termgraph.lower.storage.policy import Storage
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import substitute
+
+
+def lowered(inputs, outputs):
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    return lower(substitute([o.term for o in outputs], args))
+
+
+def most_arrays(made):
+    return max(len({b for b, _ in loads(n)}) for n in made.nodes if isinstance(n, Kernel))
+
+
+def residual(layers):
+    """A stream to which each layer adds: x + sum over layers of products of normalised rows."""
+    x = h = T.tensor("x", dtype="float32", shape=(64, 32))
+    weights = [T.tensor(f"w{k}", dtype="float32", shape=(32, 32)) for k in range(layers)]
+    for w in weights:
+        away = h - h.mean(axis=1, keepdims=True)
+        h = h + (away / T.sqrt((away * away).mean(axis=1, keepdims=True) + 1e-5)) @ w
+    return [x, *weights], [(h * h).mean()]
+
+
+def test_kernels_read_no_more_arrays_in_deeper_nets():
+    assert most_arrays(lowered(*residual(12))) == most_arrays(lowered(*residual(5)))
+
+
+def test_what_is_stored_for_each_layer_is_the_same():
+    few, many = (lowered(*residual(n)).statements for n in (5, 12))
+    assert len(many.cuts) - len(few.cuts) == 7 * 3  # a product, its operand and the stream
+
+
+a, b, c, d = (T.tensor(n, dtype="float64", shape=(40, 50)) for n in "abcd")
+small = [T.tensor(n, dtype="float64", shape=(3, 4)) for n in "pqrs"]
+
+
+def products(u, wide):
+    """Loops that cannot be one: each is behind a product of the one before."""
+    outs = []
+    for _ in range(wide):
+        outs.append(((u * 2) if not outs else u + outs[-1]) @ T.ones((u.type.shape[1],) * 2))
+    return outs
+
+
+def found(inputs, u, loops):
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    outputs, _ = expand(substitute([o.term for o in products(u, loops)], args), ["float64"])
+    storage = Storage(outputs, Lengths(outputs, False, False, ()))
+    return streams(storage, storage.run())
+
+
+@pytest.mark.parametrize(
+    ("sum_", "loops", "stored"),
+    [
+        (lambda a, b, c, d: a + b + c + d, 3, True),
+        (lambda a, b, c, d: a + b, 3, False),  # two arrays, few loops: stored it would be no less to read
+        (lambda a, b, c, d: a + b, 6, True),
+        (lambda a, b, c, d: a + b[0] + c[0], 6, False),  # rows are small
+        (lambda a, b, c, d: a * 2 + 1, 6, False),
+    ],
+)
+def test_by_bytes(sum_, loops, stored):
+    assert bool(found([a, b, c, d], sum_(a, b, c, d), loops)) == stored
+
+
+def test_of_a_chain_of_sums_only_the_last_is_stored():
+    assert len(found([a, b, c, d], ((a + b) + c) + d, 6)) == 1
+
+
+def test_small_arrays_are_computed_again():
+    p, q, r, s = small
+    assert not found(small, p + q + r + s, 6)
+
+
+def test_values_are_the_same():
+    x, *weights = (inputs := residual(6))[0]
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal((64, 32)).astype("float32"), *rng.standard_normal((6, 32, 32)).astype("float32")]
+    f = tg.function([x, *weights], inputs[1])
+    h = values[0].astype("float64")
+    for w in values[1:]:
+        away = h - h.mean(axis=1, keepdims=True)
+        h = h + away / np.sqrt((away * away).mean(axis=1, keepdims=True) + 1e-5) @ w
+    np.testing.assert_allclose(f(*values)[0], (h * h).mean(), rtol=1e-4)
