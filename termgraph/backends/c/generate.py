@@ -172,7 +172,7 @@ class _Writer:
         aliased = {b for _, pair in replaceable(self.lowered) if pair[1] in self.modes for b in pair}
         aliased |= {b for pair in self.finished.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
-        run = self.run_text(kernels)
+        run = kernels.finish(self.run_text(kernels))
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
         packing = PACKING.strip() if self.packed else ""
@@ -263,7 +263,7 @@ class _Writer:
 
     def run_text(self, kernels: KernelWriter) -> str:
         """tg_run: kernels, library calls and scalars in order."""
-        top = kernels.top(self.nodes, self.timed)
+        top = kernels.top(self.nodes, self.timed, table=True)
         held = top.poly(self.bytes_held()) if self.timed else ""
         lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")

@@ -13,10 +13,11 @@ from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
+from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
-from termgraph.lower.lengths.index import Sym
+from termgraph.lower.lengths.index import Sym, values
 from termgraph.lower.loops.tree import (
     Accumulate,
     Call,
@@ -64,6 +65,8 @@ class KernelWriter:
         self.indices: list[str] = []
         self.timed_parts: list[TimedPart] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
+        self.equal = Shared()
+        self.chosen: dict[str, int] = {}  # shapes of functions -> how many functions of `float32` they use
 
     def printer(self, *given: Any) -> CPrinter:
         """What writes one function; in a quick program it writes less text."""
@@ -72,13 +75,25 @@ class KernelWriter:
         return p
 
     # ------------------------------------------------------------------ the calling side
-    def top(self, nodes: Sequence[Node], timed: bool = False, inside: int = -1) -> Printer:
-        """The statements of tg_run, or of one step of the loop that is part number `inside`."""
+    def top(self, nodes: Sequence[Node], timed: bool = False, inside: int = -1, table: bool = False) -> Printer:
+        """The statements of tg_run, or of one step of the loop that is part number `inside`.
+
+        Where many are to be in a `table`, those that need nothing but buffers are.
+        """
+        steps = sum(isinstance(n, (Kernel, Call)) for n in nodes)
+        table = table and not timed and steps >= MANY_STEPS
+        first: int | None = None  # of the steps that no line makes yet
         p = self.printer([n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
         shared = self.shared_values = self.shared(nodes)
         once = p.used_once(nodes) - shared
         for n in nodes:
+            if table and self.step(n, p):
+                first = len(self.equal.steps) - 1 if first is None else first
+                continue
+            if first is not None:
+                p.add(self.equal.mark(first))
+                first = None
             number = len(self.timed_parts) if timed and isinstance(n, (Kernel, Call, Compound)) else -1
             if number >= 0:
                 self.timed_parts.append(TimedPart.of(n, inside))
@@ -98,7 +113,32 @@ class KernelWriter:
                 self.after(n, p, shared)
             elif timed:
                 p.add(f"tg_took(st, {number}, &since, {p.poly(bytes_written(n))});")
+        if first is not None:
+            p.add(self.equal.mark(first))
         return p
+
+    def step(self, n: Node, p: Printer) -> bool:
+        """Make a kernel or a product a step of the table; False if it needs more than buffers."""
+        if isinstance(n, Kernel):
+            simple = not isinstance(n.node, Reduce)
+        else:
+            simple = isinstance(n, Call) and "alpha" not in n.options and n not in self.kept
+            simple = simple and not any(values(at) for _, at, _ in n.operands)  # type: ignore[attr-defined]
+        if not simple:
+            return False
+        q = self.printer([n], p.outside)
+        q.aliased = self.aliased
+        name = f"kernel{self.count}"
+        if isinstance(n, Kernel):
+            self.call(n, q)
+        elif isinstance(n, Call):
+            self.library(n, q)
+        kernel = self.equal.written[name][0] if name in self.equal.written else None
+        given = kernel.places if kernel is not None else ()
+        head = ["static int @(tg_context *c)", "{", "    tg_status *const st = c->st;"]
+        step = general(head, [*q.lines, "    return 0;"], self.entries(q), first=len(given))
+        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places)))
+        return True
 
     def shared(self, nodes: Sequence[Node]) -> set[Any]:
         """Values that kernels use: those computed outside of them go through the context."""
@@ -251,31 +291,44 @@ class KernelWriter:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
-        self.own_functions += self.choose_functions(p)
+        self.choose_functions(p, noinline)
         if noinline:
-            head = f"static __attribute__((noinline)) void {name}(tg_context *c, {arguments})"
+            head = f"static __attribute__((noinline)) void @(tg_context *c, {arguments})"
         else:
-            head = f"static void {name}({first}{arguments}{extra})"
+            head = f"static void @({first}{arguments}{extra})"
         if self.quick and gains_by_vectors(p.lines):
             head = f"TG_VECTORISE {head}"
-        lines = [head, "{"]
+        heads = [head, "{", *([] if noinline else ["    tg_context *c = context;"])]
+        for r in p.rows:
+            p.poly(r.length)
+        entries = self.entries(p, inside=True)
+        body = self.function_body(p)
         if not noinline:
-            lines.append("    tg_context *c = context;")
-        lines += self.head(p, inside=True)
-        lines += self.rows(p)
+            written = general(heads, body, entries, [r.buf.name for r in p.rows])
+            self.equal.written[name] = written, len(self.functions)
+        lines = [*heads, *[e.declared(e.name, e.direct) for e in entries], *body, "}"]
+        self.functions.append("\n".join(lines).replace("@", name, 1))
+
+    def function_body(self, p: Printer) -> list[str]:
+        """What follows the names of a function."""
+        lines = self.rows(p)
         lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in p.checks]
         lines += p.lines
         lines += [f"    if ({bad(k, n)}) {failure(t, k, n, 'c->st')};" for t, k, n in p.checks]
-        lines += [f"    free({r.buf.name});" for r in p.rows]
-        self.functions.append("\n".join([*lines, "}"]))
+        return lines + [f"    free({r.buf.name});" for r in p.rows]
 
-    def choose_functions(self, p: Printer) -> int:
-        """Put in the functions of `float32`, unless there are too many; returns how many."""
-        count = float32.calls(p.lines)
-        if count > float32.MANY or self.own_functions + count > float32.MANY_IN_ALL:
-            return 0
-        p.lines = float32.with_own(p.lines)
-        return count
+    def choose_functions(self, p: Printer, single: bool) -> None:
+        """Put in the functions of `float32`, unless there are too many; those of equal kernels count once."""
+        key = str(len(self.chosen)) if single else general([], p.lines, self.entries(p, inside=True)).shape
+        count = self.chosen.get(key)
+        if count is None:
+            count = float32.calls(p.lines)
+            if count > float32.MANY or self.own_functions + count > float32.MANY_IN_ALL:
+                count = 0
+            self.chosen[key] = count
+            self.own_functions += count
+        if count:
+            p.lines = float32.with_own(p.lines)
 
     def rows(self, p: Printer) -> list[str]:
         """Room for rows, once per call of the kernel."""
@@ -290,23 +343,38 @@ class KernelWriter:
 
     def head(self, p: Printer, inside: bool = False) -> list[str]:
         """Local names for the buffers, lengths and scalars that a function uses; `inside`: that of a kernel."""
-        lines = []
+        for r in p.rows:
+            p.poly(r.length)
+        lines = [e.declared(e.name, e.direct) for e in self.entries(p, inside)]
+        return lines + [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (() if inside else self.indices)]
+
+    def entries(self, p: Printer, inside: bool = False) -> list[Entry]:
+        """What a function uses of the context."""
+        out = []
         for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
             if b.kind in ("tile", "row"):
                 continue
             const = "const " if b.kind in ("input", "const") else ""
             kind = f"{const}{self.d.stored_type(b.dtype)} *"
             restrict = "" if b in self.aliased else "restrict "
-            lines.append(f"    {kind}{restrict}{b.name} = ({kind})c->buf[{self.slots[b]}];")
-        for r in p.rows:
-            p.poly(r.length)
+            slot = self.slots[b]
+            text = f"{kind}{restrict}{{name}} = ({kind}){{place}};"
+            out.append(Entry(b.name, "array", text, f"c->buf[{slot}]", "c->buf[{}]", str(slot)))
         for s in p.syms:
-            lines.append(f"    const int64_t {s.name} = c->env[{self.env_of(s)}];")
-        lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (() if inside else self.indices)]
-        if inside:
-            for t in p.used_outside:
-                lines.append(f"    const {self.d.ctype(t.type.dtype)} {p.outside[t]} = c->{p.outside[t]};")
-        return lines
+            at = self.env_of(s)
+            out.append(
+                Entry(s.name, "length", "const int64_t {name} = {place};", f"c->env[{at}]", "c->env[{}]", str(at))
+            )
+        for t in p.used_outside if inside else ():
+            ctype, field = self.d.ctype(t.type.dtype), p.outside[t]
+            text, place = f"const {ctype} {{name}} = {{place}};", f"__builtin_offsetof(tg_context, {field})"
+            out.append(Entry(field, "number", text, f"c->{field}", f"*(const {ctype} *)((char *)c + {{}})", place))
+        return out
+
+    def finish(self, run: str) -> str:
+        """Write equal kernels once; the text of tg_run that calls them."""
+        self.functions, run = self.equal.join(self.functions, run)
+        return run
 
     def context_text(self, bufs: int) -> str:
         """The context, and the functions that run a kernel over its range."""
@@ -314,6 +382,7 @@ class KernelWriter:
         fields = "".join(f + "\n" for f in self.fields)
         context = (
             "typedef struct {\n    const int64_t *env;\n    tg_status *st;\n"
+            f"    const int32_t *at; /* the places of what a shared function works on */\n"
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
         parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""

@@ -1,0 +1,153 @@
+"""Kernels that are equal but for the buffers they work on are written once, and long programs are tables of steps.
+
+A function takes what differs (buffers, lengths, numbers) from a row of places, `c->at`. A layer more is then a few
+numbers more. May import nothing of this package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+MANY_STEPS = 50  # kernels and products from which a program is a table
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+CALLED = re.compile(r"\btg_(each|all)\(c, (\w+), ")
+STEPS = re.compile(r"<steps (\d+) (\d+)>")
+AT_TEXT = """
+static inline tg_context *tg_at(tg_context *c, const int32_t *at)
+{
+    c->at = at;
+    return c;
+}
+"""
+TABLE_TEXT = """
+/* Makes `count` steps: in each row the number of a step, how many places follow, and those. */
+static int tg_steps(tg_context *c, const int32_t *row, int count)
+{
+    for (; count--; row += 2 + row[1]) {
+        c->at = row + 2;
+        if (tg_step[row[0]](c)) return 1;
+    }
+    return 0;
+}
+"""
+
+
+class Entry(NamedTuple):
+    """Something of the context that a function gives a name: its declaration, and where it lies.
+
+    `direct` is the text of the place, `shared` the same by way of a number, `place`, that stands in the row.
+    """
+
+    name: str
+    kind: str
+    declaration: str
+    direct: str
+    shared: str
+    place: str
+
+    def declared(self, name: str, place: str) -> str:
+        """The line that gives it a name."""
+        return f"    {self.declaration.format(name=name, place=place)}"
+
+
+class Written(NamedTuple):
+    """A function without the names it has by accident: its text with `@` for its own name, and its row of places."""
+
+    shape: str
+    places: tuple[str, ...]
+
+
+class Step(NamedTuple):
+    """What a program does next: statements, the kernel that they call, and the places of both, the kernel's first."""
+
+    text: str
+    kernel: str | None
+    places: tuple[str, ...]
+
+
+def general(
+    head: Sequence[str], body: Sequence[str], entries: Iterable[Entry], local: Iterable[str] = (), first: int = 0
+) -> Written:
+    """A function with its names numbered in the order of their first use; its places are those from the `first` on."""
+    text = "\n".join(body)
+    known = {e.name: e for e in entries}
+    inner = set(local)
+    new: dict[str, str] = {}
+    used: list[Entry] = []
+    for name in IDENTIFIER.findall(text):
+        if name in new:
+            continue
+        if name in known:
+            new[name] = f"{known[name].kind}{len(used)}"
+            used.append(known[name])
+        elif name in inner:
+            new[name] = f"room{len(new)}"
+    used += [e for e in known.values() if e.name not in new]
+    names = [new.get(e.name, f"{e.kind}{k}") for k, e in enumerate(used)]
+    lines = [e.declared(n, e.shared.format(f"c->at[{first + k}]")) for k, (e, n) in enumerate(zip(used, names))]
+    text = IDENTIFIER.sub(lambda m: new.get(m[0], m[0]), text)
+    return Written("\n".join([*head, *lines, *([text] if text else []), "}"]), tuple([e.place for e in used]))
+
+
+class Shared:
+    """Collects functions and steps while they are written, and joins the equal ones at the end."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, tuple[Written, int]] = {}  # name -> and its number among the functions
+        self.steps: list[Step] = []
+
+    def mark(self, first: int) -> str:
+        """The line that makes the steps from the first one on, as long as it is not known what they are."""
+        return f"if (tg_steps(c, <steps {first} {len(self.steps)}>)) return (int)st->code;"
+
+    def join(self, functions: list[str], run: str) -> tuple[list[str], str]:
+        """The functions, equal ones once and followed by the table, and the text that calls them."""
+        names: dict[str, list[str]] = {}
+        for name, (written, _) in self.written.items():
+            names.setdefault(written.shape, []).append(name)
+        shared = {name: alike[0] for alike in names.values() if len(alike) > 1 for name in alike}
+        out: list[str | None] = list(functions)
+        for name, first in shared.items():
+            written, k = self.written[name]
+            out[k] = written.shape.replace("@", name, 1) if name == first else None
+        kept = [self._called(text, shared) for text in out if text is not None]
+        table, rows = self._table(shared)
+        run = STEPS.sub(lambda m: f"tg_rows + {rows[int(m[1])]}, {int(m[2]) - int(m[1])}", self._called(run, shared))
+        return [*([AT_TEXT.strip()] if shared else []), *kept, *table], run
+
+    def _called(self, text: str, shared: dict[str, str]) -> str:
+        """The text with calls of functions that are shared."""
+
+        def call(m: re.Match) -> str:
+            if m[2] not in shared:
+                return m[0]
+            row = ", ".join(self.written[m[2]][0].places) or "0"
+            return f"tg_{m[1]}(tg_at(c, (const int32_t[]){{{row}}}), {shared[m[2]]}, "
+
+        return CALLED.sub(call, text) if shared else text
+
+    def _table(self, shared: dict[str, str]) -> tuple[list[str], list[int]]:
+        """The text of steps and their table, and where the row of each begins."""
+        if not self.steps:
+            return [], []
+        numbers: dict[str, int] = {}
+        rows, begins, at = [], [], 0
+        for step in self.steps:
+            text, places = step.text, step.places
+            if step.kernel in shared:
+                text = text.replace(f"{step.kernel},", f"{shared[step.kernel]},", 1)
+            number = numbers.setdefault(text, len(numbers))
+            begins.append(at)
+            at += 2 + len(places)
+            rows.append(",".join([str(number), str(len(places)), *places]))
+        functions = [text.replace("@", f"step{k}", 1) for text, k in numbers.items()]
+        table = (
+            f"static int (*const tg_step[])(tg_context *c) = {{{', '.join(f'step{k}' for k in range(len(numbers)))}}};"
+        )
+        content = "static const int32_t tg_rows[] = {\n" + ",\n".join(rows) + "};"
+        return [*functions, f"{table}\n{TABLE_TEXT.strip()}", content], begins
+
+
+__all__ = ["MANY_STEPS", "Entry", "Shared", "Step", "Written", "general"]

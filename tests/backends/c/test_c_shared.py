@@ -1,0 +1,126 @@
+"""Equal kernels are written once, long programs are tables of steps: same values, and text that hardly grows."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.text import kernels
+from termgraph.backends.c.text.shared_kernels import Entry, general
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+LINKER = "auto"
+
+
+def mlp(layers, width=8, batch=5, symbolic=False):
+    """A deep net with its gradients, and values for it."""
+    shape = (None, None) if symbolic else (width, width)
+    x, h = (T.tensor("x", dtype="float32", shape=(None if symbolic else batch, width)),) * 2
+    weights = [T.tensor(f"w{k}", dtype="float32", shape=shape) for k in range(layers)]
+    for w in weights:
+        h = T.tanh(h @ w + 0.1)
+    loss = (h * h).mean()
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal((batch, width)), *rng.standard_normal((layers, width, width))]
+    return [x, *weights], [loss, *tg.grad(loss, weights)], [v.astype("float32") for v in values]
+
+
+def compiled(inputs, outputs, **options):
+    f = tg.function(inputs, outputs, **options)
+    assert "TG_EXPORT" in f.source("c")
+    return f
+
+
+def functions(f):
+    return re.findall(r"^static void (kernel\d+)\(", f.source("c"), re.M)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_deeper_net_has_no_more_functions(symbolic):
+    few, many = (compiled(*mlp(n, symbolic=symbolic)[:2]) for n in (6, 24))
+    assert len(functions(few)) == len(functions(many)) < 12
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("options", [{}, {"profile": True}, {"mode": "FAST_COMPILE"}], ids=str)
+def test_values_are_those_of_a_program_without_a_table(symbolic, options, monkeypatch, tmp_path):
+    inputs, outputs, values = mlp(20, symbolic=symbolic)
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "a")}):
+        f = compiled(inputs, outputs, **options)
+    assert ("tg_steps(" in f.source("c")) == ("profile" not in options)
+    monkeypatch.setattr(kernels, "MANY_STEPS", 10**6)
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "b")}):
+        g = compiled(inputs, outputs, **options)
+    for got, wanted in zip(f(*values), g(*values)):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_on_several_threads():
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    out = x
+    for k in range(4):
+        out = T.exp(-(out @ y) * 0.01) + (x if k % 2 else y)
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((2, 300, 300))
+    wanted = a
+    for k in range(4):
+        wanted = np.exp(-(wanted @ b) * 0.01) + (a if k % 2 else b)
+    with tg.config.change_flags(threads=2):
+        f = compiled([x, y], [out])
+        for _ in range(3):
+            np.testing.assert_allclose(f(a, b)[0], wanted, rtol=1e-9)
+
+
+def stepwise(step, n=3):
+    """x goes through products, with `step(k, x, y)` between them."""
+    x, y = T.tensor("x", dtype="float64", shape=(6, 6)), T.tensor("y", dtype="float64", shape=(6, 6))
+    out, w = x, y
+    for k in range(n):
+        out = step(k, out @ y, w)
+    f = compiled([x, y], [out])
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((2, 6, 6))
+    wanted = a
+    for k in range(n):
+        wanted = step(k, wanted @ b, b)
+    np.testing.assert_allclose(f(a, b)[0], wanted, rtol=1e-9)
+    return len(functions(f))
+
+
+def test_equal_but_for_the_arrays():
+    assert stepwise(lambda k, u, v: u * 0.5 - v) <= 2  # the last one writes where the product was: no `restrict`
+
+
+def test_what_differs_is_not_shared():
+    assert stepwise(lambda k, u, v: u * (0.5 + k) - v) == 3  # a number
+    assert stepwise(lambda k, u, v: u * 0.5 - v if k % 2 else v - u * 0.5) >= 2  # the order of operands
+    assert stepwise(lambda k, u, v: u * 0.5 - (v.T if k % 2 else v)) >= 2  # how they lie
+
+
+def entry(name, place, restrict="restrict "):
+    text = f"float *{restrict}{{name}} = (float *){{place}};"
+    return Entry(name, "array", text, f"c->buf[{place}]", "c->buf[{}]", place)
+
+
+def test_names_are_numbered_by_first_use():
+    one = general(
+        ["void @()", "{"], ["    t3[i] = in0[i] - t1[i];"], [entry("in0", "0"), entry("t1", "5"), entry("t3", "7")]
+    )
+    two = general(
+        ["void @()", "{"], ["    t9[i] = t4[i] - in2[i];"], [entry("in2", "2"), entry("t4", "6"), entry("t9", "1")]
+    )
+    assert one.shape == two.shape and one.places == ("7", "0", "5") and two.places == ("1", "6", "2")
+
+
+def test_one_array_twice_is_not_two_arrays():
+    body = ["    t3[i] = in0[i] - in0[i];"], ["    t3[i] = in0[i] - t1[i];"]
+    assert len({general([], b, [entry("in0", "0"), entry("t1", "5"), entry("t3", "7")]).shape for b in body}) == 2
+
+
+def test_arrays_that_may_be_one_are_not_those_that_may_not():
+    body = ["    t3[i] = in0[i];"]
+    made = {general([], body, [entry("in0", "0"), entry("t3", "7", how)]).shape for how in ("", "restrict ")}
+    assert len(made) == 2
