@@ -19,6 +19,7 @@ from termgraph.terms.term import mk1
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.machine import Machine
+from termgraph.vm.partition import Refusal, accepted
 from termgraph.vm.program import Program
 
 
@@ -70,8 +71,8 @@ def _placed(
 
     `there` says on which device arguments are, `stay` on which one roots are wanted; None is the host.
     """
-    from termgraph.backends.cuda.link import Refused, link
-    from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.backends.cuda.link import link
+    from termgraph.backends.cuda.placement import why_not
     from termgraph.backends.cuda.run import device
 
     refused: dict[Any, str] = {}
@@ -80,21 +81,25 @@ def _placed(
     marked = {a: on(host_from_gpu, k, on(resident, k, a)) for a, k in zip(work.args, there) if k is not None}
     marks = zip(substitute(list(roots), marked), stay)
     begun = [r if k is None else on(gpu_from_host, k, r) for r, k in marks]
-    while True:
-        judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_on_cpu(t))
+    judge = Judge(why_not)
+    trace: Any = None
+
+    def attempt() -> Program | Refusal:
+        nonlocal judge, trace
+        judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_not(t))
         with judging(judge):
             ends, trace = placement_rules(work.options).rewrite_terms(begun, strict=work.options.strict)
-        try:
-            program = link(work.args, ends, judge, device.numbered, name, updates, alone)
-            break
-        except Refused as error:
-            term = error.term.args[0] if error.term.op.family is nth else error.term
-            if term in refused:
-                raise AssertionError(f"lowering refuses {term!r:.200}, which is not on the GPU") from error
-            if term.op.family is loop and term.op.stop is None and term not in alone:
-                alone.add(term)
-            else:
-                refused[term] = str(error)
+        return link(work.args, ends, judge, device.numbered, name, updates, alone, work.options.in_place, work.ledger)
+
+    def note(refusal: Refusal) -> None:
+        term = refusal.term.args[0] if refusal.term.op.family is nth else refusal.term
+        assert term not in refused, f"lowering refuses {term!r:.200}, which is not on the GPU"
+        if term.op.family is loop and term.op.stop is None and term not in alone:
+            alone.add(term)
+        else:
+            refused[term] = refusal.why
+
+    program = accepted(attempt, note)
     trace.stage = "gpu"
     work.add_trace(trace)
     here = [i.terms[0] for i in program.instructions if i.op.kind not in ("kernel", "transfer")]

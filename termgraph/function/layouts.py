@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from termgraph.compile import road
@@ -40,14 +41,9 @@ def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
 
 def _programs(f: Any) -> Any:
     from termgraph.backends.c.run.argument_orders import Programs
-    from termgraph.function.native import NotNative, laid_out_program, library_of
+    from termgraph.function.native import laid_out_program, library_of
 
-    def make(layouts: Any) -> Any:
-        try:
-            return laid_out_program(f.maker, layouts)
-        except NotNative:  # what could be lowered can be lowered with transposed operands; if not, copies are made
-            return None
-
+    make = partial(laid_out_program, f.maker)  # what cannot be lowered with transposed operands is copied
     types = [f.maker.inputs[i].variable.type for i in f._explicit]
     return Programs(types, make, lambda code: _bound(f, code), library_of(f.maker).address("tg_orders"))
 

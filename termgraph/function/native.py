@@ -21,10 +21,7 @@ from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
-
-
-class NotNative(Exception):
-    """Why a function cannot be one native call; the virtual machine runs it."""
+from termgraph.vm.partition import Refusal
 
 
 def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
@@ -37,9 +34,10 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         from termgraph.backends.c.build.compiler_errors import CompileError
 
         try:
-            return native_function(maker, storage, defaults, name)
-        except NotNative as why:
-            maker.work.not_native = str(why)
+            f = native_function(maker, storage, defaults, name)
+            if not isinstance(f, str):
+                return f
+            maker.work.not_native = f
         except CompileError as error:
             react(error, maker.mode.linker == "c")
             maker.work.in_c = False
@@ -54,12 +52,18 @@ class Layout(NamedTuple):
     updated: int  # how many of the cells
 
 
-def native_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
-    """One native callable for the whole program, or NotNative."""
+def native_function(
+    maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None
+) -> Function | str:
+    """One native callable for the whole program, or why there is none; then the virtual machine runs it."""
     from termgraph.backends.c.run.glue import attach, bind, callable_type
 
-    layout = _layout(maker, storage, defaults)
-    code, library = _compiled(maker, layout, defaults)
+    layout = ordered(maker)
+    why = _why_not_called(maker, layout, storage, defaults) or _why_not_written(maker)
+    made = why or _compiled(maker, layout, defaults)
+    if isinstance(made, str):
+        return made
+    code, library = made
     holder: list[Any] = []
     f = bind(
         library,
@@ -95,40 +99,49 @@ def form_of(maker: Any) -> tuple:
     return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
 
 
-def _layout(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple]) -> Layout:
-    inputs, layout = maker.inputs, ordered(maker)
-    arguments, cells = layout.arguments, layout.cells
+def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], defaults: Sequence[tuple]) -> str | None:
+    """Why a function cannot be called without Python, whatever it computes."""
+    inputs, cells = maker.inputs, layout.cells
     for i, item in enumerate(inputs):
         if not isinstance(item.variable.type, TensorType):
-            raise NotNative(f"input {item.name or i} is not an array")
+            return f"input {item.name or i} is not an array"
         if item.shared and storage[i].storage[0] is None:
-            raise NotNative(f"shared variable {item.name or i} has no value")
-    for i in arguments:
+            return f"shared variable {item.name or i} has no value"
+    for i in layout.arguments:
         required, refeed, _ = defaults[i]
         if inputs[i].update is not None or not (required or refeed):
-            raise NotNative(f"input {inputs[i].name or i} has a value that calls change")
+            return f"input {inputs[i].name or i} has a value that calls change"
     if layout.updated and form_of(maker) not in maker.work.ready:
-        _check_updates(maker, cells[: layout.updated])
+        for i, root in zip(cells[: layout.updated], maker.work.roots[len(maker.outputs) :]):
+            item = maker.inputs[i]
+            if not item.variable.type.accepts(root.type):
+                return f"the lengths of the update of {item.name or i} are checked at run time"
     if len({id(storage[i]) for i in cells}) != len(cells):
-        raise NotNative("two of its shared variables have one memory")
-    return layout
+        return "two of its shared variables have one memory"
+    return None
 
 
-def _check_updates(maker: Any, updated: Sequence[int]) -> None:
-    for i, root in zip(updated, maker.work.roots[len(maker.outputs) :]):
-        item = maker.inputs[i]
-        if not item.variable.type.accepts(root.type):
-            raise NotNative(f"the lengths of the update of {item.name or i} are checked at run time")
+def _why_not_written(maker: Any) -> str | None:
+    """Which operation C has no code for; a program that was kept needs none looked at."""
+    from termgraph.backends.c.placement import why_not
+    from termgraph.terms.traverse import children_first
+
+    if form_of(maker) in maker.work.ready:
+        return None
+    every = children_first(_roots(maker))
+    return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 
 
-def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any]:
-    """The C program and its library; made once for all copies with the same layout."""
+def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any] | str:
+    """The C program and its library, made once for all copies with the same layout; or why there is none."""
     work, form = maker.work, form_of(maker)
     if maker.timed:
         form = (*form, "timed")
     work.again = partial(_generated, maker, layout)
     if form not in work.native:
         code = work.ready.get(form) or _generated(maker, layout)
+        if isinstance(code, Refusal):
+            return f"{code.term.op.name}: {code.why}"
         library = _built(maker, layout, code)
         if form not in work.ready and not maker.timed:
             warm.keep(work, form, code, maker.name)
@@ -163,8 +176,8 @@ def library_of(maker: Any) -> Any:
     return maker.work.native[form][1]
 
 
-def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The C program for arguments that lie so, and the orders of the axes of its results."""
+def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+    """The C program for arguments that lie so, and the orders of the axes of its results; None if it cannot be had."""
     from termgraph.backends.c.run.argument_orders import given_so
 
     layout = ordered(maker)
@@ -175,7 +188,8 @@ def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]
     roots = [*turned(roots[:n], results), *roots[n:]]
     if instead:
         roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
-    return _printed(maker, layout, (arguments, cells, roots), strided=strided), results
+    code = _printed(maker, layout, (arguments, cells, roots), strided=strided)
+    return None if isinstance(code, Refusal) else (code, results)
 
 
 def _generated(maker: Any, layout: Layout) -> Any:
@@ -185,41 +199,37 @@ def _generated(maker: Any, layout: Layout) -> Any:
 
 def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
     """Leaves for arguments and for cells, and the roots computed from them."""
-    from termgraph.backends.c.segments import expressible
-    from termgraph.terms.traverse import children_first
-
     work = maker.work
     order = [*layout.arguments, *layout.cells]
     renumbered = {work.args[i]: Arg(k, work.args[i].type) for k, i in enumerate(order)}
-    roots = work.linked_roots if maker.keeps_updates else work.linked_roots[: len(maker.outputs)]
-    for t in children_first(roots):
-        if t.__class__ is Term and not expressible(t):
-            raise NotNative(f"C has no text for {t.op.name} of {', '.join(str(a.type) for a in t.args)}")
+    roots = _roots(maker)
     roots = substitute(roots, renumbered)
     args = [renumbered[work.args[i]] for i in order]
     return args[: len(layout.arguments)], args[len(layout.arguments) :], roots
 
 
+def _roots(maker: Any) -> list[Any]:
+    """What is computed: outputs, and updates if they are made."""
+    roots = maker.work.linked_roots
+    return roots if maker.keeps_updates else roots[: len(maker.outputs)]
+
+
 def _printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
-    from termgraph.backends.c.generate import generate
-    from termgraph.lower.lengths.shapes import NotLowerable
+    from termgraph.backends.c.generate import generated
 
     arguments, cells, roots = graph
     n = len(maker.outputs)
-    try:
-        return generate(
-            arguments,
-            roots[:n],
-            list(enumerate(roots[n:])),
-            cells,
-            [maker.inputs[i].name for i in layout.arguments],
-            _returns(maker),
-            quick=maker.work.options.quick,
-            timed=maker.timed,
-            **options,
-        )
-    except NotLowerable as why:
-        raise NotNative(str(why)) from None
+    return generated(
+        arguments,
+        roots[:n],
+        list(enumerate(roots[n:])),
+        cells,
+        [maker.inputs[i].name for i in layout.arguments],
+        _returns(maker),
+        quick=maker.work.options.quick,
+        timed=maker.timed,
+        **options,
+    )
 
 
 def _returns(maker: Any) -> str:

@@ -68,7 +68,7 @@ DTYPES = ("float32", "float64", "float16", *BRAIN, "complex64", "complex128", "i
 def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
     """All ops that have a kernel for a dtype, one program per dtype."""
     from termgraph.backends.cuda.generate import generate
-    from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.backends.cuda.placement import why_not
     from termgraph.backends.cuda.run.device import current
     from termgraph.backends.cuda.run.executor import Executable
     from termgraph.terms.evaluate import evaluate
@@ -76,7 +76,7 @@ def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
     for dtype in dtypes:
         values = _values(dtype)
         args = [Arg(i, TensorType(dtype, (None,))) for i in range(3)]
-        terms = [t for t in _terms(args) if why_on_cpu(t) is None]
+        terms = [t for t in _terms(args) if why_not(t) is None]
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             want = evaluate(terms, dict(zip(args, values)))

@@ -18,7 +18,9 @@ from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
+from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
+from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Repeat, Tiles, walk
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import Kinds
@@ -26,6 +28,7 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 from termgraph.lower.schedule.product_epilogues import finish_products
 from termgraph.stages import Ledger
+from termgraph.vm.partition import Refusal
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
@@ -86,6 +89,14 @@ def generate(
     ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)
+
+
+def generated(*given: Any, **options: Any) -> CProgram | Refusal:
+    """As `generate`; if there cannot be such a program, the term of the graph that it cannot hold, and why."""
+    try:
+        return generate(*given, **options)
+    except NotLowerable as error:
+        return refusal(error, given[1])
 
 
 def printed(value: Planned, ports: Ports) -> CProgram:

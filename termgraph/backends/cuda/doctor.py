@@ -55,7 +55,7 @@ def left_on_cpu() -> dict[str, list[str]]:
 
 def _elementwise_without(dtype: str) -> list[str]:
     """The element-wise ops that take a dtype and have no kernel for it."""
-    from termgraph.backends.cuda.placement import why_on_cpu
+    from termgraph.backends.cuda.placement import why_not
     from termgraph.terms.op import Op
     from termgraph.terms.ops import elementwise
     from termgraph.terms.term import Arg, mk
@@ -70,7 +70,7 @@ def _elementwise_without(dtype: str) -> list[str]:
             t = mk(op, tuple(args[: op.arity or 2]))
         except TypeError:  # it does not take the dtype, or wants parameters
             continue
-        if why_on_cpu(t) is not None:
+        if why_not(t) is not None:
             found.append(op.name)
     return sorted(found)
 

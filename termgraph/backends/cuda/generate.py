@@ -14,15 +14,17 @@ from termgraph.backends.cuda.text.dialect import CudaDialect, brings_text
 from termgraph.backends.cuda.text.epilogues import join_epilogues
 from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, every_step
 from termgraph.backends.cuda.text.kernels import KernelWriter
+from termgraph.backends.refused import refusal
 from termgraph.config import config
 from termgraph.lower.lengths.index import Poly, evaluate, maximum, product
-from termgraph.lower.lengths.shapes import Site
+from termgraph.lower.lengths.shapes import NotLowerable, Site
 from termgraph.lower.loops.tree import Let, Node, walk
 from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import any_strides
 from termgraph.lower.push.kernel import Buf
 from termgraph.stages import Ledger
 from termgraph.terms.traverse import substitute
+from termgraph.vm.partition import Refusal
 
 
 @dataclass
@@ -113,6 +115,14 @@ def generate(
     ledger = ledger or Ledger()
     again = functools.partial(generate, args, outputs, updates)
     return ledger.run("print", printed, plan(region, ledger), updates or {}, again)
+
+
+def generated(args: Sequence[Any], roots: Sequence[Any], *given: Any, **options: Any) -> CudaProgram | Refusal:
+    """As `generate`; if there cannot be such a program, the term of the graph that it cannot hold, and why."""
+    try:
+        return generate(args, roots, *given, **options)
+    except NotLowerable as error:
+        return refusal(error, roots, TARGET.products)
 
 
 def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., CudaProgram]) -> CudaProgram:

@@ -8,33 +8,22 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from termgraph.backends.cuda.generate import CudaProgram, generate
+from termgraph.backends.cuda.generate import CudaProgram, generated
 from termgraph.backends.cuda.run.device import Device
 from termgraph.backends.cuda.run.device_array import Spare, as_device_array, to_host
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.backends.cuda.run.loop_calls import LoopProgram
-from termgraph.backends.cuda.text.gemm import NUMBERS
 from termgraph.backends.cuda.text.user_kernels import UserProgram, brings_a_kernel
 from termgraph.lower.lengths.shapes import NotLowerable
-from termgraph.lower.push.expand import expand
+from termgraph.stages import Ledger
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident, to_device
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import rebuild, substitute, subterms
-from termgraph.vm.program import Instruction, Program, demand_groups
-
-Key = tuple
-
-
-class Refused(Exception):
-    """Lowering cannot make a kernel of a term that looked as if it could."""
-
-    def __init__(self, term: Any, why: str) -> None:
-        super().__init__(why)
-        self.term = term
+from termgraph.vm.partition import Part, Refusal, divided
+from termgraph.vm.program import Instruction, Program
 
 
 class KernelsOp:
@@ -75,22 +64,11 @@ class TransferOp:
         return self.name
 
 
-@dataclass
-class Run:
-    """Operations that become one program of kernels. All are numbers of instructions and slots."""
-
-    device: int
-    alone: bool  # one loop, or an op with a kernel of the user's, which is a program of its own
-    members: list[int]
-    leaves: list[int]
-    roots: list[int]
-
-
 def link(
     args: Sequence[Any], roots: Sequence[Any], judge: Judge, devices: Callable[[int], Device], name: str,
-    updates: Mapping[int, int], alone: Collection[Any] = (),
-) -> Program:  # fmt: skip
-    """The program that computes the roots, of which the graph says where each term is.
+    updates: Mapping[int, int], alone: Collection[Any] = (), in_place: bool = True, ledger: Ledger | None = None,
+) -> Program | Refusal:  # fmt: skip
+    """The program that computes the roots, of which the graph says where each term is; or why there is none.
 
     `updates` says which root is the new value of which argument. `devices(number)` gives a device. `alone` are loops
     that cannot be part of a larger program, beside those that stop early.
@@ -98,13 +76,15 @@ def link(
     there, renamed = _without_wishes(roots, judge)
     plain = _without_marks(Program.from_terms(args, there))
     runs = _runs(plain, judge, alone)
-    ends = _written_last(plain, runs, updates)
+    ends = _written_last(plain, runs, updates) if in_place else {}
     order: list[Instruction] = []
     gone: set[int] = set()
     for k, run in enumerate(runs):
         title = f"{name}.{k}" if len(runs) > 1 else name
-        device = devices(run.device)
-        ins = _loop(plain, run, judge, device, title) if run.alone else _kernels(plain, run, judge, device, title, ends)
+        given = plain, run, judge, devices(run.place), title
+        ins = _loop(*given) if run.alone else _kernels(*given, ends, ledger or Ledger())
+        if isinstance(ins, Refusal):
+            return ins
         ins.op.code.renamed = renamed
         order.append(ins)
         gone.update(run.members)
@@ -151,45 +131,22 @@ def _without_marks(p: Program) -> Program:
 
 
 # ---------------------------------------------------------------------- runs of operations
-def _runs(p: Program, judge: Judge, alone: Collection[Any]) -> list[Run]:
+def _runs(p: Program, judge: Judge, alone: Collection[Any]) -> list[Part]:
     """Operations on one device that can run together: none waits for another by way of another place."""
     producer = p.producers()
-    needs = demand_groups(p) if p.lazy else [frozenset()] * len(p.instructions)
-    levels: list[int] = []
-    where: list[int | None] = []
-    groups: dict[Key, list[int]] = {}
+    places = [None if ins.op.family in COPIES else judge.device(ins.terms[0]) for ins in p.instructions]
+    waits, single = set(), set()
     for i, ins in enumerate(p.instructions):
-        device = None if ins.op.family in COPIES else judge.device(ins.terms[0])
-        level = 0
-        for s in ins.inputs:
-            j = producer.get(s)
-            if j is not None:  # what may not run is not run with others
-                apart = device is not None and where[j] is not None and needs[j] != needs[i]
-                level = max(level, levels[j] + apart)
         computed = ins.op.family is gpu_from_host and ins.inputs[0] in producer  # what needs it waits, not the rest
-        single = device is not None and (
-            ins.op.family is loop
-            and (ins.op.stop or judge.plain(ins.terms[0]) in alone)
-            or brings_a_kernel(ins.terms[0])
-        )
-        level += bool(single)  # after what it needs; what needs it, comes after it
-        levels.append(level + bool(single or computed or ins.op.family in (host_from_gpu, gpu_from_gpu)))
-        where.append(device)
-        if device is not None:
-            groups.setdefault((level, needs[i], device, i if single else None), []).append(i)
-    return [_run(p, key[2], key[3] is not None, members) for key, members in groups.items()]
+        if computed or ins.op.family is gpu_from_gpu:
+            waits.add(i)
+        stops = ins.op.family is loop and (ins.op.stop or judge.plain(ins.terms[0]) in alone)
+        if places[i] is not None and (stops or brings_a_kernel(ins.terms[0])):
+            single.add(i)
+    return divided(p, places, waits, single)
 
 
-def _run(p: Program, device: int, alone: bool, members: list[int]) -> Run:
-    inside = set(members)
-    made = {s for i in members for s in p.instructions[i].outputs}
-    wanted = {*p.outputs, *[s for i, ins in enumerate(p.instructions) if i not in inside for s in ins.inputs]}
-    read = dict.fromkeys(s for i in members for s in p.instructions[i].inputs)
-    leaves = [s for s in read if s not in made and s not in p.constants]
-    return Run(device, alone, members, leaves, [s for i in members for s in p.instructions[i].outputs if s in wanted])
-
-
-def _written_last(p: Program, runs: list[Run], updates: Mapping[int, int]) -> dict[int, int]:
+def _written_last(p: Program, runs: list[Part], updates: Mapping[int, int]) -> dict[int, int]:
     """Slots of new values that only the variable needs -> that of the old value, if no other such run reads it."""
     read = [s for ins in p.instructions for s in ins.inputs] + list(p.outputs)
     found = {p.outputs[k]: p.inputs[i] for k, i in updates.items() if read.count(p.outputs[k]) == 1}
@@ -197,8 +154,10 @@ def _written_last(p: Program, runs: list[Run], updates: Mapping[int, int]) -> di
     return {new: old for new, old in found.items() if sum(old in run.leaves for run in writing) == 1}
 
 
-def _kernels(p: Program, run: Run, judge: Judge, device: Device, title: str, ends: Mapping[int, int]) -> Instruction:
-    """The instruction of a run; Refused names the term that it cannot hold."""
+def _kernels(
+    p: Program, run: Part, judge: Judge, device: Device, title: str, ends: Mapping[int, int], ledger: Ledger
+) -> Instruction | Refusal:
+    """The instruction of a run; or the term that it cannot hold."""
     terms = p.term_of
     args = [Arg(k, terms[s].type) for k, s in enumerate(run.leaves)]
     place = {**dict(zip(run.leaves, args)), **{s: terms[s] for s in p.constants}}
@@ -206,26 +165,24 @@ def _kernels(p: Program, run: Run, judge: Judge, device: Device, title: str, end
     roots = substitute([terms[s] for s in run.roots], inside)
     leaves = {a: judge.plain(terms[s]) for a, s in zip(args, run.leaves)}
     updates = {k: run.leaves.index(ends[s]) for k, s in enumerate(run.roots) if ends.get(s) in run.leaves}
-    try:
-        code = generate(args, roots, updates)
-    except NotLowerable as error:
-        origin = expand(roots, tuple(NUMBERS))[1]
-        (term,) = substitute([origin.get(error.term, error.term)], leaves)
-        raise Refused(judge.plain(term), error.why) from error
+    code = generated(args, roots, updates, ledger=ledger)
+    if isinstance(code, Refusal):
+        (term,) = substitute([code.term], leaves)
+        return Refusal(judge.plain(term), code.why)
     code.leaves = leaves
     several, run_ = len(roots) > 1, Executable(code, device, title)
     plain = [judge.plain(terms[s]) for s in run.roots]
     return Instruction(KernelsOp(title, code), run.leaves, run.roots, plain, several, run_ if several else _one(run_))
 
 
-def _loop(p: Program, run: Run, judge: Judge, device: Device, title: str) -> Instruction:
+def _loop(p: Program, run: Part, judge: Judge, device: Device, title: str) -> Instruction | Refusal:
     """The instruction of a loop, or of an op of a user's, that is a program of its own."""
     (ins,) = [p.instructions[i] for i in run.members]
     t = judge.plain(ins.terms[0])
     try:
         program: Any = UserProgram(t, device, title) if brings_a_kernel(t) else LoopProgram(t, device, title)
     except NotLowerable as error:
-        raise Refused(t, error.why) from error
+        return Refusal(t, error.why)
     plain = [judge.plain(p.term_of[s]) for s in ins.outputs]
     run_ = program if len(plain) > 1 else _one(program)
     return Instruction(KernelsOp(title, program.code), ins.inputs, ins.outputs, plain, len(plain) > 1, run_)
@@ -299,4 +256,4 @@ def _ordered(instructions: list[Instruction], have: set[int]) -> list[Instructio
     return out
 
 
-__all__ = ["KernelsOp", "Refused", "TransferOp", "link"]
+__all__ = ["KernelsOp", "TransferOp", "link"]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from termgraph.backends.c.text.dialect import NotInC
 from termgraph.backends.cuda.text import axis_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.gemm import NUMBERS
 from termgraph.backends.cuda.text.user_kernels import brings_a_kernel, why_not_here
-from termgraph.lower.lengths.index import ZERO, poly
+from termgraph.backends.has_text import elementwise_text
 from termgraph.lower.loops.lazy import is_lazy
 from termgraph.lower.push.driver import AT
 from termgraph.lower.push.expand import EXPANSIONS
-from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
 from termgraph.lower.storage.routine_table import SPECS
-from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import loop
@@ -31,7 +27,7 @@ ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "searchsorted", 
 
 
 # ---------------------------------------------------------------------- what CUDA can express
-def why_on_cpu(t: Any) -> str | None:
+def why_not(t: Any) -> str | None:
     """Why a term cannot be part of a kernel, judged by itself; None if it can."""
     if t.__class__ is not Term:
         return None if isinstance(t.type, TensorType) else f"its type is {t.type}"
@@ -54,9 +50,7 @@ def why_on_cpu(t: Any) -> str | None:
         return "complex numbers have no order in kernels"
     op = element_op(t) or t.op
     if op.kind == "elementwise":
-        constant = tuple([a if a.op is CONST and a.type.ndim == 0 else None for a in t.args])
-        ok = _elementwise(op, tuple([a.type.dtype for a in t.args]), constant)
-        return None if ok else f"CUDA has no {name} of {t.args[0].type.dtype}"
+        return None if elementwise_text(CudaDialect, op, t) else f"CUDA has no {name} of {t.args[0].type.dtype}"
     if (
         name in PRODUCTS
         and not {x.dtype for x in types} <= set(NUMBERS)
@@ -79,7 +73,7 @@ def _loop_on_cpu(t: Any) -> str | None:
         body = children_first(inline_calls(list(t.op.params["body"])))
         lazy = [b for b in body if b.args and is_lazy(b)]  # a choice inside a loop is made by the device
         loops = [b for b in body if b.op.family is loop]
-        reasons = [why for b in body if b not in lazy and (why := why_on_cpu(b)) is not None]
+        reasons = [why for b in body if b not in lazy and (why := why_not(b)) is not None]
         if lazy and loops:
             reasons.append("there are a loop and a choice of which one side is computed")
         if any(b.op.stop is not None for b in loops):
@@ -89,22 +83,4 @@ def _loop_on_cpu(t: Any) -> str | None:
     return f"{odd} is no array" if odd is not None else t.op.cache["on_cpu"]
 
 
-@functools.lru_cache(maxsize=4096)
-def _elementwise(op: Any, dtypes: tuple[str, ...], constants: tuple) -> bool:
-    """Whether the dialect has a text for an op on these dtypes, the casts of its loop included."""
-    s, d = Scalars(), CudaDialect()
-    args = [
-        c if c is not None else s.load(Buf(f"x{i}", dtype, (poly(1),), "input"), ZERO)
-        for i, (dtype, c) in enumerate(zip(dtypes, constants))
-    ]
-    try:
-        t = s.elementwise(op, tuple(args))
-        for node in (t, *t.args):
-            if node.args:
-                d.expression(node, ["x"] * len(node.args))
-    except (NotInC, TypeError):
-        return False
-    return True
-
-
-__all__ = ["why_on_cpu"]
+__all__ = ["why_not"]

@@ -23,7 +23,7 @@ from termgraph.vm.machine import Machine
 def compare(seed):
     g = Graphs(seed).grow(4 + seed % 7)
     outputs = g.outputs()
-    judge = Judge(placement.why_on_cpu)
+    judge = Judge(placement.why_not)
     with judging(judge):
         roots, _ = placement_rules(get_mode(None).options()).rewrite_terms(outputs)
     machine = Machine(link(g.args, roots, judge, device.numbered, "f", {}))

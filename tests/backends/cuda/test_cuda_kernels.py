@@ -14,7 +14,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
-from termgraph.backends.cuda.placement import why_on_cpu
+from termgraph.backends.cuda.placement import why_not
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
@@ -198,7 +198,7 @@ def test_an_op_may_bring_its_own_cuda_text():
     root, none = op("test_root", np.sqrt, "sqrt"), op("test_none", np.sqrt, None)
     args = [Arg(i, TensorType("float32", (None,))) for i in range(2)]
     x, y = np.random.default_rng(0).random((2, 9)).astype("float32")
-    assert "no test_none of float32" in why_on_cpu(mk(none, (args[0],)))
+    assert "no test_none of float32" in why_not(mk(none, (args[0],)))
     with emulation() as device:
         got = Executable(generate(args, [mk(wave, tuple(args)), mk(root, (args[0],))]), device)(x, y)
     np.testing.assert_allclose(np.asarray(got[0]), np.sin(x) * y, rtol=1e-6)

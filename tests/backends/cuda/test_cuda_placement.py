@@ -10,7 +10,7 @@ import termgraph.tensor as T
 from termgraph import db
 from termgraph.backends.cuda import placement
 from termgraph.backends.cuda.doctor import left_on_cpu
-from termgraph.backends.cuda.link import Refused, link
+from termgraph.backends.cuda.link import link
 from termgraph.cli import main
 from termgraph.function.cuda import placement_rules
 from termgraph.function.mode import get_mode
@@ -20,6 +20,7 @@ from termgraph.terms.ops.transfer import Judge, gpu_from_host, host_from_gpu, ju
 from termgraph.terms.term import mk1
 from termgraph.terms.traverse import children_first
 from termgraph.vm.machine import Machine
+from termgraph.vm.partition import Refusal
 
 LINKER = "auto"
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
@@ -136,15 +137,14 @@ def test_graphs_of_which_some_parts_are_refused(gpu, seed):
     order = [t for t in children_first(outputs) if t.args]
     odd = {t for k, t in enumerate(order) if (k * 7 + seed) % 3 == 0}
     while True:
-        judge = Judge(lambda t: "not today" if t in odd else placement.why_on_cpu(t))
+        judge = Judge(lambda t: "not today" if t in odd else placement.why_not(t))
         with judging(judge):
             roots, _ = placement_rules(get_mode(None).options()).rewrite_terms(outputs)
-        try:
-            program = link(g.args, roots, judge, lambda number: gpu, "f", {})
+        program = link(g.args, roots, judge, lambda number: gpu, "f", {})
+        if not isinstance(program, Refusal):
             break
-        except Refused as error:
-            assert error.term not in odd
-            odd.add(error.term)
+        assert program.term not in odd
+        odd.add(program.term)
     with np.errstate(all="ignore"):
         want = evaluate(outputs, dict(zip(g.args, g.values)))
         got = Machine(program)(list(g.values))

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.generate import CProgram, generate
+from termgraph.backends.c.generate import CProgram, generated
 from termgraph.backends.c.run.bind import compile_program
-from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.stages import Ledger
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import Parts, checked_steps, inherit_places, projections
@@ -22,6 +21,7 @@ from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.loops import make_runner
+from termgraph.vm.partition import Refusal
 from termgraph.vm.program import Program
 
 FIRST_PIECE = 64
@@ -29,15 +29,17 @@ _LENGTH = TensorType("int8", (None, 0))
 _BOOL = TensorType("bool", ())
 
 
-def native_loop(t: Any, ledger: Ledger | None = None) -> tuple[CProgram, Callable[..., tuple]]:
-    """The C program of a loop term and `run(n_steps, *operands)`; NotLowerable if C cannot express it."""
+def native_loop(t: Any, ledger: Ledger | None = None) -> tuple[CProgram, Callable[..., tuple]] | Refusal:
+    """The C program of a loop term and `run(n_steps, *operands)`; or why C cannot express it."""
     in_pieces = t.op.params["until"] and t.op.n_ys > 0
     code = _generated(_telling(t.op) if in_pieces else t.op, t, ledger)
+    if isinstance(code, Refusal):
+        return code
     run = compile_program(code, t.op.params["name"] or "loop", ledger=ledger)
     return code, (_pieces if in_pieces else _whole)(t.op, run)
 
 
-def _generated(op: Any, t: Any, ledger: Ledger | None) -> CProgram:
+def _generated(op: Any, t: Any, ledger: Ledger | None) -> CProgram | Refusal:
     types = [a.type for a in t.args[1:]]
     if op is not t.op:
         first = len(types) - op.n_xs
@@ -45,10 +47,8 @@ def _generated(op: Any, t: Any, ledger: Ledger | None) -> CProgram:
         types = [*types[:first], _BOOL, *pieces]
     args = [Arg(0, _LENGTH), *[Arg(i, type_) for i, type_ in enumerate(types, 1)]]
     term = mk(op, (mk(shape_i.bind(axis=0), (args[0],)), *args[1:]))
-    try:
-        return generate(args, projections(term), returns="tuple", untrimmed=True, ledger=ledger)
-    except NotLowerable as why:
-        raise NotLowerable(t, why.why) from None
+    made = generated(args, projections(term), returns="tuple", untrimmed=True, ledger=ledger)
+    return Refusal(t, made.why) if isinstance(made, Refusal) else made
 
 
 def _telling(op: Any) -> Any:

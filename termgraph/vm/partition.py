@@ -1,0 +1,101 @@
+"""Partitioning: which instructions of a program run together, as one part that a backend makes a program of.
+
+Backends say where an instruction can run, and why a part cannot be made (a `Refusal`, a value); the rest is the same
+for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from termgraph.vm.program import Program, demand_groups
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Instructions that run together: numbers of instructions and of slots.
+
+    `place` is where they run, `alone` whether the one instruction is a program of its own. `roots` are computed from
+    `leaves` and `given`, integers that lengths need.
+    """
+
+    place: Any  # a word or number of the backend
+    alone: bool
+    members: tuple[int, ...]
+    leaves: tuple[int, ...]
+    roots: tuple[int, ...]
+    given: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a backend cannot have a term in its program; with the `wanted` numbers, computed before, it could."""
+
+    term: Any
+    why: str
+    wanted: tuple[Any, ...] = ()
+
+
+def accepted(attempt: Callable[[], Made | Refusal], note: Callable[[Refusal], None]) -> Made:
+    """What an attempt makes once no refusal is left; `note` must make the next attempt a different one."""
+    while True:
+        made = attempt()
+        if not isinstance(made, Refusal):
+            return made
+        note(made)
+
+
+def divided(
+    program: Program,
+    places: Sequence[Hashable | None],
+    waits: Collection[int],
+    alone: Collection[int] = (),
+    given: Mapping[int, Sequence[int]] | None = None,
+) -> list[Part]:
+    """The parts of a program, such that none waits for another that waits for it.
+
+    `places` says for each instruction where it can run as part of something (None: by itself, in Python). A part does
+    not begin before what it needs of the instructions `waits` is there. Instructions that may not run, because a choice
+    falls on others, are not together with those that do. `given` are slots that an instruction needs to be filled
+    before its part begins.
+    """
+    given = given or {}
+    producer = program.producers()
+    needs = demand_groups(program) if program.lazy else [frozenset()] * len(program.instructions)
+    done: list[int] = []  # the level after which others may use what an instruction makes
+    groups: dict[Hashable, list[int]] = {}
+    for i, ins in enumerate(program.instructions):
+        level = 0
+        for s in ins.inputs:
+            j = producer.get(s)
+            if j is not None:
+                later = j in waits if places[j] is None else needs[j] != needs[i]
+                level = max(level, done[j] + (places[i] is not None and later))
+        level = max([level, *[done[producer[s]] + 1 for s in given.get(i, ()) if s in producer]])
+        single = i in alone
+        level += single
+        done.append(level + single)
+        if places[i] is not None:
+            groups.setdefault((level, needs[i], places[i], i if single else None), []).append(i)
+    return [_part(program, members, places[members[0]], members[0] in alone, given) for members in groups.values()]
+
+
+def _part(
+    program: Program, members: list[int], place: Hashable, alone: bool, given: Mapping[int, Sequence[int]]
+) -> Part:
+    inside = set(members)
+    instructions = program.instructions
+    outside = [i for i in range(len(instructions)) if i not in inside]
+    wanted = {*program.outputs, *[s for i in outside for s in (*instructions[i].inputs, *given.get(i, ()))]}
+    made = [s for i in members for s in instructions[i].outputs]
+    told = tuple(dict.fromkeys(s for i in members for s in given.get(i, ())))
+    known = {*made, *told, *program.constants}
+    leaves = dict.fromkeys(s for i in members for s in instructions[i].inputs if s not in known)
+    return Part(place, alone, tuple(members), tuple(leaves), tuple([s for s in made if s in wanted]), told)
+
+
+__all__ = ["Part", "Refusal", "accepted", "divided"]
