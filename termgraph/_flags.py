@@ -223,6 +223,9 @@ FLAGS = (
          "further options for the C compiler"),
     Flag("relayout", True, BOOLEAN,
          "compile programs for large arguments that are slices or transposed, once copying them has cost as much"),
+    Flag("python_parts", "loops", choice("ignore", "loops", "all"),
+         "of which parts of a compiled function, run by Python for want of C code, to warn: loops, whose every step "
+         "costs Python's time, or all operations"),
     Flag("on_compile_error", "raise", choice("raise", "warn"),
          "what to do if the C compiler fails on a function with linker=auto: warn runs it on the Python VM"),
     Flag("cache.dir", default_cache_folder, FOLDER,

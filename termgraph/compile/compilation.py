@@ -50,6 +50,7 @@ class Compilation:
         self.in_parts = False  # whether that was kept from another process, so that one native call is impossible
         self.warm = False  # whether its program was found in the cache
         self.rules: dict[str, int] | None = None  # how often each rule was applied, as the cache has it
+        self.told = False  # whether the user was warned of parts that Python runs
         self.again: Callable[[], Any] | None = None  # runs the stages after `place`, where they were skipped
         self._segmented: Program | None = None
 

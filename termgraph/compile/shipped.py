@@ -25,6 +25,7 @@ _NO_MATTER = {
         "mode",
         "on_compile_error",
         "on_unused_input",
+        "python_parts",
         "optimizer",
         "optimizer_excluding",
         "optimizer_including",

@@ -20,7 +20,7 @@ from termgraph.terms.digest import NoName, graph_digest
 from termgraph.terms.plain import from_plain, to_plain
 from termgraph.terms.types import TensorType
 
-FORMAT = 2
+FORMAT = 3
 PARTS = "parts.json"  # the file of a program of which Python runs a part
 MOST_CONSTANTS = 4 << 20  # bytes of constants that an entry may hold
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.compile.python_parts import PythonParts, python_parts, tell
 from termgraph.compile.warm import keep_parts
 from termgraph.config import config
 from termgraph.function.inout import In
@@ -126,6 +127,17 @@ class Function:
     def profile(self) -> Any:
         """Seconds per stage of compiling and, if profiling was asked for, per instruction."""
         return self.maker.profile
+
+    def why_not_native(self) -> PythonParts:
+        """The operations that Python runs, each with your line and the reason; empty if all is compiled code.
+
+        >>> import termgraph as tg, termgraph.tensor as T
+        >>> x = T.dvector("x")
+        >>> parts = tg.function([x], T.unique(x) + 1, mode=tg.Mode(linker="py")).why_not_native()
+        >>> [part.op for part in parts]
+        ['unique', 'add']
+        """
+        return PythonParts()
 
     @property
     def stages(self) -> Table:
@@ -241,6 +253,7 @@ class MachineFunction(Function):
             maker.profile.names = {a: item.name for a, item in zip(maker.work.args, maker.inputs) if item.name}
             program = maker.profile.watch(*in_parts)
             observers.append(maker.profile.observe)
+        tell(maker.work, program, self.name)
         if not maker.keeps_updates:
             program = program.pruned(program.outputs[: self._n_outputs])
         self._deferred: list[Deferred] = []
@@ -253,6 +266,9 @@ class MachineFunction(Function):
         self._cells = [self.input_storage[i] for i in cells]
         self._only_read = {id(self.input_storage[i]) for i in cells if i not in set(self._updated)}
         self._borrow = [o.borrow for o in maker.outputs]
+
+    def why_not_native(self) -> PythonParts:
+        return python_parts(self.maker.work, self.vm.program)
 
     # ------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from termgraph.compile.options import Options
+from termgraph.compile.python_parts import PythonPart, PythonParts
 from termgraph.function.compiled import _LATER, MachineFunction
 from termgraph.tensor.sharedvar import label, on_host
 from termgraph.terms.errors import TypeMismatch
@@ -209,6 +210,11 @@ class CudaFunction(MachineFunction):
             return super().source(language)
         kernels = [i.op for i in self.vm.program.instructions if i.op.kind == "kernel"]
         return "\n".join([f"// on the CPU: {line}" for line in self.on_cpu()] + [op.source for op in kernels])
+
+    def why_not_native(self) -> PythonParts:
+        """What stays on the CPU, where it runs in Python."""
+        found, lookup = device_program(self.maker).on_cpu.items(), self.maker.work.lookup
+        return PythonParts([PythonPart(t.op.name, why, lookup(t)[1], t.op.kind == "loop") for t, why in found])
 
     def on_cpu(self) -> list[str]:
         """The operations that stay on the CPU, each with the reason."""

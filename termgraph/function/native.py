@@ -59,7 +59,9 @@ def native_function(
     from termgraph.backends.c.run.glue import attach, bind, callable_type
 
     layout = ordered(maker)
-    why = _why_not_called(maker, layout, storage, defaults) or _why_not_written(maker)
+    why = _why_not_called(maker, layout, storage, defaults)
+    if why is None and form_of(maker) not in maker.work.ready:  # a program that was kept needs no look at its graph
+        why = _why_not_written(maker)
     made = why or _compiled(maker, layout, defaults)
     if isinstance(made, str):
         return made
@@ -122,12 +124,10 @@ def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], de
 
 
 def _why_not_written(maker: Any) -> str | None:
-    """Which operation C has no code for; a program that was kept needs none looked at."""
-    from termgraph.backends.c.placement import why_not
+    """Which operation C has no code for."""
+    from termgraph.backends.c.placement import why_not  # lazy: a warm start lowers nothing
     from termgraph.terms.traverse import children_first
 
-    if form_of(maker) in maker.work.ready:
-        return None
     every = children_first(_roots(maker))
     return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 

@@ -51,5 +51,9 @@ class RuleError(TermgraphError, ValueError):
     """A rule that is refused when it is defined."""
 
 
+class PythonPartWarning(UserWarning):
+    """A part of a compiled function that Python runs, step by step or operation by operation."""
+
+
 class RuleWarning(UserWarning):
     """A rule or a rule file that was set aside; the result is correct without it."""
