@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: each room may import those before it.
 ORDER = [
     "_rulelib",  # where the rule files are
+    "_folders",  # folders whose content is run
     "_installed",  # which files and versions these are
     "_flags",  # the table of flags
     "config",  # flags

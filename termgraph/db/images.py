@@ -18,6 +18,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from termgraph import _installed, _rulelib
+from termgraph._folders import make_private, why_not_trusted
 from termgraph.config import config
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, TRUSTED, Query
@@ -100,8 +101,12 @@ def _folders() -> Iterator[str]:
     yield os.path.join(str(config.cache.dir), "rules", installation)
 
 
+def _is_within_cache(path: str) -> bool:
+    return path.startswith(os.path.join(str(config.cache.dir), ""))
+
+
 def _is_beside_rules(folder: str) -> bool:
-    return not folder.startswith(os.path.join(str(config.cache.dir), ""))
+    return not _is_within_cache(folder)
 
 
 def _writable(folder: str) -> bool:
@@ -109,7 +114,10 @@ def _writable(folder: str) -> bool:
     if _is_beside_rules(folder) and sys.dont_write_bytecode:
         return False
     try:
-        os.makedirs(folder, mode=0o777 if _is_beside_rules(folder) else 0o700, exist_ok=True)
+        if _is_beside_rules(folder):
+            os.makedirs(folder, exist_ok=True)
+        else:
+            make_private(folder)
     except OSError:  # a read-only installation, or a disk that is full
         return False
     return os.access(folder, os.W_OK) and _trusted(folder)
@@ -117,15 +125,14 @@ def _writable(folder: str) -> bool:
 
 def _trusted(path: str) -> bool:
     """Whether only its owner, who is this user or the system's, can have put it there."""
-    if _is_beside_rules(path) or not hasattr(os, "geteuid"):
+    if _is_beside_rules(path):
         return True  # whoever can write beside the rules can write the rules
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-        _report(path, f"{path} belongs to another user or can be written by others: what it holds is not used")
-        return False
+    above = os.path.dirname(path)
+    for place in (str(config.cache.dir), *((above,) if _is_within_cache(above) else ()), path):
+        why = why_not_trusted(place, follow=place == str(config.cache.dir))
+        if why is not None:
+            _report(place, f"{why}: what it holds is not used; repair it with: chmod -R go-w {config.cache.dir}")
+            return False
     return True
 
 

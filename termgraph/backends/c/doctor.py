@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from termgraph.backends.c.build import compilers
+from termgraph.backends.c.build import cache_files, compilers
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.library import build_library
 from termgraph.backends.c.run import blas as blas_module
@@ -151,8 +151,13 @@ def cache() -> Iterator[Row]:
         place = os.path.dirname(place)
     if not os.access(place, os.W_OK):
         yield "writable", "problem", f"{place} cannot be written; set the flag cache.dir to a folder you can write"
-    elif os.stat(place).st_mode & 0o022:
-        yield "safety", "note", f"other users can write {place}, and so could change code that you will run"
+    doubt = cache_files.distrust(kept.root)
+    if doubt is not None:
+        yield (
+            "safety",
+            "problem",
+            f"{doubt}, and so nothing is loaded from it; repair it with: chmod -R go-w {kept.root}",
+        )
 
 
 def _best(run, seconds: float = 0.1) -> float:

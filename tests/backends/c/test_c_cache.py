@@ -7,6 +7,7 @@ import pathlib
 import stat
 import subprocess
 import sys
+import textwrap
 import time
 import warnings
 
@@ -170,6 +171,68 @@ def test_a_file_in_the_way_sends_us_to_a_temporary_directory(tmp_path):
     assert how == "built" and first.read("m.so") == b"A"
     assert cache.get_or_make({"source": "b"}, maker())[1] == "hit"
     cache_files.remove_tree(cache._spill)
+
+
+# ---------------------------------------------------------------------- whose is it?
+PARTS = {"root": lambda root, entry: root, "group": lambda root, entry: os.path.dirname(entry),
+         "entry": lambda root, entry: entry, "why": lambda root, entry: os.path.join(entry, "why.json"),
+         "library": lambda root, entry: os.path.join(entry, "m.so")}  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners")
+@pytest.mark.parametrize("what", PARTS)
+@pytest.mark.parametrize("how", ["world", "group", "owner"])
+def test_what_others_could_have_put_there_is_not_loaded(what, how, cache, monkeypatch):
+    entry, _ = cache.get_or_make({"source": "a"}, maker("A"))
+    place = PARTS[what](cache.root, entry.path)
+    if how == "owner":
+        real = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: real + 1 if real else real)
+        if not real:
+            os.chown(place, 1234, 1234)
+        elif what != "root":
+            pytest.skip("only the administrator can give files away")
+    else:
+        os.chmod(place, os.stat(place).st_mode | (stat.S_IWOTH if how == "world" else stat.S_IWGRP))
+    later = Cache(cache.root)
+    with pytest.warns(CacheWarning) as caught:
+        again, made = later.get_or_make({"source": "a"}, maker("B"))
+    assert made == "built" and again.read("m.so") == b"B"
+    text = " ".join(str(w.message) for w in caught)
+    assert ("belongs to another user" if how == "owner" else "can be written by others") in text
+    if what != "library":  # a file of an entry is replaced; what lies above it has to be repaired
+        assert f"chmod -R go-w {cache.root}" in text and again.path.startswith(later._spill)
+        os.chown(place, os.geteuid(), -1) if how == "owner" else os.chmod(place, 0o700)
+        assert Cache(cache.root).get_or_make({"source": "a"}, maker("C"))[0].read("m.so") == b"A"
+        cache_files.remove_tree(later._spill)
+
+
+def test_folders_are_made_for_their_owner_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        cache = Cache(str(tmp_path / "a" / "b"))
+        cache.get_or_make({"source": "a"}, maker("A"))
+    finally:
+        os.umask(before)
+    folders = [tmp_path / "a", *[os.path.join(d, x) for d, xs, _ in os.walk(tmp_path / "a") for x in xs]]
+    assert {stat.S_IMODE(os.stat(d).st_mode) for d in folders} == {0o700}
+    assert cache_files.distrust(cache.root) is None
+
+
+def test_a_folder_that_cannot_be_made_is_reported_as_that(tmp_path):
+    code = """
+    import termgraph as tg, termgraph.tensor as T
+    x = T.dvector("x")
+    print(tg.function([x], T.exp(x) * 2)([0.0])[0])
+    """
+    (tmp_path / "file").write_text("")
+    folder = str(tmp_path / "file" / "cache")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+        env={**os.environ, "TERMGRAPH_FLAGS": f"cache.dir={folder}"}, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "2.0\n", done.stderr
+    assert f"{folder} cannot be made" in done.stderr and "no C compiler" not in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="the administrator may write everywhere")

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from termgraph._folders import make_private
 from termgraph.backends.c.build import cache_files
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.config import config
@@ -49,6 +50,7 @@ class Cache:
         self.size_limit = size_limit
         self.counts = {"hit": 0, "built": 0, "lost race": 0, "corrupt": 0, "evicted": 0}
         self._spill: str | None = None  # a temporary directory, once the root has refused a write
+        self._refused = False  # whether others could have put something into the root
         self._written = 0
         self._guard = threading.Lock()
         self._warned: set[str] = set()
@@ -61,6 +63,10 @@ class Cache:
             path = cache_files.place(root, key)
             if not os.path.isdir(path):
                 continue
+            doubt = cache_files.distrust(root, path)
+            if doubt is not None:
+                self._refuse(doubt)
+                return self.lookup(key)
             entry, fault = cache_files.inspect(key, path)
             if entry is not None:
                 self.counts["hit"] += 1
@@ -126,12 +132,12 @@ class Cache:
         self, key: str, parts: Mapping[str, Any], make: Callable, name: str, kind: str
     ) -> tuple[Entry | None, str]:
         try:
-            return self._make_in(self._writable(), key, parts, make, name, kind)
+            return self._make_in(self.folder(), key, parts, make, name, kind)
         except OSError as error:
             if self._spill is not None or error.errno not in _FULL_OR_FORBIDDEN:
                 raise
             self._use_spill(error)
-            return self._make_in(self._writable(), key, parts, make, name, kind)
+            return self._make_in(self.folder(), key, parts, make, name, kind)
 
     def _make_in(
         self, root: str, key: str, parts: Mapping, make: Callable, name: str, kind: str
@@ -140,11 +146,12 @@ class Cache:
         work = cache_files.new_work_directory(root)
         try:
             extra = make(work) or {}
+            cache_files.close_files(work)
             why = {"kind": kind, "name": name, "parts": dict(parts), **extra, "files": cache_files.describe_files(work)}
             cache_files.write_file(
                 os.path.join(work, cache_files.WHY), json.dumps(why, indent=1, sort_keys=True).encode()
             )
-            os.makedirs(os.path.dirname(final), exist_ok=True)
+            make_private(os.path.dirname(final))
             how = self._commit(work, final, key)
         finally:
             cache_files.remove_tree(work)
@@ -190,8 +197,8 @@ class Cache:
 
     def _open_lock(self, key: str) -> int | None:
         try:
-            directory = os.path.join(self._writable(), "tmp")
-            os.makedirs(directory, exist_ok=True)
+            directory = os.path.join(self.folder(), "tmp")
+            make_private(directory)
             return os.open(os.path.join(directory, key + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError:  # a directory that refuses this file will refuse the entry too, and is reported there
             return None
@@ -199,12 +206,38 @@ class Cache:
     # -- where ---------------------------------------------------------------------------------
 
     def _roots(self) -> list[str]:
-        return [self.root] if self._spill is None else [self.root, self._spill]
+        roots = [] if self._refused else [self.root]
+        return roots if self._spill is None else [*roots, self._spill]
 
-    def _writable(self) -> str:
+    def folder(self) -> str:
+        """Where this process may put what it will run: the root, or a temporary folder if that is none to use."""
+        if self._spill is None and not self._refused:
+            doubt = cache_files.distrust(self.root)
+            if doubt is not None:
+                self._refuse(doubt)
+            else:
+                try:
+                    make_private(self.root)
+                except OSError as error:
+                    self._use_spill(error)
         return self._spill or self.root
 
+    def _refuse(self, doubt: str) -> None:
+        """Neither read nor write the root from here on: who can write there could run code in this process."""
+        self._refused = True
+        self._spill_to(
+            f"the cache directory {self.root} is not used: {doubt}, and what it holds would be run. If you "
+            f"trust it, repair it with: chmod -R go-w {self.root}; else remove it, or set the flag cache.dir."
+        )
+
     def _use_spill(self, error: OSError) -> None:
+        what = "written" if os.path.isdir(self.root) else "made"
+        self._spill_to(
+            f"the cache directory {self.root} cannot be {what} ({error.strerror or error}). "
+            "Set the flag cache.dir to a directory you can write."
+        )
+
+    def _spill_to(self, why: str) -> None:
         import atexit
         import tempfile
 
@@ -214,12 +247,7 @@ class Cache:
             self._spill = tempfile.mkdtemp(prefix="termgraph-")
         owner, spill = os.getpid(), self._spill
         atexit.register(lambda: cache_files.remove_tree(spill) if os.getpid() == owner else None)
-        self._warn(
-            "spill",
-            f"the cache directory {self.root} cannot be written ({error.strerror or error}); "
-            f"compiled code is kept in {spill} and is lost when this process ends. "
-            "Set the flag cache.dir to a directory you can write.",
-        )
+        self._warn("spill", f"{why} Compiled code is kept in {spill} and is lost when this process ends.")
 
     def _warn(self, topic: str, message: str) -> None:
         if topic not in self._warned:

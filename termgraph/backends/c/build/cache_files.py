@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from termgraph._folders import make_private, why_not_trusted
+
 LAYOUT = "v1"
 WHY = "why.json"
 _TOUCH_AFTER = 3600.0  # an entry's time of use is written at most this often
@@ -51,6 +53,21 @@ class Entry:
         return sum(int(size) for size, _ in self.why["files"].values())
 
 
+def distrust(root: str, path: str | None = None) -> str | None:
+    """Why code from the cache (from the entry at `path`) may not be run: others could have put it there."""
+    places = [root] if path is None else [root, *_between(root, path), path, os.path.join(path, WHY)]
+    for at in places:
+        why = why_not_trusted(at, follow=at == root)
+        if why is not None:
+            return why
+    return None
+
+
+def _between(root: str, path: str) -> list[str]:
+    group = os.path.dirname(path)
+    return [os.path.dirname(group), group]
+
+
 def place(root: str, key: str) -> str:
     return os.path.join(root, LAYOUT, key[:2], key)
 
@@ -84,6 +101,9 @@ def _inspect_once(key: str, path: str, deep: bool) -> tuple[Entry | None, str | 
             why = json.loads(source.read())
         for name, (size, content_hash) in why["files"].items():
             with open(os.path.join(path, name), "rb") as source:
+                why_not = why_not_trusted(os.path.join(path, name))
+                if why_not is not None:
+                    return None, why_not
                 if not deep:
                     continue
                 content = source.read()
@@ -109,15 +129,26 @@ def describe_files(directory: str) -> dict[str, tuple[int, str]]:
     return found
 
 
+def close_files(directory: str) -> None:
+    """Let only the owner write the files of a directory, whatever the compiler was allowed to."""
+    for name in os.listdir(directory):
+        _close(os.path.join(directory, name))
+
+
+def _close(path: str) -> None:
+    os.chmod(path, os.stat(path).st_mode & 0o755)
+
+
 def write_file(path: str, content: bytes) -> None:
     """No fsync: after a power loss the recorded hashes tell a damaged file, which is then made again."""
     with open(path, "wb") as out:
         out.write(content)
+    _close(path)
 
 
 def new_work_directory(root: str) -> str:
     path = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
-    os.makedirs(path, mode=0o700)
+    make_private(path)
     return path
 
 
@@ -191,7 +222,7 @@ def rename_away(root: str, path: str) -> bool:
     """Take an entry out of sight in one step, then delete it at leisure. True if this call removed it."""
     try:
         work = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
-        os.makedirs(os.path.dirname(work), exist_ok=True)
+        make_private(os.path.dirname(work))
         os.rename(path, work)
     except OSError:  # gone already, or this directory is read-only
         return False

@@ -14,6 +14,7 @@ import signal
 import tempfile
 from collections.abc import Sequence
 
+from termgraph._folders import make_private
 from termgraph.backends.c.build import cache_files
 from termgraph.config import config
 
@@ -172,7 +173,7 @@ def _keep(error: CompileError) -> str | None:
     folder = os.path.join(str(config.cache.dir), FOLDER)
     path = os.path.join(folder, f"{name}-{cache_files.digest(text)[:12]}.txt")
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private(folder)
         cache_files.write_file(path, text.encode("utf-8", "replace"))
     except OSError:  # full or forbidden
         return _keep_elsewhere(text)

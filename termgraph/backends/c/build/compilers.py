@@ -71,7 +71,7 @@ class Compiler:
         """The environment to run it in: messages in English, and zig's own cache below ours."""
         variables = dict(os.environ, LC_ALL="C")
         if self.kind == "zig":
-            place = os.path.join(default_cache().root, "zig")
+            place = os.path.join(default_cache().folder(), "zig")
             variables.setdefault("ZIG_GLOBAL_CACHE_DIR", place)
             variables.setdefault("ZIG_LOCAL_CACHE_DIR", place)
         return variables
