@@ -48,7 +48,7 @@ def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Map
     if givens:
         keys = resolve_bound([v.term for v in givens])
         values = substitute(resolve_bound([v.term for v in givens.values()]), replace)
-        replace = {**dict(zip(keys, values)), **replace}
+        replace |= dict(zip(keys, values))  # also of shared variables: what replaces one may mention it
     captured = substitute(roots, replace)
     _refuse_missing(captured, inputs, outputs, givens)
     return Captured(args, captured, Sources([*outputs, *givens.values()], replace, inputs, args))

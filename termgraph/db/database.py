@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from unification import Var
 
 from termgraph.db import loading
-from termgraph.db.query import EVERYTHING, Query
+from termgraph.db.query import EVERYTHING, OVERFLOW, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
 from termgraph.rules.image import Image
-from termgraph.rules.pattern import HeadWith
+from termgraph.rules.pattern import HeadWith, this
+from termgraph.rules.stdgoals import within_limits
 from termgraph.rules.stored import StoredRuleSet
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
@@ -99,8 +100,15 @@ def query(
 
 def _select(asked: Query) -> RuleSet:
     rules = _derivative_rules() if asked.include == {"grad"} else all_rules()
-    chosen = [r for r in rules if asked.selects(names_of(r)) and asked.admits(r.assumes)]
+    chosen = [made for r in rules if asked.selects(names_of(r)) for made in _admitted(r, asked)]
     return RuleSet(chosen, _trusted(asked), asked.text)
+
+
+def _admitted(r: Rule, asked: Query) -> list[Rule]:
+    """The rule as the query may use it: as it is, where no integers are computed with, or not at all."""
+    if asked.admits(r.assumes):
+        return [r]
+    return [r.with_goal(within_limits(this), trusted=OVERFLOW)] if asked.admits_on_floats(r.assumes) else []
 
 
 _TAGS = frozenset((*STAGE_SETS, *SET_TAGS, "gpu", "grad", "lower", "saturate", "None"))

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 # What default queries take on trust, as Theano does: no inf or nan among operands, no division by zero, rounding and
-# the sign of a zero may change, functions are used inside their domain, integers do not overflow.
-TRUSTED = frozenset(("domain", "finite", "nonzero", "overflow", "reassoc", "signed_zero"))
+# the sign of a zero may change, functions are used inside their domain. That integers do not overflow is not among it:
+# rules that assume it are used where no integers are computed with (see `within_limits`).
+TRUSTED = frozenset(("domain", "finite", "nonzero", "reassoc", "signed_zero"))
+OVERFLOW = "overflow"
 EVERYTHING = "everything"  # what the tag `unsafe` admits
 
 
@@ -71,3 +73,7 @@ class Query(NamedTuple):
     def admits(self, assumes: frozenset[str]) -> bool:
         """Whether the query takes on trust what a rule assumes."""
         return EVERYTHING in self.assume or assumes <= self.assume
+
+    def admits_on_floats(self, assumes: frozenset[str]) -> bool:
+        """Whether it does so but for integers, which might overflow."""
+        return OVERFLOW in assumes and bool(self.assume) and self.admits(assumes - {OVERFLOW})

@@ -60,6 +60,15 @@ class Rule:
         self._staged: Any = None
         self._staged_version = -1
 
+    def with_goal(self, goal: GoalCall, trusted: str) -> Rule:
+        """This rule under a further goal, which makes one of its assumptions needless."""
+        new: Rule = object.__new__(Rule)
+        for slot in Rule.__slots__:
+            setattr(new, slot, getattr(self, slot))
+        new.goals, new.assumes = (*self.goals, goal), self.assumes - {trusted}
+        new._staged, new._staged_version = None, -1
+        return new
+
     # ------------------------------------------------------------------ uses
     def relation(self, a: Any, b: Any) -> Any:
         """A kanren goal: `a` becomes `b` by this rule, applied at the root. Either side may be unknown."""

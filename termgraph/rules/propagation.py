@@ -38,6 +38,16 @@ def _yes(t: Any, ask: Ask) -> bool:
     return True
 
 
+def _absolute(t: Any, ask: Ask) -> bool | None:
+    """The absolute value of the least signed integer is that integer."""
+    return True if t.args[0].type.kind in "ufcb" else ask(nonnegative, t.args[0])
+
+
+def _signed(rule: Rule) -> Rule:
+    """Negating unsigned numbers gives others above zero."""
+    return lambda t, ask: rule(t, ask) if t.type.kind in "if" else None
+
+
 def _not_complex(t: Any, ask: Ask) -> bool | None:
     return True if t.args[0].type.kind != "c" else None
 
@@ -159,7 +169,8 @@ _BOUNDED = (ew.sin, ew.cos, ew.tanh, ew.sigmoid, ew.erf, ew.sign)
 
 _declare(nonnegative, {
     _yes: (shape_i, argmax, argmin),
-    _not_complex: (ew.exp, ew.exp2, ew.abs_, ew.sqrt, ew.sigmoid, ew.softplus, ew.cosh, ew.hypot, ew.erfc, ew.erfcx),
+    _not_complex: (ew.exp, ew.exp2, ew.sqrt, ew.sigmoid, ew.softplus, ew.cosh, ew.hypot, ew.erfc, ew.erfcx),
+    _absolute: (ew.abs_,),
     _square: (ew.sqr,),
     _self_product: (ew.mul,),
     _even_power: (ew.pow_,),
@@ -169,12 +180,12 @@ _declare(nonnegative, {
     all_of(nonnegative): (ew.minimum,),
     same(nonnegative): (ew.log1p, ew.expm1, ew.tanh, ew.sinh, ew.arctan, ew.arcsinh, ew.erf, ew.floor, ew.ceil,
                         ew.trunc, ew.round_, ew.sign, ew.cbrt, dimshuffle),
-    same(nonpositive): (ew.neg,),
+    _float_only(same(nonpositive)): (ew.neg,),  # minus the least integer is that integer
     _switch(nonnegative): (ew.switch,),
     _cast(nonnegative): (ew.cast,),
 })  # fmt: skip
 _declare(nonpositive, {
-    same(nonnegative): (ew.neg,),
+    _signed(same(nonnegative)): (ew.neg,),
     _float_only(all_of(nonpositive)): (ew.add,),
     _product_sign(False): (ew.mul,),
     any_of(nonpositive): (ew.minimum,),
@@ -195,7 +206,7 @@ _declare(positive, {
     _one_plus: (ew.exp, ew.exp2),
 })  # fmt: skip
 _declare(negative, {
-    same(positive): (ew.neg,),
+    _signed(same(positive)): (ew.neg,),
     same(negative): (dimshuffle, ew.cbrt),
     any_of(negative): (ew.minimum,),
     all_of(negative): (ew.maximum,),

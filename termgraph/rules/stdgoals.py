@@ -98,4 +98,36 @@ def large(x: Any) -> bool:
     return None not in shape and math.prod(shape) > LARGEST_FOLD
 
 
-__all__ = ["dtype_of", "evaluate", "large", "literals", "ndim_of", "same_dtype", "same_shape", "same_type"]
+_RINGS = frozenset(("add", "sub", "mul", "neg", "sqr", "pow", "dot", "matmul", "sum", "prod", "cumsum", "dimshuffle"))
+_ARITHMETIC = frozenset(("elementwise", "reduce", "scan", "linalg"))
+
+
+def _computes_integers(t: Any) -> bool:
+    return bool(t.args) and isinstance(t.type, TensorType) and t.type.kind in "iu" and t.op.kind in _ARITHMETIC
+
+
+@goal("i")
+def within_limits(t: Any) -> bool:
+    """Whether `t` and its operands compute no integers, or only sums and products of one dtype: these may wrap, since
+    they are the same modulo a power of two however they are arranged.
+    """
+    parts = [u for u in (t, *t.args) if _computes_integers(u)]
+    if not parts:
+        return True
+    dtype = t.type.dtype
+    wraps_alike = all(u.op.family.name in _RINGS and u.type.dtype == dtype for u in parts)
+    operands = [a for u in (t, *parts) for a in u.args]
+    return wraps_alike and all(a.op is CONST or a.type.dtype == dtype for a in operands)
+
+
+__all__ = [
+    "dtype_of",
+    "evaluate",
+    "large",
+    "literals",
+    "ndim_of",
+    "same_dtype",
+    "same_shape",
+    "same_type",
+    "within_limits",
+]

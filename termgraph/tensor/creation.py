@@ -234,14 +234,14 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
 def tril(x: Any, k: Any = 0) -> Any:
     """The elements on and below the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "tril")
-    return ew.switch(_lower(length(x, -2), length(x, -1), k), x, 0)
+    return ew.switch(_lower(length(x, -2), length(x, -1), k), x, np.zeros((), x.type.np_dtype))
 
 
 @on_terms
 def triu(x: Any, k: Any = 0) -> Any:
     """The elements on and above the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "triu")
-    return ew.switch(_lower(length(x, -2), length(x, -1), ew.sub(k, 1)), 0, x)
+    return ew.switch(_lower(length(x, -2), length(x, -1), ew.sub(k, 1)), np.zeros((), x.type.np_dtype), x)
 
 
 def _matrices(x: Any, name: str) -> Any:

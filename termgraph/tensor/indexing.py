@@ -46,6 +46,8 @@ class Item(NamedTuple):
 # ---------------------------------------------------------------------- parsing
 def parse_index(x: Any, key: Any) -> list[Item]:
     """The items of an index, Ellipsis expanded and masks turned into index arrays; trailing dimensions left out."""
+    if isinstance(key, list) and any(e is None or e is Ellipsis or isinstance(e, slice) for e in key):
+        key = tuple(key)  # as in Theano: such a list can only be meant as an index
     entries = [e if e.__class__ is int else _classify(e) for e in (key if isinstance(key, tuple) else (key,))]
     used = sum(_consumes(e) for e in entries)
     if used > x.type.ndim:

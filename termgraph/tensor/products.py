@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
 from termgraph.tensor.lengths import length, product
@@ -67,6 +69,8 @@ def matmul(a: Any, b: Any) -> Any:
 
 def _axis_pairs(axes: Any, a: Any, b: Any, name: str, first: int = 0) -> tuple[list[int], list[int]]:
     """The dimensions of `a` and of `b` to sum over: the last and the first few, or two lists."""
+    if isinstance(axes, np.ndarray):
+        axes = axes.tolist()  # one list of axes for each operand, or a number
     if hasattr(axes, "__index__") and not isinstance(axes, bool):
         n = axes.__index__()
         if not 0 <= n <= min(a.ndim, b.ndim) - first:

@@ -140,7 +140,7 @@ class TensorType(Type):
             shape = tuple(1 if b else None for b in broadcastable)
         elif shape is None:
             raise TypeError("TensorType needs shape= (lengths or None) or broadcastable= (one bool per dimension)")
-        elif all(isinstance(b, bool) for b in shape) and len(shape):
+        elif all(isinstance(b, (bool, np.bool_)) for b in shape) and len(shape):
             shape = tuple(1 if b else None for b in shape)  # the seeds' positional broadcastable
         return cls.of(dtype_name(dtype), tuple(map(_length, shape)))
 

@@ -129,3 +129,20 @@ def test_f80_errors():
         tg.OpFromGraph([a], [a + 1])(x)
     with pytest.raises(tg.MissingInputError, match="needs the input b"):
         tg.OpFromGraph([a], [a + b])
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "STRICT", tg.Mode("py"), tg.Mode(optimizer="None")])
+def test_f58_branches_of_different_lengths(mode):
+    c, x, y, s = T.lscalar("c"), T.dvector("x"), T.dvector("y"), tg.shared(np.zeros(2), "s")
+    grow = tg.function([c], [], updates=[(s, tg.ifelse(c > 0, T.concatenate([s, s]), s))], mode=mode)
+    for k in (1, 0, 1):
+        grow(k)
+    assert s.get_value().shape == (8,)
+    f = tg.function([c, x, y], tg.ifelse(c > 0, T.exp(x), T.sin(y)), mode=mode)
+    assert np.allclose(f(1, [0.0, 1.0], [2.0]), np.exp([0.0, 1.0])) and np.allclose(
+        f(0, [0.0, 1.0], [2.0]), np.sin([2.0])
+    )
+    g = tg.function([c, x, y], [*tg.ifelse(c > 0, [x, y], [y, x]), x + y], mode=mode)  # here they must be the same
+    assert [r.tolist() for r in g(0, [1.0], [2.0])] == [[2.0], [1.0], [3.0]]
+    h = tg.function([c, x, y], tg.grad(tg.ifelse(c > 0, T.exp(x), T.sin(y)).sum(), [x, y]), mode=mode)
+    assert np.allclose(h(0, [1.0, 2.0], [3.0])[1], np.cos([3.0])) and h(1, [1.0, 2.0], [3.0])[1].tolist() == [0.0]

@@ -116,6 +116,19 @@ def test_f22_givens_replace():
     assert tg.function([], total * 2, givens={total: 5.0})() == 10
 
 
+def test_f22_givens_of_shared_variables():
+    """As in Theano: what replaces a shared variable may mention it, and updates see the replacement too."""
+    for mode in ("FAST_RUN", None, tg.Mode("py")):
+        a, b, c = (tg.shared(value, name) for value, name in ((5.0, "a"), (5.0, "b"), (2.0, "c")))
+        assert tg.function([], a, givens={a: a + 10}, mode=mode)() == 15
+        assert tg.function([], a * 2, givens={a: a + 10}, updates=[(a, a + 1)], mode=mode)() == 30
+        assert a.get_value() == 16
+        assert tg.function([], c * 3, givens={c: b}, updates=[(c, c + 3)], mode=mode)() == 15
+        assert c.get_value() == 8 and b.get_value() == 5
+        f = tg.function([], [b - c], givens={b: c, c: b}, updates=[(b, c)], mode=mode)  # swapped
+        assert f() == [3.0] and b.get_value() == 5.0
+
+
 def test_f22_givens_are_simultaneous():
     f = tg.function([x, y], [x - y], givens={})
     swapped = tg.function([T.dscalar("a")], x + y, givens={x: 1.0, y: 2.0}, on_unused_input="ignore")

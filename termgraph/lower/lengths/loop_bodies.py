@@ -18,6 +18,8 @@ from termgraph.terms.traverse import children_first
 class BodyLengths(Lengths):
     """The shapes of a loop's body. Checks, sites and equations are those of the graph around it."""
 
+    found_equal = None
+
     def __init__(self, around: Lengths, t: Any) -> None:
         self.around, self.term = around, t
         self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
@@ -124,8 +126,15 @@ def _result(s: Lengths, t: Any) -> Shape:
 
 
 def chosen_shape(s: Lengths, t: Any, i: int) -> Shape:
-    """The lengths of a value of a choice: those that it has on both sides."""
+    """The lengths of a value of a choice: those that it has on both sides.
+
+    Where they are not known to be the same, Python takes the choice. Inside a loop they are checked, since the whole
+    loop would go to Python with it.
+    """
     a, b = t.args[1 + i], t.args[1 + t.op.params["n"] + i]
+    if s.found_equal is not None:
+        s.found_equal += zip((t,) * a.type.ndim, s[a], s[b])
+        return s[a]
     text = "the two values of a choice have lengths {0} and {1}; compiled code wants them equal, linker='py' does not"
     out = []
     for p, q in zip(s[a], s[b]):

@@ -87,8 +87,12 @@ class Lengths:
         self.loops: tuple = ()  # the loop terms around this graph
         self.guarded = self.not_surely_needed(roots)
         self._same: dict[Atom, Poly] = {}
+        self.found_equal = choices = []
         while self._pass():
-            pass
+            choices.clear()
+        for t, p, q in choices:
+            if self._norm(p) is not self._norm(q):
+                raise NotLowerable(t, "its values may have different lengths")
 
     def not_surely_needed(self, roots: Sequence[Any]) -> set[Any]:
         """Terms that are only computed if a choice falls on them: their conditions cannot be checked beforehand."""
@@ -104,6 +108,9 @@ class Lengths:
             elif t.op.family.name in WHOLE:
                 WHOLE[t.op.family.name](self, t)
         return len(self._same) > known
+
+    # lengths of the values of choices, to be the same when all equations are known; None: they are checked instead
+    found_equal: list[tuple[Any, Poly, Poly]] | None
 
     def __getitem__(self, t: Any) -> Shape:
         return self.shapes[t]

@@ -44,10 +44,14 @@ def _widened(x: Any) -> tuple[Any, str]:
     return (x if x.type.np_dtype == wide else mk(cast.bind(dtype=wide.name), (x,))), dtype.name
 
 
+def _if_finite(largest: Any, value: Any, otherwise: float) -> Any:
+    return mk(switch, (mk(isfinite, (largest,)), value, Const(np.asarray(otherwise, value.type.dtype))))
+
+
 def _shift(x: Any, axis: tuple) -> Any:
     """The largest element along the axes where subtracting it is safe, else 0; dimensions dropped."""
     largest = mk(ROW_MAX.bind(axis=axis), (x,))
-    return mk(switch, (mk(isfinite, (largest,)), largest, Const(np.zeros((), x.type.dtype))))
+    return _if_finite(largest, largest, 0.0)
 
 
 def _sum(x: Any, axis: tuple) -> Any:
@@ -59,9 +63,11 @@ def _fit(t: Any, dtype: str) -> Any:
 
 
 def _softmax(x: Any, axis: tuple) -> Any:
+    """The powers are those of `_logsumexp`, with which they are often shared. A row with an infinity in it is NaN."""
     x, dtype = _widened(x)
     powers = mk(exp, (mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))),))
-    return _fit(mk(true_div, (powers, _kept(_sum(powers, axis), axis, x.type.ndim))), dtype)
+    total = _if_finite(mk(ROW_MAX.bind(axis=axis), (x,)), _sum(powers, axis), float("nan"))
+    return _fit(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
 
 def _log_softmax(x: Any, axis: tuple) -> Any:
@@ -91,7 +97,25 @@ def _as_sum(a: Any, b: Any, dtype: str) -> Any:
         a = mk(dimshuffle.bind(order=(0, "x", 1)), (a,))
     if b.type.ndim == 2:
         b = mk(dimshuffle.bind(order=(1, 0)), (b,))
-    product = mk(mul, (a, b))
+    return _summed(mk(mul, (a, b)), wide, dtype)
+
+
+def _batch_as_sum(a: Any, b: Any, dtype: str) -> Any:
+    """A batch of products as a sum of products: rows of `a` and columns of `b`, each with the other's dimension new."""
+    wide = working_dtype(dtype).name
+    n, m = a.type.ndim, b.type.ndim
+    rows = mk(dimshuffle.bind(order=(*range(n - 1), "x", n - 1)), (_fit(a, wide),))
+    columns = mk(dimshuffle.bind(order=(*range(m - 2), "x", m - 1, m - 2)), (_fit(b, wide),))
+    if n != m:
+        more = ("x",) * abs(n - m)
+        shorter = rows if n < m else columns
+        longer = mk(dimshuffle.bind(order=(*more, *range(min(n, m) + 1))), (shorter,))
+        rows, columns = (longer, columns) if n < m else (rows, longer)
+    return _summed(mk(mul, (rows, columns)), wide, dtype)
+
+
+def _summed(product: Any, wide: str, dtype: str) -> Any:
+    """The products summed over the last dimension."""
     return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
 
 
@@ -103,7 +127,7 @@ def _dot(t: Any, args: tuple, products: Sequence[str]) -> Any:
         wide = mk(t.op, (_fit(a, "float32"), _fit(b, "float32")))
         return _fit(_dot(wide, wide.args, products), dtype)
     if t.op.family.name == "matmul" and dtype not in products:
-        return mk(t.op, args)
+        return _batch_as_sum(a, b, dtype)
     if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in products:
         return _as_sum(a, b, dtype)
     return mk(t.op, (_fit(a, dtype), _fit(b, dtype)))

@@ -153,6 +153,19 @@ def _call(function: str, dtype: str, operands: Sequence[str], arity: int | None)
     return functools.reduce(lambda a, b: f"{name}({a}, {b})", list(operands))
 
 
+def _mixes_signs(a: str, b: str) -> bool:
+    """Whether C compares two integers without their signs, because one of them, of 64 bits, has none."""
+    return "uint64" in (a, b) and (a.startswith("int") or b.startswith("int"))
+
+
+def _compare_mixed(name: str, write: Callable[..., str], text: str, a: str, b: str, unsigned_first: bool) -> str:
+    """A comparison of such integers: a negative number is less than all that have no sign."""
+    signed = b if unsigned_first else a
+    whenever = name in ((("gt", "ge") if unsigned_first else ("lt", "le")) + ("neq",))  # what then holds, always
+    test = write(text, "uint64", "bool", [_Operand(a), _Operand(b)], 2)
+    return f"(({signed} < 0) | {test})" if whenever else f"(({signed} >= 0) & {test})"
+
+
 def _whole_exponent(exponent: Any) -> bool:
     """Whether an exponent is known not to be negative: powers of integers with others are for NumPy to refuse."""
     return exponent.op is CONST and exponent.value >= 0
@@ -175,6 +188,8 @@ class CDialect:
         text = self.spelling(op, given)
         if text is None or (op is pow_ and kind_of(given) == "i" and not _whole_exponent(t.args[1])):
             raise NotInC(f"{op.name} of {given}")
+        if op.arity == 2 and out == "bool" and _mixes_signs(*[a.type.dtype for a in t.args]):
+            return _compare_mixed(op.name, self.written_out, text, *args, unsigned_first=given == "uint64")
         written = self.written_out(text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)], op.arity)
         return written if op.exact else rounded(written, out)
 
