@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy as np
 from termgraph.rulelib._goals_index import is_static, length, opened, same_length
 from termgraph.rules import goal
 from termgraph.rules.fit import length_of as traced_length
+from termgraph.tensor.variable import bare_apply
+from termgraph.tensor.view import variables_of
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.indexing import FULL
-from termgraph.terms.ops.shaping import alloc, arange
+from termgraph.terms.ops.shaping import alloc, arange, shape_i
 from termgraph.terms.term import Const, mk, mk1
 
 
@@ -255,6 +259,27 @@ def reordered_alloc(x: Any, ns: tuple, o: tuple) -> Any:
 def item(ns: tuple, a: int) -> Any:
     """Number `a` of a list."""
     return ns[a]
+
+
+@goal("iio")
+def declared_length(t: Any, a: int) -> Any:
+    """The length along an axis, where `infer_shape` of a user's op says it."""
+    whole, i = (t.args[0], t.op.params["i"]) if t.op.family is nth else (t, 0)
+    infer = getattr(whole.op, "infer_shape", None) if getattr(whole.op, "user_made", False) else None
+    if infer is None:
+        return None
+    variables = variables_of(whole.args)
+    shapes = [tuple(variables_of([mk1(shape_i.bind(axis=d), u) for d in range(u.type.ndim)])) for u in whole.args]
+    node = bare_apply(whole.op, variables, variables_of([t]))
+    given = (node, shapes) if len(signature(infer).parameters) == 2 else (None, node, shapes)
+    try:
+        found = infer(*given)[i]
+    except NotImplementedError:  # how such an op says that it does not know
+        return None
+    n = None if found is None else as_tensor(found[a])
+    if n is None or n.type.ndim != 0 or n.type.kind not in "iu":
+        return None
+    return n.term if n.type.dtype == "int64" else mk1(ew.cast.bind(dtype="int64"), n.term)
 
 
 @goal("iio")

@@ -1,6 +1,7 @@
 """Lengths: every length is computed from operands, so that no array is made only to be measured."""
 
 from termgraph.rulelib._goals_shapes import (
+    declared_length,
     differ,
     elementwise_length,
     gathered_length,
@@ -51,6 +52,7 @@ def shapes(x, y, n, m, k, f: head, xs: seg, ns: seg, ks: seg, a: param, b: param
            g: head[cumsum, cumprod, softmax, log_softmax, sort, argsort],
            h: head[set_subtensor, inc_subtensor, scatter_set, scatter_add]):
     yield rule("static",         shape_i(x, axis=a),                             n,                           static_length(x, a, n))
+    yield rule("declared",       shape_i(x, axis=a),                             n,                           declared_length(x, a, n))
     yield rule("elementwise",    shape_i(f(*xs), axis=a),                        n,                           elementwise_length(this, a, n))
     yield rule("dimshuffle",     shape_i(dimshuffle(x, order=o), axis=a),        shape_i(x, axis=b),          item(o, a, b))
     yield rule("alloc",          shape_i(alloc(x, *ns), axis=a),                 n,                           item(ns, a, n))

@@ -17,11 +17,13 @@ from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.function.native import form_of, make_function
 from termgraph.stages import Ledger
+from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container, is_shared, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import UnusedInputError
 from termgraph.terms.traverse import children_first
+from termgraph.terms.userop import no_perform
 from termgraph.vm.profile import Profile
 
 REACTIONS = ("raise", "warn", "ignore")
@@ -63,6 +65,7 @@ class FunctionMaker:
             captured = entry.value = self._capture(givens or {}, fgraph)
             self._check_unused(captured, reaction(on_unused_input))
             check_inplace(captured, accept_inplace)
+            check_user_ops(captured)
         self.keeps_updates = True
         with ledger.timed("options"):  # finds the compiler, when that is the first time
             options = self.mode.options()
@@ -126,6 +129,10 @@ class FunctionMaker:
         used = uses(captured.roots)
         unused = [i for i, a in enumerate(captured.args) if a not in used and not self.inputs[i].shared]
         unused = [i for i in unused if self.inputs[i].update is None]
+        if unused:  # but a gradient that came out constant was made from its inputs, as in Theano, where they remain
+            results: list[Any] = [*[o.variable for o in self.outputs], *[i.update for i in self.updated]]
+            made_from = original_inputs(results)
+            unused = [i for i in unused if self.inputs[i].variable not in made_from]
         if unused:
             report_unused([(i, self.inputs[i].variable) for i in unused], react)
 
@@ -216,5 +223,22 @@ def check_inplace(captured: Captured, accept: bool) -> None:
                 f"the graph contains {t.op}, which overwrites its input; pass accept_inplace=True if that is meant"
             )
 
+
+def check_user_ops(captured: Captured) -> None:
+    """Refuse ops that nothing can compute; warn of C code in Theano's form, which does not run here."""
+    ops = {t.op: t for t in uses(captured.roots) if t.args and getattr(t.op, "user_made", False)}
+    for op, t in ops.items():
+        if not hasattr(op, "perform"):
+            raise TypeError(placed(captured.lookup(t)[1], no_perform(op)))
+        if callable(getattr(op, "c_code", None)) and type(op) not in _told:
+            _told.add(type(op))
+            warnings.warn(
+                f"{type(op).__name__}.c_code is not run, perform is: C code in Theano's form needs Theano's runtime. "
+                "For C code of your own subclass tg.COp (docs: extending)",
+                stacklevel=5,
+            )
+
+
+_told: set[type] = set()  # classes that were warned of
 
 __all__ = ["FunctionMaker", "is_shared", "label"]

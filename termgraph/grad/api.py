@@ -9,6 +9,8 @@ from typing import Any
 
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
+from termgraph.tensor.origins import note_origins
+from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.view import LateView, ancestors
@@ -128,6 +130,10 @@ def gradients_of(
             out.append(view.variable(zero_like(v.term), site))
         else:
             out.append(Gap("disconnected"))
+    made: list[Any] = [v for v in out if not isinstance(v, Gap)]
+    for v in made:
+        note_origins(v, (*roots, *wrt))
+    note_test_value(made)
     return out
 
 

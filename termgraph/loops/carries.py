@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.trace import describe_site
 from termgraph.tensor.variable import Constant, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
@@ -31,7 +32,7 @@ class Carry:
         self.label, self.weak = label, is_plain_number(init)
         self.init = init if isinstance(init, Variable) else as_tensor(init, dtype=_guess(init, around))
         self.type = self.init.type
-        self.leaf: Any = self.type.make_variable(name)
+        self.leaf: Any = stand_in(self.type.make_variable(name), self.init)
         self.new: Any = self.leaf
 
     def take(self, new: Any) -> None:
@@ -59,7 +60,7 @@ class Carry:
         self.weak = False
         self.init = as_tensor(self.init, dtype=new.dtype)
         self.type = self.init.type
-        self.leaf = self.type.make_variable(self.leaf.name)
+        self.leaf = stand_in(self.type.make_variable(self.leaf.name), self.init)
         return True
 
 

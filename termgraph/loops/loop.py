@@ -10,6 +10,7 @@ from termgraph.loops.close_body import Traced, close
 from termgraph.loops.nested import described, flatten, in_order_of, unflatten
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
 from termgraph.tensor.shaping import specify_shape
+from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
@@ -82,7 +83,7 @@ def _name(value: Any, path: str) -> str | None:
 def _row(label: str, x: Variable) -> Any:
     if x.type.ndim == 0:
         raise TypeMismatch(f"loop: {label} must have a dimension to step along, got {x} of type {x.type}")
-    return x.type.clone(shape=x.type.shape[1:]).make_variable(f"{x.name or label}[t]")
+    return stand_in(x.type.clone(shape=x.type.shape[1:]).make_variable(f"{x.name or label}[t]"), x, 0)
 
 
 def _parts(body: Callable, returned: Any, carries: Sequence[Carry], form: Any) -> tuple[list, list, Any, Any]:

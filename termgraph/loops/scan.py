@@ -11,6 +11,7 @@ from termgraph.loops.close_body import Traced, close, walk
 from termgraph.loops.step_results import sort_returned
 from termgraph.loops.steps import call_step, scalar_condition, shortest, steps_variable
 from termgraph.tensor.sharedvar import is_shared, label
+from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -124,7 +125,7 @@ class _Call:
         for s in seqs:
             for tap, x in zip(s.taps, s.slices):
                 row_type = x.type.clone(shape=x.type.shape[1:])
-                self.rows.append((row_type.make_variable(s.label(tap)), x))
+                self.rows.append((stand_in(row_type.make_variable(s.label(tap)), x, 0), x))
         self.registers = [o.registers([s.input for s in seqs]) for o in outs]
 
     def arguments(self) -> list[Variable]:

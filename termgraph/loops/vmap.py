@@ -9,6 +9,7 @@ from typing import Any
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
 from termgraph.loops.nested import flatten, unflatten
+from termgraph.tensor.testvalues import note_test_value, stand_in
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.view import ancestors, variables_of
 from termgraph.tensor.wrap import as_tensor
@@ -67,10 +68,12 @@ class _Mapping:
         n = _number(self.lifted)
         given = {new.term: to_front(v.term, a) for v, a, new in zip(self.args, self.axes, inner) if a is not None}
         made: dict[Any, Any] = {}
-        found = lifted_terms(inline_calls([v.term for v in outs]), given, n, made)
+        lifted = lifted_terms(inline_calls([v.term for v in outs]), given, n, made)
         axes = _axes_of(unflatten(form, outs) if form is not None else (), self.out_axes, single=True)
-        terms = [_placed(spread(v, n), axis) for v, axis in zip(found, axes)]
-        return unflatten(form, self._variables(terms, outs, made))
+        terms = [_placed(spread(v, n), axis) for v, axis in zip(lifted, axes)]
+        found = self._variables(terms, outs, made)
+        note_test_value(found)
+        return unflatten(form, found)
 
     def _variables(self, terms: list[Any], outs: list[Variable], made: dict) -> list[Variable]:
         """Variables for the new terms; each knows the line of `fn` that it comes from."""
@@ -129,7 +132,7 @@ def _example(v: Variable, axis: int | None) -> Variable:
     if axis is None:
         return v
     shape = v.type.shape[:axis] + v.type.shape[axis + 1 :]
-    return TensorType.of(v.type.dtype, shape).make_variable(v.name)
+    return stand_in(TensorType.of(v.type.dtype, shape).make_variable(v.name), v, axis)
 
 
 def _placed(x: Any, axis: int | None) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from termgraph.config import config
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.evaluate import apply_meaning
@@ -53,10 +55,33 @@ def note_test_value(outputs: list) -> None:
         for v in outputs:
             get_test_value(v)
     except MissingTestValue as err:
-        if reaction == "raise":
-            raise
-        if reaction == "warn":
-            warnings.warn(str(err), stacklevel=4)
+        _react(err, reaction)
+
+
+def _react(err: MissingTestValue, reaction: str) -> None:
+    if reaction == "raise":
+        raise err
+    if reaction == "warn":
+        warnings.warn(str(err), stacklevel=5)
+
+
+def stand_in(leaf: Variable, source: Any, axis: int | None = None) -> Any:
+    """Give what a body sees the test value of what it stands for; with `axis`, of the first entry along that axis."""
+    reaction = config.compute_test_value
+    if reaction == "off" or _known(leaf):
+        return leaf
+    try:
+        value = get_test_value(source)
+    except MissingTestValue as err:
+        _react(err, reaction)
+        return leaf
+    leaf.tag.test_value = value if axis is None else _first(value, axis)
+    return leaf
+
+
+def _first(value: Any, axis: int) -> Any:
+    """The first entry along an axis; zeros where there is none."""
+    return np.take(value, 0, axis) if value.shape[axis] else np.zeros(np.delete(value.shape, axis), value.dtype)
 
 
 def _known(v: Variable) -> bool:
@@ -86,18 +111,18 @@ def _inputs(v: Variable) -> Any:
             f"no test value for {name} (made at {v.where}): set {v.name or 'variable'}.tag.test_value, or "
             "config.compute_test_value = 'off'"
         )
-    if owner.__class__ is Apply:
-        return owner.inputs
+    if owner.__class__ is Apply or getattr(v, "_a", None) is None:  # a view of a term makes its Apply when asked
+        return v.owner.inputs
     return v._a if v._b is None else (v._a, v._b)
 
 
 def _compute(v: Any) -> None:
     """Apply the op that makes a variable to the test values of its inputs."""
-    own = v._owner
+    own = v.owner if getattr(v, "_a", None) is None else v._owner
     op = own.op if own.__class__ is Apply else own
     whole = v.term if v.term.op is op else v.term.args[0]  # one of several results is a projection of the whole
     result = apply_meaning(whole, [_value(i) for i in _inputs(v)])
     v.tag.test_value = result if whole is v.term else result[v.index]
 
 
-__all__ = ["get_test_value"]
+__all__ = ["get_test_value", "note_test_value", "stand_in"]

@@ -98,7 +98,7 @@ class Op:
     sigs: Signatures
     _infer: Any = None
     _meaning: Any = None
-    user_made = False  # whether the class computes by `perform`
+    user_made = False  # whether the class says what it is by methods: `make_node`, `perform`
     _bound: weakref.WeakValueDictionary | None
 
     def __new__(cls, *_: Any, **__: Any) -> Op:
@@ -113,7 +113,7 @@ class Op:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.user_made = hasattr(cls, "perform")
+        cls.user_made = hasattr(cls, "perform") or cls.make_node is not Op.make_node
         if cls.user_made and cls.__hash__ is object.__hash__:  # the library's own ops keep the fast identity
             cls.__eq__, cls.__hash__ = userop.same_op, userop.hash_of  # type: ignore[assignment]
 

@@ -106,10 +106,21 @@ def node_for(op: Any, types: Sequence[Type]) -> Any:
 
 def run_perform(op: Any, node: Any, values: Sequence[Any]) -> Any:
     """Call `perform` and check what it put into its output storage."""
+    if not hasattr(op, "perform"):
+        raise TypeError(no_perform(op))
     storage: list[list[Any]] = [[None] for _ in node.outputs]
     op.perform(node, [_own(op, i, v) for i, v in enumerate(values)], storage)
     results = [_checked(op, i, cell[0], out.type) for i, (cell, out) in enumerate(zip(storage, node.outputs))]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def no_perform(op: Any) -> str:
+    """What is missing in an op that does not say how it is computed, for an error message."""
+    code = ", or subclass tg.COp for C code, which reads otherwise than Theano's" if hasattr(op, "c_code") else ""
+    return (
+        f"{op} does not say how it is computed: define perform(self, node, inputs, output_storage) in "
+        f"{type(op).__name__}{code}"
+    )
 
 
 def _own(op: Any, i: int, value: Any) -> Any:

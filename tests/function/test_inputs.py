@@ -8,6 +8,7 @@ import termgraph.tensor as T
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import convert_function_input, wrap_out
 from termgraph.function.maker import FunctionMaker
+from termgraph.terms.errors import UnusedInputError
 from termgraph.terms.op import Op
 from termgraph.vm.machine import Machine
 
@@ -127,6 +128,17 @@ def test_f22_givens_of_shared_variables():
         assert c.get_value() == 8 and b.get_value() == 5
         f = tg.function([], [b - c], givens={b: c, c: b}, updates=[(b, c)], mode=mode)  # swapped
         assert f() == [3.0] and b.get_value() == 5.0
+
+
+def test_a_gradient_that_came_out_constant_uses_its_inputs():
+    """As in Theano, where the graph of a gradient keeps what it was made from."""
+    v, n = T.dvector("v"), T.dscalar("n")
+    assert tg.function([x], tg.grad(3 * x, x))(1.0) == 3
+    assert tg.function([x, y], tg.grad(x * y, x) * 2)(1.0, 5.0) == 10
+    assert tg.function([v], 2 * tg.grad(v.sum(), v))([1.0, 2.0]).tolist() == [2.0, 2.0]
+    assert tg.function([v, n], tg.hessian((v * v).sum() * n, v), on_unused_input="ignore")([1.0], 2.0) == [[4.0]]
+    with pytest.raises(UnusedInputError):
+        tg.function([x, y], tg.grad(3 * x, x))
 
 
 def test_f22_givens_are_simultaneous():

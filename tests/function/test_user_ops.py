@@ -198,3 +198,74 @@ def test_an_op_without_perform_says_so_when_it_is_applied():
 
     with pytest.raises(TypeError, match="Nothing does not say what it computes: define perform"):
         Nothing()(v)
+
+
+class NoPerform(tg.Op):
+    __props__ = ()
+
+    def make_node(self, a):
+        a = T.as_tensor_variable(a)
+        return tg.Apply(self, [a], [a.type()])
+
+
+def test_f62_an_op_without_perform_is_refused_at_the_line_that_used_it():
+    x = T.dvector("x")
+    y = NoPerform()(x)
+    with pytest.raises(TypeError, match=r"NoPerform does not say how it is computed: define perform") as info:
+        tg.function([x], y)
+    assert "y = NoPerform()(x)" in str(info.value)
+    with pytest.raises(TypeError, match="define perform"):
+        y.eval({x: [1.0]})
+
+
+class Padded(NoPerform):
+    """Two more elements than its input; counts how often it is asked."""
+
+    asked, runs = 0, 0
+
+    def make_node(self, a):
+        a = T.as_tensor_variable(a)
+        return tg.Apply(self, [a], [T.dvector(), T.lscalar()])
+
+    def perform(self, node, inputs, output_storage):
+        type(self).runs += 1
+        output_storage[0][0], output_storage[1][0] = np.pad(inputs[0], 1), np.asarray(len(inputs[0]))
+
+    def infer_shape(self, node, shapes):
+        type(self).asked += 1
+        return [(shapes[0][0] + 2,), ()]
+
+
+class Newer(Padded):
+    def infer_shape(self, fgraph, node, shapes):
+        return [(node.inputs[0].shape[0] + 2,), ()]
+
+
+class Unsure(Padded):
+    def infer_shape(self, fgraph, node, shapes):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("op, runs", [(Padded, 0), (Newer, 0), (Unsure, 1)])
+def test_f62_infer_shape_gives_lengths_without_computing(op, runs):
+    x = T.dvector("x")
+    out, _ = op()(x)
+    f = tg.function([x], [out.shape[0], T.zeros_like(out)])
+    op.runs = 0
+    n, zeros = f([1.0, 2.0, 3.0])
+    assert n == 5 and zeros.shape == (5,) and op.runs == runs
+    assert Padded.asked > 0
+
+
+def test_f62_c_code_in_theanos_form_is_not_passed_over_in_silence():
+    class Doubled(NoPerform):
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] * 2
+
+        def c_code(self, node, name, inputs, outputs, sub):
+            return f"{outputs[0]} = NULL;"
+
+    x = T.dvector("x")
+    with pytest.warns(UserWarning, match=r"Doubled\.c_code is not run, perform is.*tg\.COp"):
+        f = tg.function([x], Doubled()(x))
+    assert f([1.0])[0] == 2.0

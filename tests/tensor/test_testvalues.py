@@ -68,6 +68,28 @@ def test_f81_several_results_and_user_ops():
     assert np.array_equal(double.tag.test_value, [2, 4]) and total.tag.test_value == 3
 
 
+def test_f81_through_gradients_rewriting_loops_and_batches():
+    """Test values go through what makes graphs of graphs; a step of a loop sees those of its operands."""
+    x = tagged(T.dvector("x"), [1.0, 2.0, 3.0])
+    start = tagged(T.dscalar("start"), 10.0)
+    g = tg.grad(T.sqr(x).sum(), x)
+    assert g.tag.test_value.tolist() == [2, 4, 6] and (g * 2).tag.test_value.tolist() == [4, 8, 12]
+    assert (tg.rewrite(T.log(1 + x)) * 2).tag.test_value[0] == 2 * np.log1p(1.0)
+    sums, _ = tg.scan(lambda a, s: a + s, sequences=x, outputs_info=start)
+    assert sums.tag.test_value.tolist() == [11, 13, 16]
+    assert tg.grad(sums[-1], [x, start])[1].tag.test_value == 1
+    both, _ = tg.scan(lambda a, b, s, r: a * b + s + r, sequences=[x, {"input": x, "taps": [0]}],
+                      outputs_info={"initial": T.stack([start, start]), "taps": [-2, -1]})  # fmt: skip
+    assert both.tag.test_value.tolist() == [21, 35, 65]
+    with pytest.raises(
+        ValueError, match=r"shapes \(3,\) and \(2,\) do not broadcast"
+    ):  # where it is written, not where it is run
+        tg.scan(lambda a: a + x[:2].sum() + (x + x[:2]).sum(), sequences=x)
+    assert tg.vmap(lambda a: a * 2)(x).tag.test_value.tolist() == [2, 4, 6]
+    carry, ys = tg.loop(lambda s, a: (s + a, s), T.constant(0.0), x) if hasattr(tg, "loop") else (start, x)
+    assert carry.tag.test_value is not None and ys.tag.test_value.shape == (3,)
+
+
 def test_f81_no_stability_rules():
     x = tagged(T.dscalar("x"), 1e-20)
     assert T.log(1 + x).tag.test_value == 0

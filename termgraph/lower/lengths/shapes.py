@@ -87,7 +87,8 @@ class Lengths:
         self.loops: tuple = ()  # the loop terms around this graph
         self.guarded = self.not_surely_needed(roots)
         self._same: dict[Atom, Poly] = {}
-        self.found_equal = choices = []
+        choices: list[tuple[Any, Poly, Poly]] = []
+        self.found_equal = choices
         while self._pass():
             choices.clear()
         for t, p, q in choices:
