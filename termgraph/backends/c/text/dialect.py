@@ -189,7 +189,7 @@ class CDialect:
         if text is None or (op is pow_ and kind_of(given) == "i" and not _whole_exponent(t.args[1])):
             raise NotInC(f"{op.name} of {given}")
         if op.arity == 2 and out == "bool" and _mixes_signs(*[a.type.dtype for a in t.args]):
-            return _compare_mixed(op.name, self.written_out, text, *args, unsigned_first=given == "uint64")
+            return _compare_mixed(op.name, self.written_out, text, args[0], args[1], given == "uint64")
         written = self.written_out(text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)], op.arity)
         return written if op.exact else rounded(written, out)
 
