@@ -24,6 +24,7 @@ from termgraph.tensor import linalg as slinalg
 from termgraph.tensor import nnet as nnet
 from termgraph.tensor import numpys as numpys
 from termgraph.tensor import operators as operators
+from termgraph.tensor import origins as origins
 from termgraph.tensor import padding as padding
 from termgraph.tensor import placing as placing
 from termgraph.tensor import products as products

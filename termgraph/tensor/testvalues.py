@@ -125,4 +125,4 @@ def _compute(v: Any) -> None:
     v.tag.test_value = result if whole is v.term else result[v.index]
 
 
-__all__ = ["get_test_value", "note_test_value", "stand_in"]
+__all__ = ["get_test_value"]
