@@ -1,6 +1,7 @@
 """The benchmark harness: verdicts, wrong results, contenders that fail; and the command that starts the scripts."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,25 @@ def test_every_script_says_what_it_does(script):
     assert bench_cli.scripts(FOLDER)[script].strip().endswith((".", ":")), (
         f"{script}.py needs a first line of docstring"
     )
+
+
+@pytest.mark.parametrize("words", [["dist.py", "exchange"], ["dist.py", "start"], ["dist_sim.py"]], ids=" ".join)
+def test_the_benchmarks_of_many_workers_run(words):
+    command = [sys.executable, str(FOLDER / words[0]), *words[1:], "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"ms|ready after|useful work", done.stdout)
+
+
+def test_simulated_workers_are_those_of_the_paper(monkeypatch):
+    """With a lock held for a fifth of a batch: 1.65 and 3.2 together after each batch, 2 and 4 after a hundred."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import dist_sim
+
+    for workers, tau, expected in [(2, 1, 1.65), (4, 1, 3.2), (2, 100, 2.0), (4, 100, 3.95)]:
+        found = dist_sim.asynchronous(workers, tau, dist_sim.World(hold=0.2), batches=4000)
+        assert abs(found / expected - 1) < 0.05, (workers, tau, found)
+    alone = dist_sim.synchronous(1, dist_sim.World(spread=0.0))
+    assert alone == pytest.approx(1) and dist_sim.synchronous(8, dist_sim.World(spread=0.0)) == pytest.approx(8)
+    broken = dist_sim.World(failures=0.01, detect=1, restart=5)
+    assert dist_sim.synchronous(8, broken, 500) < dist_sim.synchronous(8, dist_sim.World(), 500) < 8

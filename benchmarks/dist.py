@@ -1,0 +1,238 @@
+"""Training on many workers: what coming together costs, and how much faster many are.
+
+    python benchmarks/dist.py exchange             ms per step for 0.4, 4 and 40 MB, beside shared memory by hand
+    python benchmarks/dist.py sleep [--most 8]     steps that sleep: any number of workers on any number of cores
+    python benchmarks/dist.py lstm                 the LSTM of the Theano paper's figure 5, one worker and two
+    python benchmarks/dist.py start                from calling train to the first step
+
+Steps that sleep keep no core busy, so they show what the workers wait for each other. The figures of the paper (words
+per second beside one GPU) are 1.6-1.7 for 2 and about 3.2 for 4 devices that come together after each batch, 2 and
+3.9-4 after each hundred.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph import dist
+from termgraph.dist.exchange import Exchange
+from termgraph.dist.layout import Layout
+from termgraph.dist.memory import Shared
+
+SIZES = {"0.4 MB": 100_000, "4 MB": 1_000_000, "40 MB": 10_000_000}
+
+
+# ---------------------------------------------------------------------- coming together
+def by_hand(rank: int, path: str, n: int, steps: int, barrier: Any, out: Any) -> None:
+    """What one would write: a file in memory, a barrier, each adds half."""
+    shared = np.memmap(path, "float32", "r+", shape=(3, n))
+    own, half = np.full(n, rank, "float32"), slice(rank * n // 2, (rank + 1) * n // 2)
+    times = []
+    for _ in range(steps):
+        barrier.wait()
+        begun = time.perf_counter()
+        np.multiply(own, 0.5, out=shared[rank])
+        barrier.wait()
+        np.add(shared[0, half], shared[1, half], out=shared[2, half])
+        barrier.wait()
+        times.append(time.perf_counter() - begun)
+    if rank == 0:
+        out.send(times)
+
+
+def by_us(rank: int, fd: int, n: int, steps: int, barrier: Any, out: Any) -> None:
+    """The same with an Exchange."""
+    layout = Layout([("float32", (n,))])
+    exchange = Exchange(Shared(fd=fd), layout, 2, 2, rank)
+    own, times = [np.full(n, rank, "float32")], []
+    for step in range(steps):
+        barrier.wait()
+        begun = time.perf_counter()
+        exchange.put(step, rank, own, 0.5, 1)
+        exchange.total(step)
+        times.append(time.perf_counter() - begun)
+    if rank == 0:
+        out.send(times)
+
+
+def exchange_times(n: int, steps: int) -> dict[str, list[float]]:
+    """Seconds of steps, both ways in turn."""
+    found: dict[str, list[float]] = {"by hand": [], "termgraph": []}
+    context = multiprocessing.get_context("fork")
+    for _ in range(3):
+        for name in found:
+            ours, theirs = context.Pipe()
+            memory = Shared(Exchange.size(Layout([("float32", (n,))]), 2, 2) if name == "termgraph" else 12 * n)
+            place = memory.fd if name == "termgraph" else f"/proc/self/fd/{memory.fd}"
+            target, barrier = (by_us if name == "termgraph" else by_hand), context.Barrier(2)
+            args = (place, n, steps, barrier, theirs)
+            workers = [context.Process(target=target, args=(rank, *args), daemon=True) for rank in (0, 1)]
+            for worker in workers:
+                worker.start()
+            found[name] += ours.recv()[2:]
+            for worker in workers:
+                worker.join()
+            memory.close()
+    return found
+
+
+def exchange_table(quick: bool) -> dict:
+    """Milliseconds per step: median and best."""
+    rows = {}
+    for name, n in SIZES.items():
+        n = n // 100 if quick else n
+        found = exchange_times(n, 6 if quick else max(10, min(200, 20_000_000 // n)))
+        rows[name] = {who: [1e3 * statistics.median(t), 1e3 * min(t)] for who, t in found.items()}
+        ratio = rows[name]["termgraph"][0] / rows[name]["by hand"][0]
+        times = "".join(f"  {who}: {m:.2f} ({b:.2f}) ms" for who, (m, b) in rows[name].items())
+        print(f"{name:8}{times}   {ratio:.2f}", flush=True)
+    return rows
+
+
+# ---------------------------------------------------------------------- rates
+def rate(build: Callable, data: Any, **options: Any) -> tuple[float, float]:
+    """Steps per second from when all workers have joined, and seconds of processor per step, theirs together."""
+    seen: list[tuple[float, int]] = []
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = dist.train(build, data, timeout=600, on_report=lambda p: seen.append((p.seconds, p.step)), **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    joined = max(e.seconds for e in result.events if e.kind == "joined")
+    kept = [s for s in seen if s[0] >= joined]
+    (t0, n0), (t1, n1) = kept[0] if len(kept) > 1 else (joined, 0), kept[-1]
+    cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    return (n1 - n0) / (t1 - t0), cpu / result.steps
+
+
+def sleeping(worker: Any, seconds: float, numbers: int) -> dist.Step:
+    """A step that takes so long and no processor, with so many parameters."""
+    w, x = tg.shared(np.zeros(numbers, "float32"), name="w"), T.fvector("x")
+    step = dist.Step([x], (w * x.mean()).mean(), [w], tg.optim.sgd(0.01))
+    for name in ("gradients", "whole"):
+        step.__dict__[name] = Slow(getattr(step, name), seconds)
+    return step
+
+
+class Slow:
+    """A function that sleeps first."""
+
+    def __init__(self, function: Callable, seconds: float) -> None:
+        self.function, self.seconds = function, seconds
+
+    def __call__(self, *args: Any) -> Any:
+        time.sleep(self.seconds)
+        return self.function(*args)
+
+
+def sleep_table(most: int, quick: bool, seconds: float, numbers: int) -> dict:
+    """Speed-up over one worker, for each rule."""
+    rows: dict[str, dict[int, float]] = {}
+    build = partial(sleeping, seconds=0.001 if quick else seconds, numbers=numbers)
+    counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= most]
+    for name, rule, tau in [
+        ("Synchronous", dist.Synchronous(), 1), ("ASGD every batch", dist.ASGD(1), 1),
+        ("ASGD every 100", dist.ASGD(100), 100), ("EASGD every 10", dist.EASGD(tau=10), 10),
+    ]:  # fmt: skip
+        rates = {}
+        for workers in counts:
+            parallel = 1 if name == "Synchronous" else workers
+            steps = tau * parallel * (2 if tau == 100 else 10 if tau == 10 else 60)
+            data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=4 if quick else steps, shuffle=False)
+            per_step = workers if name == "Synchronous" else 1  # batches of one worker in a step
+            rates[workers] = per_step * rate(build, data, rule=rule, workers=workers)[0]
+        rows[name] = {n: r / rates[1] for n, r in rates.items()}
+        print(f"{name:18}" + "".join(f"  {n}: {v:.2f}" for n, v in rows[name].items()), flush=True)
+    return rows
+
+
+# ---------------------------------------------------------------------- the paper's LSTM
+def lstm(worker: Any, units: int, words: int) -> dist.Step:
+    """A language model: embedding, one LSTM, softmax; plain descent."""
+    rng = np.random.default_rng(1)
+    shapes = {"e": (words, units), "w": (units, 4 * units), "u": (units, 4 * units), "b": (4 * units,)}
+    shapes["o"] = (units, words)
+    weights = {k: tg.shared(rng.uniform(-0.1, 0.1, s).astype("float32"), name=k) for k, s in shapes.items()}
+    x, y = T.lmatrix("x"), T.lmatrix("y")  # one row per example
+    zeros = T.zeros((x.shape[0], units), dtype="float32")
+
+    def step(x: Any, h: Any, c: Any, w: Any, u: Any, b: Any) -> tuple:
+        z = x @ w + h @ u + b
+        i, f, g, o = (z[:, k * units : (k + 1) * units] for k in range(4))
+        c = T.sigmoid(f) * c + T.sigmoid(i) * T.tanh(g)
+        return T.sigmoid(o) * T.tanh(c), c
+
+    recurrent = [weights[k] for k in "wub"]
+    (h, _), _ = tg.scan(step, sequences=weights["e"][x.T], outputs_info=[zeros, zeros], non_sequences=recurrent)
+    scores = T.log_softmax(h.reshape((-1, units)) @ weights["o"], axis=1)
+    chosen = scores[T.arange(y.shape[0] * y.shape[1]), y.T.flatten()]
+    return dist.Step([x, y], -chosen.mean(), list(weights.values()), tg.optim.sgd(0.1))
+
+
+def lstm_table(quick: bool) -> dict:
+    """Words per second of one worker and of two, each with one thread and batches of 20 sentences of 20 words."""
+    units, words, length, steps = (8, 50, 4, 8) if quick else (200, 10_000, 20, 60)
+    rng, rows = np.random.default_rng(0), {}
+    for name, rule, together in [
+        ("Synchronous", dist.Synchronous(), True), ("ASGD every batch", dist.ASGD(1), False),
+        ("ASGD every 100", dist.ASGD(100), False), ("EASGD every 100", dist.EASGD(tau=100), False),
+    ]:  # fmt: skip
+        found = {}
+        for workers in (1, 2):
+            batch = 20 * (workers if together else 1)
+            count = steps * (4 if "100" in name and not quick else 1) * (1 if together else workers)
+            text = rng.integers(0, words, (batch * 4, length + 1))
+            data = dist.Arrays(text[:, :-1], text[:, 1:], batch=batch, epochs=-(-count // 4))
+            per, cpu = rate(partial(lstm, units=units, words=words), data, rule=rule, workers=workers)
+            found[workers] = (per * batch * length, cpu / (batch * length))
+        rows[name] = {"words/s": [found[1][0], found[2][0]], "speed-up": found[2][0] / found[1][0]}
+        rows[name]["by processor time"] = 2 * found[1][1] / found[2][1]
+        print(name, {k: v if isinstance(v, list) else round(v, 2) for k, v in rows[name].items()}, flush=True)
+    return rows
+
+
+def start_table(quick: bool) -> dict:
+    """Seconds from calling train until two workers are ready, and what the imports of this script take of it."""
+    data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=2)
+    build = partial(sleeping, seconds=0.0, numbers=10)
+    times = []
+    for _ in range(1 if quick else 5):
+        result = dist.train(build, data, workers=2)
+        times.append(max(e.seconds for e in result.events if e.kind == "ready"))
+    print(f"2 workers ready after {statistics.median(times):.2f} s ({min(times):.2f})")
+    return {"seconds": times}
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["exchange", "sleep", "lstm", "start"], nargs="?", default="exchange")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
+    parser.add_argument("--most", type=int, default=8, help="workers that sleep")
+    parser.add_argument("--seconds", type=float, default=0.05, help="how long a step sleeps")
+    parser.add_argument("--numbers", type=int, default=100_000, help="parameters of a step that sleeps")
+    parser.add_argument("--json", help="write the figures to this file (- for standard output)")
+    given = parser.parse_args()
+    tables = {
+        "exchange": lambda: exchange_table(given.quick), "lstm": lambda: lstm_table(given.quick),
+        "start": lambda: start_table(given.quick),
+        "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers),
+    }  # fmt: skip
+    rows = tables[given.what]()
+    if given.json:
+        with open(given.json, "w") if given.json != "-" else sys.stdout as file:
+            json.dump(rows, file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
