@@ -101,14 +101,19 @@ def exchange_table(quick: bool) -> dict:
 
 
 # ---------------------------------------------------------------------- rates
-def rate(build: Callable, data: Any, **options: Any) -> tuple[float, float]:
-    """Steps per second from when all workers have joined, and seconds of processor per step, theirs together."""
+def rate(build: Callable, data: Any, workers: int, tau: int = 0, **options: Any) -> tuple[float, float]:
+    """Steps per second from when all workers have joined, and seconds of processor per step, theirs together.
+
+    With `tau` a report stands for so many batches of one worker, and the first report of each worker is left out.
+    """
     seen: list[tuple[float, int]] = []
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = dist.train(build, data, timeout=600, on_report=lambda p: seen.append((p.seconds, p.step)), **options)
+    told = lambda p: seen.append((p.seconds, tau * len(seen) if tau else p.step))  # noqa: E731
+    result = dist.train(build, data, workers=workers, timeout=600, on_report=told, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     joined = max(e.seconds for e in result.events if e.kind == "joined")
     kept = [s for s in seen if s[0] >= joined]
+    kept = kept[workers - 1 :] if tau and len(kept) > workers else kept
     (t0, n0), (t1, n1) = kept[0] if len(kept) > 1 else (joined, 0), kept[-1]
     cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
     return (n1 - n0) / (t1 - t0), cpu / result.steps
@@ -146,10 +151,10 @@ def sleep_table(most: int, quick: bool, seconds: float, numbers: int) -> dict:
         rates = {}
         for workers in counts:
             parallel = 1 if name == "Synchronous" else workers
-            steps = tau * parallel * (2 if tau == 100 else 10 if tau == 10 else 60)
+            steps = tau * parallel * {100: 4, 10: 10, 1: 60}[tau]
             data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=4 if quick else steps, shuffle=False)
             per_step = workers if name == "Synchronous" else 1  # batches of one worker in a step
-            rates[workers] = per_step * rate(build, data, rule=rule, workers=workers)[0]
+            rates[workers] = per_step * rate(build, data, workers, 0 if name == "Synchronous" else tau, rule=rule)[0]
         rows[name] = {n: r / rates[1] for n, r in rates.items()}
         print(f"{name:18}" + "".join(f"  {n}: {v:.2f}" for n, v in rows[name].items()), flush=True)
     return rows
@@ -192,7 +197,8 @@ def lstm_table(quick: bool) -> dict:
             count = steps * (4 if "100" in name and not quick else 1) * (1 if together else workers)
             text = rng.integers(0, words, (batch * 4, length + 1))
             data = dist.Arrays(text[:, :-1], text[:, 1:], batch=batch, epochs=-(-count // 4))
-            per, cpu = rate(partial(lstm, units=units, words=words), data, rule=rule, workers=workers)
+            tau = 0 if together else 100 if "100" in name else 1
+            per, cpu = rate(partial(lstm, units=units, words=words), data, workers, tau, rule=rule)
             found[workers] = (per * batch * length, cpu / (batch * length))
         rows[name] = {"words/s": [found[1][0], found[2][0]], "speed-up": found[2][0] / found[1][0]}
         rows[name]["by processor time"] = 2 * found[1][1] / found[2][1]

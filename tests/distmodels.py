@@ -182,3 +182,11 @@ def slow_counter(worker):
 
     replica.Replica.take_step = slowly
     return made
+
+
+def wait_for(done, seconds):
+    """Whether something is so within some seconds."""
+    end = time.monotonic() + seconds
+    while not done() and time.monotonic() < end:
+        time.sleep(0.02)
+    return done()

@@ -144,11 +144,17 @@ class Crew:
             hand = by_object[found]
             if hand.status != GONE and (found is not hand.line.connection or not self._receive(hand)):
                 self._bury(hand)
-        now = time.monotonic()
-        for hand in alive:
-            if hand.status == STARTING and now - hand.since > START_WITHIN:
+        self.end_slow_starts()
+
+    def end_slow_starts(self) -> None:
+        """End workers that are not ready after a long time."""
+        for hand in self.having(STARTING):
+            if time.monotonic() - hand.since > START_WITHIN:
                 self.note("late", hand, f"not ready after {START_WITHIN:.0f} s")
                 hand.kill()
+
+    def close(self, generation: int) -> None:
+        """Tell the workers that a generation is over, where its memory does not."""
 
     def _receive(self, hand: Hand) -> bool:
         try:
@@ -185,9 +191,13 @@ class Crew:
         was, hand.status = hand.status, GONE
         hand.line.connection.close()
         how = ended(hand.process.exitcode)
-        self.note("lost", hand, how)
         if was == STARTING and (hand.process.exitcode or 0) >= 0:
             raise WorkersLost(f"worker {hand.number} ended ({how}) before it was ready; {GUARD}")
+        self.replace(hand, how)
+
+    def replace(self, hand: Hand, how: str) -> None:
+        """A worker was lost: another one in its place, unless this leads nowhere."""
+        self.note("lost", hand, how)
         self._losses = self._losses + 1 if self.progress <= self._progress_at_loss else 1
         self._progress_at_loss = self.progress
         if self._losses > LOSSES:

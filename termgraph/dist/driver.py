@@ -47,7 +47,7 @@ class Driver:
     """What both kinds of training have in common."""
 
     def __init__(
-        self, job: Job, least: int, on_report: Callable[[Progress], Any] | None, crew: type[Crew] = Crew
+        self, job: Job, least: int, on_report: Callable[[Progress], Any] | None, crew: Callable[..., Crew] = Crew
     ) -> None:
         self.job, self.least, self.on_report = job, least, on_report
         self.events: list[Event] = []
@@ -206,6 +206,7 @@ class SynchronousDriver(Driver):
         """End the generation."""
         if self.exchange is not None:
             self.exchange.close()
+            self.crew.close(self.generation)
 
     def lost(self, hand: Hand) -> None:
         """The generation cannot go on."""
@@ -246,7 +247,8 @@ class SynchronousDriver(Driver):
         for rank, hand in enumerate(members):
             behind = hand.step != step
             fds = [memory.fd, *([self.state.fd] if behind and self.state is not None else [])]
-            self.crew.send(hand, Join(self.generation, rank, len(members), step, len(self.rows), behind), *fds)
+            numbers = [h.number for h in members]
+            self.crew.send(hand, Join(self.generation, rank, numbers, step, len(self.rows), behind), *fds)
             self.note("joined", hand, f"generation {self.generation}, rank {rank} of {len(members)}, step {step}")
         memory.close()
         return True
@@ -331,7 +333,7 @@ class AsynchronousDriver(Driver):
 
     def _join(self, hand: Hand) -> None:
         assert self.state is not None
-        join = Join(self.generation, hand.number, self.slots, 0, 0, True)
+        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True)
         self.crew.send(hand, join, self.memory.fd, self.state.fd)
         self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
 

@@ -85,6 +85,10 @@ class Line:
         """The descriptor that comes after a message."""
         return multiprocessing.reduction.recv_handle(self.connection)
 
+    def exchange(self, join: Join, layout: Layout, *args: Any) -> Exchange:
+        """The exchange of a generation, in the memory that comes with the message."""
+        return Exchange(Shared(fd=self.receive_fd()), layout, *args)
+
 
 def main(connection: Connection, packed: bytes, number: int, parent: int) -> None:
     """The main function of a worker's process."""
@@ -103,13 +107,18 @@ def main(connection: Connection, packed: bytes, number: int, parent: int) -> Non
         os._exit(1)  # the driver is gone
     except Exception as err:
         with contextlib.suppress(OSError):
-            line.send(Failed(where(number, locals().get("member")), traceback.format_exc(), portable(err)))
+            line.send(failure(number, locals().get("member"), err))
         os._exit(1)
 
 
 def one_thread() -> dict[str, int]:
     """Flags of a worker: the workers are what runs side by side, and sums of several threads would not be the same."""
     return {"threads": 1, "blas.threads": 1}
+
+
+def failure(number: int, member: Member | None, err: Exception) -> Failed:
+    """The message about an exception that is being handled."""
+    return Failed(where(number, member), traceback.format_exc(), portable(err))
 
 
 def where(number: int, member: Member | None) -> str:
@@ -188,7 +197,11 @@ class Member:
         self.line.send(Given(step))
 
     def _join(self, join: Join) -> None:
-        memory = Shared(fd=self.line.receive_fd())
+        part: SynchronousMember | AsynchronousMember
+        if isinstance(self.job.rule, Synchronous):
+            part = SynchronousMember(self, join)
+        else:
+            part = AsynchronousMember(self, join, self.job.rule)
         if join.state:
             given = Shared(fd=self.line.receive_fd())
             state = store.read(io.BytesIO(given.buffer.data))[1]
@@ -197,16 +210,13 @@ class Member:
             self.replica.set_state(state)
         self.generation, self.step = join.generation, join.step
         try:
-            if isinstance(self.job.rule, Synchronous):
-                SynchronousMember(self, join, memory).run()
-            else:
-                AsynchronousMember(self, join, memory, self.job.rule).run()
+            part.run()
         except Closed:
             self.line.send(Halted(self.generation, self.step))
         else:
             self.line.send(Finished(self.generation, self.step))
         finally:
-            memory.close()
+            part.memory.close()
 
     def late(self, members: list[int]) -> None:
         """Tell the driver for whom we wait."""
@@ -247,11 +257,12 @@ class Member:
 class SynchronousMember:
     """A member of one generation of synchronous training."""
 
-    def __init__(self, member: Member, join: Join, memory: Shared) -> None:
+    def __init__(self, member: Member, join: Join) -> None:
         self.member, self.join, self.job, self.replica = member, join, member.job, member.replica
-        self.exchange = Exchange(
-            memory, member.layout, self.job.shards, join.members, join.rank, self.job.timeout, member.late
+        self.exchange = member.line.exchange(
+            join, member.layout, self.job.shards, len(join.numbers), join.rank, self.job.timeout, member.late
         )
+        self.memory = self.exchange.memory
         self._sent, self._when = join.known, time.monotonic()
 
     def run(self) -> None:
@@ -307,11 +318,11 @@ class SynchronousMember:
 class AsynchronousMember:
     """A member of asynchronous training: takes batches, trains its own copy on them, meets the centre."""
 
-    def __init__(self, member: Member, join: Join, memory: Shared, rule: Rule) -> None:
+    def __init__(self, member: Member, join: Join, rule: Rule) -> None:
         self.member, self.rank, self.job, self.replica, self.rule = member, join.rank, member.job, member.replica, rule
-        self.centre = Centre(
-            memory, member.layout, join.members, self.job.timeout, lambda holder: member.late([holder])
-        )
+        self.memory = Shared(fd=member.line.receive_fd())
+        late = lambda holder: member.late([holder])  # noqa: E731
+        self.centre = Centre(self.memory, member.layout, len(join.numbers), self.job.timeout, late)
 
     def run(self) -> None:
         """Batches until all are part of the centre."""

@@ -89,7 +89,7 @@ class Join:
 
     generation: int
     rank: int
-    members: int
+    numbers: list[int]  # the workers that are members, by rank
     step: int
     known: int  # so many rows of the history are with the driver
     state: bool

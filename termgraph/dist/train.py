@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from termgraph.dist.crew import Crew, Event, LocalCrew, ending_cleanly
 from termgraph.dist.data import Data, as_data
 from termgraph.dist.driver import Progress, driver_for
 from termgraph.dist.member import Job
+from termgraph.dist.ray_crew import RayCrew
 from termgraph.dist.replica import Worker
 from termgraph.dist.rules import Rule, Synchronous
 
@@ -45,6 +47,7 @@ def train(
     every: int = 1000,
     timeout: float = 300.0,
     on_report: Callable[[Progress], Any] | None = None,
+    address: str | None = None,
 ) -> Result:
     """Train on `workers` processes of this machine; with 0 in this process, which is the default.
 
@@ -54,6 +57,9 @@ def train(
     workers unless given. Every `every` steps the state is written to the file `checkpoint`, from which a training that
     was interrupted goes on. A worker for which others wait for `timeout` seconds is replaced: it has to be longer than
     any step. `on_report` is called several times a second with a Progress, and may return `dist.STOP`.
+
+    With an `address` the workers run on Ray, on the machines of a cluster: "auto" or that of its head, or "local" for a
+    small one of its own. That needs the extra `termgraph[dist]`.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> from termgraph import dist
@@ -82,10 +88,21 @@ def train(
         raise FileNotFoundError(f"train: checkpoint={path!r}: there is no such folder")
     job = Job(build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts)
     with ending_cleanly():
-        driver = driver_for(job)(job, max(least, 1), on_report, Crew if most else LocalCrew)
+        driver = driver_for(job)(job, max(least, 1), on_report, _crew(rule, most, address))
         arrays = driver.run()
     names = [name for name, _, _ in driver.description[: driver.params]]
     return _result(arrays, names, driver.outputs, driver.events)
+
+
+def _crew(rule: Rule | Synchronous, most: int, address: str | None) -> Callable[..., Crew]:
+    """What makes the workers."""
+    if address is None:
+        return Crew if most else LocalCrew
+    if not most:
+        raise ValueError("train: address= is for worker processes; give workers=, or leave address out")
+    if not isinstance(rule, Synchronous):
+        raise NotImplementedError(f"train: {type(rule).__name__} is for one machine; with address= use Synchronous()")
+    return partial(RayCrew, address=address)
 
 
 def _range_of(workers: int | tuple[int, int] | None) -> tuple[int, int]:

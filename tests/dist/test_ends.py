@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from distmodels import Build, examples, net
+from distmodels import Build, examples, net, wait_for
 
 from termgraph import dist
 from termgraph.cli import main
@@ -46,13 +45,6 @@ def below(pid):
     except (FileNotFoundError, ProcessLookupError):
         return []
     return own + [grandchild for child in own for grandchild in below(child)]
-
-
-def wait_for(done, seconds):
-    end = time.monotonic() + seconds
-    while not done() and time.monotonic() < end:
-        time.sleep(0.02)
-    return done()
 
 
 def running(pid):

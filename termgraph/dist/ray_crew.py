@@ -1,0 +1,330 @@
+"""Workers on Ray, on one machine or many: actors for control, and a mean that goes from worker to worker.
+
+Ray starts the actors, carries messages and says who has died. It repeats nothing by itself: who takes part, and what is
+done again, is the driver's business, as on one machine. Ray itself is imported when it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.config import config
+from termgraph.dist.crew import GONE, IDLE, RUNNING, Crew, Hand
+from termgraph.dist.exchange import Closed, Exchange
+from termgraph.dist.layout import Layout
+from termgraph.dist.member import Job, Line, Member, failure, one_thread
+from termgraph.dist.memory import Shared
+from termgraph.dist.messages import Give, Given, Join, ToDriver, ToWorker
+from termgraph.dist.tree import piece, tree_sum
+
+ANSWER_WITHIN = 2.0  # seconds after which a question to an actor is answered, also with nothing
+
+
+def connect(address: str) -> Any:
+    """Ray, connected with the cluster at this address; "local" is one of our own, which nobody else reaches by name."""
+    try:
+        import ray
+    except ImportError:
+        raise ImportError("train: address= needs Ray; install it with: pip install 'termgraph[dist]'") from None
+    if not ray.is_initialized():
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        more: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.2"} if address == "local" else {}
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **more)
+    return ray
+
+
+# ---------------------------------------------------------------------- in the actor
+class Shelf:
+    """What one worker has to give to the others: its exchange of the present generation."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.exchange: RayExchange | None = None
+        self.closed = -1  # the latest generation that is over
+
+    def take(self, generation: int, what: str, step: int, rank: int) -> list[list[np.ndarray]] | None:
+        """The part for a member, as soon as it is there. None: not yet, or not any more."""
+        with self.changed:
+            self.changed.wait_for(lambda: self._there(generation, what, step), ANSWER_WITHIN)
+            exchange = self.exchange if self._there(generation, what, step) else None
+            return None if exchange is None else exchange.give(what, rank)
+
+    def _there(self, generation: int, what: str, step: int) -> bool:
+        own = self.exchange
+        return own is not None and own.generation == generation and own.offered[what] > step
+
+    def close(self, generation: int) -> None:
+        """Close a generation, and all before it."""
+        with self.changed:
+            self.closed = max(self.closed, generation)
+            if self.exchange is not None and self.exchange.generation <= self.closed:
+                self.exchange.close()
+            self.changed.notify_all()
+
+
+class RayExchange(Exchange):
+    """An Exchange whose memory is this worker's own; what others have put or added comes from them."""
+
+    def __init__(self, shelf: Shelf, peers: list[Any], generation: int, layout: Layout, *args: Any) -> None:
+        shards, members = args[0], args[1]
+        super().__init__(Shared(Exchange.size(layout, shards, members)), layout, *args)
+        self.shelf, self.peers, self.generation = shelf, peers, generation
+        self.offered = {"slots": 0, "sum": 0, "digest": 0}
+        self._digest = 0
+        with shelf.changed:
+            shelf.exchange = self
+            if generation <= shelf.closed:  # over before this worker has heard of it
+                self.close()
+            shelf.changed.notify_all()
+
+    def give(self, what: str, rank: int) -> list[list[np.ndarray]]:
+        """What a member needs: its piece of my slots, my piece of the sum, or my digest."""
+        if what == "slots":
+            return [[a[piece(a.size, rank, self.members)].copy() for a in self._flat[j]] for j in self.mine]
+        if what == "sum":
+            return [[a[piece(a.size, self.rank, self.members)].copy() for a in self._sum_flat]]
+        return [[np.array([self._digest])]]
+
+    def total(self, step: int) -> list[np.ndarray]:
+        """The means of a step: my piece of everybody's slots is added, then the other pieces come."""
+        self._offer("slots", step)
+        for rank, parts in self._gather("slots", step).items():
+            for j, arrays in zip([j for j in range(self.shards) if self.owner[j] == rank], parts):
+                for a, part in zip(self._flat[j], arrays):
+                    a[piece(a.size, self.rank, self.members)] = part
+        for k, out in enumerate(self._sum_flat):
+            own = piece(out.size, self.rank, self.members)
+            tree_sum([flat[k][own] for flat in self._flat], out[own])
+        self._offer("sum", step)
+        for rank, parts in self._gather("sum", step).items():
+            for a, part in zip(self._sum_flat, parts[0]):
+                a[piece(a.size, rank, self.members)] = part
+        self._added[:] = step + 1
+        return self._sum
+
+    def check(self, step: int, digest: int) -> None:
+        """Leave a digest of this copy, for the others."""
+        self._digest = self._digests[self.rank] = digest
+        self._offer("digest", step)
+
+    def compare(self, step: int) -> None:
+        """Compare the digests of all members."""
+        for rank, parts in self._gather("digest", step).items():
+            self._digests[rank] = parts[0][0][0]
+        self._checked[:] = step + 1
+        super().compare(step)
+
+    def _offer(self, what: str, step: int) -> None:
+        with self.shelf.changed:
+            self.offered[what] = step + 1
+            self.shelf.changed.notify_all()
+
+    def _gather(self, what: str, step: int) -> dict[int, Any]:
+        """What the others give, by rank. Asks again while they have nothing yet, or are gone, until this is closed."""
+        import ray
+
+        missing = {r: p.take.remote(self.generation, what, step, self.rank) for r, p in enumerate(self.peers) if r != self.rank}
+        found: dict[int, Any] = {}
+        begun = time.monotonic()
+        while missing:
+            if self.closed:
+                raise Closed
+            ready, _ = ray.wait(list(missing.values()), num_returns=1, timeout=0.2)
+            for rank in [r for r, ref in missing.items() if ref in ready]:
+                answer = None
+                with contextlib.suppress(ray.exceptions.RayError):
+                    answer = ray.get(missing.pop(rank))
+                if answer is None:
+                    time.sleep(0.01)
+                    missing[rank] = self.peers[rank].take.remote(self.generation, what, step, self.rank)
+                else:
+                    found[rank] = answer
+            if missing and time.monotonic() - begun > self.timeout:
+                self.late(sorted(missing))
+                begun = time.monotonic()
+        return found
+
+
+class RayLine(Line):
+    """The worker's end of the connection: messages wait until the driver asks for them."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self.out: queue.Queue[tuple[ToDriver, bytes]] = queue.Queue()
+        self.orders: queue.Queue[tuple[ToWorker, bytes, list[Any]]] = queue.Queue()
+        self._given = Shared()
+
+    def send(self, message: ToDriver | ToWorker, *fds: int) -> None:
+        """Put a message where the driver finds it; a state that was given goes with it."""
+        content = b""
+        if isinstance(message, Given):
+            content = os.pread(self._given.fd, os.fstat(self._given.fd).st_size, 0)
+        self.out.put((message, content))  # type: ignore[arg-type]
+
+    def receive(self) -> ToDriver | ToWorker:
+        """Wait for the next order."""
+        message, content, self._peers = self.orders.get()
+        self._state = content
+        return message
+
+    def receive_fd(self) -> int:
+        """A file for the state: empty for giving it, full for taking it."""
+        self._given.close()
+        self._given = Shared()
+        if self._state:
+            with open(self._given.fd, "wb", closefd=False) as file:
+                file.write(self._state)
+        return os.dup(self._given.fd)
+
+    def exchange(self, join: Join, layout: Layout, *args: Any) -> Exchange:
+        """The exchange of a generation."""
+        return RayExchange(self.shelf, self._peers, join.generation, layout, *args)
+
+
+class Host:
+    """The actor: one worker in a thread, and others in which it answers the driver and its peers."""
+
+    def __init__(self, job: Job, number: int) -> None:
+        self.shelf = Shelf()
+        self.line = RayLine(self.shelf)
+        threading.Thread(target=self._run, args=(job, number), daemon=True).start()
+
+    def _run(self, job: Job, number: int) -> None:
+        member = Member(job, number, self.line)
+        try:
+            with config.change_flags(**one_thread()):
+                member.prepare()
+                member.follow()
+        except Exception as err:
+            self.line.send(failure(number, member, err))
+
+    def pid(self) -> int:
+        """The process of this actor."""
+        return os.getpid()
+
+    def hear(self) -> list[tuple[ToDriver, bytes]]:
+        """What the worker has said meanwhile."""
+        found = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self.line.out.get(timeout=ANSWER_WITHIN))
+            while True:
+                found.append(self.line.out.get_nowait())
+        return found
+
+    def obey(self, message: ToWorker, state: bytes, peers: list[Any]) -> None:
+        """Pass an order on to the worker."""
+        self.line.orders.put((message, state, peers))
+
+    def take(self, generation: int, what: str, step: int, rank: int) -> list[list[np.ndarray]] | None:
+        """What a peer needs."""
+        return self.shelf.take(generation, what, step, rank)
+
+    def close(self, generation: int) -> None:
+        """Close a generation."""
+        self.shelf.close(generation)
+
+
+# ---------------------------------------------------------------------- in the driver
+class Actor:
+    """An actor, in the place of a process."""
+
+    exitcode = None
+
+    def __init__(self, ray: Any, handle: Any) -> None:
+        self.ray, self.handle, self.pid = ray, handle, 0
+        self.alive = True
+
+    def is_alive(self) -> bool:
+        """Whether it was not ended yet, as far as is known."""
+        return self.alive
+
+    def kill(self) -> None:
+        """End it. Where it cannot be reached, it finds its generation closed when it wakes."""
+        self.alive = False
+        self.ray.kill(self.handle, no_restart=True)
+
+    def join(self, timeout: float | None = None) -> None:
+        """Ray waits for it."""
+
+
+class RayCrew(Crew):
+    """Workers that are actors of Ray."""
+
+    def __init__(
+        self, job: Job, hear: Callable[[Hand, ToDriver], None], lost: Callable[[Hand], None],
+        note: Callable[..., None], address: str,
+    ) -> None:  # fmt: skip
+        self.job, self.note, self._hear, self._lost = job, note, hear, lost
+        self.ray = connect(address)
+        self.hands, self.generation, self.progress, self._progress_at_loss, self._losses = {}, -1, -1, -1, 0
+        self._heard: dict[int, Any] = {}
+        self._giving: dict[int, int] = {}
+        self._packed_job = self.ray.put(job)
+        environment = {"env_vars": {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}}
+        if address == "local":  # the same machine: modules are where they are here
+            environment["env_vars"]["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+        options = {"max_restarts": 0, "max_task_retries": 0, "num_cpus": 0 if address == "local" else 1}
+        self._host = self.ray.remote(Host).options(runtime_env=environment, max_concurrency=8 + 2 * job.workers, **options)
+
+    def start(self, number: int) -> None:
+        """Start an actor."""
+        actor = Actor(self.ray, self._host.remote(self._packed_job, number))
+        hand = self.hands[number] = Hand(number, actor, None)  # type: ignore[arg-type]
+        self._heard[number] = actor.handle.hear.remote()
+        self.note("started", hand, "actor")
+
+    def stop(self) -> None:
+        """End all actors."""
+        for hand in self.hands.values():
+            if hand.status != GONE:
+                hand.kill()
+
+    def send(self, hand: Hand, message: ToWorker, *fds: int) -> None:
+        """Give an order; a state goes along as bytes."""
+        state, peers = b"", []
+        if isinstance(message, Give):
+            self._giving[hand.number] = fds[0]
+        elif isinstance(message, Join):
+            if message.state:
+                state = os.pread(fds[-1], os.fstat(fds[-1]).st_size, 0)
+            peers = [self.hands[number].process.handle for number in message.numbers]  # type: ignore[attr-defined]
+            hand.status, hand.rank, hand.since, hand.finished = RUNNING, message.rank, time.monotonic(), False
+        hand.process.handle.obey.remote(message, state, peers)  # type: ignore[attr-defined]
+
+    def close(self, generation: int) -> None:
+        """Tell all that a generation is over."""
+        for hand in self.having(RUNNING, IDLE):
+            hand.process.handle.close.remote(generation)  # type: ignore[attr-defined]
+
+    def pump(self, pause: float) -> None:
+        """Hear what the workers have to say, for some seconds at most."""
+        waiting = {self._heard[h.number]: h for h in self.hands.values() if h.status != GONE}
+        ready, _ = self.ray.wait(list(waiting), num_returns=1, timeout=pause)
+        for ref in ready:
+            hand = waiting[ref]
+            try:
+                messages = self.ray.get(ref)
+            except self.ray.exceptions.RayError as err:
+                self._bury_actor(hand, type(err).__name__)
+                continue
+            self._heard[hand.number] = hand.process.handle.hear.remote()  # type: ignore[attr-defined]
+            for message, content in messages:
+                if isinstance(message, Given):
+                    os.pwrite(self._giving.pop(hand.number), content, 0)
+                self._take(hand, message)
+        self.end_slow_starts()
+
+    def _bury_actor(self, hand: Hand, how: str) -> None:
+        hand.status = GONE
+        with contextlib.suppress(Exception):
+            hand.kill()
+        self.replace(hand, how)
