@@ -1,5 +1,7 @@
 """What runs in Python is said: in the user's words when asked, once when a loop is slow because of it."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -32,6 +34,16 @@ def test_nothing_to_tell_of_a_compiled_function():
         warnings.simplefilter("error")
         f = tg.function([x], T.exp(x).sum())
     assert f.why_not_native() == [] and str(f.why_not_native()) == "everything is compiled"
+
+
+@needs_c
+@pytest.mark.parametrize("room", ["c", "cuda"])
+def test_what_a_backend_can_do_does_not_depend_on_what_was_imported_before(room):
+    code = (
+        f"from termgraph.backends.{room}.placement import why_not\nimport termgraph.tensor as T\n"
+        "assert [why_not(f(T.dmatrix()).term) for f in (T.sum, T.transpose, T.argmax)] == [None] * 3"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 @needs_c

@@ -7,6 +7,7 @@ from typing import Any
 from termgraph.backends.c.run.numpy_loops import available
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.has_text import elementwise_text
+from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.push.driver import AT
 from termgraph.lower.push.expand import EXPANSIONS
 from termgraph.lower.push.sampled_products import SPARSE

@@ -9,6 +9,7 @@ from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.gemm import NUMBERS
 from termgraph.backends.cuda.text.user_kernels import brings_a_kernel, why_not_here
 from termgraph.backends.has_text import elementwise_text
+from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.loops.lazy import is_lazy
 from termgraph.lower.push.driver import AT
 from termgraph.lower.push.expand import EXPANSIONS
