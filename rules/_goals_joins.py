@@ -1,4 +1,4 @@
-"""Goals about arrays laid end to end."""
+"""Goals about concatenated arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def no_dimensions(x: Any) -> bool:
 
 @goal("iiio")
 def joined_lengths(ns: tuple, ms: tuple, a: int) -> Any:
-    """The lengths of two arrays laid end to end, if the other lengths agree."""
+    """The lengths of two concatenated arrays, if the other lengths agree."""
     if any(n is not m for d, (n, m) in enumerate(zip(ns, ms)) if d != a):
         return None
     return (*ns[:a], mk(ew.add, (ns[a], ms[a])), *ns[a + 1 :])

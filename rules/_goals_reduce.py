@@ -151,7 +151,7 @@ def surely_some(n: Any) -> bool:
 
 @goal("iiio")
 def sum_of_parts(xs: tuple, r: Any, b: int) -> Any:
-    """The sum of an array laid end to end, as the sum of the sums of its parts."""
+    """The sum of a concatenated array, as the sum of the sums of its parts."""
     d = r.params["dtype"]
     if b not in r.params["axis"] or any(x.type.dtype != xs[0].type.dtype for x in xs):
         return None

@@ -12,8 +12,8 @@ import numpy as np
 from termgraph.rulelib._goals_index import is_static, length, opened, same_length
 from termgraph.rules import goal
 from termgraph.rules.fit import length_of as traced_length
+from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import bare_apply
-from termgraph.tensor.view import variables_of
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew

@@ -1,4 +1,4 @@
-"""Arrays laid end to end: one operand, nested joins, parts of one array put together again, lists of numbers."""
+"""Concatenated arrays: one operand, nested joins, parts of one array put together again, lists of numbers."""
 
 from termgraph.rulelib._goals_joins import (
     consecutive,

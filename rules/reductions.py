@@ -66,7 +66,7 @@ def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: para
     yield rule("max_bool",       max_(p, axis=a),                                any_(p, axis=a),             assumes=["domain"])
     yield rule("min_bool",       min_(p, axis=a),                                all_(p, axis=a),             assumes=["domain"])
 
-    # copies of one value, arrays laid end to end, arrays in another order
+    # copies of one value, concatenated arrays, arrays in another order
     yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) * cast(n, dtype=d), repeated(x, ns, a, y, n), assumes=ROUNDS)
     yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d), repeated(x, ns, a, y, n), assumes=ROUNDS)
     yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,                           repeated(x, ns, a, y, n), surely_some(n))

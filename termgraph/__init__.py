@@ -57,8 +57,8 @@ if _TYPE_CHECKING:
         undefined_grad,
         zero_grad,
     )
-    from termgraph.grad.own import grad_not_implemented, grad_undefined
     from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
+    from termgraph.grad.user_defined import grad_not_implemented, grad_undefined
     from termgraph.grad.values import value_and_grad
     from termgraph.loops import scan_module
     from termgraph.loops.ifelse import ifelse
@@ -80,7 +80,7 @@ _LATER = {
     "termgraph.grad.checkpoint": "checkpoint",
     "termgraph.grad.marks": "consider_constant disconnected_grad grad_clip grad_reverse grad_scale undefined_grad "
     "zero_grad",
-    "termgraph.grad.own": "grad_not_implemented grad_undefined",
+    "termgraph.grad.user_defined": "grad_not_implemented grad_undefined",
     "termgraph.grad.values": "value_and_grad",
     "termgraph.grad.products": "Lop Rop hessian hessian_vector_product jacobian subgraph_grad",
     "termgraph.loops": "scan_module",

@@ -199,7 +199,7 @@ def _derivative(t: Any, args: list[Lifted], n: Any) -> Lifted:
 BY_KIND: dict[str, Rule] = {
     "elementwise": _elementwise,
     "reduce": _axis,
-    "scan": _axis,
+    "cumulative": _axis,
     "transfer": _first,
     "derivative": _derivative,
 }

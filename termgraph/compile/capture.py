@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.sharedvar import compatible, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
-from termgraph.tensor.view import ancestors, inputs_of
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.text import one_line
@@ -130,7 +130,7 @@ def describe(v: Variable) -> str:
     """A variable by its name, or by the application that makes it."""
     if v.name:
         return v.name
-    from termgraph.tensor.naming import apply_text
+    from termgraph.tensor.display_names import apply_text
 
     return apply_text(v.owner) if v.owner is not None else f"<{v.type}>"
 

@@ -23,7 +23,7 @@ from termgraph.config import config
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, TRUSTED, Query
 from termgraph.rules.image import Damaged, Image, declared, make_image, read_image, write_image
-from termgraph.rules.naming import Nameless
+from termgraph.rules.stored_names import Nameless
 from termgraph.terms import facts
 from termgraph.terms.errors import RuleWarning
 from termgraph.terms.op import OPS, Op

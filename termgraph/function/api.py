@@ -183,7 +183,7 @@ def rebuild_collect_shared(
 
     Variables are immutable handles here, so inputs are never copied whatever `copy_inputs_over` says.
     """
-    from termgraph.tensor.view import variables_of
+    from termgraph.tensor.bipartite import variables_of
 
     ins = list(inputs or [])
     given = checked_givens(replace, ins, rebuild_strict)
@@ -232,7 +232,7 @@ def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, *
 
 
 def _by_name(variable: Any, name: str) -> Any:
-    from termgraph.tensor.view import ancestors
+    from termgraph.tensor.bipartite import ancestors
 
     found = [v for v in ancestors([variable]) if v.name == name]
     if len(found) != 1:

@@ -84,7 +84,7 @@ class Function:
 
     def _with_layout(self, *args: Any, **kwargs: Any) -> Any:
         """A call with arguments that are not in row-major order; C asks for this where copying them gets expensive."""
-        from termgraph.function.layouts import call_in_order
+        from termgraph.function.strided_variants import call_in_order
 
         return call_in_order(self, args, kwargs)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from termgraph.compile.capture import capture, describe
+from termgraph.tensor.bipartite import Viewer
 from termgraph.tensor.variable import Apply, Variable, bare, variable_class
-from termgraph.tensor.view import Viewer
 from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import substitute
 

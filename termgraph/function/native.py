@@ -15,7 +15,7 @@ from termgraph.compile import warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
-from termgraph.function.layouts import orders_of_results, rewritten_again, turned
+from termgraph.function.strided_variants import orders_of_results, rewritten_again, turned
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import substitute

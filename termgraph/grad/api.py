@@ -9,11 +9,11 @@ from typing import Any
 
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
+from termgraph.tensor.bipartite import DeferredView, ancestors
 from termgraph.tensor.origins import note_origins
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import LateView, ancestors
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.build import filled_like, number_like
 from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError
@@ -118,7 +118,7 @@ def gradients_of(
         raise refusal.kind(refusal_text(refusal, roots, wrt))
     null = _null_targets(run, targets)
     site = user_site()
-    view = LateView([*roots, *wrt, *constant], _Sites(run.sources, roots, site))
+    view = DeferredView([*roots, *wrt, *constant], _Sites(run.sources, roots, site))
     reachable = functools.cache(lambda: connected(seeds, set(blocked)))
     out = []
     for v, t in zip(wrt, targets):

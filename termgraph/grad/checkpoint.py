@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from termgraph.grad.own import RECOMPUTE
+from termgraph.grad.user_defined import RECOMPUTE
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor

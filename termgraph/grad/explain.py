@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.tensor.bipartite import ancestors
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Constant, Variable
-from termgraph.tensor.view import ancestors
 from termgraph.terms.op import INPUT
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import path_to, subterms

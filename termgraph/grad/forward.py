@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from termgraph.grad.fit import fit_gradient
-from termgraph.grad.own import own_pushforward, results_of
 from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, data_of, refusal_of
 from termgraph.grad.table import pullbacks, pushforwards
+from termgraph.grad.user_defined import results_of, user_pushforward
 from termgraph.terms.build import filled_like
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.basic import nth
@@ -74,7 +74,7 @@ def _tangent(t: Any, tangents: Sequence[Any], read: Collection[int]) -> Any:
         if several:
             return [None if s is NOTHING else s for s in found.args]
         return None if found is NOTHING else fit_gradient(found, data_of(t))
-    own = own_pushforward(t, tangents)
+    own = user_pushforward(t, tangents)
     if own is not None:
         fitted = [None if s is None else fit_gradient(s, y) for s, y in zip(own, results_of(t))]
         return fitted if several else fitted[0]

@@ -24,9 +24,9 @@ from termgraph.grad.api import (
 )
 from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.forward import Refusal, tangents_of
+from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import LateView
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.build import filled_like, lengths
 from termgraph.terms.errors import DisconnectedInputError
@@ -94,7 +94,7 @@ def Rop(
         found = tangents_of(resolve_bound([y.term for y in outputs]), given)
     except Refusal as refusal:
         raise refusal.kind(refusal_text(refusal, outputs, asked)) from None
-    view = LateView([*outputs, *asked, *[p for p in points if isinstance(p, Variable)]], {})
+    view = DeferredView([*outputs, *asked, *[p for p in points if isinstance(p, Variable)]], {})
     site = user_site()
     results: list[Any] = []
     for y, t in zip(outputs, found):
@@ -153,7 +153,7 @@ def jacobian(
     seed = Input("seed", expression.term.type)
     found = gradients_of([(expression, seed)], asked, constant)
     gaps = fill_gaps(found, [expression], asked, disconnected_inputs, "zero")
-    view = LateView([expression, *asked, *constant], {})
+    view = DeferredView([expression, *asked, *constant], {})
     site = user_site()
     rows = _all_at_once if vectorize else _looped
     results = [view.variable(_stacked(g.term, seed, expression.term, rows), site) for g in gaps]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.grad.fit import fit_thin, spread
-from termgraph.grad.own import own_pullback
 from termgraph.grad.table import pullbacks
+from termgraph.grad.user_defined import user_pullback
 from termgraph.terms.build import filled_like
 from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
 from termgraph.terms.ops.basic import nth
@@ -182,7 +182,7 @@ def contributions_of(t: Term, cotangents: Sequence[Any], wanted: Sequence[bool] 
     found = pullbacks.ask(t.op, (t, *cotangents))
     if found is not None:
         return found.args
-    own = own_pullback(t, cotangents)
+    own = user_pullback(t, cotangents)
     if own is not None:
         return own
     lost = missing(f"there is no rule pullback({t.op.name}(...), g); write one as in rules/grad.py")

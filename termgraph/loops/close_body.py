@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.loops.carries import Carry, settle_types
+from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import variables_of
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.op import CONST, INPUT
 from termgraph.terms.ops.loop import loop, note_places

@@ -13,7 +13,7 @@ import numpy as np
 
 from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Backward, can_move
-from termgraph.loops.residuals import choose_kept
+from termgraph.loops.residuals import choose_residuals
 from termgraph.terms.build import filled_like
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
@@ -104,7 +104,7 @@ class _Reversal:
         roots += [mk(add, (a, self.gradients[id(leaf)])) for a, leaf in zip(sums, self.sums)]
         roots += [self.gradients[id(leaf)] for leaf in self.row_results]
         cotangents = [*self.carry_seeds, *self.row_seeds]
-        kept = choose_kept(self.op, outer_terms(roots, [*cotangents, *sums]))
+        kept = choose_residuals(self.op, outer_terms(roots, [*cotangents, *sums]))
         placeholders = {r: Arg(self.fresh(), r.type) for r in kept}
         roots = substitute(roots, placeholders)
         histories = self.histories(kept)

@@ -22,7 +22,7 @@ Stacks = Callable[[Any], Any]  # a value of one step -> those of all steps, or N
 
 
 # ---------------------------------------------------------------------- before
-def dear_before(roots: Sequence[Any]) -> tuple[list[Any], int]:
+def costly_before(roots: Sequence[Any]) -> tuple[list[Any], int]:
     """Costly functions of numbers that a sequence holds: of the whole sequence at once, before the loop."""
     return change_loops(roots, _taken_before)
 
@@ -150,4 +150,4 @@ def _aligned(a: Any, ndim: int) -> Any:
     return mk1(dimshuffle.bind(order=(0, *["x"] * (ndim - own), *range(1, own + 1))), a)
 
 
-__all__ = ["dear_before", "elementwise_after"]
+__all__ = ["costly_before", "elementwise_after"]

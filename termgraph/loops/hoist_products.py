@@ -102,7 +102,7 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
         factors = _accumulated(view, j, leaf, new)
         if factors:
             sums[j] = factors
-    late = {y: f for k, y in enumerate(view.ys) if (f := _late_product(view, y))}
+    late = {y: f for k, y in enumerate(view.ys) if (f := _deferred_product(view, y))}
     if not sums and not late:
         return None
     asked = list(view.ys)
@@ -134,7 +134,7 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
     return out
 
 
-def _late_product(view: LoopView, y: Any) -> tuple | None:
+def _deferred_product(view: LoopView, y: Any) -> tuple | None:
     """(A, C) if a result is A @ C with a constant matrix C, and nothing else in the loop reads it."""
     if y.op is not dot or y.args[1].type.ndim != 2 or y.args[0].type.ndim not in (1, 2):
         return None

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from termgraph import db
-from termgraph.loops.hoist_elementwise import dear_before, elementwise_after
+from termgraph.loops.hoist_elementwise import costly_before, elementwise_after
 from termgraph.loops.hoist_products import products_after, products_before
 from termgraph.loops.keep_last import last_step, last_steps
 from termgraph.loops.loop_term import loops_of
@@ -29,7 +29,7 @@ PASSES: list[tuple[str, Pass, tuple[str, ...]]] = [
     ("scan.hoist", hoist, BOTH),
     ("scan.products_before", products_before, ("fast_run",)),
     ("scan.products_after", products_after, ("fast_run",)),
-    ("scan.dear_before", dear_before, ("fast_run",)),
+    ("scan.costly_before", costly_before, ("fast_run",)),
     ("scan.elementwise_after", elementwise_after, ("fast_run",)),
     ("scan.last_steps", last_steps, ("fast_run",)),
 ]

@@ -18,7 +18,7 @@ def is_cheap(op: Any) -> bool:
     return op.kind in ("shape", "length") or (op.kind == "elementwise" and op.cost <= READING)
 
 
-def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:
+def choose_residuals(op: Any, needed: Sequence[Any]) -> list[Any]:
     """The terms of a loop's body to keep for each step, so that the `needed` ones can be computed from them.
 
     Free: constants, rows of the sequences, results that are stacked anyway. A cheap op over at most one further value
@@ -45,4 +45,4 @@ def choose_kept(op: Any, needed: Sequence[Any]) -> list[Any]:
     return list(dict.fromkeys(r for t in needed for r in sorted(keep[t], key=lambda r: r._h)))
 
 
-__all__ = ["choose_kept", "is_cheap"]
+__all__ = ["choose_residuals", "is_cheap"]

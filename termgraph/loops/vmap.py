@@ -9,9 +9,9 @@ from typing import Any
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
 from termgraph.loops.nested import flatten, unflatten
+from termgraph.tensor.bipartite import ancestors, variables_of
 from termgraph.tensor.testvalues import note_test_value, stand_in
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import ancestors, variables_of
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.call import inline_calls

@@ -18,13 +18,13 @@ from unification import Var
 
 from termgraph.rules.definition import Rule, is_nary
 from termgraph.rules.facts import knowledge_version
+from termgraph.rules.lazy_activation import Form, LazyActivation
 from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
 from termgraph.rules.pattern import Captured
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
 from termgraph.rules.stage import for_family
 from termgraph.rules.trace import Trace, Traces
 from termgraph.rules.tree import matcher, matcher_of_many
-from termgraph.rules.waking import Form, Sleepers
 from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.text import html_table
@@ -63,7 +63,7 @@ class RuleSet:
         single = any(g.single for r in self._rules for g in r.guards.values())
         asking = any(getattr(g.goal, "counts_clients", False) for r in self._rules for g in r.goals)
         self.counts_clients = single or asking
-        self.merges_twins = any("canonicalize" in r.tags for r in self._rules)  # see Verdicts
+        self.merges_commuted = any("canonicalize" in r.tags for r in self._rules)  # see Verdicts
         self._begin(assume, name)
 
     def _begin(self, assume: Iterable[str], name: str) -> None:
@@ -155,16 +155,16 @@ class RuleSet:
         self._by_family: dict[Any, list[Form]] = {}
         self._generic: list[Form] = []
         self._sources.clear()
-        self._sleepers = Sleepers(self.rules)
+        self._activation = LazyActivation(self.rules)
         self.compile_seconds += time.perf_counter() - started
 
     def meet(self, new: Iterable[Any]) -> None:
-        """Wake the rules that may match now that there are these families of operators; recompile what they join."""
-        awake = self._sleepers.meet(new)
-        if not awake:
+        """Activate the rules that may match now that these operators are there; recompile what they join."""
+        active = self._activation.meet(new)
+        if not active:
             return
         joined, everywhere = set(), False
-        for form in awake:
+        for form in active:
             head = form[0].lhs.op
             if isinstance(head, (Op, Captured)):
                 self._by_family.setdefault(head.family, []).append(form)
@@ -182,10 +182,10 @@ class RuleSet:
     def is_new(self) -> bool:
         """Whether no graph was rewritten yet."""
         self.prepare()
-        return not self._sleepers.met
+        return not self._activation.met
 
     def meet_all(self, terms: Iterable[Any]) -> None:
-        """Wake the rules that may match in these graphs."""
+        """Activate the rules that may match in these graphs."""
         self.prepare()
         self.meet({t.op.family for t in subterms(terms)})
 
@@ -195,7 +195,7 @@ class RuleSet:
         It holds the rules that may match as far as operators were met: see `meet_all`.
         """
         family = op.family
-        if family not in self._sleepers.met:
+        if family not in self._activation.met:
             self.meet((family,))
         found = self.matchers.get(family)
         if found is None:
@@ -205,7 +205,7 @@ class RuleSet:
         return found
 
     def rows(self, family: Any) -> list[Form]:
-        """What is awake of the rules for one family, in their order."""
+        """What is active of the rules for one family, in their order."""
         rows = list(self._by_family.get(family, ()))
         for instance, number in self._generic:
             settled = for_family(instance, family)
@@ -246,7 +246,7 @@ class RuleSet:
         return found
 
     def source(self, op: Op) -> str:
-        """The Python source of the matcher for an op, for reading: all rules are awake from then on."""
+        """The Python source of the matcher for an op, for reading: all rules are active from then on."""
         self.prepare()
         self.meet(OPS.values())
         self.find_matcher(op)

@@ -18,7 +18,7 @@ from termgraph.rules.definition import is_nary, loose_operands
 from termgraph.rules.facts import TermFact
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import NAMES, Guard, SegVar
-from termgraph.rules.names import MARK, reuse_names
+from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.pattern import Captured, HeadWith, this
 from termgraph.rules.stage import Instance
 from termgraph.terms.op import CONST, Op

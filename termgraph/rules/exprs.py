@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import LateView
 from termgraph.terms.term import as_term, is_term
 
 
@@ -35,7 +35,7 @@ class _Sites:
 
     def __init__(self, trace: Any) -> None:
         self.trace = trace
-        self.view: LateView | None = None
+        self.view: DeferredView | None = None
 
     def get(self, t: Any, default: tuple = ()) -> tuple:
         """The place, or the default."""
@@ -49,11 +49,11 @@ def _rewrapped(given: list, old: list, new: list, trace: Any) -> list:
     if not variables:
         return new
     sites = _Sites(trace)
-    view = sites.view = LateView(variables, sites)
+    view = sites.view = DeferredView(variables, sites)
     return [_rewrapped_one(view, e, t, n) for e, t, n in zip(given, old, new, strict=True)]
 
 
-def _rewrapped_one(view: LateView, e: Any, t: Any, n: Any) -> Any:
+def _rewrapped_one(view: DeferredView, e: Any, t: Any, n: Any) -> Any:
     if not isinstance(e, Variable):
         return n
     if t is n:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from termgraph import _rulelib
 from termgraph.rules.definition import is_nary
 from termgraph.rules.emit import COMMON, Source
-from termgraph.rules.naming import found, named
+from termgraph.rules.stored_names import found, named
 from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Op
@@ -50,7 +50,7 @@ class Image:
 
     rules: list[tuple[str, str, int]]  # name, file and line, by number
     counts_clients: bool
-    merges_twins: bool
+    merges_commuted: bool
     declared: list[str]  # the operators that facts speak of
     pieces: dict[str, tuple[Piece, Piece | None] | None]  # by operator; None: no rule has this head
 
@@ -95,7 +95,7 @@ def declared() -> set[str]:
 
 # ---------------------------------------------------------------------- making one
 def make_image(rs: Any, families: Iterable[Any]) -> Image:
-    """The image of a rule set for these operators: all rules are awake in it. Nameless if something has no name."""
+    """The image of a rule set for these operators: all rules are active in it. Nameless if something has no name."""
     rs.prepare()
     families = list(dict.fromkeys(families))
     rs.meet(families)
@@ -103,7 +103,7 @@ def make_image(rs: Any, families: Iterable[Any]) -> Image:
     pieces = {f.name: _pieces(rs, f, known) for f in families}
     folder = str(_rulelib.folder())
     places = [(r.name, *_place(r.where, folder)) for r in rs.rules]
-    return Image(places, rs.counts_clients, rs.merges_twins, sorted(declared()), pieces)
+    return Image(places, rs.counts_clients, rs.merges_commuted, sorted(declared()), pieces)
 
 
 def _pieces(rs: Any, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
@@ -131,7 +131,7 @@ def _place(where: str, folder: str) -> tuple[str, int]:
 # ---------------------------------------------------------------------- files
 def write_image(path: str, key: bytes, image: Image) -> None:
     """Write an image in one step: other processes see the old file or the new one. OSError if it cannot be written."""
-    content = marshal.dumps((image.rules, image.counts_clients, image.merges_twins, image.declared, image.pieces))
+    content = marshal.dumps((image.rules, image.counts_clients, image.merges_commuted, image.declared, image.pieces))
     data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
     unfinished = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
     try:

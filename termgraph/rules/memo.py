@@ -55,15 +55,16 @@ class Memo:
 class Verdicts:
     """For one rule set in the company of others: what a signature says of the terms that have it.
 
-    A verdict is False if nothing can be done and True if there may be a twin at most; otherwise the matcher of the set
-    (or False), those of the sets that come soon and last, and whether there may be a twin: a term that differs only in
-    the order of its operands. In canonicalize twins become one term, the one that is met first, as equal terms are one
-    anyway. The signature itself remembers the last verdict, and by its `key` whose it was.
+    A verdict is False if nothing can be done and True if the term can at most be shared with a commuted one: one that
+    differs only in the order of its operands. Otherwise it is the matcher of the set (or False), those of the sets that
+    come soon and last, and whether there may be a commuted term. In canonicalize commuted terms become one, the one
+    that is met first, as equal terms are one anyway. The signature remembers the last verdict, and by its `key` whose
+    it was.
     """
 
     def __init__(self, rs: Any, soon: tuple, last: tuple) -> None:
         self.rs, self.soon, self.last = rs, soon, last
-        self.merging = any(s.merges_twins for s in (rs, *soon, *last))
+        self.merging = any(s.merges_commuted for s in (rs, *soon, *last))
         self.forget()
 
     def forget(self) -> None:
@@ -79,8 +80,8 @@ class Verdicts:
             mine = self.rs.candidate(t)
             soon = tuple([m for o in self.soon if (m := o.candidate(t))])
             last = tuple([m for o in self.last if (m := o.candidate(t))])
-            twins = self.merging and _may_swap(t, self.rs.assume)
-            verdict = (mine, soon, last, twins) if mine or soon or last else twins
+            commuted = self.merging and _may_swap(t, self.rs.assume)
+            verdict = (mine, soon, last, commuted) if mine or soon or last else commuted
             if len(self.table) >= MOST_SIGNATURES:
                 self.table.clear()
             self.table[sig] = verdict

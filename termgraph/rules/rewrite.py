@@ -104,7 +104,7 @@ class _Run:
         self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, soon: tuple, last: tuple
     ) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
-        depends = rs.counts_clients or rs.merges_twins  # on the graph: what another one left behind does not count
+        depends = rs.counts_clients or rs.merges_commuted  # on the graph: what another one left behind does not count
         self.stamp = object() if depends else rs.stamp
         self.settled = self.stamp if memo is None else memo.settled
         self.half = self.stamp if memo is None or memo.at_last else memo.half
@@ -243,9 +243,9 @@ class _Run:
                 verdict = judge(u)
                 key = verdicts.key  # another one, if that has woken rules
             res = None
-            twins = verdict is True
-            if verdict and not twins:
-                match, soon, last, twins = verdict
+            commuted = verdict is True
+            if verdict and not commuted:
+                match, soon, last, commuted = verdict
                 if match:
                     matched += 1
                     sampled = matched < _ALL_TIMED or not matched & 15  # timing all would cost as much as matching
@@ -261,15 +261,15 @@ class _Run:
                     elif last and mark is settled and _some_match(last, u):
                         mark = half
             if res is None:
-                if twins:
+                if commuted:
                     if n == 2:
                         ref = u.op.sigs.terms.get((b, a)) if a is not b else None
-                        twin = u if ref is None else ref()
+                        swapped = u if ref is None else ref()
                     else:
-                        twin = first_met((u.op, *sorted(map(id, args))), u)
-                    if twin is not u and self._replaces(twin, u):
+                        swapped = first_met((u.op, *sorted(map(id, args))), u)
+                    if swapped is not u and self._replaces(swapped, u):
                         t._st = stamp
-                        t._nf = twin
+                        t._nf = swapped
                         continue
                 u._st = mark
                 if u is not t:
@@ -293,14 +293,14 @@ class _Run:
         trace.visited = visited
         return [r if r._nf is None else r._nf for r in self.roots], trace
 
-    def _replaces(self, twin: Any, u: Any) -> bool:
+    def _replaces(self, swapped: Any, u: Any) -> bool:
         """Put the term with the same operands in another order in the place of `u`, if it is in normal form."""
-        if twin is None or (twin._st is not self.stamp and twin._st is not self.settled and twin._st is not self.half):
+        if swapped is None or swapped._st not in (self.stamp, self.settled, self.half):
             return False
-        if twin._nf is not None or twin.op is not u.op or twin.type is not u.type:
+        if swapped._nf is not None or swapped.op is not u.op or swapped.type is not u.type:
             return False
-        self.trace.moved += [u, twin]
-        u._st, u._nf = self.stamp, twin
+        self.trace.moved += [u, swapped]
+        u._st, u._nf = self.stamp, swapped
         return True
 
     def clean(self) -> None:

@@ -19,13 +19,13 @@ from termgraph.terms.op import Op
 class StoredRuleSet(RuleSet):
     """As the rule set that its image was made from. `read` gives the rules, in their order.
 
-    All rules are awake from the start. When operators get facts that the image does not know, its matchers are made
+    All rules are active from the start. When operators get facts that the image does not know, its matchers are made
     anew from the rules, as in any other set.
     """
 
     def __init__(self, image: Image, read: Callable[[], Sequence[Rule]], assume: Iterable[str], name: str) -> None:
         self.image, self._read = image, read
-        self.counts_clients, self.merges_twins = image.counts_clients, image.merges_twins
+        self.counts_clients, self.merges_commuted = image.counts_clients, image.merges_commuted
         self.from_image = True
         self._begin(assume, name)
 
@@ -56,7 +56,7 @@ class StoredRuleSet(RuleSet):
         self._candidates.clear()
 
     def meet(self, new: Iterable[Any]) -> None:
-        """Nothing sleeps in an image."""
+        """In an image all rules are active."""
         if not self.from_image:
             super().meet(new)
 

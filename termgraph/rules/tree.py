@@ -23,7 +23,7 @@ from termgraph.terms.term import Lit, Term
 _MANY = 3  # from this many possible heads on, one set test comes first
 
 
-class Row:
+class Candidate:
     """One instance on its way down the tree: what is still to test, what is bound where."""
 
     __slots__ = ("bound", "checks", "equal", "late", "pending", "writer")
@@ -36,9 +36,9 @@ class Row:
         self.checks: list[tuple[Any, str]] = []  # (open head pattern, name of the matched head)
         self.late: list[tuple[Any, str]] = []  # patterns whose operands have no fixed places
 
-    def copy(self) -> Row:
+    def copy(self) -> Candidate:
         """A row to go on with in one branch."""
-        new = Row(self.writer, dict(self.bound))
+        new = Candidate(self.writer, dict(self.bound))
         new.pending, new.equal = dict(self.pending), list(self.equal)
         new.checks, new.late = list(self.checks), list(self.late)
         return new
@@ -149,7 +149,7 @@ class Tree:
             self._general(writer, instance, 1)
         self.out.put(1, "return None")
 
-    def _rows(self, arity: int, orders: Callable[[Any], list[tuple]]) -> list[Row]:
+    def _rows(self, arity: int, orders: Callable[[Any], list[tuple]]) -> list[Candidate]:
         """Rows for patterns that fit `arity` operands; a lone segment takes what the others leave."""
         rows = []
         for writer, instance in self.writers:
@@ -158,7 +158,7 @@ class Tree:
                 expanded = _expand_segment(items, arity)
                 if expanded is None:
                     continue
-                row = Row(writer, start_bindings(p.op))
+                row = Candidate(writer, start_bindings(p.op))
                 if isinstance(p.op, Op) and p.op.family.defaults:
                     row.checks.append((p.op, "t.op"))
                 for item, names in expanded:
@@ -195,7 +195,7 @@ class Tree:
         return writer.params(op, name, bound, ind)
 
     # ------------------------------------------------------------------ the tree
-    def branch(self, rows: list[Row], ind: int, loaded: set[str]) -> None:
+    def branch(self, rows: list[Candidate], ind: int, loaded: set[str]) -> None:
         """Code for rows in order of priority; rows that test the same operand share the test."""
         loaded = set(loaded)
         while rows:
@@ -205,14 +205,14 @@ class Tree:
                 rows = rows[1:]
                 continue
             name = next(iter(row.pending))
-            groups: dict[Any, list[Row]] = {}
+            groups: dict[Any, list[Candidate]] = {}
             for r in rows:
                 if name in r.pending:
                     groups.setdefault(_group_key(r.pending[name]), []).append(r)
             self._groups(name, groups, ind, loaded)
             rows = [r for r in rows if name not in r.pending]
 
-    def _groups(self, name: str, groups: dict[Any, list[Row]], ind: int, loaded: set[str]) -> None:
+    def _groups(self, name: str, groups: dict[Any, list[Candidate]], ind: int, loaded: set[str]) -> None:
         out = self.out
         anything = groups.pop(None, [])
         if groups:
@@ -235,10 +235,12 @@ class Tree:
             row.late.append((row.pending.pop(name), name))
             self._after(row, ind)
 
-    def _after(self, row: Row, ind: int) -> None:
+    def _after(self, row: Candidate, ind: int) -> None:
         self.branch([row], ind, set())
 
-    def _group(self, name: str, head: str, key: tuple, rows: list[Row], word: str, ind: int, loaded: set[str]) -> None:
+    def _group(
+        self, name: str, head: str, key: tuple, rows: list[Candidate], word: str, ind: int, loaded: set[str]
+    ) -> None:
         out = self.out
         if key[0] == "const":
             out.put(ind, f"{word} {head} is CONST:")
@@ -264,9 +266,9 @@ class Tree:
             down.append(new)
         self.branch(down, ind + 1, loaded)
 
-    def _constants(self, name: str, rows: list[Row], ind: int, loaded: set[str]) -> None:
+    def _constants(self, name: str, rows: list[Candidate], ind: int, loaded: set[str]) -> None:
         out = self.out
-        values: dict[Any, list[Row]] = {}
+        values: dict[Any, list[Candidate]] = {}
         for r in rows:
             p = r.pending[name]
             values.setdefault(p, []).append(r)
@@ -280,7 +282,7 @@ class Tree:
                 del r.pending[name]
             self.branch(down, ind + 1, loaded)
 
-    def _action(self, row: Row, ind: int) -> None:
+    def _action(self, row: Candidate, ind: int) -> None:
         """All structure with fixed places matched: the rest of the conditions, then the result."""
         writer, out, bound = row.writer, self.out, row.bound
         writer.carried = None

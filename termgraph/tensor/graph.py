@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from termgraph.tensor.bipartite import Viewer
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.tensor.view import Viewer
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first, equal_up_to_inputs, substitute

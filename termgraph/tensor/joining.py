@@ -43,7 +43,7 @@ def _arrays(xs: Any, name: str) -> list:
 # ---------------------------------------------------------------------- together
 @on_terms
 def concatenate(arrays: Any, axis: int | None = 0) -> Any:
-    """Arrays laid end to end along an existing axis (flattened first if `axis` is None)."""
+    """Arrays concatenated along an existing axis (flattened first if `axis` is None)."""
     xs = _arrays(arrays, "concatenate")
     if axis is None:
         xs, axis = [ravel(x) for x in xs], 0
@@ -54,7 +54,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Any:
 
 @on_terms
 def join(axis: int, *arrays: Any) -> Any:
-    """Arrays laid end to end along `axis`: Theano's order of arguments for `concatenate`."""
+    """Arrays concatenated along `axis`: Theano's order of arguments for `concatenate`."""
     return concatenate(arrays, axis)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Sequence
 
+from termgraph.tensor.bipartite import ancestors
 from termgraph.tensor.variable import Variable
-from termgraph.tensor.view import ancestors
 
 _origins: weakref.WeakKeyDictionary[Variable, Sequence[Variable]] = weakref.WeakKeyDictionary()
 

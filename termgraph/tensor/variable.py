@@ -131,7 +131,7 @@ class Variable:
         return True  # `if not var:` in old programs asks for None-ness; comparisons refuse, see `truth`
 
     def __repr__(self) -> str:
-        from termgraph.tensor.naming import short_repr
+        from termgraph.tensor.display_names import short_repr
 
         return short_repr(self)
 
@@ -254,7 +254,7 @@ class Apply:
         return list(self.inputs)
 
     def __repr__(self) -> str:
-        from termgraph.tensor.naming import apply_text
+        from termgraph.tensor.display_names import apply_text
 
         return apply_text(self)
 

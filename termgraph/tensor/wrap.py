@@ -98,7 +98,7 @@ def _has_variable(items: Sequence[Any]) -> bool:
 
 def variable_of_term(term: Any, name: str | None = None) -> Any:
     """A variable on an existing term; its owner chain is rebuilt from the term."""
-    from termgraph.tensor.view import variables_of
+    from termgraph.tensor.bipartite import variables_of
 
     return variables_of([term], names={term: name} if name else None)[0]
 

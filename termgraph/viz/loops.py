@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Apply, Variable
-from termgraph.tensor.view import variables_of
 from termgraph.terms.ops.loop import places_of
 
 

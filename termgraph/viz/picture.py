@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from termgraph.viz.layout import GAP_Y, routed
+from termgraph.viz.node_positions import GAP_Y, routed
 from termgraph.viz.page import GRAPH_SCRIPT, page
 from termgraph.viz.scene import Node, Scene, scenes_of
 from termgraph.viz.structure import structure_of

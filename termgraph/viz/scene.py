@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.tensor.naming import constant_text, type_name
+from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.display_names import constant_text, type_name
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.tensor.view import variables_of
 from termgraph.terms.op import index_text
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.indexing import subtensor

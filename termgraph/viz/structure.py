@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.tensor.naming import constant_text, type_name
+from termgraph.tensor.display_names import constant_text, type_name
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.viz.scene import MOST_NODES, Node, Scene
 from termgraph.viz.tree import graph_outputs

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 from termgraph.config import config
-from termgraph.tensor.naming import applied_name, constant_text, print_style, short_repr, type_name
+from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.display_names import applied_name, constant_text, print_style, short_repr, type_name
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.tensor.view import variables_of
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import is_term
 from termgraph.viz.loops import inner_graph

@@ -45,7 +45,7 @@ class Plain:
 
     def in_first_order(self, u):
         """The term with these operands, in any order, that came first: where that gives the same numbers."""
-        if not (self.rs.merges_twins and _may_swap(u, self.rs.assume)):
+        if not (self.rs.merges_commuted and _may_swap(u, self.rs.assume)):
             return u
         first = self.first.setdefault((u.op, u.type, *sorted(map(id, u.args))), u)
         if first is not u:

@@ -28,7 +28,7 @@ def same(roots, rs):
 
 def fresh(rs):
     """A rule set that remembers no terms of another test."""
-    return rs if rs.merges_twins else RuleSet(rs.rules, rs.assume)
+    return rs if rs.merges_commuted else RuleSet(rs.rules, rs.assume)
 
 
 def graphs(rng, count, size=12):

@@ -12,8 +12,8 @@ from termgraph.rules import RuleSet, rule, ruleset
 from termgraph.rules.clients import USES
 from termgraph.rules.collecting import _is_collected_product, _is_collected_sum, _Product, _Sum
 from termgraph.rules.facts import FACTS, nonnegative
+from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.memo import Memo
-from termgraph.rules.names import MARK, reuse_names
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import (
     abs_,

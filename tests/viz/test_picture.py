@@ -9,7 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.viz.layout import GAP_Y, layered
+from termgraph.viz.node_positions import GAP_Y, layered
 from termgraph.viz.scene import scenes_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -63,7 +63,7 @@ class Group:
 
 
 @dataclass(eq=False)
-class Kept:
+class RowBuffer:
     """A value needed by two sibling loops: stored by group `first`, read by the groups `later`."""
 
     buf: Buf
@@ -240,9 +240,9 @@ class Planner:
                 self.loop(group, scope, kept, number)
 
     # ------------------------------------------------------------------ values kept for a row
-    def keep(self, groups: list[Group], scope: Scope) -> dict[Any, Kept]:
+    def keep(self, groups: list[Group], scope: Scope) -> dict[Any, RowBuffer]:
         """Heavy values that two loops over the same variable need: computed once, kept for the row."""
-        found: dict[Any, Kept] = {}
+        found: dict[Any, RowBuffer] = {}
         for a, first in enumerate(groups):
             for b in range(a + 1, len(groups)):
                 if first.var is None or groups[b].var is not first.var:
@@ -253,7 +253,7 @@ class Planner:
                     else:
                         self.count += 1
                         buf = Buf(f"row{self.count}", t.type.dtype, (first.var.extent,), "row")
-                        found[t] = Kept(buf, poly(first.var), a, [b], True)
+                        found[t] = RowBuffer(buf, poly(first.var), a, [b], True)
         self.use_result_rows(found, groups)
         for k in found.values():
             if k.buf.kind == "row":
@@ -281,7 +281,7 @@ class Planner:
     def values_of(self, g: Group) -> list[Any]:
         return [f.args[0] for f in g.folds] + [x.value for x in g.stores]
 
-    def use_result_rows(self, found: dict[Any, Kept], groups: list[Group]) -> None:
+    def use_result_rows(self, found: dict[Any, RowBuffer], groups: list[Group]) -> None:
         """The row of the result is the cheapest place, if one store alone writes it, and reads the value to do so.
 
         A store that does not read it might overwrite it before others have read it.
@@ -300,7 +300,7 @@ class Planner:
                     break
 
     # ------------------------------------------------------------------ loops
-    def loop(self, group: Group, scope: Scope, kept: dict[Any, Kept], number: int) -> None:
+    def loop(self, group: Group, scope: Scope, kept: dict[Any, RowBuffer], number: int) -> None:
         """One loop, in the shape that suits it."""
         inner = self.inner_scope(group, scope, kept, number)
         statements = self.inner_statements(group, kept, number)
@@ -310,7 +310,7 @@ class Planner:
         scope.nodes.append(node)
         scope.known.update(group.folds)
 
-    def inner_scope(self, group: Group, scope: Scope, kept: dict[Any, Kept], number: int) -> Scope:
+    def inner_scope(self, group: Group, scope: Scope, kept: dict[Any, RowBuffer], number: int) -> Scope:
         inner = Scope(scope, group.var)
         inner.carried |= {x.buf for x in group.stores if x.buf in self.needs(x)}
         for t, k in kept.items():
@@ -318,7 +318,7 @@ class Planner:
                 inner.stored[t] = (k.buf, k.offset)
         return inner
 
-    def inner_statements(self, group: Group, kept: dict[Any, Kept], number: int) -> list[Any]:
+    def inner_statements(self, group: Group, kept: dict[Any, RowBuffer], number: int) -> list[Any]:
         out: list[Any] = [Acc(f) for f in group.folds]
         out += [replace(x, vars=x.vars[1:]) for x in group.stores]
         out += [Store(k.buf, k.offset, t, []) for t, k in kept.items() if k.first == number]
@@ -413,4 +413,4 @@ def _collides(x: Any) -> bool:
     return isinstance(x, Store) and bool(x.ordered) and bool(index_values(x.offset))
 
 
-__all__ = ["Acc", "Kept", "Planner", "Scope"]
+__all__ = ["Acc", "Planner", "RowBuffer", "Scope"]

@@ -12,7 +12,7 @@ from typing import Any
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
 from termgraph.lower.loops.tree import Place, Routine
-from termgraph.lower.memory.views import view_of
+from termgraph.lower.memory.operand_places import view_of
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage import pool_routines  # noqa: F401  it declares its routines
 from termgraph.lower.storage.policy import Storage, cut_rule

@@ -223,7 +223,9 @@ logsumexp = define(
 
 
 def _along(name: str, infer: Callable, meaning: Callable, default: Any, doc: str) -> Op:
-    return define(name, arity=1, infer=infer(name), meaning=meaning, kind="scan", params={"axis": default}, doc=doc)
+    return define(
+        name, arity=1, infer=infer(name), meaning=meaning, kind="cumulative", params={"axis": default}, doc=doc
+    )
 
 
 cumsum = _along("cumsum", _infer_along, _running(np.add), 0, "Running sums along an axis, in the operand's dtype.")

@@ -277,7 +277,7 @@ join = define(
     meaning=_join,
     kind="join",
     params={"axis": 0},
-    doc="Arrays laid end to end along an existing axis.",
+    doc="Arrays concatenated along an existing axis.",
 )
 
 

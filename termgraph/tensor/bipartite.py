@@ -101,7 +101,7 @@ def inputs_of(v: Variable) -> Sequence[Variable]:
     return v._a if v._b is None else (v._a, v._b)
 
 
-class LateView:
+class DeferredView:
     """Variables for the terms of a large new graph, whose owners are made only when somebody looks at them.
 
     Parts that are terms of `known` variables, or of what those are computed from, are these very variables.

@@ -7,7 +7,7 @@ import termgraph.tensor as T
 from termgraph import db
 from termgraph.rules import rule, ruleset
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.waking import Sleepers, below, families
+from termgraph.rules.lazy_activation import LazyActivation, below, families
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.elementwise import add, cosh, exp, log, mul, sinh, tan
 from termgraph.terms.ops.reduce import sum_
@@ -42,7 +42,7 @@ def test_a_rule_wakes_for_what_another_rule_makes(chain):
 def test_rules_sleep_until_everything_they_name_is_there(chain):
     opens, closes = chain.rules if chain.rules[0].name.endswith("opens") else chain.rules[::-1]
     assert families(closes.lhs) == {tan, exp} and below(closes.lhs) == {exp}
-    sleepers = Sleepers([opens, closes])
+    sleepers = LazyActivation([opens, closes])
     assert sleepers.meet([tan]) == []
     assert [i.rule for i, _ in sleepers.meet([tan, exp])] == [closes]
     assert sleepers.meet([exp]) == [] and [i.rule for i, _ in sleepers.meet(OPS.values())] == [opens]

@@ -1,6 +1,6 @@
-"""Rules sleep until a graph has every operator that their left sides name: until then they cannot match.
+"""Lazy activation of rules: a rule is compiled once a graph has every operator that its left side names.
 
-Most graphs use few operators. What sleeps is neither staged nor compiled, and what is compiled is smaller.
+Until then it cannot match. Most graphs use few operators, so most rules are neither staged nor compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from termgraph.terms.term import Term
 Form = tuple[Instance, int]  # an instance, and the number of its rule
 
 
-class Sleepers:
+class LazyActivation:
     """The rules of a set that wait for operators. `met` are the families of operators seen so far."""
 
     def __init__(self, rules: Sequence[Any]) -> None:
@@ -36,10 +36,10 @@ class Sleepers:
             self._rules = [row for row in self._rules if not row[0] <= met]
             for _, rule, number in staged:
                 self._forms += [(below(i.lhs), (i, number)) for i in rule.instances()]
-        awake = [form for needs, form in self._forms if needs <= met]
-        if awake:
+        active = [form for needs, form in self._forms if needs <= met]
+        if active:
             self._forms = [row for row in self._forms if not row[0] <= met]
-        return awake
+        return active
 
 
 def families(pattern: Any) -> frozenset[Any]:
@@ -62,4 +62,4 @@ def below(pattern: Any) -> frozenset[Any]:
 
 _MAY_BE_SPELLED = frozenset(ARITHMETIC)  # staging writes sums and products in other ways
 
-__all__ = ["Sleepers", "below", "families"]
+__all__ = ["LazyActivation", "below", "families"]

@@ -36,7 +36,7 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Vari
 
 
 # ---------------------------------------------------------------------- reverse
-def own_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any] | None:
+def user_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any] | None:
     """The contributions an op's own definition gives; None if it says nothing."""
     op = t.op
     if op.family is call:
@@ -118,7 +118,7 @@ def _sum(parts: list) -> Any:
 
 
 # ---------------------------------------------------------------------- forward
-def own_pushforward(t: Term, tangents: Sequence[Any]) -> list[Any] | None:
+def user_pushforward(t: Term, tangents: Sequence[Any]) -> list[Any] | None:
     """The tangents of the results that an op's own definition gives; None if it says nothing."""
     op = t.op
     points = [None if s is None else _variable(s) for s in tangents]
@@ -192,4 +192,4 @@ def _term(what: str, value: Any) -> Any:
     return value.term
 
 
-__all__ = ["grad_not_implemented", "grad_undefined", "own_pullback", "own_pushforward"]
+__all__ = ["grad_not_implemented", "grad_undefined", "user_pullback", "user_pushforward"]
