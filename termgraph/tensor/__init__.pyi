@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from termgraph.tensor import assuming as assuming
+from termgraph.tensor import bipartite as bipartite
 from termgraph.tensor import checks as checks
 from termgraph.tensor import constructors as constructors
 from termgraph.tensor import contraction as contraction
@@ -39,7 +40,6 @@ from termgraph.tensor import testvalues as testvalues
 from termgraph.tensor import updates as updates
 from termgraph.tensor import userop as userop
 from termgraph.tensor import variable as variable
-from termgraph.tensor import view as view
 from termgraph.tensor import wrap as wrap
 from termgraph.tensor.assuming import assume as assume
 from termgraph.tensor.checks import Assert as Assert
