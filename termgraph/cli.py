@@ -38,6 +38,7 @@ SUBCOMMANDS = (
     Subcommand("viz", "termgraph.viz.viz_cli", "draw a graph, or a timeline of its rewrites"),
     Subcommand("bench", "termgraph.bench_cli", "time termgraph on this machine, beside other libraries"),
     Subcommand("dist", "termgraph.dist.dist_cli", "run a training script on several workers"),
+    Subcommand("fuzz", "termgraph.fuzz_cli", "run random programs in every mode and print the smallest that disagree"),
     Subcommand("config", "termgraph.config_cli", "show flags, their values and where these come from"),
     Subcommand("doctor", "termgraph.doctor", "check this installation and say how to repair it"),
 )

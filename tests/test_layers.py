@@ -44,6 +44,7 @@ ORDER = [
     "__init__",  # the public names
     "config_cli",
     "bench_cli",  # starts the scripts of benchmarks/
+    "fuzz_cli",  # starts the random programs of tests/fuzz/
     "cli",
     "doctor",  # checks the installation, room by room
     "__main__",

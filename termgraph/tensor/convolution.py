@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import as_lengths, length, length_operands
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.shaping import dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.convolution import BORDERS
 from termgraph.terms.ops.convolution import conv as conv_op
@@ -200,6 +202,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
             raise ValueError(f"convolve: {what} must be a vector with elements, got {t} of type {t.type}")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"convolve: mode must be full, same or valid, got {mode!r}")
+    common = promote(x.type.np_dtype, w.type.np_dtype).name
+    if common == "bool":
+        return ew.neq(convolve(cast(x, "int64"), cast(w, "int64"), mode), 0)
+    x, w = cast(x, common), cast(w, common)
     n, k = length(x, 0), length(w, 0)
     if isinstance(n, int) and isinstance(k, int) and k > n:
         x, w, n, k = w, x, k, n

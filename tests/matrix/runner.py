@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import termgraph as tg
-from termgraph.testing.emucuda.driver import emulation
+from emucuda.driver import emulation
 
 from . import rows  # noqa: F401  entered in the table
 from .cells import Built, Refused, Unit, Wrong, all_units, build, judge, mode, prepare

@@ -60,6 +60,23 @@ def test_nothing_has_a_median_and_no_edges_have_bins():
     np.testing.assert_array_equal(value([x], T.linalg.matrix_rank(x), np.zeros((0, 3))), 0)
 
 
+@pytest.mark.parametrize("linker", LINKERS)
+def test_nothing_is_read_for_arrays_known_to_be_empty(linker):
+    """A loop without iterations: an index that does not depend on its variable was read, and refused."""
+    i, x, y = T.tensor(dtype="int64", shape=(0,)), T.tensor(dtype="float64", shape=(0, 3)), T.dmatrix()
+    outputs = [x[i], x[i].sum(), x[i].prod(), T.any(x[i] > 0), T.all(x[i] > 0), y[i], T.inc_subtensor(y[i], 2)]
+    got = value([x, y, i], outputs, np.zeros((0, 3)), np.ones((2, 3)), np.zeros(0, int), linker=linker)
+    assert [v.shape for v in got] == [(0, 3), (), (), (), (), (0, 3), (2, 3)]
+    assert [float(v) for v in got[1:5]] == [0, 1, 0, 1]
+
+
+def test_convolutions_of_different_kinds():
+    a, b, c = np.array([True, False, True]), np.array([1, 2], "int16"), np.array([True, True])
+    for x, y in [(a, b), (a, c), (b, a)]:
+        got, want = T.convolve(T.constant(x), T.constant(y)).eval(), np.convolve(x, y)
+        assert got.dtype == want.dtype and (got == want).all()
+
+
 def test_names_that_meant_something_else():
     assert T.iround(T.constant([0.5, 1.5, -2.7])).eval().tolist() == [0, 2, -3]
     assert T.iround(T.constant(2.5)).type.dtype == "int64"

@@ -4,11 +4,11 @@ import warnings
 
 import pytest
 
+from emucuda.build import find_compiler
 from matrix import differences
 from matrix.public import covered, missing
 from matrix.runner import run
 from matrix.table import ROWS
-from termgraph.testing.emucuda.build import find_compiler
 
 LINKERS = ["py", "auto", pytest.param("cuda", marks=pytest.mark.skipif(find_compiler() is None, reason="g++"))]
 

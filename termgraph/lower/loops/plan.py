@@ -116,7 +116,7 @@ class Planner:
     def plan(self, statements: Sequence[Any]) -> list[Node]:
         """The whole program."""
         top = Scope(None)
-        self.body(computed_where_needed(self, statements, top), top)
+        self.body(computed_where_needed(self, [x for x in statements if not _never_runs(x)], top), top)
         return top.nodes
 
     # ------------------------------------------------------------------ values
@@ -393,6 +393,11 @@ class Planner:
             self.leaf(x, lanes)
         inner.known.update(group.folds)
         return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
+
+
+def _never_runs(x: Any) -> bool:
+    """Whether a loop of a store has no iterations: even what does not depend on its variable must not be read."""
+    return isinstance(x, Store) and any(v.extent.const == 0 for v in x.vars)
 
 
 def _runs_in_order(x: Any, var: Any) -> bool:

@@ -233,6 +233,9 @@ def _length(p: Push, t: Any, i: Index) -> Steps:
 
 
 # ---------------------------------------------------------------------- reductions
+NOTHING = {"sum": 0, "prod": 1, "any": False, "all": True}  # what folds of no elements give
+
+
 @pushes("sum", "prod", "max", "min", "any", "all", "row_max", "argmax", "argmin")
 def _folded(p: Push, t: Any, i: Index) -> Steps:
     """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
@@ -243,6 +246,8 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     dtype = "bool" if kind in ("any", "all") else x.type.dtype
     if kind in ("sum", "prod"):
         dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
+    if kind in NOTHING and product([p.lengths[x][d] for d in axes]).const == 0:
+        return _rounded(p, Const(np.asarray(NOTHING[kind], working_dtype(dtype))), t)
     short = yield from written_out(p, x, axes, i, kind, dtype)
     if short is not None:
         return _rounded(p, short, t)
