@@ -6,7 +6,7 @@ All take a placeholder whose filters are not turned (`flip=False`).
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import termgraph.tensor as T
 from termgraph.rules import goal
@@ -14,8 +14,9 @@ from termgraph.tensor.lengths import length, length_operands, lengths, product
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.padding import pad
 from termgraph.terms.build import lengths as length_terms
+from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.convolution import conv, padding, reach, windows
+from termgraph.terms.ops.convolution import conv, conv_panels, conv_taps, padding, reach, windows
 from termgraph.terms.term import mk, mk2
 
 
@@ -51,8 +52,12 @@ def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 # ---------------------------------------------------------------------- small things
 def by(way: str, f: Any) -> Any:
-    """The parameters of a placeholder that may be computed this way; None otherwise."""
-    return None if f.params["flip"] or f.params["algo"] not in (None, way) else f.params
+    """The parameters of a placeholder that may be computed this way; None otherwise.
+
+    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain".
+    """
+    named = f.params["algo"]
+    return f.params if not f.params["flip"] and (named in (None, way) or (named == "plain" and way != "panels")) else None
 
 
 def integers(ns: tuple) -> list:
@@ -110,6 +115,102 @@ def _maps(g: Any, p: dict) -> Any:
     batch, filters, *places = lengths(g)
     rows = [filters] if p["groups"] == 1 else [p["groups"], part(filters, p["groups"])]
     return g.reshape([batch, *rows, product(places)])
+
+
+# ---------------------------------------------------------------------- routines of compiled code
+def _with_numbers(p: Any, image: list, taps: list) -> dict | None:
+    """The parameters with the padding as numbers; None where it follows from lengths that are not known."""
+    lengths_ = zip(image, taps, p["stride"], p["dilation"])
+    needed = {"same": image + taps, "half": taps, "full": taps}.get(p["border"], []) if isinstance(p["border"], str) else []
+    if len(taps) > 3 or not all(isinstance(n, int) for n in needed):
+        return None
+    pads = tuple([padding(p["border"], d, *g, most=_most) for d, g in enumerate(lengths_)])
+    return {**p, "border": pads, "algo": None}
+
+
+def _of_floats(*xs: Any) -> bool:
+    return all(x.type.kind == "f" for x in xs)
+
+
+@goal("iiio")
+def panels_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution by the routine that packs panels."""
+    p = by("panels", f)
+    how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:]) if p is not None and _of_floats(x, w) else None
+    return None if how is None else mk(conv_panels.bind(**how), (x, w))
+
+
+@goal("iiiio")
+def panels_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+    """The filters' gradient by the routine that goes from tap to tap."""
+    p = by("panels", f)
+    how = _with_numbers(p, lengths(handle(x))[2:], integers(ks)) if p is not None and _of_floats(x, g) else None
+    return None if how is None else mk(conv_taps.bind(**how), (x, g, *ks))
+
+
+@goal("iiiio")
+def panels_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+    """The images' gradient as a convolution of stride 1 for each place modulo the stride, laid between each other."""
+    p = by("panels", f)
+    w, g, image = handle(w), handle(g), integers(ns)
+    taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
+    if p is None or not _of_floats(w, g) or not all(isinstance(k, int) for k in (*image, *taps, *places)):
+        return None
+    if any(e != 1 and s != 1 for e, s in zip(p["dilation"], p["stride"])):
+        return None
+    pads = pads_of(p, image, taps)
+    phases = [_phases(*one) for one in zip(image, taps, places, p["stride"], p["dilation"], pads)]
+    parts = [_phase(w, g, p, pick) for pick in itertools.product(*phases)]
+    batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
+    counts = [one[0].count for one in phases]
+    out = parts[0] if len(parts) == 1 else T.stack(parts, axis=2).reshape([batch, channels, *p["stride"], *counts])
+    if len(parts) > 1:
+        order = [a for d in range(n) for a in (2 + n + d, 2 + d)]
+        whole = [m * s for m, s in zip(counts, p["stride"])]
+        out = out.dimshuffle(0, 1, *order).reshape([batch, channels, *whole])
+    first = [a % s for (a, _), s in zip(pads, p["stride"])]
+    if any(first) or any(m != c * s for m, c, s in zip(image, counts, p["stride"])):
+        out = out[(slice(None), slice(None), *[slice(a, a + m) for m, a in zip(image, first)])]
+    return out.term
+
+
+class Phase(NamedTuple):
+    """What the elements at one place modulo the stride get: from which taps, of how many there are, and the padding."""
+
+    taps: slice
+    length: int
+    count: int
+    before: int
+    after: int
+    dilation: int
+
+
+def _phases(m: int, k: int, places: int, s: int, e: int, pad: tuple) -> list[Phase]:
+    """The phases along one dimension; elements are counted with what is left of the padding before them."""
+    skipped = pad[0] // s
+    count = -(-(m + pad[0]) // s) - skipped
+    out = []
+    for first in range(s):
+        length_ = max(-(-(k - first) // s), 0)
+        around = reach(length_, e) - 1 if length_ else 0
+        out.append(Phase(slice(first, None, s), length_, count, around - skipped, count + skipped - places, e))
+    return out
+
+
+def _phase(w: Any, g: Any, p: Any, pick: tuple) -> Any:
+    """One phase: a convolution with some of the taps, turned, and channels exchanged with filters."""
+    if any(one.length == 0 for one in pick):
+        shape = [length(g, 0), product([length(w, 1), p["groups"]]), *[one.count for one in pick]]
+        return T.zeros(shape, dtype=promote(w.type.np_dtype, g.type.np_dtype).name)
+    w = w[(slice(None), slice(None), *[one.taps for one in pick])]
+    kept = [slice(max(-one.before, 0), one.after if one.after < 0 else None) for one in pick]
+    if any(k != slice(0, None) for k in kept):
+        g = g[(slice(None), slice(None), *kept)]
+    swapped = swapped_channels(turned(w), p["groups"])
+    border = tuple([(max(one.before, 0), max(one.after, 0)) for one in pick])
+    ones = (1,) * len(pick)
+    how = {**p, "border": border, "stride": ones, "dilation": tuple([one.dilation for one in pick])}
+    return conv(g, swapped, **how)
 
 
 # ---------------------------------------------------------------------- products of matrices

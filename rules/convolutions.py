@@ -1,8 +1,9 @@
 """How convolutions are computed: each way is one rule, and a query chooses among them.
 
-The tags `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier transforms) include
-and exclude them; the first in this order that is not excluded is used. A placeholder that no rule replaces is computed
-by its plain meaning, slowly. Rules are tried in the order of their topics' names: that is why these are g, s, t.
+The tags `conv_panels` (products of panels, in a routine of compiled code), `conv_gemm` (products of matrices),
+`conv_direct` (sums of products) and `conv_fft` (Fourier transforms) include and exclude them; the first in this order
+that is not excluded is used. A placeholder that no rule replaces is computed by its plain meaning, slowly. Rules are
+tried in the order of their topics' names: that is why these are b, g, s, t.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from termgraph.rulelib._goals_convolution_forms import (
     weights_as_forward,
 )
 from termgraph.rulelib._goals_convolutions import (
+    panels_forward,
+    panels_inputs,
+    panels_weights,
     product_forward,
     product_inputs,
     product_weights,
@@ -34,6 +38,13 @@ def convolutions(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], 
     yield rule("turned",          f(x, w),       y,  turned_forward(f, x, w, y))
     yield rule("turned_inputs",   h(w, g, *ns),  y,  turned_inputs(h, w, g, ns, y))
     yield rule("turned_weights",  k(x, g, *ns),  y,  turned_weights(k, x, g, ns, y))
+
+
+@ruleset("specialize", "conv_panels", "fast_run", "fast_compile")
+def conv_by_panels(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       y,  panels_forward(f, x, w, y), assumes=["finite", "reassoc"])
+    yield rule("inputs",          h(w, g, *ns),  y,  panels_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
+    yield rule("weights",         k(x, g, *ns),  y,  panels_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize", "conv_gemm", "fast_run", "fast_compile")

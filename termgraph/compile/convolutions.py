@@ -8,9 +8,10 @@ from typing import Any
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.tensor.trace import placed
+from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
 from termgraph.terms.term import mk
-from termgraph.terms.traverse import rebuild, subterms
+from termgraph.terms.traverse import subterms
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
 # Names of ours, and those of Theano by what they mean. Guessing leaves it to the rules, whose first is products.
@@ -19,6 +20,7 @@ WAYS = {
     **dict.fromkeys(("gemm", "none", "small", "large", "deterministic"), "gemm"),
     **dict.fromkeys(("fft", "fft_tiling"), "fft"),
     "direct": "direct",
+    "panels": "panels",
 }
 
 
@@ -26,7 +28,7 @@ def convolutions(value: Rewritten) -> Rewritten:
     """Write into each convolution the algorithm that its flag names."""
     if not value.options.rewrites or not any(_is_open(t) for t in subterms(value.roots)):
         return value
-    return replace(value, roots=tuple(rebuild(value.roots, lambda t, args: _chosen(value, t, args))))
+    return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
 
 
 def _is_open(t: Any) -> bool:
@@ -40,7 +42,7 @@ def _chosen(value: Rewritten, t: Any, args: tuple) -> Any:
         wanted = getattr(config.dnn.conv, flag)
         if wanted not in WAYS:
             raise NotImplementedError(_not_built(value, t, f"dnn.conv.{flag}={wanted}"))
-        way = WAYS[wanted]
+        way = WAYS[wanted] or (None if value.options.backend == "c" else "plain")  # the others have no routines
         if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
             text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
             raise ValueError(placed(value.lookup(t)[1], text))

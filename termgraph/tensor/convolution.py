@@ -17,7 +17,7 @@ from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
 
-ALGORITHMS = ("gemm", "direct", "fft")
+ALGORITHMS = ("panels", "gemm", "direct", "fft")
 
 
 # ---------------------------------------------------------------------- arguments as users write them
@@ -93,7 +93,8 @@ def conv2d(
 
     `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
     add: a number, one per dimension, or pairs. `filter_flip=False` gives the correlation that other libraries call
-    convolution. `algo` says how to compute it: 'gemm', 'direct' or 'fft'; by default it is chosen.
+    convolution. `algo` says how to compute it: 'panels', 'gemm', 'direct' or 'fft'; by default it is
+    chosen.
 
     >>> import termgraph.tensor as T
     >>> x, w = T.tensor("x", dtype="float32", shape=(8, 3, 32, 32)), T.tensor("w", dtype="float32", shape=(16, 3, 5, 5))

@@ -165,6 +165,20 @@ def test_many_sizes_dtypes_and_layouts_in_one_program(rng):
         np.testing.assert_allclose(got, wanted, rtol=2e-3 if got.dtype == "float16" else 1e-5, atol=1e-3)
 
 
+def test_compiled_pooling_of_lengths_that_are_not_known(rng):
+    x = T.tensor3("x")
+    ys = [pooled(x, {**how, "mode": mode}) for how in CASES for mode in ("max", "average_exc_pad")]
+    outputs = [*ys, *[tg.grad(T.sin(y).sum(), x) for y in ys]]
+    f, plain = tg.function([x], outputs, mode=tg.Mode(linker="c")), tg.function([x], outputs, mode=PLAIN)
+    for shape in ((2, 7, 6), (1, 4, 3)):
+        value = rng.normal(size=shape).astype(x.dtype)
+        for got, wanted in zip(f(value), plain(value)):
+            np.testing.assert_allclose(got, wanted, atol=1e-12)
+    with pytest.raises(ValueError, match="does not fit into .* dimension 1 of length 1") as caught:
+        f(np.zeros((1, 4, 1)))
+    assert "test_pooling.py" in str(caught.value)
+
+
 def test_each_of_equal_largest_elements_gets_the_cotangent():
     x = T.dmatrix("x")
     y = T.signal.pool_2d(x, (2, 2))

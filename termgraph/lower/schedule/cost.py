@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, product
 from termgraph.lower.loops.tree import (
     Branch,
     Call,
@@ -68,6 +68,8 @@ def _work(n: Node) -> Poly:
 def routine_work(n: Routine) -> Poly:
     """Work of one item of a routine's batch, roughly."""
     sizes = [size for name, size in n.sizes.items() if name != "p"]
+    if n.spec.text.startswith("conv"):
+        return divide(product([size for name, size in n.sizes.items() if name[0] in "bfeko"]), 8)[0] + 100
     if n.spec.text.startswith("pool"):
         return 2 * product([n.sizes[name] for name in ("d", "h", "w") if name in n.sizes]) + 100
     if n.spec.text in ("loop", "qr", "trsm", "lstsq"):

@@ -14,7 +14,7 @@ from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerabl
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.memory.operand_places import view_of
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.storage import pool_routines  # noqa: F401  it declares its routines
+from termgraph.lower.storage import conv_routines, pool_routines  # noqa: F401  they declare their routines
 from termgraph.lower.storage.policy import Storage, cut_rule
 from termgraph.lower.storage.routine_table import SIZES, SPECS, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth

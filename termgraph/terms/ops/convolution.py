@@ -235,6 +235,18 @@ conv_grad_weights = _placeholder(
 )  # fmt: skip
 
 
+# ---------------------------------------------------------------------- with a routine
+# What the placeholders become where compiled code has a routine: the padding is numbers, filters are not turned.
+conv_panels = OPS["conv_panels"] = Op(
+    "conv_panels", arity=2, infer=_infer_forward, meaning=_forward, kind="conv_routine", params=PARAMS,
+    doc="A convolution as products of panels that are packed from the image.",
+)  # fmt: skip
+conv_taps = OPS["conv_taps"] = Op(
+    "conv_taps", arity=None, infer=_infer_weights, meaning=_grad_weights, kind="conv_routine", params=PARAMS,
+    by_value=True, doc="The filters' gradient of a convolution, tap by tap.",
+)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- windows
 def _infer_windows(x: Any, *ks: Any, stride: tuple, dilation: tuple) -> TensorType:
     tensor = require_tensor(x.type, "operand of windows")
@@ -273,4 +285,7 @@ windows = OPS["windows"] = Op(
     "window, and one for the place in it, per length.",
 )
 
-__all__ = ["BORDERS", "conv", "conv_grad_inputs", "conv_grad_weights", "padding", "reach", "windows"]
+__all__ = [
+    "BORDERS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels", "conv_taps", "padding", "reach",
+    "windows",
+]  # fmt: skip

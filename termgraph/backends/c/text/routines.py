@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import pooling
+from termgraph.backends.c.text import convolution, pooling
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS
 from termgraph.backends.cstyle import Printer
@@ -230,6 +230,11 @@ def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
     return tuple([product(batch[d + 1 :]) * each for d in range(len(batch))])
 
 
+def _convolution(x: _Text) -> None:
+    """A convolution, or its filters' gradient."""
+    x.p.add(f"if ({convolution.call(x)}) {x.no_memory()}")
+
+
 def _pool(x: _Text) -> None:
     """Pooling of one plane, or its gradient."""
     x.p.add(f"if ({pooling.call(x)}) {x.no_memory()}")
@@ -247,12 +252,13 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "qr": _qr,
     "lstsq": _lstsq,
     **dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _pool),
+    **dict.fromkeys(("conv_panels", "conv_taps"), _convolution),
 }
 
 
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
-    out = [pooling.functions(source)]
+    out = [pooling.functions(source), convolution.functions(source)]
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
             if any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):

@@ -1,0 +1,72 @@
+"""Routines for convolutions: all images at once, since tiles count places through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, Poly, divide
+from termgraph.lower.lengths.shapes import Lengths
+from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
+from termgraph.terms.dtypes import HALVES
+
+FLOATS = ("float32", "float64", *HALVES)
+
+
+def _image(n: int) -> tuple[str, ...]:
+    return ("batch", "channels", *[f"n{d}" for d in range(n)])
+
+
+def _filters(n: int) -> tuple[str, ...]:
+    return ("filters", "each", *[f"k{d}" for d in range(n)])
+
+
+def _result(n: int) -> tuple[str, ...]:
+    return ("batch", "filters", *[f"o{d}" for d in range(n)])
+
+
+def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | None]:
+    """A rule for the table."""
+
+    def rule(t: Any) -> Spec | None:
+        n = len(t.op.params["stride"])
+        if n > 3 or any(a.type.dtype not in FLOATS for a in t.args[:2]):
+            return None
+        return Spec(text, (), (_image(n), second(n), *[()] * (len(t.args) - 2)), (out(n),))
+
+    return rule
+
+
+def _reads(t: Any) -> tuple[str, ...]:
+    """Both arrays in the dtype to compute in; lengths."""
+    wide = "float32" if t.type.dtype in HALVES else t.type.dtype
+    return (wide, wide, *["int64"] * (len(t.args) - 2))
+
+
+def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
+    """The lengths of the result, and what the others must agree in."""
+    p, name = t.op.params, t.op.name
+    groups, forward = p["groups"], t.op.family.name == "conv_panels"
+    if forward:
+        text = f"{name}: the image has {{0}} channels, the filters read {{1}}"
+        s.equal(t, sizes["channels"], sizes["each"] * groups, text)
+    else:
+        sizes["each"] = divide(sizes["channels"], groups)[0]
+        sizes.update({f"k{d}": s.as_length(k, t) for d, k in enumerate(t.args[2:])})
+    for d, (stride, (before, after), e) in enumerate(zip(p["stride"], p["border"], p["dilation"])):
+        room, reach = sizes[f"n{d}"] + before + after, (sizes[f"k{d}"] - 1) * e + 1
+        text = f"a window over {{1}} elements does not fit into spatial dimension {d} of length {{0}}, padding included"
+        s.require(
+            t, "ge", sizes[f"k{d}"], ONE, f"filters need at least one tap in spatial dimension {d}, there are {{0}}"
+        )
+        s.require(t, "ge", room, reach, text)
+        places = divide(room - reach, stride)[0] + 1
+        if not forward:
+            text = f"{name}: a convolution gives {{0}} places in spatial dimension {d}, the array like it has {{1}}"
+            places = s.equal(t, places, sizes[f"o{d}"], text)
+        sizes[f"o{d}"] = places
+
+
+SPECS.update(conv_panels=_spec("conv_panels", _filters, _result), conv_taps=_spec("conv_taps", _result, _filters))
+READS.update(dict.fromkeys(("conv_panels", "conv_taps"), _reads))
+SIZES.update(dict.fromkeys(("conv_panels", "conv_taps"), _sizes))
