@@ -175,10 +175,10 @@ class Compilation:
             from termgraph.backends.c.segments import link as link_segments
 
             self.kept = self.kept or Kept()
-            given = self.args, self.placed.roots, "f", self.options.quick
-            self.again = lambda: link_segments(*given, Kept(), self.ledger)
+            given, fuse = (self.args, self.placed.roots, "f", self.options.quick), self.options.fuse
+            self.again = lambda: link_segments(*given, Kept(), self.ledger, fuse)
             try:
-                self._segmented = link_segments(*given, self.kept, self.ledger)
+                self._segmented = link_segments(*given, self.kept, self.ledger, fuse)
             except CompileError as error:
                 react(in_users_words(error, self.lookup), self.options.insists)
                 self.in_c = False

@@ -38,5 +38,10 @@ class Options:
         """Whether new values of shared variables may be written over the old ones."""
         return "inplace" not in self.excluded
 
+    @property
+    def fuse(self) -> bool:
+        """Whether a loop may compute what several operations do."""
+        return "fuse" not in self.excluded
+
 
 __all__ = ["Options"]

@@ -90,7 +90,8 @@ def _placed(
         judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_not(t))
         with judging(judge):
             ends, trace = placement_rules(work.options).rewrite_terms(begun, strict=work.options.strict)
-        return link(work.args, ends, judge, device.numbered, name, updates, alone, work.options.in_place, work.ledger)
+        how = work.options.in_place, work.options.fuse, work.ledger
+        return link(work.args, ends, judge, device.numbered, name, updates, alone, *how)
 
     def note(refusal: Refusal) -> None:
         term = refusal.term.args[0] if refusal.term.op.family is nth else refusal.term

@@ -59,7 +59,8 @@ class Region:
     once per row and multiplying, which may change the last bit. `use_values`: lengths may be computed from values of
     arguments, as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean
     nothing. `replaced` are pairs of a result's number and the argument whose new value it is; with `in_place` it may be
-    written over the old one.
+    written over the old one. Without `fuse` every operation's result is stored before another one uses it,
+    and no loop fills two arrays.
     """
 
     roots: tuple[Any, ...]
@@ -70,6 +71,7 @@ class Region:
     untrimmed: bool = False
     replaced: tuple[tuple[int, Any], ...] = ()
     in_place: bool = True
+    fuse: bool = True
 
     def __str__(self) -> str:
         return _listed(self.roots)
@@ -215,26 +217,29 @@ def measured(value: Expanded) -> Measured:
 def stored(value: Measured) -> Stored:
     """What gets storage, with an index pushed through everything else."""
     region = value.expanded.region
-    storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal)
+    storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal, fuse=region.fuse)
     return Stored(value.expanded, with_streams(storage, storage.run()))
 
 
 def planted(value: Stored) -> Lowered:
     """The loop tree: which loops there are and what is computed where."""
     st, before = value.statements, value.expanded
-    return Lowered(before.region, Planner(st.scalars).plan(st.stores), st, before.outputs, before.origin)
+    together = [st.stores] if before.region.fuse else [[s] for s in st.stores]
+    planner = Planner(st.scalars)
+    nodes = [n for stores in together for n in planner.plan(stores)]
+    return Lowered(before.region, nodes, st, before.outputs, before.origin)
 
 
 def scheduled(value: Lowered) -> Scheduled:
     """The order of things, as the target likes them."""
     target, st = value.region.target, value.statements
     nodes, temps = [_copied(n) for n in value.nodes], list(st.temps)
-    if target.ahead is not None:
+    if target.ahead is not None and value.region.fuse:
         nodes, gone = products_ahead(nodes, temps, target.ahead)
         temps = [b for b in temps if b not in gone]
     nodes, modes = _updates_last(nodes, [pair for _, pair in replaceable(value)], target.whole_updates)
     finished: dict[Buf, Buf] = {}
-    if target.epilogues is not None:
+    if target.epilogues is not None and value.region.fuse:
         fixed = [b for k, b in targets_of(value).items() if k in dict(value.region.replaced)]
         nodes, finished = target.epilogues(nodes, temps, fixed)
     used = {b for n in nodes for b in (*writes(n), *[b for b, _ in loads(n)])}

@@ -74,6 +74,7 @@ def generate(
     asks: bool = False,
     strided: Mapping[Any, Kinds] | None = None,
     in_place: bool = True,
+    fuse: bool = True,
     ledger: Ledger | None = None,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
@@ -85,7 +86,9 @@ def generate(
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
-    region = Region(roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place)
+    region = Region(
+        roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place, fuse
+    )
     ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.generate import CProgram, generated
@@ -38,6 +38,13 @@ class Segment:
     given: list[Any] = field(default_factory=list)
 
 
+class How(NamedTuple):
+    """What the mode says: whether the C compiler shall hurry, and whether loops may compute several operations."""
+
+    quick: bool = False
+    fuse: bool = True
+
+
 Made = tuple[Part, Segment, CProgram]
 
 
@@ -48,8 +55,8 @@ class Divider:
     computed before, with these: both are found by lowering the segments, and noted.
     """
 
-    def __init__(self, program: Program, quick: bool, ledger: Ledger) -> None:
-        self.program, self.quick, self.ledger = program, quick, ledger
+    def __init__(self, program: Program, how: How, ledger: Ledger) -> None:
+        self.program, self.how, self.ledger = program, how, ledger
         self.refused: dict[Any, str] = {}
         self.given: dict[Any, dict[Any, None]] = {}
         self.slot_of = {t: s for s, t in enumerate(program.term_of)}
@@ -83,7 +90,7 @@ class Divider:
             key = (*segment.leaves, None, *segment.roots, None, *segment.given)
             code = self._codes.get(key)
             if code is None:
-                code = self._codes[key] = _generated(segment, self.quick, ledger=self.ledger)
+                code = self._codes[key] = _generated(segment, self.how, ledger=self.ledger)
             if isinstance(code, Refusal):
                 return code
             found.append((part, segment, code))
@@ -101,9 +108,7 @@ class Divider:
         self.refused[refusal.term] = refusal.why
 
 
-def _generated(
-    segment: Segment, quick: bool, layouts: Layouts = (), ledger: Ledger | None = None
-) -> CProgram | Refusal:
+def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger | None = None) -> CProgram | Refusal:
     """The C program of a segment, for leaves that lie so (others are copied first if they are not in row-major order).
 
     A refusal names the term of the graph that it cannot hold, and what it wants.
@@ -117,7 +122,7 @@ def _generated(
     returns: Any = "one" if len(roots) == 1 else "tuple"
     asks = not layouts and config.relayout
     laid_out = substitute(roots, instead) if instead else roots
-    options = {"returns": returns, "quick": quick, "asks": asks, "strided": strided}
+    options = {"returns": returns, "quick": how.quick, "fuse": how.fuse, "asks": asks, "strided": strided}
     code = generated([*args, *numbers], laid_out, ledger=ledger, **options)
     if not isinstance(code, Refusal):
         code.leaves = outside
@@ -149,23 +154,25 @@ def link(
     quick: bool = False,
     kept: Kept | None = None,
     ledger: Ledger | None = None,
+    fuse: bool = True,
 ) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
     ledger = ledger or Ledger()
     with ledger.timed("place"):
-        return _with_loops(_linked(Program.from_terms(args, roots), name, quick, (), kept or Kept(), ledger), ledger)
+        how, plain = How(quick, fuse), Program.from_terms(args, roots)
+        return _with_loops(_linked(plain, name, how, (), kept or Kept(), ledger), how, ledger)
 
 
 def link_apart(args: Sequence[Any], roots: Sequence[Any]) -> Program:
     """The same with loops as instructions that are not compiled: whoever wants to look into them runs their steps."""
     plain = Program.from_terms(args, roots)
     loops = [t for i in plain.instructions for t in i.terms if t.op.family is loop]
-    return _linked(plain, "f", False, loops, Kept(), Ledger())
+    return _linked(plain, "f", How(), loops, Kept(), Ledger())
 
 
-def _divided(plain: Program, quick: bool, apart: Collection[Any], kept: Kept, ledger: Ledger) -> list[Made]:
+def _divided(plain: Program, how: How, apart: Collection[Any], kept: Kept, ledger: Ledger) -> list[Made]:
     """The C segments: those that were kept, or else made now and put into `kept`."""
-    divider, terms = Divider(plain, quick, ledger), plain.term_of
+    divider, terms = Divider(plain, how, ledger), plain.term_of
     if kept.refused is not None:
         divider.refused = {t: why for i, why in kept.refused for t in plain.instructions[i].terms}
         divider.given = {plain.instructions[i].terms[0]: {terms[s]: None for s in slots} for i, slots in kept.given}
@@ -180,14 +187,14 @@ def _divided(plain: Program, quick: bool, apart: Collection[Any], kept: Kept, le
     return found
 
 
-def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept: Kept, ledger: Ledger) -> Program:
-    found = _divided(plain, quick, apart, kept, ledger)
+def _linked(plain: Program, name: str, how: How, apart: Collection[Any], kept: Kept, ledger: Ledger) -> Program:
+    found = _divided(plain, how, apart, kept, ledger)
     if not found:
         return plain
     merged: dict[int, Instruction] = {}
     gone: set[int] = set()
     for k, (part, segment, code) in enumerate(found):
-        run = _callable(code, segment, quick, f"{name}.{k}" if len(found) > 1 else name, ledger)
+        run = _callable(code, segment, how, f"{name}.{k}" if len(found) > 1 else name, ledger)
         inputs = [*part.leaves, *part.given]
         if segment.given:
             run = with_numbers(run, len(segment.leaves))
@@ -198,11 +205,11 @@ def _linked(plain: Program, name: str, quick: bool, apart: Collection[Any], kept
     return _ordered(plain, merged, gone)
 
 
-def _callable(code: CProgram, segment: Segment, quick: bool, name: str, ledger: Ledger) -> Any:
+def _callable(code: CProgram, segment: Segment, how: How, name: str, ledger: Ledger) -> Any:
     """The function of a segment. Leaves that are not in row-major order get programs of their own where that pays."""
 
     def again() -> CProgram:
-        made = _generated(segment, quick)
+        made = _generated(segment, how)
         assert isinstance(made, CProgram), "it could be made once"
         return made
 
@@ -211,7 +218,7 @@ def _callable(code: CProgram, segment: Segment, quick: bool, name: str, ledger: 
     run = compile_program(code, name, again=again, ledger=ledger, cls=callable_type(AsksForLayouts))
 
     def make(layouts: Layouts) -> Any:
-        code = _generated(segment, quick, layouts[: len(segment.leaves)])
+        code = _generated(segment, how, layouts[: len(segment.leaves)])
         return None if isinstance(code, Refusal) else (code, [None] * len(segment.roots))
 
     def other_programs() -> Programs:
@@ -223,25 +230,25 @@ def _callable(code: CProgram, segment: Segment, quick: bool, name: str, ledger: 
     return run
 
 
-def _with_loops(program: Program, ledger: Ledger) -> Program:
+def _with_loops(program: Program, how: How, ledger: Ledger) -> Program:
     """The program with compiled code for loops that are instructions of their own."""
     loops = [i for i in program.instructions if i.op.kind == "loop"]
     if not loops:
         return program
-    compiled = [_compiled_loop(i, ledger) if i in loops else i for i in program.instructions]
+    compiled = [_compiled_loop(i, how, ledger) if i in loops else i for i in program.instructions]
     return Program(program.inputs, program.constants, compiled, program.outputs, program.term_of)
 
 
-def _compiled_loop(ins: Instruction, ledger: Ledger) -> Instruction:
+def _compiled_loop(ins: Instruction, how: How, ledger: Ledger) -> Instruction:
     (t,) = ins.terms
     reason = why_not(t)
     if reason is None:
-        made = native_loop(t, ledger)
+        made = native_loop(t, ledger, how.fuse)
         if not isinstance(made, Refusal):
             code, run = made
             return Instruction(KernelOp(repr(t.op), code), ins.inputs, ins.outputs, ins.terms, True, run)
         reason = made.why  # the body runs by the machine, with C code inside
-    run = mixed_loop(t.op, functools.partial(link, ledger=ledger))
+    run = mixed_loop(t.op, functools.partial(link, quick=how.quick, fuse=how.fuse, ledger=ledger))
     run.not_in_c = reason  # type: ignore[attr-defined]
     return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, run)
 

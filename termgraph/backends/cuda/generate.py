@@ -100,6 +100,7 @@ def generate(
     outputs: Sequence[Any],
     updates: Mapping[int, int] | None = None,
     strided: Sequence[int] = (),
+    fuse: bool = True,
     ledger: Ledger | None = None,
 ) -> CudaProgram:
     """The program that computes the output terms from `args` (`Arg` leaves); NotLowerable if it cannot be had.
@@ -111,9 +112,9 @@ def generate(
     views = {a: any_strides(a.type.ndim) for a in args if a.index in strided}
     leaf = {a.index: a for a in args}
     replaced = tuple([(k, leaf[i]) for k, i in (updates or {}).items()])
-    region = Region(tuple(outputs), TARGET, views, use_values=False, replaced=replaced)
+    region = Region(tuple(outputs), TARGET, views, use_values=False, replaced=replaced, fuse=fuse)
     ledger = ledger or Ledger()
-    again = functools.partial(generate, args, outputs, updates)
+    again = functools.partial(generate, args, outputs, updates, fuse=fuse)
     return ledger.run("print", printed, plan(region, ledger), updates or {}, again)
 
 

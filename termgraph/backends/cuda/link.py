@@ -66,7 +66,8 @@ class TransferOp:
 
 def link(
     args: Sequence[Any], roots: Sequence[Any], judge: Judge, devices: Callable[[int], Device], name: str,
-    updates: Mapping[int, int], alone: Collection[Any] = (), in_place: bool = True, ledger: Ledger | None = None,
+    updates: Mapping[int, int], alone: Collection[Any] = (), in_place: bool = True, fuse: bool = True,
+    ledger: Ledger | None = None,
 ) -> Program | Refusal:  # fmt: skip
     """The program that computes the roots, of which the graph says where each term is; or why there is none.
 
@@ -82,7 +83,7 @@ def link(
     for k, run in enumerate(runs):
         title = f"{name}.{k}" if len(runs) > 1 else name
         given = plain, run, judge, devices(run.place), title
-        ins = _loop(*given) if run.alone else _kernels(*given, ends, ledger or Ledger())
+        ins = _loop(*given) if run.alone else _kernels(*given, ends, fuse, ledger or Ledger())
         if isinstance(ins, Refusal):
             return ins
         ins.op.code.renamed = renamed
@@ -155,7 +156,14 @@ def _written_last(p: Program, runs: list[Part], updates: Mapping[int, int]) -> d
 
 
 def _kernels(
-    p: Program, run: Part, judge: Judge, device: Device, title: str, ends: Mapping[int, int], ledger: Ledger
+    p: Program,
+    run: Part,
+    judge: Judge,
+    device: Device,
+    title: str,
+    ends: Mapping[int, int],
+    fuse: bool,
+    ledger: Ledger,
 ) -> Instruction | Refusal:
     """The instruction of a run; or the term that it cannot hold."""
     terms = p.term_of
@@ -165,7 +173,7 @@ def _kernels(
     roots = substitute([terms[s] for s in run.roots], inside)
     leaves = {a: judge.plain(terms[s]) for a, s in zip(args, run.leaves)}
     updates = {k: run.leaves.index(ends[s]) for k, s in enumerate(run.roots) if ends.get(s) in run.leaves}
-    code = generated(args, roots, updates, ledger=ledger)
+    code = generated(args, roots, updates, fuse=fuse, ledger=ledger)
     if isinstance(code, Refusal):
         (term,) = substitute([code.term], leaves)
         return Refusal(judge.plain(term), code.why)

@@ -85,7 +85,7 @@ def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: s
     """One side, lowered; the same for all rounds in which the same is stored outside."""
     key = (prefix, *targets, *targets.values(), *leaves, *leaves.values())
     if key not in s.bodies:
-        storage = Storage(list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets)
+        storage = Storage(list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets, s.fuse)
         statements = storage.run()
         s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements
     return s.bodies[key]

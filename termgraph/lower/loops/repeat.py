@@ -120,7 +120,7 @@ class _Builder:
         key = (self.t, *leaves.values())
         if key not in self.s.bodies:
             roots = self.roots()
-            storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix)
+            storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix, fuse=self.s.fuse)
             try:
                 statements = storage.run()
             except NotLowerable as why:  # the loop as a whole is what the program cannot hold

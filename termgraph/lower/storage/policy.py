@@ -97,15 +97,19 @@ def cut_rule(*families: str) -> Callable:
     return declare
 
 
+# Ops that say where elements are, or pass results on: no storage even where nothing is fused.
+MOVES = frozenset(("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "nth"))
+
+
 class Storage:
     """Chooses what gets storage and pushes indices through everything else."""
 
     def __init__(
         self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
-        targets: Mapping[Any, Buf] | None = None,
+        targets: Mapping[Any, Buf] | None = None, fuse: bool = True,
     ):  # fmt: skip
-        self.outputs, self.lengths, self.prefix = list(outputs), lengths, prefix
+        self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
         self.given, self.strided = leaves or {}, strided or {}
         self.order = surely_needed(outputs, self.given)
         self.reciprocal = reciprocal and not any(_asks_equality(t) for t in self.order)
@@ -117,9 +121,10 @@ class Storage:
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
 
     def is_cut(self, t: Any) -> bool:
-        """Whether a term gets storage because its op needs it."""
+        """Whether a term gets storage because its op needs it, or because nothing is to be fused."""
         name = t.op.family.name
-        if not isinstance(t.type, TensorType) or not (name in CUTS or name in self.lengths.calls):
+        alone = not self.fuse and t.args and name not in MOVES and not _is_count(t)
+        if not isinstance(t.type, TensorType) or not (alone or name in CUTS or name in self.lengths.calls):
             return False
         return t.op.family is not ifelse or is_lazy(t)
 
@@ -318,6 +323,11 @@ class Storage:
         for t in children_first_until(new, {id(t): t for t in self.cuts}):
             has_inner[t] = any(has_inner[a] or a in among for a in t.args if a not in self.cuts)
         return [t for t in new if not has_inner[t]]
+
+
+def _is_count(t: Any) -> bool:
+    """Integers without axes: lengths are computed from them."""
+    return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
 
 
 def _asks_equality(t: Any) -> bool:
