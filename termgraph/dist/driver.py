@@ -57,6 +57,7 @@ class Driver:
         self.outputs: list[str] = []
         self.description: list[tuple[str, str, tuple[int, ...]]] = []
         self.params = 0
+        self.memory: Shared | None = None  # where all meet throughout the training
         self.state: Shared | None = None  # the latest that was given or read, of step `state_step`
         self.state_step = -1
         self.stopping = False
@@ -72,6 +73,9 @@ class Driver:
             return self.train()
         finally:
             self.crew.stop()
+            for memory in (self.state, self.memory):
+                if memory is not None:
+                    memory.close()
             if self.job.checkpoint:
                 store.sweep(Path(self.job.checkpoint))
 
@@ -315,8 +319,8 @@ class AsynchronousDriver(Driver):
         assert ready is None or ready.specs == layout.specs
         unfinished = [[int(a), int(b)] for a, b in (self.resumed or {}).get("unfinished", [])]
         self.slots = max(self.job.workers, len(unfinished))
-        self.memory = Shared(Centre.size(layout, self.slots))
-        self.centre = Centre(self.memory, layout, self.slots, self.job.timeout, self._late)
+        self.memory = memory = Shared(Centre.size(layout, self.slots))
+        self.centre = Centre(memory, layout, self.slots, self.job.timeout, self._late)
         self.generation += 1
         self.crew.generation = self.generation
         self.rest = self.arrays()
@@ -334,7 +338,7 @@ class AsynchronousDriver(Driver):
     def _join(self, hand: Hand) -> None:
         assert self.state is not None
         join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True)
-        self.crew.send(hand, join, self.memory.fd, self.state.fd)
+        self.crew.send(hand, join, self.centre.memory.fd, self.state.fd)
         self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
 
     def report(self, message: Report) -> None:
@@ -353,7 +357,7 @@ class AsynchronousDriver(Driver):
 
     def _late(self, holder: int) -> None:
         """The lock is held for too long."""
-        hands = [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == self.memory.holder()]
+        hands = [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == self.centre.memory.holder()]
         for hand in hands:
             self.note("late", hand, f"it has held the lock for {self.job.timeout:g} s")
             hand.kill()
@@ -367,7 +371,7 @@ class AsynchronousDriver(Driver):
             hand.kill()
 
     def _copy(self) -> tuple[dict[str, np.ndarray], int, list[list[int]]]:
-        with self.memory.locked(self.job.timeout, lambda: self._late(-2)):
+        with self.centre.memory.locked(self.job.timeout, lambda: self._late(-2)):
             now = self.centre.now
             arrays = self.rest | {f"state{i}": a.copy() for i, a in enumerate(now.arrays)}
             book = now.book

@@ -97,7 +97,10 @@ class Replica:
     # ------------------------------------------------------------------ state
     def params(self) -> list[np.ndarray]:
         """The parameters themselves: changing them in place changes what is trained."""
-        return [v.get_value(borrow=True) for v in self.step.params]
+        found = [v.get_value(borrow=True, return_internal_type=True) for v in self.step.params]
+        if not all(isinstance(v, np.ndarray) for v in found):
+            raise NotImplementedError("rules with a centre need parameters in the memory of the host; use Synchronous()")
+        return found
 
     def state(self, copy: bool = True) -> State:
         """All that a step changes, and where the streams began, by names that files have too."""
@@ -112,7 +115,8 @@ class Replica:
 
     def describe(self) -> list[tuple[str, str, tuple[int, ...]]]:
         """Name, dtype and shape of all of the state: what workers and checkpoints have to agree in."""
-        found = [(v.name or f"state {i}", v) for i, v in enumerate(self.step.state)]
+        count = len(self.step.params)
+        found = [(v.name or f"{'param' if i < count else 'state'}{i}", v) for i, v in enumerate(self.step.state)]
         return [(name, str(v.type.dtype), np.shape(v.get_value(borrow=True))) for name, v in found]
 
     def digest(self) -> int:

@@ -54,8 +54,7 @@ class Step:
         _check_outputs(self.outputs)
         if callable(update):
             update = update([mean(g) for g in grad(cost, self.params)], list(self.params))
-        pairs = list(update.items() if isinstance(update, Mapping) else update)
-        self.updates = {target: checked_update(target, new) for target, new in pairs}
+        self.updates = _checked_updates(update)
         self.means = means_in(self.updates.values())
         self._check_cut()
 
@@ -134,6 +133,18 @@ class Step:
                 )
 
 
+def _checked_updates(update: Any) -> dict[Any, Any]:
+    """Updates as a dictionary, from pairs or a mapping."""
+    found: dict[Any, Any] = {}
+    for pair in update.items() if isinstance(update, Mapping) else update:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not is_shared(pair[0]):
+            raise TypeError(f"Step: updates are pairs (shared variable, new value), got {pair!r:.80}")
+        if pair[0] in found:
+            raise ValueError(f"Step: {label(pair[0])} is updated twice")
+        found[pair[0]] = checked_update(*pair)
+    return found
+
+
 def is_stream(v: Any) -> bool:
     """Whether a shared variable is the state of a random draw: a key and a counter."""
     return v.default_update is not None and v.type.dtype == "uint64" and v.type.shape == (2,)
@@ -149,6 +160,9 @@ def _check_params(params: Sequence[Any]) -> None:
     wrong = next((p for p in params if not is_shared(p)), None)
     if wrong is not None or not params:
         raise TypeError(f"Step: params must be shared variables, got {wrong!r:.60}; make them with shared()")
+    names = [p.name for p in params if p.name]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"Step: two parameters are named {twice!r}; results and checkpoints need a name for each")
 
 
 def _check_outputs(outputs: Mapping[str, Any]) -> None:

@@ -88,6 +88,12 @@ def test_steps_that_cannot_be_cut_are_refused():
         dist.Step([x], x @ w, [w], sgd)
     with pytest.raises(TypeError, match="params must be shared variables"):
         dist.Step([x], cost, [x], sgd)
+    with pytest.raises(TypeError, match=r"updates are pairs \(shared variable, new value\), got \(x"):
+        dist.Step([x], cost, [w], {x: w})
+    with pytest.raises(ValueError, match="'w' is updated twice"):
+        dist.Step([x], cost, [w], [(w, w + 1), (w, w + 2)])
+    with pytest.raises(ValueError, match="two parameters are named 'w'"):
+        dist.Step([x], cost, [w, tg.shared(1.0, name="w")], {})
     with pytest.raises(TypeError, match="must be a list of variables"):
         dist.Step(x, cost, [w], sgd)
 

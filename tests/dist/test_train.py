@@ -69,6 +69,14 @@ def test_ordinary_streams_belong_to_step_and_shard():
     assert train(lambda w: net(w, dropout="shard")).cost.tobytes() == train(lambda w: net(w, dropout="shard")).cost.tobytes()
 
 
+def test_trainings_leave_no_descriptors():
+    train(), batches(dist.ASGD(2))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        train(), batches(dist.ASGD(2))
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
 def test_less_than_one_step(alone):
     nothing = train(epochs=0)
     assert nothing.steps == 0 and nothing.cost.shape == (0,) and alone.steps == 15
