@@ -57,13 +57,21 @@ from termgraph.terms.ops.elementwise import (
     fmin,
     fmod,
     gamma,
+    gammainc,
+    gammaincc,
     gammaln,
     ge,
     gt,
     heaviside,
     hypot,
+    i0,
+    i1,
     imag,
     isnan,
+    iv,
+    j0,
+    j1,
+    jv,
     le,
     log,
     log1mexp,
@@ -296,6 +304,22 @@ def grad_special(x, y, g):
     yield rule("digamma",    pullback(digamma(x), g),        (g * polygamma(1, x),))
     yield rule("polygamma",  pullback(polygamma(y, x), g),   (missing("polygamma is differentiated by its argument, not its order"),
                                                               g * polygamma(y + 1, x)))
+    yield rule("gammainc",   pullback(gammainc(y, x), g),    (missing("gammainc is differentiated by its argument, not its order"),
+                                                              g * exp((y - 1) * log(x) - x - gammaln(y))))
+    yield rule("gammaincc",  pullback(gammaincc(y, x), g),   (missing("gammaincc is differentiated by its argument, not its order"),
+                                                              g * -exp((y - 1) * log(x) - x - gammaln(y))))
+
+
+@ruleset("grad")
+def grad_bessel(x, y, g):
+    yield rule("j0",         pullback(j0(x), g),             (g * -j1(x),))
+    yield rule("j1",         pullback(j1(x), g),             (g * ((j0(x) - jv(2, x)) / 2),))
+    yield rule("jv",         pullback(jv(y, x), g),          (missing("jv is differentiated by its argument, not its order"),
+                                                              g * ((jv(y - 1, x) - jv(y + 1, x)) / 2)))
+    yield rule("i0",         pullback(i0(x), g),             (g * i1(x),))
+    yield rule("i1",         pullback(i1(x), g),             (g * ((i0(x) + iv(2, x)) / 2),))
+    yield rule("iv",         pullback(iv(y, x), g),          (missing("iv is differentiated by its argument, not its order"),
+                                                              g * ((iv(y - 1, x) + iv(y + 1, x)) / 2)))
 
 
 @ruleset("grad")

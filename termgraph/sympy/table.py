@@ -20,7 +20,7 @@ SAME = {
     "ceil": "ceiling", "heaviside": "Heaviside", "maximum": "Max", "minimum": "Min", "real": "re", "imag": "im",
     "conj": "conjugate", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not",
     "lt": "Lt", "le": "Le", "gt": "Gt", "ge": "Ge", "eq": "Eq", "neq": "Ne", "add": "Add", "mul": "Mul", "pow": "Pow",
-    "sqrt": "sqrt",
+    "sqrt": "sqrt", "jv": "besselj", "iv": "besseli",
 }  # fmt: skip
 
 # operator -> formula of SymPy
@@ -33,7 +33,9 @@ OUTWARD = {
     "logaddexp2": "log(2**a + 2**b) / log(2)", "sigmoid": "1 / (1 + exp(-a))", "softplus": "log(1 + exp(a))",
     "log1mexp": "log(1 - exp(a))", "deg2rad": "a * pi / 180", "rad2deg": "a * 180 / pi",
     "erfcx": "exp(a**2) * erfc(a)", "gammaln": "log(Abs(gamma(a)))", "switch": "Piecewise((b, a), (c, True))",
-    "clip": "Min(Max(a, b), c)", "complex": "a + I * b",
+    "clip": "Min(Max(a, b), c)", "complex": "a + I * b", "j0": "besselj(0, a)", "j1": "besselj(1, a)",
+    "i0": "besseli(0, a)", "i1": "besseli(1, a)", "gammainc": "lowergamma(a, b) / gamma(a)",
+    "gammaincc": "uppergamma(a, b) / gamma(a)",
 }  # fmt: skip
 
 # function of SymPy -> formula of the language, where SAME has none
@@ -42,6 +44,7 @@ INWARD = {
     "cot(a)": "1 / tan(a)", "sech(a)": "1 / cosh(a)", "csch(a)": "1 / sinh(a)", "coth(a)": "1 / tanh(a)",
     "asec(a)": "arccos(1 / a)", "acsc(a)": "arcsin(1 / a)", "acot(a)": "arctan(1 / a)", "asech(a)": "arccosh(1 / a)",
     "acsch(a)": "arcsinh(1 / a)", "acoth(a)": "arctanh(1 / a)", "sinc(a)": "sinc(a / 3.141592653589793)",
+    "lowergamma(a, b)": "gammainc(a, b) * gamma(a)", "uppergamma(a, b)": "gammaincc(a, b) * gamma(a)",
     "loggamma(a)": "gammaln(a)", "factorial(a)": "gamma(a + 1)",
     "beta(a, b)": "exp(gammaln(a) + gammaln(b) - gammaln(a + b))",
     "binomial(a, b)": "exp(gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1))", "Mod(a, b)": "a % b",

@@ -45,6 +45,7 @@ _MODULES = (
     "convolution",
     "einstein",
     "placing",
+    "grids",
 )
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 

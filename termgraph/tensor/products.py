@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
+from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.operators import _is_operand
@@ -219,6 +220,63 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 # ---------------------------------------------------------------------- the operator @
+@on_terms
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Any:
+    """The covariances of variables that are the rows of `m` (columns where not `rowvar`); `y` holds more of them.
+
+    `fweights` says how often each observation is counted, `aweights` how much it weighs. The sums are divided by
+    their number less `ddof`, by default 1, or 0 with `bias`.
+
+    >>> import termgraph.tensor as T
+    >>> T.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).eval()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    x = _observations(m, rowvar)
+    if y is not None:
+        x = concatenate([x, _observations(y, rowvar)], axis=0)
+    lost = (0 if bias else 1) if ddof is None else ddof
+    weights = [ew.cast(as_tensor(w), dtype=x.type.dtype) for w in (fweights, aweights) if w is not None]
+    count = length(x, 1)
+    if not weights:
+        x = ew.sub(x, dimshuffle(sum_over(x, axis=1) / count, 0, "x"))
+        return _number_or_matrix(dot(x, conj_transpose(x)) / (count - lost))
+    w = weights[0] if len(weights) == 1 else ew.mul(*weights)
+    total = sum_over(w)
+    x = ew.sub(x, dimshuffle(dot(x, w) / total, 0, "x"))
+    again = 1 if aweights is None else sum_over(ew.mul(w, weights[-1])) / total
+    return _number_or_matrix(dot(ew.mul(x, w), conj_transpose(x)) / (total - again * lost))
+
+
+def _observations(m: Any, rowvar: bool) -> Any:
+    """Variables as rows of a float matrix."""
+    x = as_tensor(m)
+    if x.ndim > 2:
+        raise ValueError(f"cov takes vectors and matrices, {x} has {x.ndim} dimensions")
+    x = x if x.type.kind in "fc" else ew.cast(x, dtype="float64")
+    if x.ndim < 2:
+        return dimshuffle(x, "x", *range(x.ndim)) if x.ndim else dimshuffle(x, "x", "x")
+    return x if rowvar else dimshuffle(x, 1, 0)
+
+
+def conj_transpose(x: Any) -> Any:
+    """A matrix transposed, its complex elements conjugated."""
+    return ew.conj(dimshuffle(x, 1, 0)) if x.type.kind == "c" else dimshuffle(x, 1, 0)
+
+
+def _number_or_matrix(found: Any) -> Any:
+    """One variable has a variance, which is a number."""
+    return squeeze(found) if found.type.shape == (1, 1) else found
+
+
 def _matmul(self: Any, other: Any) -> Any:
     return matmul(self, other) if _is_operand(other) else NotImplemented
 
@@ -229,6 +287,6 @@ def _rmatmul(self: Any, other: Any) -> Any:
 
 METHODS = {"dot": dot, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
 __all__ = [
-    "batched_dot", "batched_tensordot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace",
+    "batched_dot", "batched_tensordot", "cov", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace",
     "vdot", "vecdot",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.wrap import as_tensor
@@ -262,6 +263,17 @@ def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 # ---------------------------------------------------------------------- along an axis
+@on_terms
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements differ by no more than `atol + rtol * abs(b)`: one truth value.
+
+    >>> import termgraph.tensor as T
+    >>> T.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]).eval()
+    array(True)
+    """
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
 def _cumulative(op: Op, x: Any, axis: Any, dtype: Any) -> Any:
     x = as_tensor(x)
     if axis is None:
@@ -307,8 +319,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 amax, amin = max, min
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "log_softmax",
-    "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
 ]  # fmt: skip
 
 METHODS = {

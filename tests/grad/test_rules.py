@@ -46,7 +46,10 @@ CASES = {
     "conversions": lambda: T.cast(x, "float32").sum() + abs(T.complex(x, y)).sum() + T.assume(x, positive=True).sum(),
     "of complex numbers": lambda: (T.real(z) + T.imag(T.conj(z)) + abs(T.sgn(z)) + T.real(T.arccosh(z))).sum(),
     "special": lambda: (
-        T.polygamma(2, x).sum() + quantiles.gamma_quantile(s, 2.0) + quantiles.beta_quantile(s, 2.0, 3.0)
+        sum(f(2, x).sum() for f in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv))
+        + (T.j0(x) + T.j1(x) + T.i0(x) + T.i1(x)).sum()
+        + quantiles.gamma_quantile(s, 2.0)
+        + quantiles.beta_quantile(s, 2.0, 3.0)
     ),
     "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
     "scattering": lambda: (scatter_set(v, v, PLACES, index=("a",)) * scatter_add(v, v, PLACES, index=("a",))).sum(),

@@ -38,14 +38,15 @@ BINARY = [
 ]  # fmt: skip
 SPECIAL = {
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "erfcinv": "erfcinv", "gamma": "gamma",
-    "gammaln": "gammaln", "digamma": "digamma",
+    "gammaln": "gammaln", "digamma": "digamma", "j0": "j0", "j1": "j1", "i0": "i0", "i1": "i1",
 }  # fmt: skip
 NEURAL = {
     "sigmoid": scipy.special.expit,
     "softplus": lambda x: np.logaddexp(0, x),
     "log1mexp": lambda x: np.where(x > -0.69, np.log(-np.expm1(x)), np.log1p(-np.exp(x))),
 }
-OTHER = ["polygamma", "xlogy", "fma", "switch", "clip", "cast", "complex"]  # tested one by one below
+ORDERS = ["gammainc", "gammaincc", "jv", "iv"]  # functions of an order and an argument
+OTHER = ["polygamma", "xlogy", "fma", "switch", "clip", "cast", "complex", *ORDERS]  # tested one by one below
 
 
 def numpy_function(name):
@@ -190,6 +191,17 @@ def test_xlogy(case):
 def test_xlogy_is_zero_where_its_first_operand_is():
     x, y = np.array([0.0, 0.0, 0.0, 2.0, np.nan]), np.array([0.0, np.inf, np.nan, 1.0, 1.0])
     np.testing.assert_array_equal(tg.function([], T.xlogy(x, y))(), [0.0, 0.0, np.nan, 0.0, np.nan])
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@given(order=st.sampled_from([0.0, 1.0, 2.0, 0.5, 3.5]), x=arrays(FLOATS))
+@quick(12)
+def test_functions_of_an_order(name, order, x):
+    with np.errstate(all="ignore"):
+        expected = np.asarray(getattr(scipy.special, name)(order, x.astype("float64")))
+    got = run(lambda v: getattr(T, name)(np.asarray(order, x.dtype), v), x)
+    wide = {"float64": 1e-12, "float32": 1e-5}.get(x.dtype.name, 2e-3)
+    assert_same(got.astype("float64"), expected.astype(x.dtype).astype("float64"), rtol=wide)
 
 
 @given(case=operands(3, REALS + COMPLEX))

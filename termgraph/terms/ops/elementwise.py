@@ -418,6 +418,14 @@ gamma = elementwise("gamma", 1, _special("gamma"), special_rule, "tgamma")
 gammaln = elementwise("gammaln", 1, _special("gammaln"), special_rule, "tg_gammaln")
 digamma = elementwise("digamma", 1, _special("digamma"), special_rule, "tg_digamma")
 polygamma = elementwise("polygamma", 2, _special("polygamma"), special_rule, "tg_polygamma", cost=2000)
+gammainc = elementwise("gammainc", 2, _special("gammainc"), special_rule, "tg_gammainc", cost=500)
+gammaincc = elementwise("gammaincc", 2, _special("gammaincc"), special_rule, "tg_gammaincc", cost=500)
+j0 = elementwise("j0", 1, _special("j0"), special_rule, "tg_j0", cost=100)
+j1 = elementwise("j1", 1, _special("j1"), special_rule, "tg_j1", cost=100)
+jv = elementwise("jv", 2, _special("jv"), special_rule, "tg_jv", cost=500)
+i0 = elementwise("i0", 1, _special("i0"), special_rule, "tg_i0", cost=100)
+i1 = elementwise("i1", 1, _special("i1"), special_rule, "tg_i1", cost=100)
+iv = elementwise("iv", 2, _special("iv"), special_rule, "tg_iv", cost=500)
 
 # comparison and logic
 lt = elementwise("lt", 2, np.less, c=Spelling(biuf="({0} < {1})"), cost=1)
@@ -546,9 +554,11 @@ def _declare() -> None:
         round_,
         deg2rad,
         rad2deg,
+        j1,
+        i1,
     ):
         facts.odd.add(op)
-    for op in (cos, cosh, abs_, sqr):
+    for op in (cos, cosh, abs_, sqr, j0, i0):
         facts.even.add(op)
     for over, sum_ in ((mul, add), (mul, sub), (logical_and, logical_or), (logical_or, logical_and)):
         facts.distributes.add(over, sum_)

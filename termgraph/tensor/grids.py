@@ -1,0 +1,139 @@
+"""Positions on grids: `mgrid`, `ogrid`, and numbers of elements as positions and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.tensor.checks import Assert
+from termgraph.tensor.creation import arange, linspace
+from termgraph.tensor.joining import stack
+from termgraph.tensor.lengths import as_lengths
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.reductions import all as all_over
+from termgraph.tensor.shaping import broadcast_arrays, dimshuffle
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+
+
+class Grid:
+    """What `mgrid` and `ogrid` are: indexed with slices, it gives positions along each of them.
+
+    As in NumPy, a step that is an imaginary number is a number of points, both ends among them.
+
+    >>> from termgraph.tensor import mgrid, ogrid
+    >>> mgrid[0:2, 0:3].type
+    TensorType(int64, (2, 2, 3))
+    >>> [v.type for v in ogrid[0:2, 0:3]]
+    [TensorType(int64, (2, 1)), TensorType(int64, (1, 3))]
+    """
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self.name, self.sparse = name, sparse
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._line(index)
+        if not isinstance(index, tuple) or not index:
+            raise TypeError(f"{self.name} is indexed with slices, such as {self.name}[0:3, 0:4], got {index!r}")
+        lines = [self._line(part) for part in index]
+        n = len(lines)
+        spread = [dimshuffle(line, *["x"] * i, 0, *["x"] * (n - 1 - i)) for i, line in enumerate(lines)]
+        return spread if self.sparse else stack(broadcast_arrays(*spread))
+
+    def _line(self, part: Any) -> Any:
+        if not isinstance(part, slice) or part.stop is None:
+            raise TypeError(f"{self.name}: expected slices with an end, such as 0:3, got {part!r}")
+        start = 0 if part.start is None else part.start
+        if isinstance(part.step, complex):
+            return linspace(start, part.stop, int(abs(part.step)))
+        return arange(start, part.stop, 1 if part.step is None else part.step)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+mgrid, ogrid = Grid("mgrid", sparse=False), Grid("ogrid", sparse=True)
+
+
+def _order(name: str, order: str) -> int:
+    """The direction in which to go through the dimensions, the fastest first."""
+    if order not in ("C", "F"):
+        raise ValueError(f"{name}: order must be 'C' or 'F', got {order!r}")
+    return -1 if order == "C" else 1
+
+
+def _whole(name: str, what: str, value: Any) -> Any:
+    x = as_tensor(value)
+    if x.type.kind not in "iu":
+        raise TypeError(f"{name}: {what} must be integers, got {x} of type {x.type}")
+    return ew.cast(x, dtype="int64")
+
+
+@on_terms
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> list:
+    """Numbers of elements as positions in an array of a shape: one array for each dimension.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.unravel_index([5, 2], (2, 3))]
+    [[1, 0], [2, 2]]
+    """
+    step, lengths = _order("unravel_index", order), as_lengths(shape)
+    rest = _whole("unravel_index", "indices", indices)
+    size = _product(lengths)
+    rest = Assert(f"unravel_index: an index is not within an array of shape {_text(shape)}")(
+        rest, all_over(ew.bitwise_and(ew.ge(rest, 0), ew.lt(rest, size)))
+    )
+    found = []
+    for n in lengths[::step]:
+        found.append(ew.mod(rest, n))
+        rest = ew.floor_div(rest, n)
+    return found[::step]
+
+
+@on_terms
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """Positions in an array of a shape as numbers of elements; `mode` says what becomes of positions outside.
+
+    'raise' refuses them, 'wrap' counts on from the other end, 'clip' takes the nearest; one, or one for each dimension.
+
+    >>> import termgraph.tensor as T
+    >>> T.ravel_multi_index(([1, 0], [2, 2]), (2, 3)).eval()
+    array([5, 2])
+    """
+    step, lengths = _order("ravel_multi_index", order), as_lengths(dims)
+    places = list(multi_index) if isinstance(multi_index, Sequence) else [multi_index[i] for i in range(len(lengths))]
+    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
+    if len(places) != len(lengths) or len(modes) != len(lengths):
+        raise ValueError(
+            f"ravel_multi_index: {len(places)} positions and {len(modes)} modes for {len(lengths)} lengths"
+        )
+    total: Any = 0
+    for p, n, m in list(zip(places, lengths, modes))[:: 1 if step == -1 else -1]:
+        total = ew.add(ew.mul(total, n), _inside(_whole("ravel_multi_index", "positions", p), n, m))
+    return total
+
+
+def _inside(p: Any, n: Any, mode: str) -> Any:
+    if mode == "wrap":
+        return ew.mod(p, n)
+    if mode == "clip":
+        return ew.clip(p, 0, ew.sub(n, 1) if not isinstance(n, int) else n - 1)
+    if mode != "raise":
+        raise ValueError(f"ravel_multi_index: mode must be raise, wrap or clip, got {mode!r}")
+    within = all_over(ew.bitwise_and(ew.ge(p, 0), ew.lt(p, n)))
+    return Assert("ravel_multi_index: a position is outside the array")(p, within)
+
+
+def _product(lengths: Sequence[Any]) -> Any:
+    total: Any = 1
+    for n in lengths:
+        total = total * n
+    return total
+
+
+def _text(shape: Any) -> str:
+    return str(tuple(shape)) if isinstance(shape, (list, tuple)) else "that is given"
+
+
+__all__ = ["mgrid", "ogrid", "ravel_multi_index", "unravel_index"]
