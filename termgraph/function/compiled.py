@@ -161,6 +161,16 @@ class Function:
         return self.maker.work.stage(name)
 
     @property
+    def inputs(self) -> list[In]:
+        """As `maker.inputs`: each input with its treatment, shared variables included."""
+        return self.maker.inputs
+
+    @property
+    def outputs(self) -> list[Any]:
+        """As `maker.outputs`: each output with its treatment."""
+        return self.maker.outputs
+
+    @property
     def indices(self) -> list:
         """As `maker.indices`."""
         return self.maker.indices

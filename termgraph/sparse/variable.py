@@ -36,10 +36,10 @@ class SparseConstant(Constant, SparseVariable):
     __slots__ = ()
 
 
-class SparseSharedVariable(sharedvar._Shared, SparseVariable):
+class SparseSharedVariable(sharedvar.SharedVariable, SparseVariable):
     """A shared sparse matrix."""
 
-    __slots__ = ("_default_update", "container")
+    __slots__ = ()
 
 
 variable_module.HANDLES[SparseType] = SparseVariable

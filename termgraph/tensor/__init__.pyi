@@ -15,6 +15,7 @@ from termgraph.tensor import einstein as einstein
 from termgraph.tensor import elemwise as elemwise
 from termgraph.tensor import fft as fft
 from termgraph.tensor import graph as graph
+from termgraph.tensor import grids as grids
 from termgraph.tensor import indexing as indexing
 from termgraph.tensor import joining as joining
 from termgraph.tensor import lengths as lengths
@@ -92,6 +93,8 @@ from termgraph.tensor.graph import clone as clone_replace
 from termgraph.tensor.graph import equal_computations as equal_computations
 from termgraph.tensor.graph import explicit_graph_inputs as explicit_graph_inputs
 from termgraph.tensor.graph import graph_inputs as graph_inputs
+from termgraph.tensor.grids import ravel_multi_index as ravel_multi_index
+from termgraph.tensor.grids import unravel_index as unravel_index
 from termgraph.tensor.indexing import inc_subtensor as inc_subtensor
 from termgraph.tensor.indexing import set_subtensor as set_subtensor
 from termgraph.tensor.joining import array_split as array_split
@@ -118,6 +121,7 @@ from termgraph.tensor.padding import pad as pad
 from termgraph.tensor.placing import transfer as transfer
 from termgraph.tensor.products import batched_dot as batched_dot
 from termgraph.tensor.products import batched_tensordot as batched_tensordot
+from termgraph.tensor.products import cov as cov
 from termgraph.tensor.products import cross as cross
 from termgraph.tensor.products import dot as dot
 from termgraph.tensor.products import inner as inner
@@ -129,6 +133,7 @@ from termgraph.tensor.products import trace as trace
 from termgraph.tensor.products import vdot as vdot
 from termgraph.tensor.products import vecdot as vecdot
 from termgraph.tensor.reductions import all as all
+from termgraph.tensor.reductions import allclose as allclose
 from termgraph.tensor.reductions import any as any
 from termgraph.tensor.reductions import argmax as argmax
 from termgraph.tensor.reductions import argmin as argmin
@@ -378,6 +383,8 @@ ftensor7s: Callable[..., Any]
 fvector: _MakesInput
 fvectors: Callable[..., Any]
 gamma: _Unary
+gammainc: _Binary
+gammaincc: _Binary
 gammaln: _Unary
 ge: _Binary
 greater: _Binary
@@ -385,6 +392,8 @@ greater_equal: _Binary
 gt: _Binary
 heaviside: _Binary
 hypot: _Binary
+i0: _Unary
+i1: _Unary
 icol: _MakesInput
 icols: Callable[..., Any]
 imag: _Unary
@@ -410,8 +419,12 @@ itensor6: _MakesInput
 itensor6s: Callable[..., Any]
 itensor7: _MakesInput
 itensor7s: Callable[..., Any]
+iv: _Binary
 ivector: _MakesInput
 ivectors: Callable[..., Any]
+j0: _Unary
+j1: _Unary
+jv: _Binary
 lcol: _MakesInput
 lcols: Callable[..., Any]
 le: _Binary
@@ -451,6 +464,7 @@ lvectors: Callable[..., Any]
 matrices: Callable[..., Any]
 matrix: Callable[..., Any]
 maximum: _Nary
+mgrid: Any
 minimum: _Nary
 mod: _Binary
 mul: _Nary
@@ -462,6 +476,7 @@ neq: _Binary
 newaxis: None
 nextafter: _Binary
 not_equal: _Binary
+ogrid: Any
 or_: _Nary
 pi: float
 polygamma: _Binary

@@ -50,8 +50,8 @@ assert_op = Assert()
 class Print:
     """`Print(message)(x)` is `x`, printed each time it is computed.
 
-    `attrs` names what to print of the array, for example `("shape", "__str__")`; `global_fn(printer, value)` is called
-    instead of printing.
+    `attrs` names what to print of the array, for example `("shape", "__str__", "min")`: methods are called.
+    `global_fn(printer, value)` is called instead of printing.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x = T.dvector("x")

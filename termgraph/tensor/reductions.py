@@ -320,7 +320,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 amax, amin = max, min
 __all__ = [
     "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
+    "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std",
+    "sum", "var",
 ]  # fmt: skip
 
 METHODS = {

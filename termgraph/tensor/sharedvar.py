@@ -84,15 +84,12 @@ class Container:
         self.storage, self.lock = [value], threading.RLock()
 
 
-class _Shared:
-    """What the shared variables of all types have in common."""
+class SharedVariable(Variable):
+    """A shared variable of any type: a variable with memory. Those of arrays are TensorSharedVariables too."""
 
-    __slots__ = ()
+    __slots__ = ("_default_update", "container")
     container: Container
     _default_update: Any
-    type: Any
-    name: Any
-    site: Any
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """The present value: a copy, unless `borrow` (then changing it in place changes the variable).
@@ -145,16 +142,10 @@ class _Shared:
         self._default_update = expression
 
 
-class SharedVariable(_Shared, Variable):
-    """A shared variable of any type; arrays have TensorSharedVariable."""
-
-    __slots__ = ("_default_update", "container")
-
-
-class TensorSharedVariable(_Shared, TensorVariable):
+class TensorSharedVariable(SharedVariable, TensorVariable):
     """A shared array."""
 
-    __slots__ = ("_default_update", "container")
+    __slots__ = ()
 
 
 # The shared variables of types with operators of their own; filled by the packages that have these types.
@@ -163,7 +154,7 @@ SHARED_HANDLES: dict[type, type] = {}
 
 def is_shared(v: Any) -> bool:
     """Whether the variable is a shared variable."""
-    return isinstance(v, _Shared)
+    return isinstance(v, SharedVariable)
 
 
 class Generic(Type):

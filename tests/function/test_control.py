@@ -146,3 +146,9 @@ def test_f58_branches_of_different_lengths(mode):
     assert [r.tolist() for r in g(0, [1.0], [2.0])] == [[2.0], [1.0], [3.0]]
     h = tg.function([c, x, y], tg.grad(tg.ifelse(c > 0, T.exp(x), T.sin(y)).sum(), [x, y]), mode=mode)
     assert np.allclose(h(0, [1.0, 2.0], [3.0])[1], np.cos([3.0])) and h(1, [1.0, 2.0], [3.0])[1].tolist() == [0.0]
+
+
+def test_print_calls_the_methods_it_is_given(capsys):
+    x = T.dvector("x")
+    tg.function([x], T.Print("x", attrs=("shape", "min", "__str__"))(x))([3.0, 1.0])
+    assert capsys.readouterr().out == "x shape = (2,)\nx min = 1.0\nx __str__ = [3. 1.]\n"

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.sparse as sps
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -372,3 +373,18 @@ def test_memory_of_a_call_is_bounded_by_gc():
 
     kept = peak(tg.Mode(linker="py", optimizer="None", allow_gc=False))
     assert peak(tg.Mode(linker="py", optimizer="None", allow_gc=True)) < kept / 4
+
+
+@pytest.mark.parametrize("value", [1.0, np.zeros(3), [1, 2], {"a": 1}, sps.csr_matrix(np.eye(2))], ids=repr)
+def test_shared_variables_of_all_types_are_of_one_class(value):
+    v = tg.shared(value)
+    assert isinstance(v, tg.SharedVariable) and isinstance(v, T.SharedVariable) and isinstance(v, tg.Variable)
+    assert isinstance(v, T.TensorVariable) == isinstance(v, T.TensorSharedVariable)
+    assert not isinstance(T.dvector("x"), tg.SharedVariable)
+
+
+def test_members_of_functions():
+    x, w = T.dscalar("x"), tg.shared(2.0, name="w")
+    f = tg.function([x], [x * w, x])
+    assert [i.name for i in f.inputs] == ["x", "w"] and f.inputs == f.maker.inputs
+    assert [o.variable.dtype for o in f.outputs] == ["float64", "float64"]

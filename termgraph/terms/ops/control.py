@@ -96,7 +96,7 @@ def _print(x: Any, *, message: str, attributes: tuple, show: Any) -> Any:
         return x
     for name in attributes:
         value = getattr(x, name)
-        if callable(value) and name.startswith("__"):
+        if callable(value):  # "__str__", "min", "any": what the method gives
             value = value()
         sys.stdout.write(f"{message} {name} = {value}\n")
     return x
