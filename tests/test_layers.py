@@ -42,6 +42,7 @@ ORDER = [
     "graph",  # graph classes under PyTensor's module name
     "gof",  # and under Theano's
     "__init__",  # the public names
+    "theano",  # the door for programs written for Theano
     "config_cli",
     "bench_cli",  # starts the scripts of benchmarks/
     "fuzz_cli",  # starts the random programs of tests/fuzz/

@@ -1,0 +1,219 @@
+"""theano.gradient: derivatives with Theano's manners. May import grad and function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import termgraph.tensor as T
+from termgraph.config import config
+from termgraph.function.mode import get_mode
+from termgraph.function.verify import verify_grad as native_verify_grad
+from termgraph.grad.api import DisconnectedType
+from termgraph.grad.api import grad as native_grad
+from termgraph.grad.products import Lop as native_Lop
+from termgraph.grad.products import Rop as native_Rop
+from termgraph.grad.products import hessian as native_hessian
+from termgraph.grad.products import jacobian as native_jacobian
+from termgraph.grad.products import subgraph_grad as native_subgraph_grad
+from termgraph.tensor.graph import clone
+from termgraph.tensor.variable import Variable
+from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
+from termgraph.terms.traverse import depends_on
+
+disconnected_type = DisconnectedType()
+grad_time = 0
+
+
+def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Results as the caller gave their arguments: a list, a tuple, or the one by itself."""
+    if use_list and use_tuple:
+        raise AssertionError("format_as: a list or a tuple, not both")
+    if not isinstance(outputs, (list, tuple)):
+        outputs = [outputs]
+    if use_list or use_tuple:
+        return list(outputs) if use_list else tuple(outputs)
+    if len(outputs) != 1:
+        raise AssertionError(f"format_as: {len(outputs)} results, where one is expected")
+    return outputs[0]
+
+
+def _formed(like: Any, outputs: Any) -> Any:
+    return format_as(isinstance(like, list), isinstance(like, tuple), outputs)
+
+
+def _list(value: Any) -> list:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _noted(found: Any, sources: Sequence[Any]) -> Any:
+    """Derivatives, with a note of what they are derivatives of: an input that has dropped out of one is no mistake."""
+    for v in _list(found):
+        if isinstance(v, Variable):
+            v.tag.derived_from = [s for s in sources if isinstance(s, Variable)]
+    return found
+
+
+# ---------------------------------------------------------------------- grad, also of and by whole numbers
+def grad(
+    cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise", add_names: bool = True,
+    known_grads: Any = None, return_disconnected: str = "zero", null_gradients: str = "raise",
+) -> Any:  # fmt: skip
+    """The gradient of a number.
+
+    Of a whole number it is zero. By a whole number it is what the formula gives where that number may be any real one.
+
+    >>> i, x = T.iscalar("i"), T.dscalar("x")
+    >>> float(grad(i * x, i).eval({i: 2, x: 5.0}))
+    5.0
+    """
+    asked = _list(wrt)
+    options = {
+        "consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs, "add_names": add_names,
+        "return_disconnected": return_disconnected, "null_gradients": null_gradients,
+    }  # fmt: skip
+    cost = cost if cost is None or isinstance(cost, Variable) else T.as_tensor(cost)
+    if cost is not None and cost.type.kind in "biu" and not cost.ndim and not known_grads:
+        zeros = [_zero(cost, v, disconnected_inputs, return_disconnected) for v in asked]
+        return _noted(_formed(wrt, zeros), [cost, *asked])
+    whole = [v for v in asked if isinstance(v.type, T.TensorType) and v.type.kind in "biu"]
+    found: list = [None] * len(asked)
+    movable = [i for i, v in enumerate(asked) if not any(v is w for w in whole)]
+    if movable or not asked:
+        by_floats = native_grad(cost, [asked[i] for i in movable], known_grads=known_grads, **options)
+        for i, g in zip(movable, by_floats, strict=True):
+            found[i] = g
+    for i, v in enumerate(asked):
+        if i not in movable:
+            found[i] = _by_whole(cost, v, known_grads, options)
+    return _noted(_formed(wrt, found), [cost, *asked, *(known_grads or ())])
+
+
+def _zero(cost: Any, v: Any, disconnected: str, returned: str) -> Any:
+    """The gradient of a whole number: none, but by itself."""
+    if v.term is cost.term:
+        return T.ones_like(v, dtype=config.floatX)
+    if not depends_on(cost.term, v.term):
+        if disconnected == "raise":
+            raise DisconnectedInputError(f"grad: the cost does not depend on {v}")
+        if returned != "zero":
+            return None if returned.lower() == "none" else disconnected_type()
+    return T.zeros_like(v, dtype=v.dtype if v.type.kind in "fc" else config.floatX)
+
+
+def _by_whole(cost: Any, v: Any, known_grads: Any, options: dict) -> Any:
+    """The gradient by a whole number: its place is taken by a float of the same value."""
+    real = T.TensorType(config.floatX, v.type.shape)(v.name)
+    try:
+        moved = clone(cost, replace=[(v, real)], strict=False) if cost is not None else None
+        found = native_grad(moved, real, known_grads=known_grads, **options)
+    except (TypeMismatch, TypeError, ValueError) as err:
+        if isinstance(err, DisconnectedInputError):
+            raise
+        return T.zeros_like(v, dtype=config.floatX)  # it counts or chooses: small steps change nothing
+    return found if found is None else clone(found, replace=[(real, T.cast(v, config.floatX))], strict=False)
+
+
+# ---------------------------------------------------------------------- products and matrices of derivatives
+def Rop(
+    f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
+) -> Any:
+    """How f changes when wrt moves by eval_points; a list or tuple like f."""
+    given = _list(wrt), _list(eval_points)
+    for i, (v, p) in enumerate(zip(*given)):
+        if T.as_tensor(v).ndim != T.as_tensor(p).ndim:
+            raise ValueError(f"Rop: wrt[{i}] has {v.ndim} dimensions, its eval_point {T.as_tensor(p).ndim}")
+    found = native_Rop(_list(f), *given, disconnected_outputs, return_disconnected.lower())
+    return _noted(_formed(f, found), [*_list(f), *given[0], *given[1]])
+
+
+def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+    """The product of eval_points with the derivatives of f by wrt; a list or tuple like wrt."""
+    found = native_Lop(_list(f), _list(wrt), _list(eval_points), consider_constant, disconnected_inputs)
+    return _noted(_formed(wrt, found), [*_list(f), *_list(wrt), *_list(eval_points)])
+
+
+def jacobian(expression: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+    """All derivatives of a number or vector; a list or tuple like wrt."""
+    if not isinstance(expression, Variable) or expression.ndim > 1:
+        raise TypeError(f"jacobian: the expression must be a number or a vector, got {expression}")
+    if not expression.ndim:
+        return grad(expression, wrt, consider_constant, disconnected_inputs)
+    found = native_jacobian(expression, _list(wrt), consider_constant, disconnected_inputs)
+    return _noted(_formed(wrt, found), [expression, *_list(wrt)])
+
+
+def hessian(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+    """All second derivatives of a number by vectors; a list or tuple like wrt."""
+    for v in _list(wrt):
+        if v.ndim != 1:
+            raise TypeError(f"hessian: each of wrt must be a vector, {v} has {v.ndim} dimensions")
+    found = native_hessian(cost, _list(wrt), consider_constant, disconnected_inputs)
+    return _noted(_formed(wrt, found), [cost, *_list(wrt)])
+
+
+def subgraph_grad(wrt: Any, end: Any, start: Any = None, cost: Any = None, details: bool = False) -> Any:
+    """Gradients through a part of a graph, as two lists."""
+    return native_subgraph_grad(wrt, end, start, cost, details)
+
+
+# ---------------------------------------------------------------------- checks
+def verify_grad(
+    fun: Callable, pt: Sequence[Any], n_tests: int = 2, rng: Any = None, eps: Any = None, out_type: Any = None,
+    abs_tol: Any = None, rel_tol: Any = None, mode: Any = None, cast_to_output_type: bool = False,
+    no_debug_ref: bool = True,
+) -> None:  # fmt: skip
+    """Compare the gradient of a function of variables with finite differences."""
+    if rng is None:
+        raise TypeError("verify_grad: rng, a numpy RandomState, is missing")
+    native_verify_grad(fun, list(pt), n_tests, rng, eps, abs_tol, rel_tol, mode)
+
+
+class numeric_grad:
+    """The gradient of a Python function of arrays by finite differences, in `gf`."""
+
+    type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
+
+    def __init__(self, f: Callable, pt: Any, eps: float | None = None, out_type: Any = None) -> None:
+        single = not isinstance(pt, (list, tuple))
+        points = [np.array(p, copy=True) for p in ([pt] if single else pt)]
+        self.gf: Any = [self._one(f, points, i, eps) for i in range(len(points))]
+        if single:
+            self.gf = self.gf[0]
+
+    def _one(self, f: Callable, points: list, i: int, eps: float | None) -> Any:
+        x = points[i]
+        step = eps or self.type_eps.get(x.dtype.name, 1e-7)
+        found = np.zeros(x.shape, x.dtype)
+        here = np.asarray(f(*points)).astype("float64")
+        for at in np.ndindex(*x.shape):
+            moved = x.copy()
+            moved[at] += step
+            there = np.asarray(f(*points[:i], moved, *points[i + 1 :])).astype("float64")
+            found[at] = (there - here) / step
+        return found
+
+    @staticmethod
+    def abs_rel_err(a: Any, b: Any) -> tuple:
+        """Absolute and relative differences, element by element."""
+        distance = np.abs(a - b)
+        return distance, distance / np.maximum(np.abs(a) + np.abs(b), 1e-8)
+
+    def max_err(self, g_pt: Sequence[Any], abs_tol: float, rel_tol: float) -> tuple:
+        """The position of the largest error by these tolerances, with both errors there."""
+        worst: tuple = (-1.0, 0, 0, 0.0, 0.0)
+        for i, (mine, theirs) in enumerate(zip(self.gf if isinstance(self.gf, list) else [self.gf], g_pt)):
+            distance, relative = self.abs_rel_err(theirs, mine)
+            score = np.minimum(distance / abs_tol, relative / rel_tol)
+            at = int(np.argmax(score))
+            if score.flat[at] > worst[0]:
+                worst = (float(score.flat[at]), i, at, distance.flat[at], relative.flat[at])
+        return worst[1:]
+
+
+def mode_not_slow(mode: Any) -> Any:
+    """The mode, but FAST_RUN for one that watches every op."""
+    found = get_mode(mode)
+    return found if type(found).__name__ == "Mode" else get_mode("FAST_RUN")

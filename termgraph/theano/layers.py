@@ -1,0 +1,512 @@
+"""theano.tensor.nnet and .signal where they are not termgraph's: old keywords, batch normalization, neighbourhoods.
+
+May import the tensor language.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import termgraph.tensor as T
+from termgraph.config import config
+from termgraph.tensor import nnet, signal
+from termgraph.tensor.convolution import conv3d as native_conv3d
+from termgraph.tensor.convolution import parameters
+from termgraph.tensor.lengths import length_operands
+from termgraph.terms.ops.convolution import conv_grad_inputs, conv_grad_weights
+from termgraph.theano.shapes import border_mode_to_pad
+
+
+# ---------------------------------------------------------------------- softmax: of a vector it is a row
+def _rows(x: Any) -> Any:
+    x = T.as_tensor(x)
+    if x.ndim > 2:
+        raise ValueError(f"softmax takes a vector or a matrix, {x} has {x.ndim} dimensions")
+    return T.dimshuffle(x, "x", 0) if x.ndim == 1 else x
+
+
+def softmax(c: Any) -> Any:
+    """The softmax of each row; of a vector, a matrix of one row."""
+    return nnet.softmax(_rows(c), axis=-1)
+
+
+def logsoftmax(c: Any) -> Any:
+    """The logarithm of softmax."""
+    return nnet.log_softmax(_rows(c), axis=-1)
+
+
+def softmax_with_bias(x: Any, b: Any) -> Any:
+    """softmax of x + b."""
+    return softmax(T.as_tensor(x) + b)
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **_: Any) -> list:
+    """Losses, softmax, largest probabilities and their labels, of x + b."""
+    return nnet.crossentropy_softmax_max_and_argmax_1hot(T.as_tensor(x) + b, y_idx)
+
+
+def prepend_scalar_to_each_row(val: Any, mat: Any) -> Any:
+    """The matrix with a first column that is one number."""
+    mat = T.as_tensor(mat)
+    return T.concatenate([T.alloc(T.cast(val, mat.dtype), mat.shape[0], 1), mat], axis=1)
+
+
+def prepend_0_to_each_row(mat: Any) -> Any:
+    """The matrix with a first column of zeros."""
+    return prepend_scalar_to_each_row(0.0, mat)
+
+
+def prepend_1_to_each_row(mat: Any) -> Any:
+    """The matrix with a first column of ones."""
+    return prepend_scalar_to_each_row(1.0, mat)
+
+
+def h_softmax(
+    x: Any, batch_size: Any, n_outputs: Any, n_classes: Any, n_outputs_per_class: Any, W1: Any, b1: Any, W2: Any,
+    b2: Any, target: Any = None,
+) -> Any:  # fmt: skip
+    """Softmax in two levels: of classes, then of the outputs of a class. With `target`, its probability only."""
+    W1, b1, W2, b2 = map(T.as_tensor, (W1, b1, W2, b2))
+    classes = softmax(T.dot(x, W1) + b1)
+    if target is None:
+        within = T.tensordot(x, W2, axes=((1,), (1,))) + b2  # row, class, output
+        both = T.dimshuffle(classes, 0, 1, "x") * nnet.softmax(within, axis=-1)
+        return both.reshape((batch_size, n_classes * n_outputs_per_class))[:, :n_outputs]
+    target = T.as_tensor(target).flatten()
+    which, place = target // n_outputs_per_class, target % n_outputs_per_class
+    within = nnet.softmax(T.batched_dot(x, W2[which]) + b2[which], axis=-1)
+    rows = T.arange(batch_size)
+    return (classes[rows, which] * within[rows, place]).dimshuffle(0, "x")
+
+
+def confusion_matrix(actual: Any, pred: Any) -> list:
+    """How often each actual value (a row) was predicted as each value (a column), and the values in order."""
+    actual, pred = T.as_tensor(actual), T.as_tensor(pred)
+    for what, v in (("actual", actual), ("pred", pred)):
+        if v.ndim != 1:
+            raise ValueError(f"{what} must be a vector, {v} has {v.ndim} dimensions")
+    order = T.unique(T.concatenate([actual, pred]))
+    is_actual, is_pred = (T.cast(T.eq(T.dimshuffle(v, 0, "x"), order), "int64") for v in (actual, pred))
+    return [T.dot(is_actual.T, is_pred), order]
+
+
+# ---------------------------------------------------------------------- convolutions
+def _shape(*given: Any) -> Any:
+    """The first shape that is given, constants among its lengths as numbers."""
+    found = next((s for s in given if s is not None), None)
+    if found is None:
+        return None
+    return tuple([int(n.data) if isinstance(n, T.Constant) else n for n in found])
+
+
+def conv2d(
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, image_shape: Any = None, filter_dilation: Any = (1, 1),
+    num_groups: int = 1, unshared: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Images convolved with filters; `image_shape` is the old name of `input_shape`."""
+    _no_more(kwargs, unshared)
+    return nnet.conv2d(
+        input, filters, _shape(input_shape, image_shape), _shape(filter_shape), border_mode, tuple(subsample),
+        filter_flip, tuple(filter_dilation), num_groups,
+    )  # fmt: skip
+
+
+def _no_more(kwargs: dict, unshared: bool = False) -> None:
+    if unshared:
+        raise NotImplementedError("unshared convolutions (a filter for each place) are not there: use images2neibs")
+    if kwargs:
+        warnings.warn(f"conv: {sorted(kwargs)} make no difference here", stacklevel=3)
+
+
+def old_conv2d(
+    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), **kwargs: Any,
+) -> Any:  # fmt: skip
+    """theano.tensor.nnet.conv.conv2d; what was about how it is computed makes no difference."""
+    return nnet.conv2d(input, filters, _shape(image_shape), _shape(filter_shape), border_mode, tuple(subsample))
+
+
+def conv3d(
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+) -> Any:  # fmt: skip
+    """Volumes convolved with filters."""
+    return native_conv3d(
+        input, filters, _shape(input_shape), _shape(filter_shape), border_mode, tuple(subsample), filter_flip,
+        tuple(filter_dilation), num_groups,
+    )  # fmt: skip
+
+
+def signal_conv2d(
+    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), **kwargs: Any,
+) -> Any:  # fmt: skip
+    """theano.tensor.signal.conv.conv2d: each image of a stack with each filter of another, no channels."""
+    x, w = T.as_tensor(input), T.as_tensor(filters)
+    for v in (x, w):
+        if v.ndim not in (2, 3):
+            raise ValueError(f"expected a matrix or a stack of matrices, {v} has {v.ndim} dimensions")
+    images, kernels = (T.dimshuffle(v, "x" if v.ndim == 2 else 0, "x", v.ndim - 2, v.ndim - 1) for v in (x, w))
+    found = nnet.conv2d(images, kernels, border_mode=border_mode, subsample=tuple(subsample))
+    if w.ndim == 2:
+        found = found[:, 0]
+    return found[0] if x.ndim == 2 else found
+
+
+def conv3d2d(
+    signals: Any, filters: Any, signals_shape: Any = None, filters_shape: Any = None, border_mode: Any = "valid"
+) -> Any:
+    """theano.tensor.nnet.conv3d2d.conv3d: signals (batch, time, channel, height, width), filters alike."""
+    modes = (border_mode,) * 3 if isinstance(border_mode, str) else tuple(border_mode)
+    if len(set(modes)) != 1:
+        raise NotImplementedError("conv3d: one border mode for all three dimensions")
+    order = (0, 2, 1, 3, 4)
+    found = native_conv3d(T.dimshuffle(signals, *order), T.dimshuffle(filters, *order), border_mode=modes[0])
+    return T.dimshuffle(found, *order)
+
+
+def conv2d_transpose(
+    input: Any, filters: Any, output_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
+    input_dilation: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    unshared: bool = False,
+) -> Any:  # fmt: skip
+    """What gives `output_shape` from the result of a convolution with stride `input_dilation`."""
+    return conv2d_grad_wrt_inputs(
+        input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip, filter_dilation,
+        num_groups, unshared,
+    )  # fmt: skip
+
+
+def _gradient(n: int, wrt: str, first: Any, second: Any, shape: Any, **how: Any) -> Any:
+    name = f"conv{n}d_grad_wrt_{wrt}"
+    given = [shape[i] for i in range(n + 2)] if isinstance(shape, T.TensorVariable) else list(shape)
+    lengths = length_operands([int(m.data) if isinstance(m, T.Constant) else m for m in given[-n:]])
+    op = conv_grad_inputs if wrt == "inputs" else conv_grad_weights
+    return op(T.as_tensor(first), T.as_tensor(second), *lengths, **parameters(name, n, algo=None, **how))
+
+
+def _how(border_mode: Any, subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int) -> dict:
+    return {
+        "border_mode": border_mode, "stride": tuple(subsample), "flip": filter_flip, "dilation": tuple(filter_dilation),
+        "groups": num_groups,
+    }  # fmt: skip
+
+
+def conv2d_grad_wrt_inputs(
+    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    unshared: bool = False,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution by its images."""
+    _no_more({}, unshared)
+    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    return _gradient(2, "inputs", filters, output_grad, input_shape, **how)
+
+
+def conv3d_grad_wrt_inputs(
+    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution of volumes by these."""
+    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    return _gradient(3, "inputs", filters, output_grad, input_shape, **how)
+
+
+def conv2d_grad_wrt_weights(
+    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    unshared: bool = False,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution by its filters."""
+    _no_more({}, unshared)
+    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    return _gradient(2, "weights", input, output_grad, filter_shape, **how)
+
+
+def conv3d_grad_wrt_weights(
+    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+) -> Any:  # fmt: skip
+    """The gradient of a convolution of volumes by its filters."""
+    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    return _gradient(3, "weights", input, output_grad, filter_shape, **how)
+
+
+def separable_conv2d(
+    input: Any, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: Any = None,
+    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1),
+) -> Any:  # fmt: skip
+    """Each channel by filters of its own, then all of them joined by filters of one element."""
+    return _separable(
+        2, input, depthwise_filters, pointwise_filters, num_channels, border_mode, subsample, filter_flip,
+        filter_dilation,
+    )  # fmt: skip
+
+
+def separable_conv3d(
+    input: Any, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: Any = None,
+    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1),
+) -> Any:  # fmt: skip
+    """`separable_conv2d` of volumes."""
+    return _separable(
+        3, input, depthwise_filters, pointwise_filters, num_channels, border_mode, subsample, filter_flip,
+        filter_dilation,
+    )  # fmt: skip
+
+
+def _separable(
+    n: int, x: Any, deep: Any, point: Any, channels: int, border: Any, stride: Any, flip: bool, dilation: Any
+) -> Any:
+    convolve = conv2d if n == 2 else conv3d
+    first = convolve(
+        x, deep, border_mode=border, subsample=stride, filter_flip=flip, filter_dilation=dilation, num_groups=channels
+    )
+    return convolve(first, point, filter_flip=flip)
+
+
+def causal_conv1d(
+    input: Any, filters: Any, filter_shape: Any, input_shape: Any = None, subsample: int = 1,
+    filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False,
+) -> Any:  # fmt: skip
+    """A convolution along time in which no result depends on what comes later."""
+    _no_more({}, unshared)
+    before = filter_dilation * (filter_shape[-1] - 1)
+    return nnet.conv1d(
+        input, filters, _shape(input_shape), _shape(filter_shape), ((before, 0),), subsample, filter_flip,
+        filter_dilation, num_groups,
+    )  # fmt: skip
+
+
+def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:
+    """Weights of linear interpolation between points that are `ratio` apart: 1, 2, ..., ratio, ..., 2, 1."""
+    rise = np.arange(1, ratio + 1)
+    kernel = np.concatenate([rise, rise[-2::-1]]).astype(config.floatX)
+    return T.constant(kernel / ratio if normalize else kernel)
+
+
+def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:
+    """The outer product of `bilinear_kernel_1D` with itself."""
+    return T.outer(bilinear_kernel_1D(ratio, normalize), bilinear_kernel_1D(ratio, normalize))
+
+
+def bilinear_upsampling(
+    input: Any, ratio: Any = None, frac_ratio: Any = None, batch_size: Any = None, num_input_channels: Any = None,
+    use_1D_kernel: bool = True,
+) -> Any:  # fmt: skip
+    """Images made larger by a whole number, by linear interpolation; what lies beyond the edge is the edge."""
+    if frac_ratio is not None or ratio is None:
+        raise NotImplementedError("bilinear_upsampling: ratios that are no whole numbers are not there")
+    x = T.as_tensor(input)
+    rows = _upsampled(x, int(ratio), 2)
+    return _upsampled(rows, int(ratio), 3)
+
+
+frac_bilinear_upsampling = bilinear_upsampling
+
+
+def _upsampled(x: Any, ratio: int, axis: int) -> Any:
+    """Each element at `ratio` places: between two elements their weighted mean, after the last one itself."""
+    after = [slice(None)] * 4
+    after[axis] = slice(1, None)
+    last = [slice(None)] * 4
+    last[axis] = slice(-1, None)
+    following = T.concatenate([x[tuple(after)], x[tuple(last)]], axis=axis)
+    weights = [np.asarray(k / ratio, x.dtype) for k in range(ratio)]
+    parts = T.stack([x * (1 - w) + following * w for w in weights], axis=axis + 1)
+    shape = [x.shape[d] * (ratio if d == axis else 1) for d in range(4)]
+    return parts.reshape(shape)
+
+
+# ---------------------------------------------------------------------- pooling
+def pool_2d(
+    input: Any, ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0), mode: str = "max",
+    ds: Any = None, st: Any = None, padding: Any = None,
+) -> Any:  # fmt: skip
+    """Pooling with Theano's keywords, the old ones (`ds`, `st`, `padding`) among them."""
+    return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+
+
+def pool_3d(
+    input: Any, ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0, 0),
+    mode: str = "max", ds: Any = None, st: Any = None, padding: Any = None,
+) -> Any:  # fmt: skip
+    """`pool_2d` over three dimensions."""
+    return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+
+
+def max_pool_2d(
+    input: Any, ds: Any, ignore_border: bool = False, st: Any = None, padding: Any = (0, 0), mode: str = "max"
+) -> Any:
+    """The old theano.tensor.signal.downsample.max_pool_2d."""
+    return pool_2d(input, ds, ignore_border, st, padding, mode)
+
+
+def _pool(
+    n: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, ds: Any, st: Any, padding: Any
+) -> Any:
+    for new, old, names in ((ws, ds, "ws and ds"), (stride, st, "stride and st")):
+        if new is not None and old is not None:
+            raise ValueError(f"pool_{n}d: {names} are two names of one argument; give one of them")
+    ws, stride = ds if ws is None else ws, st if stride is None else stride
+    pad = pad if padding is None else padding
+    if ws is None:
+        raise ValueError(f"pool_{n}d: ws, the size of the windows, is missing")
+    run = signal.pool_2d if n == 2 else signal.pool_3d
+    return run(input, _ints(ws), bool(ignore_border), None if stride is None else _ints(stride), _ints(pad), mode)
+
+
+def _ints(values: Any) -> Any:
+    """Sizes as Python integers: programs give tuples, arrays and constants."""
+    if isinstance(values, T.Constant):
+        values = values.data
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if not isinstance(values, (list, tuple)):
+        return int(values) if not isinstance(values, T.Variable) else values
+    return tuple([_ints(v) for v in values])
+
+
+def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
+    """The array with zeros everywhere but at the maximum of each window."""
+    x = T.as_tensor(input)
+    most = pool_2d(x, patch_size, ignore_border=True)
+    height, width = patch_size
+    back = T.repeat(T.repeat(most, height, axis=-2), width, axis=-1)
+    return T.switch(T.eq(x, back), x, T.zeros_like(x))
+
+
+# ---------------------------------------------------------------------- neighbourhoods
+def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Any:
+    """Windows of images as the rows of a matrix."""
+    x = T.as_tensor(ten4)
+    if x.ndim != 4:
+        raise TypeError(f"images2neibs takes 4 dimensions, {x} has {x.ndim}")
+    size = _ints(tuple(neib_shape))
+    step = size if neib_step is None else _ints(tuple(neib_step))
+    if mode not in ("valid", "ignore_borders", "wrap_centered", "half", "full"):
+        raise NotImplementedError(f"images2neibs: there is no mode {mode!r}")
+    if mode in ("half", "full", "wrap_centered"):
+        around = [k // 2 if mode != "full" else k - 1 for k in size]
+        widths = [(0, 0), (0, 0), *[(p, p) for p in around]]
+        x = T.pad(x, widths, mode="wrap") if mode == "wrap_centered" else T.pad(x, widths)
+    return _windows(x, size, step)
+
+
+def _windows(x: Any, size: tuple, step: tuple) -> Any:
+    counts = [(x.shape[2 + d] - size[d]) // step[d] + 1 for d in range(2)]
+    rows, columns = (
+        T.dimshuffle(T.arange(counts[d]) * step[d], 0, "x") + T.dimshuffle(T.arange(size[d]), "x", 0) for d in range(2)
+    )
+    found = x[:, :, T.dimshuffle(rows, 0, "x", 1, "x"), T.dimshuffle(columns, "x", 0, "x", 1)]
+    return found.reshape((x.shape[0] * x.shape[1] * counts[0] * counts[1], size[0] * size[1]))
+
+
+def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Any:
+    """The images of which the rows are windows that lie side by side."""
+    if mode != "valid":
+        raise NotImplementedError(f"neibs2images: there is no mode {mode!r}")
+    height, width = _ints(tuple(neib_shape))
+    shape = [original_shape[i] for i in range(4)]
+    parts = T.reshape(neibs, (shape[0], shape[1], shape[2] // height, shape[3] // width, height, width))
+    return T.dimshuffle(parts, 0, 1, 2, 4, 3, 5).reshape(shape)
+
+
+# ---------------------------------------------------------------------- sparse blocks
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Any:
+    """The product of chosen blocks of a matrix with blocks of a vector, added to blocks of b."""
+    W, h, b = T.as_tensor(W), T.as_tensor(h), T.as_tensor(b)
+    batched = h.ndim == 3
+    if not batched:
+        h, inputIdx, outputIdx = (T.shape_padleft(v) for v in (h, inputIdx, outputIdx))
+    blocks = W[T.dimshuffle(inputIdx, 0, 1, "x"), T.dimshuffle(outputIdx, 0, "x", 1)]
+    found = b[outputIdx] + (T.dimshuffle(h, 0, 1, "x", 2, "x") * blocks).sum(axis=(1, 3))
+    return found if batched else found[0]
+
+
+# ---------------------------------------------------------------------- batch normalization
+def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Any:
+    """(inputs - mean) * gamma / std + beta."""
+    if mode not in ("low_mem", "high_mem"):
+        raise ValueError(f"batch_normalization: mode must be 'low_mem' or 'high_mem', got {mode!r}")
+    return (inputs - mean) * (gamma / std) + beta
+
+
+def _bn_axes(axes: Any, ndim: int) -> tuple[tuple[int, ...], list]:
+    """The axes to normalize over, and how a parameter that skips these is brought to all dimensions."""
+    if axes == "per-activation":
+        axes = (0,)
+    elif axes == "spatial":
+        axes = (0, *range(2, ndim))
+    elif not isinstance(axes, Sequence) or isinstance(axes, str):
+        raise ValueError(f"batch normalization: axes must be 'per-activation', 'spatial' or numbers, got {axes!r}")
+    axes = tuple(sorted([int(a) % ndim for a in axes]))
+    left = iter(range(ndim))
+    return axes, ["x" if d in axes else next(left) for d in range(ndim)]
+
+
+def _spread(values: Sequence[Any], ndim: int, axes: tuple, order: list) -> list:
+    found = []
+    for v in map(T.as_tensor, values):
+        if v.ndim not in (ndim, ndim - len(axes)):
+            raise ValueError(f"batch normalization: {v} has {v.ndim} dimensions, expected {ndim} or {ndim - len(axes)}")
+        found.append(T.addbroadcast(v, *axes) if v.ndim == ndim else T.dimshuffle(v, *order))
+    return found
+
+
+def batch_normalization_train(
+    inputs: Any, gamma: Any, beta: Any, axes: Any = "per-activation", epsilon: float = 1e-4,
+    running_average_factor: float = 0.1, running_mean: Any = None, running_var: Any = None,
+) -> tuple:  # fmt: skip
+    """Inputs normalized by their own mean and variance: result, mean, 1 / deviation, and the running averages."""
+    x = T.as_tensor(inputs)
+    axes, order = _bn_axes(axes, x.ndim)
+    _check_bn(epsilon, running_mean, running_var)
+    given = [v for v in (gamma, beta, running_mean, running_var) if v is not None]
+    spread = _spread(given, x.ndim, axes, order)
+    mean = x.mean(axes, keepdims=True)
+    variance = T.var(x, axes, keepdims=True)
+    scale = T.reciprocal(T.sqrt(variance + np.asarray(epsilon, x.dtype)))
+    result = (x - mean) * (spread[0] * scale) + spread[1]
+    if running_mean is None:
+        return result, mean, scale
+    m = T.cast(T.prod(x.shape) / T.prod(mean.shape), x.dtype)
+    factor = T.cast(running_average_factor, x.dtype)
+    averages = (
+        spread[2] * (1 - factor) + mean * factor,
+        spread[3] * (1 - factor) + (m / (m - 1)) * variance * factor,
+    )
+    return result, mean, scale, *[_back(a, v, axes) for a, v in zip(averages, given[2:], strict=True)]
+
+
+def _back(average: Any, like: Any, axes: tuple) -> Any:
+    """A running average in the dimensions of what it replaces."""
+    like = T.as_tensor(like)
+    return T.patternbroadcast(average, like.broadcastable) if like.ndim == average.ndim else T.squeeze(average, axes)
+
+
+def _check_bn(epsilon: float, running_mean: Any, running_var: Any) -> None:
+    if epsilon < 1e-5:
+        raise ValueError(f"batch normalization: epsilon must be at least 1e-5, got {epsilon}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("batch normalization: give running_mean and running_var, or neither")
+
+
+def batch_normalization_test(
+    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation", epsilon: float = 1e-4
+) -> Any:
+    """Inputs normalized by a mean and a variance that are given."""
+    x = T.as_tensor(inputs)
+    axes, order = _bn_axes(axes, x.ndim)
+    _check_bn(epsilon, None, None)
+    gamma, beta, mean, var = _spread([gamma, beta, mean, var], x.ndim, axes, order)
+    return (x - mean) * (gamma * T.reciprocal(T.sqrt(var + np.asarray(epsilon, x.dtype)))) + beta
+
+
+__all__ = ["border_mode_to_pad"]

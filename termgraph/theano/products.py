@@ -1,0 +1,38 @@
+"""theano.tensor.blas: products with a factor and an addend, which termgraph makes of plain graphs itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import termgraph.tensor as T
+
+
+def gemm(z: Any, alpha: Any, x: Any, y: Any, beta: Any) -> Any:
+    """beta * z + alpha * dot(x, y)."""
+    return beta * T.as_tensor(z) + alpha * T.dot(x, y)
+
+
+gemv = gemm_inplace = gemm_no_inplace = gemv_inplace = gemv_no_inplace = gemm
+
+
+def ger(A: Any, alpha: Any, x: Any, y: Any) -> Any:
+    """A + alpha * outer(x, y)."""
+    return T.as_tensor(A) + alpha * T.outer(x, y)
+
+
+ger_destructive = ger
+
+
+def _dot22(x: Any, y: Any) -> Any:
+    """dot(x, y) of two matrices."""
+    return T.dot(x, y)
+
+
+def _dot22scalar(x: Any, y: Any, a: Any) -> Any:
+    """a * dot(x, y)."""
+    return a * T.dot(x, y)
+
+
+def ldflags(*_: Any, **__: Any) -> list:
+    """No options: BLAS comes with termgraph."""
+    return []
