@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to look (60)")
     parser.add_argument("--seed", type=int, default=0, help="which programs: the same ones for the same seed")
     parser.add_argument("--mode", action="append", help="only this mode, as 'STRICT, C'; may be given several times")
+    parser.add_argument(
+        "--special", action="store_true", help="inputs with NaN, infinities, extremes, empty dimensions"
+    )
     parser.add_argument("--most", type=int, default=20, help="stop after so many programs that fail (20)")
 
 
@@ -29,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not (ROOT / "tests" / "fuzz" / "__main__.py").is_file():
         raise LookupError(ABSENT)
     options = ["--seconds", str(arguments.seconds), "--seed", str(arguments.seed), "--most", str(arguments.most)]
+    options += ["--special"] * arguments.special
     for mode in arguments.mode or ():
         options += ["--mode", mode]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -17,6 +17,9 @@ def main() -> int:
         "--mode", action="append", choices=list(MODES), help="only this one; may be given several times"
     )
     parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
+    parser.add_argument(
+        "--special", action="store_true", help="inputs with NaN, infinities, extremes and empty dimensions"
+    )
     arguments = parser.parse_args()
     report = fuzz(
         arguments.seconds,
@@ -24,6 +27,7 @@ def main() -> int:
         tuple(arguments.mode or MODES),
         say=lambda text: print(text, flush=True),
         most=arguments.most,
+        special=arguments.special,
     )
     print(str(report).partition("\n\n")[0])
     return bool(report.failures)

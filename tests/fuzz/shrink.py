@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from .judge import Allowed
+from .judge import WORD, Allowed
 from .programs import Program, Variable
-
-WORD = re.compile(r"\bv\d+\b")
 
 
 def shrunk(program: Program, fails: Callable[[Program], bool], tries: int = 150) -> Program:

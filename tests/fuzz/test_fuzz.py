@@ -23,6 +23,11 @@ def test_random_programs(modes, programs):
     assert sum(report.judged.values()) > programs and not report.failures, str(report)
 
 
+def test_random_programs_of_special_values():
+    report = fuzz(3600, 1, ("STRICT, VM",), limit=24, special=True)
+    assert sum(report.judged.values()) > 12 and not report.failures, str(report)
+
+
 @pytest.mark.slow
 def test_many_random_programs(request):
     report = fuzz(120, request.config.getoption("--seed") or 2)

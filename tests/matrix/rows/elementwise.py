@@ -33,10 +33,11 @@ def _named(names, draw, **more):
 
 
 _named("negative sign floor ceil trunc fix rint isnan isinf isfinite signbit logical_not invert positive real imag conj"
-       " isposinf isneginf square exp expm1 exp2 sin cos tan sinh cosh tanh arcsinh arctan deg2rad rad2deg", one)  # fmt: skip
+       " isposinf isneginf square exp expm1 sin cos tan sinh cosh tanh arcsinh arctan deg2rad rad2deg", one)  # fmt: skip
 _named("sqrt cbrt abs", within(0.1, 4))
 row("reciprocal", T.reciprocal, np.reciprocal, within(0.1, 4), differs=("complex special",))
 _named("log log2 log10", within(0.1, 9))
+row("exp2", T.exp2, np.exp2, one, differs=("complex special",))
 row("log1p", T.log1p, np.log1p, within(-0.9, 5))
 _named("arcsin arccos arctanh", within(-0.95, 0.95))
 row("arccosh", T.arccosh, np.arccosh, within(1.1, 6))
@@ -77,7 +78,7 @@ row("xlogy", T.xlogy, lambda x, y: np.asarray(sps.xlogy(x.astype("float64"), y.a
 
 def _polygamma(c):
     c.x(1, 3, integral=True)
-    c.partner(0.5, 5, special=False)
+    c.partner(0.5, 5, dtype=c.dtype, special=False)
 
 
 row("polygamma", T.polygamma, sps.polygamma, _polygamma, dtypes=("float32", "float64"), special=False, loose=100,
