@@ -256,12 +256,6 @@ def reordered_alloc(x: Any, ns: tuple, o: tuple) -> Any:
 
 # ---------------------------------------------------------------------- lengths of results
 @goal("iio")
-def item(ns: tuple, a: int) -> Any:
-    """Number `a` of a list."""
-    return ns[a]
-
-
-@goal("iio")
 def declared_length(t: Any, a: int) -> Any:
     """The length along an axis, where `infer_shape` of a user's op says it."""
     whole, i = (t.args[0], t.op.params["i"]) if t.op.family is nth else (t, 0)
@@ -290,34 +284,10 @@ def static_length(x: Any, a: int) -> Any:
 
 
 @goal("iio")
-def elementwise_length(t: Any, a: int) -> Any:
-    """The length of the element-wise operand of `shape_i`: that of an operand that decides it."""
+def operands_length(t: Any, a: int) -> Any:
+    """The length along an axis of the operand of `shape_i`, where one of its own operands has or is that length."""
     x = t.args[0]
-    return traced_length(x, a) if x.op.kind == "elementwise" else None
-
-
-@goal("iiio")
-def kept_axis(r: Any, x: Any, a: int) -> Any:
-    """The axis of the operand that is axis `a` of a reduction's result."""
-    return [d for d in range(x.type.ndim) if d not in r.params["axis"]][a]
-
-
-@goal("ii")
-def differ(a: Any, b: Any) -> bool:
-    """Two parameters are different."""
-    return a != b
-
-
-@goal("iiio")
-def product_length(x: Any, y: Any, a: int) -> Any:
-    """The length of `dot(x, y)` along an axis."""
-    return length(x, a) if a < x.type.ndim - 1 else length(y, 1)
-
-
-@goal("iiiio")
-def promised_length(x: Any, ns: tuple, w: tuple, a: int) -> Any:
-    """The length of `specify_shape(x, *ns, known=w)` along an axis."""
-    return ns[sum(w[:a])] if w[a] else length(x, a)
+    return traced_length(x, a) if x.op.kind == "elementwise" or x.op.length_from is not None else None
 
 
 @goal("i")

@@ -23,11 +23,6 @@ BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
 _numbers: dict[tuple, Const] = {}
 _NOTED = 8  # how many steps apart terms note where their lengths come from
-_KEEP_LENGTHS = frozenset((
-    "softmax", "log_softmax", "cumsum", "cumprod", "sort", "set_subtensor", "inc_subtensor", "scatter_set",
-    "scatter_add",
-))  # fmt: skip
-_REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"))
 
 
 def num(lit: Lit, *dtypes: Any) -> Const:
@@ -189,23 +184,10 @@ def length_of(t: Any, axis: int) -> Any:
 
 def _where_length_comes_from(t: Any, axis: int) -> tuple[Any, int] | None:
     """The operand and axis that have the same length; axis -1: the operand *is* the length."""
-    name = t.op.name
-    if t.op.kind == "elementwise":
-        for a in t.args:
-            i = axis - (t.type.ndim - a.type.ndim)
-            if i >= 0 and a.type.shape[i] is None:
-                return a, i
-    elif name == "alloc":
-        return t.args[1 + axis], -1
-    elif name == "dimshuffle":
-        return t.args[0], t.op.params["order"][axis]
-    elif name in _REDUCTIONS:
-        reduced = t.op.params["axis"]
-        reduced = reduced if isinstance(reduced, tuple) else (reduced,)
-        return t.args[0], [d for d in range(t.args[0].type.ndim) if d not in reduced][axis]
-    elif name in _KEEP_LENGTHS:
-        return t.args[0], axis
-    elif name == "dot":
-        rows = t.args[0].type.ndim - 1
-        return (t.args[0], axis) if axis < rows else (t.args[1], t.args[1].type.ndim - 1)
+    if t.op.kind != "elementwise":
+        return t.op.length_from(t, axis) if t.op.length_from is not None else None
+    for a in t.args:
+        i = axis - (t.type.ndim - a.type.ndim)
+        if i >= 0 and a.type.shape[i] is None:
+            return a, i
     return None

@@ -91,6 +91,7 @@ class Op:
     cost: int = 20  # rough work of computing one element, in multiplications
     exact = False  # whether the result has no more digits than the operands: nothing is rounded
     vector = False  # whether C computes whole vectors of it at a fraction of the cost
+    length_from: Callable[[Any, int], tuple[Any, int] | None] | None = None  # see `ops/shapes.py`
     doc: str = ""
     lvars: frozenset = frozenset()  # logic variables among the parameters: only in rule patterns
     _h: int
@@ -335,6 +336,7 @@ class HeadMark:
     commutative = associative = False
     nout = 1
     kind = "leaf"
+    length_from = None
 
     def __init__(self, name: str) -> None:
         self.name = name

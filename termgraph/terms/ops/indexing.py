@@ -15,7 +15,7 @@ import numpy as np
 from termgraph.terms.dtypes import can_cast, is_bfloat16
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op, define
-from termgraph.terms.ops.shapes import Shape, broadcast_shapes, require_tensor
+from termgraph.terms.ops.shapes import Shape, as_first, broadcast_shapes, require_tensor
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
 
 FULL = ("s", None, None, None)
@@ -217,6 +217,7 @@ def _index_op(name: str, infer: Any, meaning: Any, doc: str, **extra: Any) -> In
     op = IndexOp(
         name,
         arity=None,
+        length_from=as_first if infer is _infer_write else None,
         infer=infer(name, arrays),
         meaning=meaning,
         kind="index",

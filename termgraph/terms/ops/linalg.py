@@ -14,7 +14,7 @@ import numpy as np
 from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op
-from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
+from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
 
 
@@ -89,9 +89,15 @@ def _matmul(a: Any, b: Any) -> np.ndarray:
     return np.matmul(a, b)
 
 
+def _length_of_dot(t: Any, axis: int) -> Source:
+    x, y = t.args
+    return (x, axis) if axis < x.type.ndim - 1 else (y, y.type.ndim - 1)
+
+
 dot = OPS["dot"] = Op(
-    "dot", arity=2, infer=_infer_dot, meaning=_dot, kind="linalg", doc="Product of vectors and matrices."
-)
+    "dot", arity=2, infer=_infer_dot, meaning=_dot, kind="linalg", length_from=_length_of_dot,
+    doc="Product of vectors and matrices.",
+)  # fmt: skip
 matmul = _linalg("matmul", _infer_matmul, _matmul, (2, 2), doc="Matrix product over broadcast batch dimensions.")
 
 

@@ -15,7 +15,7 @@ from termgraph.terms import facts
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import Op, define
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import require_tensor
+from termgraph.terms.ops.shapes import as_first, as_kept, require_tensor
 from termgraph.terms.types import TensorType, Type, dtype_name
 
 
@@ -197,7 +197,14 @@ def _log_softmax(x: Any, *, axis: tuple) -> Any:
 # ---------------------------------------------------------------------- the table
 def _reduction(name: str, infer: Callable, meaning: Callable, doc: str, **params: Any) -> Op:
     return define(
-        name, arity=1, infer=infer(name), meaning=meaning, kind="reduce", params={"axis": (), **params}, doc=doc
+        name,
+        arity=1,
+        infer=infer(name),
+        meaning=meaning,
+        kind="reduce",
+        params={"axis": (), **params},
+        length_from=as_kept,
+        doc=doc,
     )
 
 
@@ -217,6 +224,7 @@ logsumexp = define(
     infer=_infer_logsumexp,
     meaning=_logsumexp,
     kind="reduce",
+    length_from=as_kept,
     params={"axis": ()},
     doc="log(sum(exp(x))) along axes, without overflow.",
 )
@@ -224,7 +232,14 @@ logsumexp = define(
 
 def _along(name: str, infer: Callable, meaning: Callable, default: Any, doc: str) -> Op:
     return define(
-        name, arity=1, infer=infer(name), meaning=meaning, kind="cumulative", params={"axis": default}, doc=doc
+        name,
+        arity=1,
+        infer=infer(name),
+        meaning=meaning,
+        kind="cumulative",
+        params={"axis": default},
+        length_from=as_first,
+        doc=doc,
     )
 
 

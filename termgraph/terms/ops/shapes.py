@@ -9,6 +9,28 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import TensorType, Type, shape_text
 
 Shape = tuple[int | None, ...]
+# Where the length of an axis of a term comes from: an operand and its axis, or an operand that *is* the length. None if
+# it is computed. Stands on the op as `length_from`.
+Source = tuple[Any, int] | None
+IS_GIVEN = -1
+
+
+def as_first(t: Any, axis: int) -> Source:
+    """The result is as long as the first operand."""
+    return t.args[0], axis
+
+
+def as_given(t: Any, axis: int) -> Source:
+    """Lengths are the operands behind the first; one of -1 is computed."""
+    n = t.args[1 + axis]
+    return None if getattr(n, "scalar", None) == -1 else (n, IS_GIVEN)
+
+
+def as_kept(t: Any, axis: int) -> Source:
+    """Axes that are not reduced stay."""
+    reduced = t.op.params["axis"]
+    reduced = reduced if isinstance(reduced, tuple) else (reduced,)
+    return t.args[0], [d for d in range(t.args[0].type.ndim) if d not in reduced][axis]
 
 
 def broadcast_shapes(shapes: Sequence[Shape], what: str = "operands") -> Shape:

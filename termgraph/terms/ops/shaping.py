@@ -14,7 +14,7 @@ import numpy as np
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import CONST, define
-from termgraph.terms.ops.shapes import require_tensor, same_length
+from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length
 from termgraph.terms.types import TensorType, Type, dtype_name, shape_text
 
 
@@ -86,6 +86,7 @@ reshape = define(
     infer=_infer_reshape,
     meaning=_reshape,
     kind="shape",
+    length_from=as_given,
     by_value=True,
     view=0,
     doc="The same elements, in row-major order, in another shape: reshape(x, *lengths).",
@@ -134,6 +135,7 @@ alloc = define(
     infer=_infer_alloc,
     meaning=_alloc,
     kind="shape",
+    length_from=as_given,
     by_value=True,
     runtime_check=_check_alloc,
     doc="The value broadcast to a shape: alloc(value, *lengths).",
@@ -208,12 +210,18 @@ def _specify_shape(x: Any, *lengths: Any, known: tuple) -> Any:
     return x
 
 
+def _promised(t: Any, axis: int) -> Source:
+    known = t.op.params["known"]
+    return (t.args[1 + sum(known[:axis])], IS_GIVEN) if known[axis] else (t.args[0], axis)
+
+
 specify_shape = define(
     "specify_shape",
     arity=None,
     infer=_infer_specify_shape,
     meaning=_specify_shape,
     kind="shape",
+    length_from=_promised,
     by_value=True,
     params={"known": ()},
     view=0,
@@ -235,6 +243,7 @@ unbroadcast = define(
     infer=_infer_unbroadcast,
     meaning=lambda x, *, axis: np.asarray(x),
     kind="shape",
+    length_from=as_first,
     params={"axis": ()},
     view=0,
     doc="The same array, whose lengths along some axes are no longer known.",
@@ -276,6 +285,7 @@ join = define(
     infer=_infer_join,
     meaning=_join,
     kind="join",
+    length_from=lambda t, axis: None if axis == t.op.params["axis"] else (t.args[0], axis),
     params={"axis": 0},
     doc="Arrays concatenated along an existing axis.",
 )
@@ -331,6 +341,7 @@ eye = define(
     infer=_infer_eye,
     meaning=lambda n, m, k, *, dtype: np.eye(int(n), int(m), int(k), dtype=dtype),
     kind="source",
+    length_from=lambda t, axis: (t.args[axis], IS_GIVEN),
     by_value=True,
     params={"dtype": "float64"},
     doc="An n by m matrix with ones on the k-th diagonal.",

@@ -11,7 +11,7 @@ import numpy as np
 
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import define
-from termgraph.terms.ops.shapes import require_tensor, same_length
+from termgraph.terms.ops.shapes import as_first, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
 
@@ -28,6 +28,7 @@ sort = define(
     infer=lambda x, *, axis: _check_axis("sort", x, axis),
     meaning=lambda x, *, axis: np.sort(x, axis=axis),
     kind="sort",
+    length_from=as_first,
     params={"axis": 0},
     doc="The elements along an axis in ascending order.",
 )
@@ -38,6 +39,7 @@ argsort = define(
     infer=lambda x, *, axis: TensorType.of("int64", _check_axis("argsort", x, axis).shape),
     meaning=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable").astype(np.int64, copy=False),
     kind="sort",
+    length_from=as_first,
     params={"axis": 0},
     doc="Where the elements along an axis come from when sorted; equal elements keep their order.",
 )
