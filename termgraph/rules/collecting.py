@@ -18,6 +18,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Const, mk
 
 WIDEST = 32
+_LOOKED_AT = 64  # terms below an operand that are looked through for inputs
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))
 _IN_SUMS = frozenset((ew.add, ew.sub, ew.neg, ew.mul, CONST))
 _PRODUCTS = frozenset((ew.mul, ew.true_div))
@@ -99,19 +100,49 @@ class _Sum:
         self.constants: list[tuple[Any, int]] = []
         self.constant_at = -1
         self.width = 0
+        self.differences = 0  # opened inside the sum: what they leave may be small against their operands
+        self.opened: set[int] = set()  # the sums whose operands these are
         self.fits = True
 
     def result(self) -> Any:
         """The collected sum."""
         with np.errstate(all="ignore"):
             self._walk(self.t, 1, True)
-            return self._built() if self.fits else self.t
+            if not self.fits:
+                return self.t
+            careful = self.differences and self.t.type.kind != "i" and len(self.constants) < 2
+            return self._careful() if careful else self._built()
+
+    def _careful(self) -> Any:
+        """The sum where differences stand in it: what cancels is left out in its place, and nothing else moves. Else
+        digits of large numbers would be kept, and those of what is left of them lost.
+        """
+        gone = {id(base): 1 << 30 for base, c in self.coefficient.items() if c == 0}
+        if not gone:
+            return self.t
+        left = self._without(self.t, gone)
+        return Const(np.asarray(0, dtype=self.dtype)) if left is None else left
+
+    def _without(self, t: Any, gone: dict[int, int]) -> Any:
+        """The sum without the operands whose bases cancel; None if nothing is left."""
+        if id(t) not in self.opened:
+            return None if t.op is not CONST and id(_split_coefficient(t)[0]) in gone else t
+        kept = [self._without(a, gone) for a in t.args]
+        if t.op is ew.add:
+            rest = [a for a in kept if a is not None]
+            return _many(ew.add, rest) if rest else None
+        if t.op is ew.neg or kept[0] is None:
+            return None if kept[-1] is None else mk(ew.neg, (kept[-1],))
+        return kept[0] if kept[1] is None else mk(ew.sub, tuple(kept))
 
     def _walk(self, t: Any, sign: int, root: bool) -> None:
         opens = t.op in _SUMS and t.type.np_dtype == self.dtype and (root or used_once(t))
         if not opens or (not root and self.width + len(t.args) > WIDEST):
             self._operand(t, sign)
             return
+        self.opened.add(id(t))
+        if t.op is ew.sub and not root and self.t.op is not ew.neg:
+            self.differences += 1
         for i, a in enumerate(t.args):
             self._walk(a, -sign if t.op is ew.neg or (t.op is ew.sub and i == 1) else sign, False)
 
@@ -240,6 +271,12 @@ class _Product:
         self.constants: tuple[list[Any], list[Any]] = ([], [])  # above, below
         self.sign = 1
         self.fits = True
+        self.reciprocals = False  # whether leaving factors out would leave 1 / x
+        self.moves = False  # whether a factor comes from within an inner quotient, or a later inner product
+        self.inner = 0  # how many of them there are
+        self.parts: list[tuple[Any, int]] = []  # the factors, and the number of the one that each is in
+        self.opened: set[int] = set()  # the products whose factors these are
+        self.cancelled: dict[tuple[int, bool], int] = {}  # how often a factor goes, above and below the line
 
     def result(self) -> Any:
         """The collected product."""
@@ -248,20 +285,81 @@ class _Product:
             if not self.fits:
                 return self.t
             self._cancel()
-            return self._built()
+            careful = (self.moves or self._squares_late()) and self.t.type.kind != "i" and not any_share(self.parts)
+            return self._careful() if careful else self._built()
 
-    def _walk(self, t: Any, below: bool, root: bool) -> None:
+    def _squares_late(self) -> bool:
+        """Whether two equal factors, which would become a square, stand behind others."""
+        if self.t.op is not ew.mul or not any(a.op is ew.mul for a in self.t.args):
+            return False
+        first = next((i for i, t in enumerate(self.over) if t in self.over[:i]), None)
+        return first is not None and any(t is not self.over[first] for t in self.over[:first])
+
+    def _careful(self) -> Any:
+        """The product with what cancels left out in its place, constants as one in front and the sign outside.
+
+        A product of large factors from several places might overflow, and one of small ones vanish.
+        """
+        above, below = self.constants
+        several = len(above) + len(below) > 1 or bool(above and above[0].scalar in (0, 1, -1))
+        gone = dict(self.cancelled)
+        for side, constants in enumerate(self.constants):
+            for c in constants if several else ():
+                gone[id(c), bool(side)] = gone.get((id(c), bool(side)), 0) + 1
+        number = self._number(above, below) if several else self.dtype.type(1)
+        if not gone and self.sign > 0:
+            return self.t
+        if number == 0 or not np.isfinite(number):
+            return self._built()
+        left = self._without(self.t, False, gone)
+        if self.reciprocals:  # of what is left nothing stands over a line: fewer divisions, and digits, with one line
+            return self._built()
+        number = self.dtype.type(number * self.sign)
+        if left is None:
+            return Const(np.asarray(number, dtype=self.dtype))
+        if number == -1:
+            return mk(ew.neg, (left,))
+        return left if number == 1 else mk(ew.mul, (Const(np.asarray(number, dtype=self.dtype)), left))
+
+    def _without(self, t: Any, below: bool, gone: dict[tuple[int, bool], int]) -> Any:
+        """The product without some factors, above or below the line, and without signs; None if nothing is left."""
+        if id(t) not in self.opened:
+            if not gone.get((id(t), below)):
+                return t
+            gone[id(t), below] -= 1
+            return None
+        kept = [self._without(a, below ^ (t.op is ew.true_div and i == 1), gone) for i, a in enumerate(t.args)]
+        if t.op is ew.neg:
+            return kept[0]
+        if t.op is ew.mul:
+            rest = [a for a in kept if a is not None]
+            return _many(ew.mul, rest) if rest else None
+        if kept[1] is None:
+            return kept[0]
+        if kept[0] is None:
+            self.reciprocals = True
+            return kept[1]
+        return mk(ew.true_div, (kept[0], kept[1]))
+
+    def _walk(self, t: Any, below: bool, root: bool, part: int = 0, first: bool = True) -> None:
         if t.op is ew.neg and t.type.np_dtype == self.dtype and (root or used_once(t) or not t.args[0].args):
             self.sign = -self.sign
-            self._walk(t.args[0], below, False)
+            self.opened.add(id(t))
+            self._walk(t.args[0], below, False, part, first)
             return
         opens = t.op in _PRODUCTS and t.type.np_dtype == self.dtype and (root or used_once(t))
         wide = len(self.over) + len(self.under) + len(t.args) > WIDEST
         if not opens or (wide and not root):
             self._factor(t, below)
+            self.parts.append((t, part))
             return
+        self.opened.add(id(t))
+        if not root and (t.op is ew.true_div or not first):
+            self.moves = True
+            self.inner += 1
+            part = self.inner
         for i, a in enumerate(t.args):
-            self._walk(a, below ^ (t.op is ew.true_div and i == 1), False)
+            self._walk(a, below ^ (t.op is ew.true_div and i == 1), False, part, first=i == 0 or t.op is ew.true_div)
 
     def _factor(self, t: Any, below: bool) -> None:
         if t.op is CONST and t.scalar is not None and t.type.ndim <= self.t.type.ndim:
@@ -283,6 +381,8 @@ class _Product:
             if below.get(t):
                 below[t] -= 1
                 self.under.remove(t)
+                for side in (False, True):
+                    self.cancelled[id(t), side] = self.cancelled.get((id(t), side), 0) + 1
             else:
                 kept.append(t)
         self.over = kept
@@ -329,6 +429,42 @@ def _in_written_order(factors: list, written: Any) -> list:
     if written.op is ew.mul and len(written.args) == len(factors) and {*map(id, written.args)} == {*map(id, factors)}:
         return list(written.args)
     return factors
+
+
+def any_share(parts: list[tuple[Any, int]]) -> bool:
+    """Whether operands of two parts depend on the same input, as exp(x) and 1 + exp(x) do: rules may then find more."""
+    inputs = {id(t): _inputs(t) for t, _ in parts}
+    for t, part in parts:
+        for u, other in parts:
+            if part < other and t is not u and not (_is_power(t) and _is_power(u)):
+                a, b = inputs[id(t)], inputs[id(u)]
+                if a is None or b is None or a & b:
+                    return True
+    return False
+
+
+def _is_power(t: Any) -> bool:
+    """An input or a power of one: these meet in larger powers only."""
+    return not t.args or (t.op in (ew.sqr, ew.pow_) and not any(a.args for a in t.args))
+
+
+def _inputs(t: Any) -> set[int] | None:
+    """The leaves below a term that are not constants; None for a large one."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [t]
+    while stack:
+        u = stack.pop()
+        if id(u) in seen:
+            continue
+        seen.add(id(u))
+        if len(seen) > _LOOKED_AT:
+            return None
+        if u.args:
+            stack.extend(u.args)
+        elif u.op is not CONST:
+            found.add(id(u))
+    return found
 
 
 collected_sum.counts_clients = collected_product.counts_clients = True

@@ -12,6 +12,7 @@ from unification import Var
 from termgraph.rules.goals import Goal, GoalCall, call_site
 from termgraph.rules.kinds import Guard, Kind, SegVar
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
+from termgraph.rules.same_kind import WORDS, different_kinds
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import Op, is_var
@@ -200,6 +201,18 @@ def _check(r: Rule, short: str) -> None:
         )
     if r.lhs is r.rhs:
         raise RuleError("both sides are the same")
+    refuse_other_kind(r.lhs, r.rhs, r.guards)
+
+
+def refuse_other_kind(lhs: Any, rhs: Any, guards: dict[Var, Guard]) -> None:
+    """RuleError where the right side is, say, a truth value and the left one a number."""
+    found = different_kinds(lhs, rhs, guards)
+    if found is not None:
+        left, right = found
+        raise RuleError(
+            f"the left side {pattern_text(lhs)} gives {WORDS[left]}, the right side {pattern_text(rhs)} "
+            f"{WORDS[right]}; if that is meant, write the cast: cast(..., dtype=d) with dtype_of(this, d)"
+        )
 
 
 def _check_left(r: Rule) -> None:

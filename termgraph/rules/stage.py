@@ -7,21 +7,33 @@ Left sides also get the form that canonicalize gives them, and both orders of co
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import Rule, flat_pattern, is_nary
+from termgraph.rules.definition import Rule, flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import HeadKind, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
-from termgraph.terms.errors import RuleError
+from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
 _MOST_ORDERS = 16
+
+
+def _of_other_kind(rule: Rule, answer: tuple, lhs: Any, rhs: Any) -> bool:
+    """Whether a rule must not be used for these operators, since its sides would be of different kinds; reported."""
+    try:
+        refuse_other_kind(lhs, rhs, rule.guards)
+    except RuleError as error:
+        names = ", ".join(map(repr, answer))
+        warnings.warn(RuleWarning(f"rule {rule.name!r} at {rule.where}, for {names}: {error}; left out"), stacklevel=4)
+        return True
+    return False
 
 
 class Instance:
@@ -53,6 +65,8 @@ def stage(rule: Rule) -> list[Instance]:
         if made is None:
             continue
         lhs, rhs, goals = made
+        if answer and _of_other_kind(rule, answer, lhs, rhs):
+            continue
         for i, spelling in enumerate(_spellings(lhs, rhs)):
             out.append(Instance(rule, spelling, rhs, goals, answer, main=i == 0))
     for place, instance in enumerate(out):

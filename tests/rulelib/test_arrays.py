@@ -17,6 +17,7 @@ x, y, z = T.dmatrix("x").term, T.dmatrix("y").term, T.dmatrix("z").term
 v, w, s, t, n, m = (
     a.term for a in (T.dvector("v"), T.dvector("w"), T.dscalar("s"), T.dscalar("t"), T.lscalar("n"), T.lscalar("m"))
 )
+ROWS, COLUMNS = shape_i(x, axis=0), shape_i(x, axis=1)  # lengths: never below zero
 c = T.tensor("c", dtype="float64", shape=(3, 4)).term
 row, col, cube = T.drow("row").term, T.dcol("col").term, T.dtensor3("cube").term
 k = T.lvector("k").term
@@ -70,8 +71,8 @@ REDUCTIONS = [
     ("reductions.all_neq", all_(ew.neq(x, 0.0), axis=(0,)), all_(x, axis=(0,))),
     ("reductions.max_bool", max_(p, axis=(0,)), any_(p, axis=(0,))),
     ("reductions.min_bool", min_(p, axis=(0,)), all_(p, axis=(0,))),
-    ("reductions.sum_alloc", total(alloc(s, n, m), 0, 1), ew.mul(s, ew.cast(ew.mul(n, m), dtype=F))),
-    ("reductions.sum_alloc", total(alloc(v, n, shape_i(v, axis=0)), 0), ew.mul(v, ew.cast(n, dtype=F))),
+    ("reductions.sum_alloc", total(alloc(s, ROWS, COLUMNS), 0, 1), ew.mul(s, ew.cast(ew.mul(ROWS, COLUMNS), dtype=F))),
+    ("reductions.sum_alloc", total(alloc(v, ROWS, shape_i(v, axis=0)), 0), ew.mul(v, ew.cast(ROWS, dtype=F))),
     ("reductions.prod_alloc", prod(alloc(s, 3), axis=(0,), dtype=F), ew.pow_(s, 3.0)),
     ("reductions.max_alloc", max_(alloc(s, 3, n), axis=(0,)), alloc(s, n)),
     ("reductions.min_alloc", min_(alloc(s, 3), axis=(0,)), s),

@@ -1,6 +1,7 @@
 """Every rule of the library, run by the engine on terms of its own left side: it fires and agrees with its relation."""
 
 import itertools
+import warnings
 
 import kanren
 import pytest
@@ -10,6 +11,8 @@ from termgraph.rules import RuleSet
 from termgraph.rules.checking.examples import examples, loose_examples
 from termgraph.rules.facts import FACTS
 from termgraph.rules.relation import results
+from termgraph.rules.same_kind import different_kinds
+from termgraph.terms.errors import RuleWarning
 from tests.rulelib.support import LIBRARY
 
 VALUED = [r for r in LIBRARY.values() if "grad" not in r.tags]
@@ -53,3 +56,13 @@ def test_kanren_runs_the_same_rules(name):
     rule, q = LIBRARY[name], var()
     for e in examples(rule, 3):
         assert e.after in kanren.run(0, q, rule.relation(e.before, q))
+
+
+def test_f45_both_sides_of_every_rule_are_of_one_kind():
+    """Also for each operator that a metavariable stands for."""
+    rules = list(LIBRARY.values())
+    assert len(rules) > 800
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuleWarning)
+        for r in rules:
+            assert r.instances() is not None and different_kinds(r.lhs, r.rhs, r.guards) is None, r.name

@@ -35,12 +35,12 @@ def rs():
         (neg(sub(a, b)), sub(b, a)),
         (add(a, neg(b)), sub(a, b)),
         (sub(mul(Const(2.0), a), a), a),
-        (mul(a, mul(b, c)), mul(a, b, c)),
+        (mul(mul(a, b), c), mul(a, b, c)),
         (true_div(mul(a, b), a), b),
-        (mul(true_div(a, b), c), true_div(mul(a, c), b)),
+        (mul(true_div(a, b), mul(b, c)), mul(a, c)),
         (mul(Const(2.0), mul(Const(3.0), a)), mul(Const(6.0), a)),
         (mul(neg(a), b), neg(mul(a, b))),
-        (true_div(a, true_div(b, c)), true_div(mul(a, c), b)),
+        (true_div(true_div(a, b), true_div(a, c)), true_div(c, b)),
         (true_div(mul(Const(2.0), a), Const(4.0)), mul(Const(0.5), a)),
     ],
     ids=repr,
@@ -51,7 +51,20 @@ def test_forms(rs, before, after):
 
 
 @pytest.mark.parametrize(
-    "same", [add(a, b), sub(a, b), mul(a, a), mul(a, Const(2.0)), sub(Const(1.0), a), neg(a)], ids=repr
+    "same",
+    [
+        add(a, b),
+        sub(a, b),
+        mul(a, a),
+        mul(a, Const(2.0)),
+        sub(Const(1.0), a),
+        neg(a),
+        mul(a, mul(b, c)),
+        mul(true_div(a, b), c),
+        true_div(a, true_div(b, c)),
+        add(sub(a, b), c),
+    ],
+    ids=repr,
 )
 def test_what_is_normal_stays_as_it_is(rs, same):
     assert rs.rewrite(same) is same

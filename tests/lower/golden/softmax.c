@@ -48,7 +48,8 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
             }
         }
         const double a0 = tg_fold_max_f64(a0_vector, a0_nan[0] | a0_nan[1]);
-        const double v1 = (tg_isfinite_f64(a0) ? a0 : 0.0);
+        const _Bool v1 = tg_isfinite_f64(a0);
+        const double v2 = (v1 ? a0 : 0.0);
         double a1_lane[16] __attribute__((aligned(64)));
         for (int64_t u = 0; u < 16; u++) a1_lane[u] = 0.0;
         int64_t b1 = 0;
@@ -56,25 +57,25 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
             #pragma GCC ivdep
             for (int64_t u = 0; u < 16; u++) {
                 const int64_t i1 = b1 + u;
-                const double v2 = exp((in0[i0*n0_1 + i1] - v1));
-                a1_lane[u] += v2;
-                out0[i0*n0_1 + i1] = v2;
+                const double v3 = exp((in0[i0*n0_1 + i1] - v2));
+                a1_lane[u] += v3;
+                out0[i0*n0_1 + i1] = v3;
             }
         }
         #pragma GCC ivdep
         for (int64_t u = 0; u < n0_1 - b1; u++) {
             const int64_t i1 = b1 + u;
-            const double v3 = exp((in0[i0*n0_1 + i1] - v1));
-            a1_lane[u] += v3;
-            out0[i0*n0_1 + i1] = v3;
+            const double v4 = exp((in0[i0*n0_1 + i1] - v2));
+            a1_lane[u] += v4;
+            out0[i0*n0_1 + i1] = v4;
         }
         for (int64_t h = 8; h; h >>= 1) for (int64_t u = 0; u < h; u++) a1_lane[u] += a1_lane[u + h];
         const double a1 = a1_lane[0];
-        const double v4 = (1 / a1);
+        const double v5 = (1 / (v1 ? a1 : __builtin_nan("")));
         #pragma GCC ivdep
         for (int64_t i1 = 0; i1 < n0_1; i1++) {
-            const double v5 = out0[i0*n0_1 + i1];
-            out0[i0*n0_1 + i1] = (v5 * v4);
+            const double v6 = out0[i0*n0_1 + i1];
+            out0[i0*n0_1 + i1] = (v6 * v5);
         }
     }
 }
