@@ -92,6 +92,7 @@ def query(
         found = _stored(asked)
         found = _select(asked) if found is None else found
         _warn_of_unknown(asked, found)
+        _refuse_unknown_removals(asked)
         found.passes = Passes(asked)
         if _cached_at == loading.changes():  # the library's own files may have read others
             _cache[asked] = found
@@ -119,13 +120,26 @@ def _warn_of_unknown(asked: Query, found: RuleSet) -> None:
     names = asked.include | asked.require
     if len(found) or names <= _TAGS:  # compiling asks for stages that have passes only; no rule need be read for that
         return
+    for tag, hint in _unknown(names):
+        warnings.warn(f"no rule or graph pass has the tag or name {tag!r}{hint}", RuleWarning, stacklevel=3)
+
+
+def _refuse_unknown_removals(asked: Query) -> None:
+    """A rule that is to be left out by its name must exist: misspelt, it would stay without a word."""
+    names = {name for name in asked.exclude if "." in name}
+    for name, hint in _unknown(names) if names else ():
+        raise RuleError(f"-{name} is to leave out a rule, but no rule has the name {name!r}{hint}")
+
+
+def _unknown(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Tags and names that no rule or pass has, and what may have been meant."""
     loading.load_companions()
     known = set().union(*[names_of(r) for r in all_rules()], *[{*p.tags, p.name} for p in PASSES.values()])
-    unknown = sorted(names - known - _TAGS)
-    for tag in unknown:
+    found = []
+    for tag in sorted(set(names) - known - _TAGS):
         close = difflib.get_close_matches(tag, known, 3)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        warnings.warn(f"no rule or graph pass has the tag or name {tag!r}{hint}", RuleWarning, stacklevel=3)
+        found.append((tag, f"; did you mean {' or '.join(close)}?" if close else ""))
+    return found
 
 
 def _derivative_rules() -> list[Rule]:

@@ -4,15 +4,18 @@ import itertools
 import warnings
 
 import kanren
+import numpy as np
 import pytest
 from unification import var
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph.rules import RuleSet
 from termgraph.rules.checking.examples import examples, loose_examples
 from termgraph.rules.facts import FACTS
 from termgraph.rules.relation import results
 from termgraph.rules.same_kind import different_kinds
-from termgraph.terms.errors import RuleWarning
+from termgraph.terms.errors import RuleError, RuleWarning
 from tests.rulelib.support import LIBRARY
 
 VALUED = [r for r in LIBRARY.values() if "grad" not in r.tags]
@@ -66,3 +69,20 @@ def test_f45_both_sides_of_every_rule_are_of_one_kind():
         warnings.simplefilter("error", RuleWarning)
         for r in rules:
             assert r.instances() is not None and different_kinds(r.lhs, r.rhs, r.guards) is None, r.name
+
+
+def test_a_misspelt_removal_is_refused_with_what_was_meant():
+    x = T.dvector("x")
+    for mode in ("-logs.log1pp", tg.Mode().excluding("logs.log1pp")):
+        with pytest.raises(RuleError, match=r"-logs\.log1pp is to leave out a rule.*did you mean .*logs\.log1p"):
+            tg.function([x], T.log(1 + x), mode=mode)
+    f = tg.function([x], T.log(1 + x), mode=tg.Mode().excluding("logs.log1p"))
+    assert "logs.log1p" not in f.profile.rules
+
+
+def test_expm1_plus_one_keeps_the_precision_of_the_one():
+    x = T.fvector("x")
+    given = np.float32([1e-4, 3e-3, 0.1])
+    found = tg.function([x], T.expm1(x) + np.ones(1))(given)
+    assert found.dtype == "float64" and np.allclose(found, np.expm1(given.astype(float)) + 1, rtol=1e-8, atol=0)
+    assert tg.rewrite(T.expm1(x) + 1).owner.op is T.exp(x).owner.op
