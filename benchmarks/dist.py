@@ -16,9 +16,11 @@ import multiprocessing
 import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,22 +103,33 @@ def exchange_table(quick: bool) -> dict:
 
 
 # ---------------------------------------------------------------------- rates
-def rate(build: Callable, data: Any, workers: int, tau: int = 0, **options: Any) -> tuple[float, float]:
-    """Steps per second from when all workers have joined, and seconds of processor per step, theirs together.
+class Together:
+    """A build whose workers wait for each other, so that they join at the same time."""
 
-    With `tau` a report stands for so many batches of one worker, and the first report of each worker is left out.
-    """
-    seen: list[tuple[float, int]] = []
+    def __init__(self, build: Callable, folder: str) -> None:
+        self.build, self.folder = build, Path(folder)
+
+    def __call__(self, worker: Any) -> dist.Step:
+        step = self.build(worker)
+        for function in ("gradients", "apply", "whole"):
+            getattr(step, function)
+        (self.folder / str(worker.number)).touch()
+        while len(list(self.folder.iterdir())) < worker.workers:
+            time.sleep(0.01)
+        return step
+
+
+def rate(build: Callable, data: Any, workers: int, **options: Any) -> tuple[float, float]:
+    """Steps per second from when all have joined to the end, and seconds of processor per step, all together."""
+    seen: list[float] = []
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = lambda p: seen.append((p.seconds, tau * len(seen) if tau else p.step))  # noqa: E731
-    result = dist.train(build, data, workers=workers, timeout=600, on_report=told, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        told = lambda progress: seen.append(progress.seconds)  # noqa: E731
+        result = dist.train(Together(build, folder), data, workers=workers, timeout=600, on_report=told, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     joined = max(e.seconds for e in result.events if e.kind == "joined")
-    kept = [s for s in seen if s[0] >= joined]
-    kept = kept[workers - 1 :] if tau and len(kept) > workers else kept
-    (t0, n0), (t1, n1) = kept[0] if len(kept) > 1 else (joined, 0), kept[-1]
     cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    return (n1 - n0) / (t1 - t0), cpu / result.steps
+    return result.steps / (seen[-1] - joined), cpu / result.steps
 
 
 def sleeping(worker: Any, seconds: float, numbers: int) -> dist.Step:
@@ -154,7 +167,7 @@ def sleep_table(most: int, quick: bool, seconds: float, numbers: int) -> dict:
             steps = tau * parallel * {100: 4, 10: 10, 1: 60}[tau]
             data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=4 if quick else steps, shuffle=False)
             per_step = workers if name == "Synchronous" else 1  # batches of one worker in a step
-            rates[workers] = per_step * rate(build, data, workers, 0 if name == "Synchronous" else tau, rule=rule)[0]
+            rates[workers] = per_step * rate(build, data, workers, rule=rule)[0]
         rows[name] = {n: r / rates[1] for n, r in rates.items()}
         print(f"{name:18}" + "".join(f"  {n}: {v:.2f}" for n, v in rows[name].items()), flush=True)
     return rows
@@ -185,7 +198,7 @@ def lstm(worker: Any, units: int, words: int) -> dist.Step:
 
 def lstm_table(quick: bool) -> dict:
     """Words per second of one worker and of two, each with one thread and batches of 20 sentences of 20 words."""
-    units, words, length, steps = (8, 50, 4, 8) if quick else (200, 10_000, 20, 60)
+    units, words, length, steps = (8, 50, 4, 8) if quick else (200, 10_000, 20, 50)
     rng, rows = np.random.default_rng(0), {}
     for name, rule, together in [
         ("Synchronous", dist.Synchronous(), True), ("ASGD every batch", dist.ASGD(1), False),
@@ -197,8 +210,7 @@ def lstm_table(quick: bool) -> dict:
             count = steps * (4 if "100" in name and not quick else 1) * (1 if together else workers)
             text = rng.integers(0, words, (batch * 4, length + 1))
             data = dist.Arrays(text[:, :-1], text[:, 1:], batch=batch, epochs=-(-count // 4))
-            tau = 0 if together else 100 if "100" in name else 1
-            per, cpu = rate(partial(lstm, units=units, words=words), data, workers, tau, rule=rule)
+            per, cpu = rate(partial(lstm, units=units, words=words), data, workers, rule=rule)
             found[workers] = (per * batch * length, cpu / (batch * length))
         rows[name] = {"words/s": [found[1][0], found[2][0]], "speed-up": found[2][0] / found[1][0]}
         rows[name]["by processor time"] = 2 * found[1][1] / found[2][1]
