@@ -230,11 +230,12 @@ def check_user_ops(captured: Captured) -> None:
     for op, t in ops.items():
         if not hasattr(op, "perform"):
             raise TypeError(placed(captured.lookup(t)[1], no_perform(op)))
-        if callable(getattr(op, "c_code", None)) and type(op) not in _told:
+        python_only = callable(getattr(op, "c_code", None)) and not getattr(op.perform, "runs_c_code", False)
+        if python_only and type(op) not in _told:
             _told.add(type(op))
             warnings.warn(
                 f"{type(op).__name__}.c_code is not run, perform is: C code in Theano's form needs Theano's runtime. "
-                "For C code of your own subclass tg.COp (docs: extending)",
+                "For C code of your own subclass tg.COp (docs: extending); termgraph.theano.Op runs this form",
                 stacklevel=5,
             )
 

@@ -59,6 +59,11 @@ class Type:
     ndim: int | None = None
     dtype: str | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__dict__.get("__hash__", 0) is None:  # Python takes it from classes that define `__eq__` alone
+            cls.__hash__ = _hash_by_class  # type: ignore[assignment]
+
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` in the form this type promises, or raise TypeError."""
         raise NotImplementedError(f"{type(self).__name__} must define filter(value, strict, allow_downcast)")
@@ -104,6 +109,11 @@ class Type:
 
     def __hash__(self) -> int:
         return hash((type(self), repr(self)))
+
+
+def _hash_by_class(type_: Type) -> int:
+    """A hash that goes with whatever equality a user's class defines."""
+    return hash(type(type_))
 
 
 def _length(n: Any) -> int | None:

@@ -33,7 +33,7 @@ class Op(NativeOp, metaclass=_AnyOp):
             cls._is_base = False
         has_code, python = _defines(cls, "c_code"), getattr(cls, "perform", None)
         if has_code and "c_code" in cls.__dict__ or has_code and "perform" in cls.__dict__:
-            cls._python = None if getattr(python, "by_c", False) else python
+            cls._python = None if getattr(python, "runs_c_code", False) else python
             cls.perform = _by_c
         super().__init_subclass__(**options)
 
@@ -52,7 +52,7 @@ def _by_c(self: Any, node: Any, inputs: Sequence[Any], output_storage: list, par
     run(inputs, output_storage)
 
 
-_by_c.by_c = True  # type: ignore[attr-defined]
+_by_c.runs_c_code = True  # type: ignore[attr-defined]
 _told: set[type] = set()
 
 

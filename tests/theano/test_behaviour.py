@@ -323,3 +323,38 @@ def test_transforms():
     want = np.fft.rfft(value)
     np.testing.assert_allclose(found, np.stack([want.real, want.imag], axis=-1), atol=1e-12)
     np.testing.assert_allclose(back, value, atol=1e-12)
+
+
+def test_c_code_that_runs_is_no_reason_to_warn():
+    class Twice(theano.Op):
+        __props__ = ()
+        itypes, otypes = [T.dvector], [T.dvector]
+
+        def perform(self, node, inputs, outputs):
+            raise RuntimeError("the C code runs, not this")
+
+        def c_code(self, node, name, inputs, outputs, sub):
+            (x,), (z,) = inputs, outputs
+            return f"""Py_XDECREF({z}); {z} = (PyArrayObject *)PyArray_NewCopy({x}, NPY_CORDER); if (!{z}) {sub["fail"]}
+            ((double *)PyArray_DATA({z}))[0] *= 2;"""
+
+    x = T.dvector("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert theano.function([x], Twice()(x))([2.0, 1.0]).tolist() == [4.0, 1.0]
+
+
+def test_types_with_an_equality_of_their_own():
+    class Named(gof.Type):
+        def __init__(self, name):
+            self.name = name
+
+        def filter(self, value, strict=False, allow_downcast=None):
+            return value
+
+        def __eq__(self, other):
+            return isinstance(other, Named) and other.name == self.name
+
+    assert Named("a") == Named("a") and {Named("a"): 1}[Named("a")] == 1 and Named("a") != Named("b")
+    made = Named("a")("v")
+    assert made.type == Named("a") and theano.function([made], made)("value") == "value"
