@@ -226,6 +226,8 @@ FLAGS = (
     Flag("python_parts", "loops", choice("ignore", "loops", "all"),
          "of which parts of a compiled function, run by Python for want of C code, to warn: loops, whose every step "
          "costs Python's time, or all operations"),
+    Flag("known_lengths", True, BOOLEAN,
+         "compile for the present lengths of shared variables, and again when they change; off: one program for all"),
     Flag("on_compile_error", "raise", choice("raise", "warn"),
          "what to do if the C compiler fails on a function with linker=auto: warn runs it on the Python VM"),
     Flag("cache.dir", default_cache_folder, FOLDER,

@@ -83,9 +83,16 @@ class Function:
         return self._subset([results] if self.maker.unpack_single else results, output_subset)
 
     def _with_layout(self, *args: Any, **kwargs: Any) -> Any:
-        """A call with arguments that are not in row-major order; C asks for this where copying them gets expensive."""
+        """A call for which C wants another program.
+
+        Shared variables have other lengths, or copying arguments that are not in row-major order gets expensive.
+        """
+        from termgraph.function.native import for_present_lengths
         from termgraph.function.strided_variants import call_in_order
 
+        other = for_present_lengths(self)
+        if other is not None:
+            return other(*args, **kwargs)
         return call_in_order(self, args, kwargs)
 
     def _subset(self, results: Any, subset: Sequence[Any]) -> Any:

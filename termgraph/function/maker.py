@@ -15,7 +15,7 @@ from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, get_mode
-from termgraph.function.native import form_of, make_function
+from termgraph.function.native import form_of, known_at_first, make_function
 from termgraph.stages import Ledger
 from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container, is_shared, label
@@ -67,6 +67,7 @@ class FunctionMaker:
             check_inplace(captured, accept_inplace)
             check_user_ops(captured)
         self.keeps_updates = True
+        self.known = known_at_first(self)
         with ledger.timed("options"):  # finds the compiler, when that is the first time
             options = self.mode.options()
         given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
@@ -87,6 +88,7 @@ class FunctionMaker:
         self.inputs, self.outputs = inputs, outputs
         self.updated = [item for item in inputs if item.update is not None]
         self.return_none, self.unpack_single, self.output_keys, self.keeps_updates = state["return"]
+        self.known = known_at_first(self)
         self.profile = Profile(self.name)
         self.profile.rules = state["rules"]
 

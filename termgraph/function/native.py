@@ -23,6 +23,8 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
 from termgraph.vm.partition import Refusal
 
+MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
+
 
 def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
     """The callable of a maker: native where that is possible, else run by the virtual machine."""
@@ -52,19 +54,25 @@ class Layout(NamedTuple):
     updated: int  # how many of the cells
 
 
+Shapes = tuple[tuple[int | None, ...], ...]  # lengths of shared variables, by the number of the cell
+
+
 def native_function(
-    maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None
+    maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None, known: Shapes | None = None
 ) -> Function | str:
-    """One native callable for the whole program, or why there is none; then the virtual machine runs it."""
+    """One native callable for the whole program, or why there is none; then the virtual machine runs it.
+
+    It is for shared variables of the `known` lengths, if there is a program for these.
+    """
     from termgraph.backends.c.run.glue import attach, bind, callable_type
 
-    layout = ordered(maker)
+    layout, known = ordered(maker), maker.known if known is None else known
     why = _why_not_called(maker, layout, storage, defaults)
     if why is None and form_of(maker) not in maker.work.ready:  # a program that was kept needs no look at its graph
         why = _why_not_written(maker)
-    made = why or _compiled(maker, layout, defaults)
+    made = why or _compiled(maker, layout, defaults, known)
     if isinstance(made, str):
-        return made
+        return made if why or not known else native_function(maker, storage, defaults, name, ())
     code, library = made
     holder: list[Any] = []
     f = bind(
@@ -74,12 +82,13 @@ def native_function(
         cells=[attach(storage[i]) for i in layout.cells],
         constants=code.constants,
         filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
-        fail=lambda *status: _fail(maker, code, layout, status),
+        fail=lambda *status: _fail(maker, code, layout, status, known),
         wrap=lambda results: dict(zip(maker.output_keys, results)),
         cls=callable_type(Function),
     )
     holder.append(f)
     f._describe(maker, storage, defaults, name)
+    f.known = known
     if maker.timed:
         terms = [_in_graph(maker, layout, code.terms_of(part.bufs)) for part in code.timed_parts]
         f.timers = maker.profile.watch_parts(code.timed_parts, terms)
@@ -95,10 +104,47 @@ def ordered(maker: Any) -> Layout:
     return Layout(arguments, cells, len(updated))
 
 
-def form_of(maker: Any) -> tuple:
+def lengths_of(inputs: Sequence[Any], values: Sequence[Any], cells: Sequence[int]) -> Shapes:
+    """The lengths of shared variables that a program may be made for: those above 1, which could be broadcast."""
+    if not config.known_lengths:
+        return ()
+    out: list[tuple[int | None, ...]] = []
+    for i in cells:
+        type_, shape = inputs[i].variable.type, getattr(values[i], "shape", ())
+        array = isinstance(type_, TensorType) and len(shape) == type_.ndim
+        out.append(
+            tuple([n if n > 1 else None for n in shape]) if array else (None,) * (getattr(type_, "ndim", 0) or 0)
+        )
+    return tuple(out)
+
+
+def known_at_first(maker: Any) -> Shapes:
+    """The lengths of its shared variables when a function is compiled."""
+    values = [i.value.storage[0] if i.shared and i.value is not None else None for i in maker.inputs]
+    return lengths_of(maker.inputs, values, ordered(maker).cells)
+
+
+def for_present_lengths(f: Any) -> Any:
+    """Another function, if shared variables do not have the lengths that this one was compiled for; else None."""
+    maker = f.maker
+    now = lengths_of(maker.inputs, [c.storage[0] for c in f.input_storage], ordered(maker).cells)
+    if not f.known or now == f.known:
+        return None
+    made = f.__dict__.setdefault("_for_lengths", {})
+    if now not in made:
+        known = now if len(made) < MOST_LENGTHS else ()  # they change all the time: one program for all
+        given = maker, f.input_storage, f.defaults, f.name
+        found = native_function(*given, known)
+        made[now] = MachineFunction(*given) if isinstance(found, str) else found
+        made[now].trust_input = f.trust_input
+    return made[now]
+
+
+def form_of(maker: Any, known: Shapes | None = None) -> tuple:
     """What beside its graph decides the C program of a function."""
     layout = ordered(maker)
-    return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker))
+    known = maker.known if known is None else known
+    return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker), known)
 
 
 def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], defaults: Sequence[tuple]) -> str | None:
@@ -132,17 +178,17 @@ def _why_not_written(maker: Any) -> str | None:
     return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 
 
-def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[Any, Any] | str:
+def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shapes) -> tuple[Any, Any] | str:
     """The C program and its library, made once for all copies with the same layout; or why there is none."""
-    work, form = maker.work, form_of(maker)
+    work, form = maker.work, form_of(maker, known)
     if maker.timed:
         form = (*form, "timed")
-    work.again = partial(_generated, maker, layout)
+    work.again = partial(_generated, maker, layout, known)
     if form not in work.native:
-        code = work.ready.get(form) or _generated(maker, layout)
+        code = work.ready.get(form) or _generated(maker, layout, known)
         if isinstance(code, Refusal):
             return f"{code.term.op.name}: {code.why}"
-        library = _built(maker, layout, code)
+        library = _built(maker, layout, code, known)
         if form not in work.ready and not maker.timed:
             warm.keep(work, form, code, maker.name)
         work.native[form] = (code, library)
@@ -151,7 +197,7 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> tuple[An
     return replace(code, signature=signature), library
 
 
-def _built(maker: Any, layout: Layout, code: Any) -> Any:
+def _built(maker: Any, layout: Layout, code: Any, known: Shapes) -> Any:
     """The library of a program; a CompileError names the user's line."""
     from termgraph.backends.c.build.compiler_errors import CompileError
     from termgraph.backends.c.build.program_library import built
@@ -192,9 +238,9 @@ def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]
     return None if isinstance(code, Refusal) else (code, results)
 
 
-def _generated(maker: Any, layout: Layout) -> Any:
+def _generated(maker: Any, layout: Layout, known: Shapes) -> Any:
     asks = not maker.timed and config.relayout
-    return _printed(maker, layout, _graph(maker, layout), asks=asks, ledger=maker.work.ledger)
+    return _printed(maker, layout, _graph(maker, layout), asks=asks, ledger=maker.work.ledger, known=known)
 
 
 def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
@@ -255,11 +301,11 @@ def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
     return ports
 
 
-def _fail(maker: Any, code: Any, layout: Layout, status: tuple) -> None:
+def _fail(maker: Any, code: Any, layout: Layout, status: tuple, known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
     from termgraph.backends.c.run.bind import failure, with_terms
 
-    error = failure(with_terms(code, partial(_generated, maker, layout)), *status)
+    error = failure(with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)
     if term is None:
         raise error

@@ -60,7 +60,7 @@ class Region:
     arguments, as symbols `v<argument>`. `untrimmed`: stacked results of loops that stop early keep rows that mean
     nothing. `replaced` are pairs of a result's number and the argument whose new value it is; with `in_place` it may be
     written over the old one. Without `fuse` every operation's result is stored before another one uses it,
-    and no loop fills two arrays.
+    and no loop fills two arrays. `known` are leaves with lengths that their types do not have (None: unknown).
     """
 
     roots: tuple[Any, ...]
@@ -72,6 +72,7 @@ class Region:
     replaced: tuple[tuple[int, Any], ...] = ()
     in_place: bool = True
     fuse: bool = True
+    known: tuple[tuple[Any, tuple[int | None, ...]], ...] = ()
 
     def __str__(self) -> str:
         return _listed(self.roots)
@@ -211,7 +212,8 @@ def expanded(region: Region) -> Expanded:
 def measured(value: Expanded) -> Measured:
     """The lengths of everything; NotLowerable names a term of which they are not known beforehand."""
     region = value.region
-    return Measured(value, Lengths(value.outputs, region.use_values, region.untrimmed, region.target.calls))
+    calls, known = region.target.calls, dict(region.known)
+    return Measured(value, Lengths(value.outputs, region.use_values, region.untrimmed, calls, known))
 
 
 def stored(value: Measured) -> Stored:

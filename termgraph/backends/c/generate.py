@@ -31,6 +31,7 @@ from termgraph.stages import Ledger
 from termgraph.vm.partition import Refusal
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
+MANY = 20  # lines that are alike from which there is a table and a loop
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
@@ -76,19 +77,20 @@ def generate(
     in_place: bool = True,
     fuse: bool = True,
     ledger: Ledger | None = None,
+    known: Sequence[tuple[int | None, ...]] = (),
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value, which is written over the old one if that is
     safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
-    are not in row-major order the program makes copies first. For the rest see `Ports`.
+    are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
+    answered by the method `_with_layout` of the callable. For the rest see `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
-    region = Region(
-        roots, QUICK_TARGET if quick else TARGET, strided or {}, True, False, untrimmed, replaced, in_place, fuse
-    )
+    target, leaves = QUICK_TARGET if quick else TARGET, tuple(zip(cells, known))
+    region = Region(roots, target, strided or {}, True, False, untrimmed, replaced, in_place, fuse, leaves)
     ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)
@@ -213,6 +215,7 @@ class _Writer:
         """tg_plan: check lengths, say how large everything is."""
         p = Printer(self.d, [])
         lines: list[str] = []
+        lines += self.assumed_lengths()
         for check in self.lowered.lengths.checks.values():
             a, b = p.poly(check.a), p.poly(check.b)
             sign, code = ("!=", LENGTH_DIFFERS) if check.test == "eq" else ("<", LENGTH_TOO_SMALL)
@@ -231,6 +234,18 @@ class _Writer:
         return "\n".join(
             ["TG_EXPORT int tg_plan(int64_t *env, tg_status *st)", "{", *head, *lines, "    return 0;", "}"]
         )
+
+    def assumed_lengths(self) -> list[str]:
+        """Another program answers where lengths of cells are not those that this one was made for."""
+        pairs = [(self.env_of(x), n) for x, n in self.lowered.lengths.assumed.items()]
+        other = "return (int)(st->code = TG_LAYOUT);"
+        if len(pairs) < MANY:
+            return [f"    if (env[{at}] != {n}) {other}" for at, n in pairs]
+        rows = ",".join(f"{at},{n}" for at, n in pairs)
+        return [
+            f"    static const int64_t known[] = {{{rows}}};",
+            f"    for (int k = 0; k < {2 * len(pairs)}; k += 2) if (env[known[k]] != known[k + 1]) {other}",
+        ]
 
     def shape(self, t: Any) -> tuple[Poly, ...]:
         """Lengths of an output (composite ops were expanded: look it up by position)."""

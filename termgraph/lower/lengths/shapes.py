@@ -6,7 +6,7 @@ operation demands to be equal become one symbol, so that loops over them are one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,10 +75,13 @@ class Lengths:
     """
 
     def __init__(
-        self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False, calls: Collection[str] = ()
-    ) -> None:
+        self, roots: Sequence[Any], use_values: bool = True, untrimmed: bool = False, calls: Collection[str] = (),
+        known: Mapping[Any, Sequence[int | None]] | None = None,
+    ) -> None:  # fmt: skip
         self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
         self.calls = calls  # ops that are library calls
+        self.known = known or {}  # leaf -> lengths that it has, though its type does not say so
+        self.assumed: dict[Sym, int] = {}  # what was used of this: a program for other lengths is another one
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
         self.checks: dict[tuple, Check] = {}
@@ -212,13 +215,21 @@ class Lengths:
             return tuple([poly(n) for n in t.type.shape])
         if t.op is ARG:
             given = t.type.shape
-            return tuple([poly(Sym(f"n{t.index}_{d}") if n is None else n) for d, n in enumerate(given)])
+            return tuple([self._leaf_length(t, d) if n is None else poly(n) for d, n in enumerate(given)])
         if t.op.kind == "elementwise":
             return self.broadcast(t, t.args)
         rule = SHAPES.get(t.op.family.name)
         if rule is None:
             raise NotLowerable(t, "no rule for its lengths")
         return self._refined(t, rule(self, t))
+
+    def _leaf_length(self, t: Any, d: int) -> Poly:
+        """The symbol of a length, or the number that is known."""
+        sym, number = Sym(f"n{t.index}_{d}"), self.known[t][d] if t in self.known else None
+        if number is None:
+            return poly(sym)
+        self.assumed[sym] = number
+        return poly(number)
 
     def _refined(self, t: Any, shape: Shape) -> Shape:
         """Static lengths of the type are exact."""

@@ -162,8 +162,12 @@ def _copy_of(node: Node, old: Buf, new: Buf) -> bool:
 
 
 def _in_step(node: Node, old: Buf, new: Buf) -> bool:
-    """Whether the only element of `old` that an iteration reads is the one of `new` that it writes."""
+    """Whether an iteration reads only that element of `old` that it writes in `new`, and before it is written."""
     if not isinstance(node, Kernel):
         return False
-    offsets = {n.offset for n in walk([node]) if isinstance(n, Write) and n.buf is new}
-    return len(offsets) == 1 and all(p in offsets for b, p in loads(node) if b is old)
+    order = list(walk([node]))
+    found = [k for k, n in enumerate(order) if isinstance(n, Write) and n.buf is new]
+    offsets = {n.offset for n in order if isinstance(n, Write) and n.buf is new}
+    if len(offsets) != 1 or any(p not in offsets for b, p in loads(node) if b is old):
+        return False
+    return not any(isinstance(n, Let) and any(b is old for b, _ in loads(n)) for n in order[found[0] :])
