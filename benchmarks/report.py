@@ -17,7 +17,7 @@ import peers
 # unit: (factor, whether more is better). A time is divided by `work` if that is given; a rate is work per second.
 UNITS = {
     "ns": (1e9, False), "us": (1e6, False), "ms": (1e3, False), "s": (1.0, False), "MB": (1.0, False),
-    "x": (1.0, False),
+    "kB": (1.0, False), "x": (1.0, False),
     "GB/s": (1e-9, True), "GFLOP/s": (1e-9, True), "words/s": (1.0, True), "images/s": (1.0, True),
     "knodes/s": (1e-3, True),
 }  # fmt: skip

@@ -104,7 +104,10 @@ class SharedVariable(Variable):
         return value if borrow else _copied(value)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
-        """Give a new value of the same type; its shape may differ. It is copied unless `borrow`."""
+        """Give a new value of the same type. It is copied unless `borrow`.
+
+        Its shape may differ. Functions were compiled for the shape before: the next call of each compiles it once more.
+        """
         filtered = self.container.filtered(new_value)
         if not borrow and (_may_alias(filtered, new_value) or not _in_rows(filtered)):
             filtered = _copied(filtered)
