@@ -3,6 +3,7 @@
 `termgraph` exports the public names.
 """
 
+from termgraph.function import saving, strided_variants  # noqa: F401  they enter themselves in Function
 from termgraph.function.api import evaluate, function, rebuild_collect_shared
 from termgraph.function.compiled import Function
 from termgraph.function.fgraph import FunctionGraph

@@ -8,10 +8,10 @@ from __future__ import annotations
 import copy
 import operator
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class Function:
     input_storage: list[Container]
     defaults: list[tuple]
     trust_input = False
+
+    # What modules above this one do; they enter themselves (`strided_variants`, `saving`).
+    _call_in_order: ClassVar[Callable[..., Any]]
+    _copied: ClassVar[Callable[..., Function]]
+    _deep_copied: ClassVar[Callable[..., Function]]
+    _pickled: ClassVar[Callable[..., tuple]]
 
     def _describe(self, maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> None:
         """Remember how the function was made."""
@@ -87,13 +93,7 @@ class Function:
 
         Shared variables have other lengths, or copying arguments that are not in row-major order gets expensive.
         """
-        from termgraph.function.native import for_present_lengths
-        from termgraph.function.strided_variants import call_in_order
-
-        other = for_present_lengths(self)
-        if other is not None:
-            return other(*args, **kwargs)
-        return call_in_order(self, args, kwargs)
+        return self._call_in_order(self, args, kwargs)
 
     def _subset(self, results: Any, subset: Sequence[Any]) -> Any:
         """The chosen results, in a list or a dictionary like the results themselves."""
@@ -219,22 +219,16 @@ class Function:
         `swap` maps shared variables to others to use instead, `delete_updates` leaves all updates out, `share_memory`
         lets both keep intermediate results in the same place.
         """
-        from termgraph.function.saving import copied
-
-        return copied(self, share_memory, swap, delete_updates, name, profile)
+        return self._copied(self, share_memory, swap, delete_updates, name, profile)
 
     def __copy__(self) -> Function:
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> Function:
-        from termgraph.function.saving import deep_copied
-
-        return deep_copied(self, memo)
+        return self._deep_copied(self, memo)
 
     def __reduce__(self) -> tuple:
-        from termgraph.function.saving import pickled
-
-        return pickled(self)
+        return self._pickled(self)
 
     def __repr__(self) -> str:
         return f"<{self._title()} of ({self._signature()})>"

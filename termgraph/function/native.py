@@ -15,7 +15,6 @@ from termgraph.compile import warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
-from termgraph.function.strided_variants import orders_of_results, rewritten_again, turned
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import substitute
@@ -222,28 +221,12 @@ def library_of(maker: Any) -> Any:
     return maker.work.native[form][1]
 
 
-def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
-    """The C program for arguments that lie so, and the orders of the axes of its results; None if it cannot be had."""
-    from termgraph.backends.c.run.argument_orders import given_so
-
-    layout = ordered(maker)
-    arguments, cells, roots = _graph(maker, layout)
-    n = len(maker.outputs)
-    results = orders_of_results(roots[:n], [*arguments, *cells], [*layouts, *[None] * len(cells)])
-    arguments, instead, strided = given_so(arguments, layouts)
-    roots = [*turned(roots[:n], results), *roots[n:]]
-    if instead:
-        roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
-    code = _printed(maker, layout, (arguments, cells, roots), strided=strided)
-    return None if isinstance(code, Refusal) else (code, results)
-
-
 def _generated(maker: Any, layout: Layout, known: Shapes) -> Any:
     asks = not maker.timed and config.relayout
-    return _printed(maker, layout, _graph(maker, layout), asks=asks, ledger=maker.work.ledger, known=known)
+    return printed(maker, layout, graph_of(maker, layout), asks=asks, ledger=maker.work.ledger, known=known)
 
 
-def _graph(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
+def graph_of(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
     """Leaves for arguments and for cells, and the roots computed from them."""
     work = maker.work
     order = [*layout.arguments, *layout.cells]
@@ -260,7 +243,7 @@ def _roots(maker: Any) -> list[Any]:
     return roots if maker.keeps_updates else roots[: len(maker.outputs)]
 
 
-def _printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
+def printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
     from termgraph.backends.c.generate import generated
 
     arguments, cells, roots = graph

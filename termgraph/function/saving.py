@@ -15,7 +15,9 @@ from termgraph.compile.capture import Captured, Sources
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
+from termgraph.function.compiled import Function
 from termgraph.function.inout import In, Out
+from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode
 from termgraph.function.native import form_of
 from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
@@ -153,8 +155,6 @@ def _input_state(item: In) -> dict[str, Any]:
 
 def restored(state: dict[str, Any]) -> Any:
     """The inverse of `state_of`: links the saved graph, or rewrites it again if the flag asks for that."""
-    from termgraph.function.maker import FunctionMaker
-
     if not isinstance(state, dict) or state.get("version") != VERSION:
         version = state.get("version") if isinstance(state, dict) else type(state).__name__
         raise SavedFunctionError(
@@ -223,3 +223,7 @@ def _variable(type_: Any, name: str | None, frames: tuple = ()) -> Variable:
     v = type_.make_variable(name)
     v.site = frames
     return v
+
+
+Function._copied, Function._deep_copied = staticmethod(copied), staticmethod(deep_copied)
+Function._pickled = staticmethod(pickled)

@@ -13,16 +13,23 @@ from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
+from termgraph.function.compiled import Function
+from termgraph.function.native import for_present_lengths, graph_of, library_of, ordered, printed
 from termgraph.stages import Ledger
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.call import inline_calls
-from termgraph.terms.traverse import subterms
+from termgraph.terms.traverse import substitute, subterms
+from termgraph.vm.partition import Refusal
 
 
 def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
-    """The answer to a call with arguments that are not in row-major order."""
+    """The answer to a call for which C wants another program: for the lengths that shared variables have by now, or for
+    arguments that are not in row-major order."""
     from termgraph.backends.c.run.argument_orders import Refused, packed
 
+    other = for_present_lengths(f)
+    if other is not None:
+        return other(*args, **keywords)
     given = _by_position(f, args, keywords)
     if given is not None:
         programs = f.__dict__.get("_programs") or f.__dict__.setdefault("_programs", _programs(f))
@@ -41,7 +48,6 @@ def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
 
 def _programs(f: Any) -> Any:
     from termgraph.backends.c.run.argument_orders import Programs
-    from termgraph.function.native import laid_out_program, library_of
 
     make = partial(laid_out_program, f.maker)  # what cannot be lowered with transposed operands is copied
     types = [f.maker.inputs[i].variable.type for i in f._explicit]
@@ -52,7 +58,6 @@ def _bound(f: Any, code: Any) -> Any:
     from termgraph.backends.c.run.argument_orders import refuse
     from termgraph.backends.c.run.bind import built
     from termgraph.backends.c.run.glue import attach, bind
-    from termgraph.function.native import ordered
 
     maker, layout = f.maker, ordered(f.maker)
     return bind(
@@ -65,6 +70,22 @@ def _bound(f: Any, code: Any) -> Any:
         fail=refuse,
         wrap=lambda results: dict(zip(maker.output_keys, results)),
     )
+
+
+def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+    """The C program for arguments that lie so, and the orders of the axes of its results; None if it cannot be had."""
+    from termgraph.backends.c.run.argument_orders import given_so  # lazy: what lowers programs
+
+    layout = ordered(maker)
+    arguments, cells, roots = graph_of(maker, layout)
+    n = len(maker.outputs)
+    results = orders_of_results(roots[:n], [*arguments, *cells], [*layouts, *[None] * len(cells)])
+    arguments, instead, strided = given_so(arguments, layouts)
+    roots = [*turned(roots[:n], results), *roots[n:]]
+    if instead:
+        roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
+    code = printed(maker, layout, (arguments, cells, roots), strided=strided)
+    return None if isinstance(code, Refusal) else (code, results)
 
 
 def orders_of_results(roots: Sequence[Any], arguments: Sequence[Any], layouts: Sequence[Any]) -> list[Any]:
@@ -96,5 +117,7 @@ def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Any) -> lis
         again = Ledger().through(road.AGAIN, Rewritten(captured, work.options, tuple(roots)))
     return inline_calls(again.roots)
 
+
+Function._call_in_order = staticmethod(call_in_order)
 
 __all__ = ["call_in_order", "orders_of_results", "rewritten_again", "turned"]
