@@ -43,6 +43,8 @@ HALVES = {"float16": "half", "bfloat16": "bfloat"}  # stored in 16 bits, compute
 STORED = {"float16": "tg_to_half", "bfloat16": "tg_cut_bfloat"}  # of numbers that are rounded already
 _NUMBERS = {"pi/180": math.pi / 180, "180/pi": 180 / math.pi}  # what spellings may name
 _CHAINS = "+*|&^"
+_PLACES: dict[tuple, dict[str, str]] = {}  # see `_places`
+_TEXTS: dict[tuple, str | None] = {}  # of the op table, by dialect, spelling and dtype
 
 
 class NotInC(Exception):
@@ -68,7 +70,7 @@ class _Operand(str):
 class _Chain:
     """All operands with a sign between them: the place `{+}`."""
 
-    def __init__(self, sign: str, operands: Sequence[_Operand]) -> None:
+    def __init__(self, sign: str, operands: Sequence[str]) -> None:
         self.sign, self.operands = sign, operands
 
     def __format__(self, asked: str) -> str:
@@ -166,6 +168,20 @@ def _compare_mixed(name: str, write: Callable[..., str], text: str, a: str, b: s
     return f"(({signed} < 0) | {test})" if whenever else f"(({signed} >= 0) & {test})"
 
 
+def _places(dialect: CDialect, dtype: str, out: str) -> dict[str, str]:
+    """What stands in the places of spellings that are not operands."""
+    narrow = kind_of(dtype) in "iu" and np.dtype(dtype).itemsize < 4
+    return {
+        "t": dialect.ctype(dtype),
+        "out": dialect.ctype(out),
+        "part": "float" if out == "complex64" else "double",
+        "n": SHORT[dtype],
+        "f": _single(dtype),
+        "narrow": f"({dialect.ctype(dtype)})" if narrow else "",
+        **({name: dialect.literal(x, dtype) for name, x in _NUMBERS.items()} if kind_of(dtype) == "f" else {}),
+    }
+
+
 def _whole_exponent(exponent: Any) -> bool:
     """Whether an exponent is known not to be negative: powers of integers with others are for NumPy to refuse."""
     return exponent.op is CONST and exponent.value >= 0
@@ -185,12 +201,15 @@ class CDialect:
         op, given, out = t.op.family, t.args[0].type.dtype, t.type.dtype
         if op is cast:
             return self.cast(given, out, args[0])
-        text = self.spelling(op, given)
+        key = (self.__class__, op.c, op.cuda, given)
+        text = _TEXTS[key] if key in _TEXTS else _TEXTS.setdefault(key, self.spelling(op, given))
         if text is None or (op is pow_ and kind_of(given) == "i" and not _whole_exponent(t.args[1])):
             raise NotInC(f"{op.name} of {given}")
         if op.arity == 2 and out == "bool" and _mixes_signs(*[a.type.dtype for a in t.args]):
             return _compare_mixed(op.name, self.written_out, text, args[0], args[1], given == "uint64")
-        written = self.written_out(text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)], op.arity)
+        written = self.written_out(
+            text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)] if ":" in text else args, op.arity
+        )
         return written if op.exact else rounded(written, out)
 
     def spelling(self, op: Any, dtype: str) -> str | None:
@@ -202,30 +221,23 @@ class CDialect:
                 return None
         return text
 
-    def written_out(
-        self, text: str, dtype: str, out: str, operands: Sequence[_Operand], arity: int | None = None
-    ) -> str:
+    def written_out(self, text: str, dtype: str, out: str, operands: Sequence[str], arity: int | None = None) -> str:
         """A text of the op table with operands in its places."""
         if text.isidentifier():
             return _call(text, dtype, operands, arity)
         several = [k for k, a in enumerate(operands) if text.count(f"{{{k}") > 1 and not a.isidentifier()]
         if several and self.has_blocks:  # computed once, in a block
             names = {k: f"q{k or ''}" for k in several}
-            inner = self.written_out(text, dtype, out, [_Operand(names.get(k, a)) for k, a in enumerate(operands)])
+            inner = self.written_out(text, dtype, out, [names.get(k, a) for k, a in enumerate(operands)])
             inner = inner[1:-1] if inner.startswith("(q") else inner
             given = ", ".join(f"{names[k]} = {operands[k]}" for k in several)
             return f"({{ const {self.ctype(dtype)} {given}; {inner}; }})"
-        narrow = kind_of(dtype) in "iu" and np.dtype(dtype).itemsize < 4
+        key = (self.__class__, dtype, out)
+        places = _PLACES.get(key) or _PLACES.setdefault(key, _places(self, dtype, out))
         return text.format(
             *operands,
-            t=self.ctype(dtype),
-            out=self.ctype(out),
-            part="float" if out == "complex64" else "double",
-            n=SHORT[dtype],
-            f=_single(dtype),
-            narrow=f"({self.ctype(dtype)})" if narrow else "",
+            **places,
             **{sign: _Chain(sign, operands) for sign in _CHAINS if "{" + sign in text},
-            **{name: self.literal(x, dtype) for name, x in _NUMBERS.items() if "{" + name in text},
         )
 
     def _operand(self, a: Any, text: str) -> _Operand:
