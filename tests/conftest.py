@@ -8,6 +8,7 @@ runs them.
 
 import os
 import random
+import signal
 import time
 
 import hypothesis
@@ -18,6 +19,9 @@ import pytest
 for name in [name for name in os.environ if name.startswith("TERMGRAPH")]:
     del os.environ[name]
 os.environ["TERMGRAPHRC"] = ""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: tests of Ctrl-C mean it all the same
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: how long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
