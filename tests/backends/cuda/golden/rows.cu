@@ -10,18 +10,19 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__rest
             a0 = v0 > a0 || v0 != v0 ? v0 : a0;
         }
         a0 = tg_fold(a0, tg_max(), team, tg_room);
-        const float v1 = (tg_isfinite_f32(a0) ? a0 : 0.0f);
+        const bool v1 = tg_isfinite_f32(a0);
+        const float v2 = (v1 ? a0 : 0.0f);
         float a1 = 0.0f;
         for (tg_int i1 = lane; i1 < n0_1; i1 += team) {
-            const float v2 = expf((in0[i0*n0_1 + i1] - v1));
-            a1 += v2;
-            out0[i0*n0_1 + i1] = v2;
+            const float v3 = expf((in0[i0*n0_1 + i1] - v2));
+            a1 += v3;
+            out0[i0*n0_1 + i1] = v3;
         }
         a1 = tg_fold(a1, tg_sum(), team, tg_room);
-        const float v3 = (1 / a1);
+        const float v4 = (1 / (v1 ? a1 : TG_NANF));
         for (tg_int i1 = lane; i1 < n0_1; i1 += team) {
-            const float v4 = out0[i0*n0_1 + i1];
-            out0[i0*n0_1 + i1] = (v4 * v3);
+            const float v5 = out0[i0*n0_1 + i1];
+            out0[i0*n0_1 + i1] = (v5 * v4);
         }
     }
 }
@@ -44,23 +45,24 @@ extern "C" __global__ void __launch_bounds__(1024, 1) kernel0_held(const float *
             }
         }
         a0 = tg_fold(a0, tg_max(), team, tg_room);
-        const float v0 = (tg_isfinite_f32(a0) ? a0 : 0.0f);
+        const bool v0 = tg_isfinite_f32(a0);
+        const float v1 = (v0 ? a0 : 0.0f);
         float a1 = 0.0f;
         #pragma unroll
         for (int q = 0; q < 8; q++) {
             const tg_int i1 = lane + q * team;
             if (i1 < n0_1) {
-                row_1[q] = expf((row_0[q] - v0));
+                row_1[q] = expf((row_0[q] - v1));
                 a1 += row_1[q];
             }
         }
         a1 = tg_fold(a1, tg_sum(), team, tg_room);
-        const float v1 = (1 / a1);
+        const float v2 = (1 / (v0 ? a1 : TG_NANF));
         #pragma unroll
         for (int q = 0; q < 8; q++) {
             const tg_int i1 = lane + q * team;
             if (i1 < n0_1) {
-                out0[i0*n0_1 + i1] = (row_1[q] * v1);
+                out0[i0*n0_1 + i1] = (row_1[q] * v2);
             }
         }
     }
