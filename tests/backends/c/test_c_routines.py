@@ -225,9 +225,9 @@ def test_searchsorted(rng, dtypes):
 
 
 def test_where_nothing_can_be_called_python_runs_it(monkeypatch):
-    from termgraph.backends.c import segments
+    from termgraph.backends.c import placement
 
-    monkeypatch.setattr(segments, "available", lambda names: False)
+    monkeypatch.setattr(placement, "available", lambda names: False)
     x = T.dmatrix("x")
     f = tg.function([x], T.sort(x, axis=0) * 2, mode=tg.Mode(linker="auto"))
     assert isinstance(f, MachineFunction)
