@@ -38,7 +38,7 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("derivative",      exp(x) / sqr(1 + exp(x)),          sigmoid(x) * sigmoid(-x))
     yield rule("derivative_mul",  (y * exp(x)) / sqr(1 + exp(x)),    y * sigmoid(x) * sigmoid(-x))
     yield rule("derivative_over", exp(x) / (z * sqr(1 + exp(x))),    (sigmoid(x) * sigmoid(-x)) / z, assumes=["finite", "reassoc"])
-    yield rule("derivative_mul_over", (y * exp(x)) / (z * sqr(1 + exp(x))), (y * sigmoid(x) * sigmoid(-x)) / z)
+    yield rule("derivative_mul_over", (y * exp(x)) / (z * sqr(1 + exp(x))), (y * sigmoid(x) * sigmoid(-x)) / z, assumes=["finite", "reassoc"])
     yield rule("times_exp_neg",   sigmoid(x) * exp(-x),              sigmoid(-x))
     yield rule("times_exp",       sigmoid(-x) * exp(x),              sigmoid(x))
     yield rule("ratio",           sigmoid(x) / sigmoid(-x),          exp(x))

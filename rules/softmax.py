@@ -55,8 +55,8 @@ def softmax(x: Float, y: Float, z: Float, m: Float & Matrix, a: param, d: param,
 def log_softmaxes(x: Float, y: Float, a: param, o: param, i: param, ks: seg):
     yield rule("log_softmax",     log(softmax_(x, axis=a)),          log_softmax(x, axis=a))
     yield rule("kept",            x - dimshuffle(logsumexp(x, axis=a), order=o), log_softmax(x, axis=a),
-                                  puts_back(o, a, x))
-    yield rule("leading",         x - logsumexp(x, axis=a),          log_softmax(x, axis=a),     leading(a))
+                                  puts_back(o, a, x), assumes=["reassoc"])
+    yield rule("leading",         x - logsumexp(x, axis=a),          log_softmax(x, axis=a),     leading(a), assumes=["reassoc"])
     yield rule("shift_max",       log_softmax(x - dimshuffle(max_(x, axis=a), order=o), axis=a), log_softmax(x, axis=a),
                                   puts_back(o, a, x), assumes=["finite"])
     yield rule("shift_max_leading", log_softmax(x - max_(x, axis=a), axis=a), log_softmax(x, axis=a), leading(a), assumes=["finite"])

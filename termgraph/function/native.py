@@ -202,7 +202,7 @@ def _built(maker: Any, layout: Layout, code: Any, known: Shapes) -> Any:
     from termgraph.backends.c.build.program_library import built
 
     try:
-        given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout)
+        given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
         return maker.work.ledger.run("build", built, *given)
     except CompileError as error:
         raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, error.terms)) from None

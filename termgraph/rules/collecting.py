@@ -15,6 +15,7 @@ from termgraph.rules.clients import used_once
 from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.term import Const, mk
 
 WIDEST = 32
@@ -354,7 +355,7 @@ class _Product:
             self.parts.append((t, part))
             return
         self.opened.add(id(t))
-        if not root and (t.op is ew.true_div or not first):
+        if not root and (t.op is ew.true_div or not first) and not _divides_by_count(t):
             self.moves = True
             self.inner += 1
             part = self.inner
@@ -441,6 +442,16 @@ def any_share(parts: list[tuple[Any, int]]) -> bool:
                 if a is None or b is None or a & b:
                     return True
     return False
+
+
+def _divides_by_count(t: Any) -> bool:
+    """Whether a quotient is by an integer, as a mean's is: that moves no number out of the range of its dtype."""
+    if t.op is not ew.true_div:
+        return False
+    by = t.args[1]
+    while by.op.family is dimshuffle:
+        by = by.args[0]
+    return by.op.family is ew.cast and by.args[0].type.kind in "bui"
 
 
 def _is_power(t: Any) -> bool:

@@ -229,39 +229,40 @@ def cov(
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
+    dtype: Any = None,
 ) -> Any:
     """The covariances of variables that are the rows of `m` (columns where not `rowvar`); `y` holds more of them.
 
     `fweights` says how often each observation is counted, `aweights` how much it weighs. The sums are divided by
-    their number less `ddof`, by default 1, or 0 with `bias`.
+    their number less `ddof`, by default 1, or 0 with `bias`. They are made in float64 (complex128), or `dtype`.
 
     >>> import termgraph.tensor as T
     >>> T.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).eval()
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    x = _observations(m, rowvar)
+    x = _observations(m, rowvar, dtype)
     if y is not None:
-        x = concatenate([x, _observations(y, rowvar)], axis=0)
+        x = concatenate([x, _observations(y, rowvar, dtype)], axis=0)
     lost = (0 if bias else 1) if ddof is None else ddof
     weights = [ew.cast(as_tensor(w), dtype=x.type.dtype) for w in (fweights, aweights) if w is not None]
     count = length(x, 1)
     if not weights:
         x = ew.sub(x, dimshuffle(sum_over(x, axis=1) / count, 0, "x"))
-        return _number_or_matrix(dot(x, conj_transpose(x)) / (count - lost))
+        return _number_or_matrix(dot(x, conj_transpose(x)) / ew.maximum(count - lost, 0))
     w = weights[0] if len(weights) == 1 else ew.mul(*weights)
     total = sum_over(w)
     x = ew.sub(x, dimshuffle(dot(x, w) / total, 0, "x"))
     again = 1 if aweights is None else sum_over(ew.mul(w, weights[-1])) / total
-    return _number_or_matrix(dot(ew.mul(x, w), conj_transpose(x)) / (total - again * lost))
+    return _number_or_matrix(dot(ew.mul(x, w), conj_transpose(x)) / ew.maximum(total - again * lost, 0))
 
 
-def _observations(m: Any, rowvar: bool) -> Any:
+def _observations(m: Any, rowvar: bool, dtype: Any) -> Any:
     """Variables as rows of a float matrix."""
     x = as_tensor(m)
     if x.ndim > 2:
         raise ValueError(f"cov takes vectors and matrices, {x} has {x.ndim} dimensions")
-    x = x if x.type.kind in "fc" else ew.cast(x, dtype="float64")
+    x = ew.cast(x, dtype=dtype or ("complex128" if x.type.kind == "c" else "float64"))
     if x.ndim < 2:
         return dimshuffle(x, "x", *range(x.ndim)) if x.ndim else dimshuffle(x, "x", "x")
     return x if rowvar else dimshuffle(x, 1, 0)

@@ -20,10 +20,8 @@ from termgraph.function.mode import Mode as NativeMode
 from termgraph.function.mode import get_mode as native_get_mode
 from termgraph.function.mode import register_mode as native_register_mode
 from termgraph.tensor import sharedvar
-from termgraph.terms.errors import UnusedInputError
 from termgraph.theano.flags import OPTIMIZERS, canonical_linker
 from termgraph.theano.standins import stand_in
-from termgraph.theano.walking import ancestors
 from termgraph.vm.profile import Profile
 
 
@@ -77,24 +75,7 @@ def function(
         "rebuild_strict": rebuild_strict, "allow_input_downcast": allow_input_downcast, "profile": _profile(profile),
         "output_keys": output_keys,
     }  # fmt: skip
-    try:
-        return native_function(inputs, outputs, on_unused_input=on_unused_input, **options)
-    except UnusedInputError:
-        if not _dropped_by_derivatives(inputs, outputs, options["updates"]):
-            raise
-        return native_function(inputs, outputs, on_unused_input="ignore", **options)
-
-
-def _dropped_by_derivatives(inputs: Sequence[Any], outputs: Any, updates: Any) -> bool:
-    """Whether every input is used, if derivatives count as using all that they are derivatives of."""
-    todo = [o.variable if isinstance(o, Out) else o for o in _listed(outputs)] + [new for _, new in updates or ()]
-    used: set[Any] = set()
-    while todo:
-        found = ancestors([v for v in todo if isinstance(v, T.Variable)])
-        todo = [s for v in found if v not in used and v._tag is not None for s in getattr(v.tag, "derived_from", ())]
-        used.update(found)
-    wanted = [i.variable if isinstance(i, NativeIn) else i for i in inputs]
-    return all(v in used for v in wanted if isinstance(v, T.Variable))
+    return native_function(inputs, outputs, on_unused_input=on_unused_input, **options)
 
 
 def _listed(outputs: Any) -> list:

@@ -19,6 +19,7 @@ from termgraph.grad.products import hessian as native_hessian
 from termgraph.grad.products import jacobian as native_jacobian
 from termgraph.grad.products import subgraph_grad as native_subgraph_grad
 from termgraph.tensor.graph import clone
+from termgraph.tensor.origins import note_origins
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
 from termgraph.terms.traverse import depends_on
@@ -52,7 +53,7 @@ def _noted(found: Any, sources: Sequence[Any]) -> Any:
     """Derivatives, with a note of what they are derivatives of: an input that has dropped out of one is no mistake."""
     for v in _list(found):
         if isinstance(v, Variable):
-            v.tag.derived_from = [s for s in sources if isinstance(s, Variable)]
+            note_origins(v, [s for s in sources if isinstance(s, Variable)])
     return found
 
 

@@ -7,6 +7,7 @@ from gradcases import ELEMENTWISE, HOLOMORPHIC, INDICES, REDUCTIONS, SHAPES, STE
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
+from termgraph.dist import mean
 from termgraph.grad import table
 from termgraph.graph.basic import graph_inputs
 from termgraph.terms.op import OPS
@@ -116,6 +117,9 @@ def test_every_derivative_rule_is_met(monkeypatch):
         built(f)
     with pytest.raises(TypeError, match="declared by undefined_grad"):
         tg.grad(tg.undefined_grad(s) * 2, s)
+    with pytest.raises(TypeError, match="mark the gradient, not the cost"):
+        tg.grad(mean(s) * 2, s)
+    tg.Rop(mean(s) * 2, s, s)
     assert sorted({r.name for r in rules} - met) == []
 
 

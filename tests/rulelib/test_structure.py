@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.indexing import gather
@@ -16,6 +17,21 @@ d = T.tensor("d", dtype="float64", shape=(None, 4))
 row = T.drow("row")
 k = T.lvector("k")
 cube = T.dtensor3("cube")
+
+
+class Padded(tg.Op):
+    """An op of a user that says how long its result is."""
+
+    __props__ = ()
+
+    def make_node(self, a):
+        return tg.Apply(self, [a], [T.dvector()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = np.append(inputs[0], 0.0)
+
+    def infer_shape(self, node, shapes):
+        return [(shapes[0][0] + 1,)]
 
 
 def L(a, axis):
@@ -68,6 +84,7 @@ RESHAPE = [
 ]
 SHAPES = [
     ("shapes.static", L(c, 1), T.constant(4)),
+    ("shapes.declared", L(Padded()(v), 0), L(v, 0) + 1),
     ("shapes.from_operand", L(T.exp(x + 1.0), 0), L(x, 0)),
     ("shapes.from_operand", L(x.T, 0), L(x, 1)),
     ("shapes.from_operand", L(T.alloc(s, n, m), 1), m),

@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.config import config
 from termgraph.rules.checking.draw import Draw
-from termgraph.terms.op import OPS
+from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.variable import Apply
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.op import OPS, Op
 from termgraph.terms.term import Const, mk
+from termgraph.terms.types import TensorType
 
 
 def _op(name: str, **params: Any) -> Any:
@@ -191,8 +196,33 @@ def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
     return made
 
 
+class _Padded(Op):
+    """An op of a user that says how long its result is: one element more than its argument."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor(x)
+        return Apply(self, [x], [TensorType(x.type.dtype, (None,))()])
+
+    def perform(self, node: Apply, inputs: list, outputs: list) -> None:
+        outputs[0][0] = np.append(inputs[0], inputs[0][:1] * 0) if len(inputs[0]) else np.zeros(1, inputs[0].dtype)
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        return [(shapes[0][0] + 1,)]
+
+
+def _declared_length(d: Draw) -> Any:
+    """The length of what an op of a user gives that says it."""
+    x = d.input((d.rng.choice((1, 3)),), d.rng.choice(("float64", "float32", "int64")))
+    with config.change_flags({"traceback.limit": 0, "compute_test_value": "off"}):
+        (v,) = variables_of([x])
+        return mk(_op("shape_i", axis=0), (_Padded()(v).term,))
+
+
 HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
+    "shapes.declared": _declared_length,
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),

@@ -67,6 +67,30 @@ for name, low, high in [("erf", -3, 3), ("erfc", -3, 3), ("erfcx", -1, 3), ("erf
     row(name, getattr(T, name), in_floats(getattr(sps, name)), within(low, high), dtypes=REAL, loose=20)
 
 
+for name in ["j0", "j1", "i0", "i1"]:
+    row(name, getattr(T, name), in_floats(getattr(sps, name)), within(-4, 4), dtypes=REAL, loose=40)
+
+
+def _shape_and_argument(c):
+    c.x(0.5, 4)
+    c.partner(0.2, 5, dtype=c.dtype)
+
+
+for name in ["gammainc", "gammaincc"]:
+    row(name, getattr(T, name), getattr(sps, name), _shape_and_argument, dtypes=("float32", "float64"), special=False,
+        loose=100, smooth=False)  # fmt: skip
+
+
+def _order_and_argument(c):
+    c.x(0, 4, integral=True)
+    c.partner(0.2, 5, dtype=c.dtype)
+
+
+for name in ["jv", "iv"]:
+    row(name, getattr(T, name), getattr(sps, name), _order_and_argument, dtypes=("float32", "float64"), special=False,
+        loose=100, smooth=False)  # fmt: skip
+
+
 def _product_with_log(c):
     c.x()
     c.partner(0.1, 5, dtype=c.dtype)
@@ -140,6 +164,7 @@ def _isclose(c):
 
 
 row("isclose", T.isclose, np.isclose, _isclose)
+row("allclose", T.allclose, np.allclose, _isclose)
 
 
 def _switch(c):

@@ -324,4 +324,25 @@ def _diff(c):
 
 
 row("diff", T.diff, np.diff, _diff, ranks=(1, 2, 3, 4), scaled=True, loose=4)
+SIZE = (3, 4)
+
+
+def _within(c):
+    c.x(0, 11, integral=True)
+    return {"order": c.pick("C", "F")}
+
+
+row("unravel_index", lambda i, order: T.unravel_index(i, SIZE, order), lambda i, order: list(np.unravel_index(i, SIZE, order)),
+    _within, dtypes=("int8", "int32", "int64", "uint8"), special=False, smooth=False)  # fmt: skip
+
+
+def _positions(c):
+    c.x(0, 2, integral=True)
+    c.x(0, 3, integral=True, shape=c.operands[0].value.shape)
+    return {"order": c.pick("C", "F")}
+
+
+row("ravel_multi_index", lambda i, j, order: T.ravel_multi_index((i, j), SIZE, order=order),
+    lambda i, j, order: np.ravel_multi_index((i, j), SIZE, order=order), _positions, dtypes=("int8", "int32", "int64"), special=False,
+    smooth=False)  # fmt: skip
 row("ediff1d", T.ediff1d, np.ediff1d, lambda c: c.mild().x(), ranks=(1, 2, 3), scaled=True, loose=4)

@@ -53,6 +53,14 @@ row("var (ddof)", lambda x, axis: T.var(x, axis=axis, ddof=1), lambda x, axis: n
     scaled=True, loose=20, differs=("finite", "std at zero"))  # fmt: skip
 
 
+def _observed(c):
+    c.mild().at_least(2).x(special=False)
+    return {"rowvar": c.flip(), "ddof": c.pick(None, 0)}
+
+
+row("cov", T.cov, np.cov, _observed, ranks=(1, 2), dtypes=("float32", "float64"), scaled=True, loose=40, special=False)
+
+
 def _softmaxed(c):
     c.mild().x()
     return {"axis": None if not c.rank or c.flip(0.3) else c.axis()}
