@@ -191,9 +191,18 @@ def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
             rows = Const(np.asarray([0, 0, 2], "int32"))
             x, y = d.input((3,), data.type.dtype), d.input((4,), data.type.dtype)
             return mk(_op("shape_i", axis=0), (mk(_op(name), (rows, indices, x, y)),))
-        return mk(_op("shape_i", axis=0), (mk(_op(name), (indices, indptr)),))
+        return mk(_op("shape_i", axis=0), (mk(_op(name), (d.input((3,), "int32"), indptr)),))
 
     return made
+
+
+def _common_factor(d: Draw) -> Any:
+    """`(x * y) / (y * z)`, or numbers above and below the line: all that quotients are rewritten for."""
+    dtype = d.rng.choice(("float64", "float32"))
+    x, y, z = (d.input((3,), dtype) for _ in range(3))
+    if d.rng.random() < 0.5:
+        x, y, z = x, Const(np.asarray([2.0], dtype)), mk(_op("mul"), (Const(np.asarray([4.0], dtype)), z))
+    return mk(_op("true_div"), (mk(_op("mul"), (x, y)), mk(_op("mul"), (y, z))))
 
 
 class _Padded(Op):
@@ -223,6 +232,7 @@ def _declared_length(d: Draw) -> Any:
 HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
     "shapes.declared": _declared_length,
+    "collect.quotient": _common_factor,
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),
