@@ -27,7 +27,7 @@ def trained(mode):
     return f, [*f(GIVEN), *f(GIVEN), w.get_value(), u.get_value()]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def usual():
     return trained("FAST_RUN")
 

@@ -31,6 +31,7 @@ LINE = HEAD.count("\n") + 1  # of the mistake
 def load(tmp_path):
     """Load a rule file with one more rule than `HEAD` has."""
     path = tmp_path / "mine.py"
+    db.all_rules()  # the library, which is not to be forgotten with the rules of the file
     before = dict(authoring.DEFINED)
 
     def write(line):

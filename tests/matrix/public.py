@@ -74,4 +74,7 @@ def missing() -> list[str]:
 
 
 def _is_method(name: str, found: Any) -> bool:
-    return name[0] != "_" and (callable(found) or isinstance(found, property))
+    """Also not one that termgraph.theano attaches when a program for Theano runs in this process."""
+    made = found.fget if isinstance(found, property) else found
+    ours = not getattr(made, "__module__", "").startswith("termgraph.theano")
+    return name[0] != "_" and ours and (callable(found) or isinstance(found, property))
