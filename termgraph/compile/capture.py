@@ -80,9 +80,7 @@ def checked_givens(givens: Any, inputs: Sequence[Variable], rebuild_strict: bool
 
 
 def _fitted(old: Variable, new: Variable, strict: bool) -> Variable:
-    if compatible(old.type, new.type):
-        return new
-    if not strict:
+    if compatible(old.type, new.type) or not strict:
         return new
     raise TypeMismatch(
         f"givens: {label(old)} has type {old.type}, its replacement {new} has type {new.type}; "

@@ -9,6 +9,7 @@ from typing import Any
 
 import termgraph.tensor as T
 from termgraph import sparse
+from tests.helpers import attached_by_theano
 
 from . import rows  # noqa: F401  entered in the table
 from .table import ROWS
@@ -74,7 +75,5 @@ def missing() -> list[str]:
 
 
 def _is_method(name: str, found: Any) -> bool:
-    """Also not one that termgraph.theano attaches when a program for Theano runs in this process."""
-    made = found.fget if isinstance(found, property) else found
-    ours = not getattr(made, "__module__", "").startswith("termgraph.theano")
-    return name[0] != "_" and ours and (callable(found) or isinstance(found, property))
+    ours = name[0] != "_" and not attached_by_theano(found)
+    return ours and (callable(found) or isinstance(found, property))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import attached_by_theano
 
 import termgraph.tensor as T
 
@@ -39,18 +40,13 @@ def test_the_stub_has_every_public_name():
     assert done.returncode == 0, f"run python scripts/make_stubs.py\n{done.stdout}{done.stderr}"
 
 
-def _is_own(member):
-    """Not one that termgraph.theano attaches when a program for Theano runs in this process."""
-    return not getattr(member, "__module__", "").startswith("termgraph.theano")
-
-
 def test_the_methods_that_are_typed_are_those_that_are_there():
     stub = ast.parse(Path(T.__file__).with_name("typed.pyi").read_text(encoding="utf-8"))
     (declared,) = [node for node in stub.body if isinstance(node, ast.ClassDef)]
     typed = {node.name for node in declared.body if isinstance(node, ast.FunctionDef)}
     assert [name for name in typed if not hasattr(T.TensorVariable, name)] == []
     members = vars(T.TensorVariable).items()
-    attached = {n for n, m in members if not n.startswith("_") and n not in ("apply_op",) and _is_own(m)}
+    attached = {n for n, m in members if not n.startswith("_") and n not in ("apply_op",) and not attached_by_theano(m)}
     assert sorted(attached - typed) == []
 
 
