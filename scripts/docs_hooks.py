@@ -1,4 +1,6 @@
-"""What MkDocs does before it builds the docs: the catalogue of rules is written from the rule database."""
+"""What MkDocs does beyond copying pages: the catalogue of rules is written from the rule database, and prompts get colours."""
+
+import re
 
 from mkdocs.structure.files import File, Files
 
@@ -11,3 +13,8 @@ def on_files(files: Files, config: object) -> Files:
     for path, text in pages(jobs=processors()).items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Examples with prompts are coloured as such, whatever their fence says."""
+    return re.sub(r"^```python\n(?=>>>)", "```pycon\n", markdown, flags=re.MULTILINE)
