@@ -1,4 +1,4 @@
-"""What MkDocs does beyond copying pages: the catalogue of rules is written from the rule database, and prompts get colours."""
+"""What MkDocs does besides: the catalogue of rules is written from the rule database, prompts get colours."""
 
 import re
 
