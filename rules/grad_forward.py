@@ -97,6 +97,6 @@ def forward_complex(x, y, t, u, v, w, z: Complex):
 
 
 @ruleset("grad")
-def forward_linalg(x, y, t, u, v, w, a: param):
+def forward_linalg(x, y, t, u, v, w, a: param, b: param):
     yield rule("inv",       pushforward(inv(x), t),                      -matmul(inv(x), matmul(t, inv(x))))
-    yield rule("solve",     pushforward(solve(x, y, assume_a=a), t, u),  solve(x, w - matmul(v, solve(x, y, assume_a=a)), assume_a=a),  or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("solve",     pushforward(solve(x, y, assume_a=a, on_error=b), t, u),  solve(x, w - matmul(v, solve(x, y, assume_a=a, on_error=b)), assume_a=a, on_error=b),  or_zero(x, t, v), or_zero(y, u, w))

@@ -98,12 +98,12 @@ def triangular_slope(x, gb, lower, trans, unit):
     return (T.tril(g, -k) if lower else T.triu(g, k)).term
 
 
-@goal("iiiiio")
-def transposed_solve(a, g, lower, trans, unit):
+@goal("iiiiiio")
+def transposed_solve(a, g, lower, trans, unit, on_error):
     """The solution of op(a).T @ x = g."""
     a = handle(a)
     a, trans = (T.conj(a), "N") if trans == "C" else (a, "T" if trans == "N" else "N")
-    return solve_triangular(a, handle(g), lower=lower, trans=trans, unit_diagonal=unit).term
+    return solve_triangular(a, handle(g), lower=lower, trans=trans, unit_diagonal=unit, on_error=on_error).term
 
 
 @goal("iiio")
@@ -333,9 +333,9 @@ def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y, p, q):
 
 
 @ruleset("grad")
-def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param):
-    yield rule("solve",       pullback(solve(x, y, assume_a=a), g),     (-matmul(solve(p, g, assume_a=a), q), solve(p, g, assume_a=a)),  transposed(x, p), transposed(solve(x, y, assume_a=a), q))
-    yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c), g),  (o, p),  transposed_solve(x, g, a, b, c, p), triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c), p, a, b, c, o))
+def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param, d: param):
+    yield rule("solve",       pullback(solve(x, y, assume_a=a, on_error=d), g),  (-matmul(solve(p, g, assume_a=a, on_error=d), q), solve(p, g, assume_a=a, on_error=d)),  transposed(x, p), transposed(solve(x, y, assume_a=a, on_error=d), q))
+    yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), g),  (o, p),  transposed_solve(x, g, a, b, c, d, p), triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), p, a, b, c, o))
     yield rule("inv",         pullback(inv(x), g),                      (-matmul(p, matmul(g, p)),),  transposed(inv(x), p))
     yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g), (o,),                       pinv_slope(x, pinv(x, rcond=a, hermitian=b), g, o))
     yield rule("det",         pullback(det(x), g),                      (o,),                         scaled_inverse(x, g * det(x), o))
@@ -345,8 +345,8 @@ def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param):
 
 
 @ruleset("grad")
-def grad_decomposition(x, g, h, i, o, a: param):
-    yield rule("cholesky",    pullback(cholesky(x, lower=a), g),        (o,),  cholesky_slope(cholesky(x, lower=a), g, a, o))
+def grad_decomposition(x, g, h, i, o, a: param, b: param):
+    yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),  (o,),  cholesky_slope(cholesky(x, lower=a, on_error=b), g, a, o))
     yield rule("qr",          pullback(qr(x, mode=a), g, h),            (o,),  qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h, o))
     yield rule("eigh",        pullback(eigh(x, lower=a), g, h),         (o,),  eigh_slope(nth(eigh(x, lower=a), i=0), nth(eigh(x, lower=a), i=1), g, h, a, o))
     yield rule("eigvalsh",    pullback(eigvalsh(x, lower=a), g),        (o,),  eigvalsh_slope(eigh(x, lower=a), g, a, o))

@@ -32,6 +32,7 @@ from termgraph.terms.types import shape_text
 
 LinAlgError = np.linalg.LinAlgError
 STRUCTURES = ("gen", "sym", "her", "pos")
+ON_ERROR = ("raise", "nan")
 TRANSPOSITIONS = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
 UNKNOWN = 64  # what an unknown length counts for when multi_dot chooses its order
 
@@ -43,12 +44,18 @@ def _with_columns(b: Any) -> tuple[Any, bool]:
     return (dimshuffle(b, 0, "x"), True) if b.ndim == 1 else (b, False)
 
 
+def _on_error(name: str, on_error: str) -> str:
+    if on_error not in ON_ERROR:
+        raise ValueError(f"{name}: on_error must be 'raise' or 'nan', got {on_error!r}")
+    return on_error
+
+
 @on_terms
-def solve(a: Any, b: Any, assume_a: str = "gen") -> Any:
+def solve(a: Any, b: Any, assume_a: str = "gen", on_error: str = "raise") -> Any:
     """The solution x of a @ x = b; b is a vector if it has one dimension, else (a batch of) matrices.
 
     `assume_a` promises more about a: "sym" symmetric, "her" Hermitian, "pos" positive definite. A singular matrix
-    raises LinAlgError when the function runs.
+    raises LinAlgError when the function runs; with `on_error="nan"` its solution is NaN.
 
     >>> import termgraph.tensor as T
     >>> T.linalg.solve(T.dmatrix("a"), T.dvector("b")).type
@@ -57,31 +64,34 @@ def solve(a: Any, b: Any, assume_a: str = "gen") -> Any:
     if assume_a not in STRUCTURES:
         raise ValueError(f"solve: assume_a must be one of {', '.join(STRUCTURES)}, got {assume_a!r}")
     columns, vector = _with_columns(b)
-    x = ops.solve(a, columns, assume_a=assume_a)
+    x = ops.solve(a, columns, assume_a=assume_a, on_error=_on_error("solve", on_error))
     return squeeze(x, -1) if vector else x
 
 
 @on_terms
-def solve_triangular(a: Any, b: Any, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False) -> Any:
+def solve_triangular(
+    a: Any, b: Any, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False, on_error: str = "raise"
+) -> Any:
     """The solution of a @ x = b for a triangular matrix, of which only that triangle is read.
 
     `trans` solves with the transposed (1, "T") or conjugate transposed (2, "C") matrix; `unit_diagonal` takes the
-    diagonal to be ones.
+    diagonal to be ones. A zero on the diagonal raises LinAlgError; with `on_error="nan"` the solution is NaN.
     """
     if trans not in TRANSPOSITIONS:
         raise ValueError(f"solve_triangular: trans must be 0 ('N'), 1 ('T') or 2 ('C'), got {trans!r}")
     columns, vector = _with_columns(b)
-    way = TRANSPOSITIONS[trans]
-    x = ops.solve_triangular(a, columns, lower=bool(lower), trans=way, unit_diagonal=bool(unit_diagonal))
+    params = {"lower": bool(lower), "trans": TRANSPOSITIONS[trans], "unit_diagonal": bool(unit_diagonal)}
+    x = ops.solve_triangular(a, columns, **params, on_error=_on_error("solve_triangular", on_error))
     return squeeze(x, -1) if vector else x
 
 
 @on_terms
-def cho_solve(c_and_lower: Any, b: Any) -> Any:
+def cho_solve(c_and_lower: Any, b: Any, on_error: str = "raise") -> Any:
     """The solution of a @ x = b from the Cholesky factor of a: cho_solve((factor, lower), b)."""
     c, lower = c_and_lower
     first, second = ("N", "C") if lower else ("C", "N")
-    return solve_triangular(c, solve_triangular(c, b, lower, first), lower, second)
+    inner = solve_triangular(c, b, lower, first, on_error=on_error)
+    return solve_triangular(c, inner, lower, second, on_error=on_error)
 
 
 @on_terms
@@ -106,9 +116,19 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
 
 # ---------------------------------------------------------------------- decompositions
 @on_terms
-def cholesky(a: Any, lower: bool = True) -> Any:
-    """The lower triangular L with L @ conj(L.T) = a, or the upper U with conj(U.T) @ U = a."""
-    return ops.cholesky(a, lower=bool(lower))
+def cholesky(a: Any, lower: bool = True, on_error: str = "raise") -> Any:
+    """The lower triangular L with L @ conj(L.T) = a, or the upper U with conj(U.T) @ U = a.
+
+    A matrix that is not positive definite raises LinAlgError when the function runs. With `on_error="nan"` the result
+    is NaN instead, which samplers and line searches take for a step too far.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> a = T.dmatrix("a")
+    >>> tg.function([a], T.linalg.cholesky(a, on_error="nan"))([[1.0, 2.0], [2.0, 1.0]])
+    array([[nan, nan],
+           [nan, nan]])
+    """
+    return ops.cholesky(a, lower=bool(lower), on_error=_on_error("cholesky", on_error))
 
 
 @on_terms

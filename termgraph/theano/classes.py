@@ -178,7 +178,11 @@ SVD = op_class(
 TensorInv = op_class("TensorInv", "", lambda ind=2: Made(lambda a: T.linalg.tensorinv(a, ind)))
 TensorSolve = op_class("TensorSolve", "", lambda axes=None: Made(lambda a, b: linear.tensorsolve(a, b, axes)))
 lstsq_class = op_class("lstsq", "lstsq", _applies(lambda a, b, rcond=None: T.linalg.lstsq(a, b)))
-Cholesky = op_class("Cholesky", "cholesky", lambda lower=True, **_: Made(lambda x: linear.cholesky(x, lower)))
+Cholesky = op_class(
+    "Cholesky",
+    "cholesky",
+    lambda lower=True, destructive=False, on_error="raise": Made(lambda x: linear.cholesky(x, lower, on_error)),
+)
 Solve = op_class(
     "Solve",
     "solve solve_triangular",

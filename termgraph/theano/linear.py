@@ -37,9 +37,9 @@ def solve_symmetric(a: Any, b: Any) -> Any:
     return solve(a, b, "symmetric")
 
 
-def cholesky(a: Any, lower: bool = True) -> Any:
+def cholesky(a: Any, lower: bool = True, on_error: str = "raise") -> Any:
     """The triangle whose product with its transpose is a."""
-    return T.linalg.cholesky(a, lower=lower)
+    return T.linalg.cholesky(a, lower=lower, on_error=on_error)
 
 
 def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:

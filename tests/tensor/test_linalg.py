@@ -7,6 +7,7 @@ from helpers import check, quick, run, variable_for
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
 
@@ -215,6 +216,45 @@ def test_singular_matrices_raise_linalg_errors():
     for build in (L.inv, lambda x: L.solve(x, b), lambda x: L.solve_triangular(x, b), L.cholesky):
         with pytest.raises(L.LinAlgError):
             run(build, zero)
+
+
+FAILING = {
+    "cholesky": lambda a, b, e: L.cholesky(a, on_error=e),
+    "solve": lambda a, b, e: L.solve(a, b, on_error=e),
+    "solve (positive)": lambda a, b, e: L.solve(a, b, assume_a="pos", on_error=e),
+    "solve_triangular": lambda a, b, e: L.solve_triangular(a, b, lower=True, on_error=e),
+    "cho_solve": lambda a, b, e: L.cho_solve((a, True), b, on_error=e),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_nan_where_there_is_no_result(name, dtype):
+    """Only the matrices that have no factor give NaN; the others in the batch, and gradients, are as ever."""
+    good, bad = np.array([[2, 0], [1, 3]]), np.array([[0, 0], [1, 0]])
+    good, bad = (good @ good.T, bad @ bad.T) if "triangular" not in name and "cho_" not in name else (good, bad)
+    a, b = np.array([good, bad, good], dtype), np.arange(12).reshape(3, 2, 2).astype(dtype)
+
+    def build(x, y):
+        found = FAILING[name](x, y, "nan")
+        return (
+            [found] if dtype == "complex128" else [found, *tg.grad(found.sum(), [x, y], disconnected_inputs="ignore")]
+        )
+
+    def plain(x, y):
+        found = FAILING[name](x, y, "raise")
+        return (
+            [found] if dtype == "complex128" else [found, *tg.grad(found.sum(), [x, y], disconnected_inputs="ignore")]
+        )
+
+    found, fine = run(build, a, b), run(plain, a[[0, 0]], b[[0, 2]])
+    for got, right in zip(found, fine):
+        np.testing.assert_allclose(got[[0, 2]], right, rtol=1e-5)
+    assert np.isnan(found[0][1]).all()
+    with pytest.raises(L.LinAlgError):
+        run(plain, a, b)
+    with pytest.raises(ValueError, match="on_error must be 'raise' or 'nan'"):
+        FAILING[name](T.dmatrix(), T.dmatrix(), "ignore")
 
 
 def test_shapes_and_dtypes_are_checked_while_building():

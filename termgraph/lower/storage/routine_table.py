@@ -107,9 +107,14 @@ def _declare(
         called = function if isinstance(function, str) else function(t.op.params)
         types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
         made = "".join([_letter(str(x.dtype)) for x in types])
-        return Spec("loop", (f"linalg__{called}__{_read(t)}_{made}",), ins, outs, None, fails, finite)
+        return Spec("loop", (f"linalg__{called}__{_read(t)}_{made}",), ins, outs, None, _told(t, fails), finite)
 
     SPECS[name] = rule
+
+
+def _told(t: Any, fails: str) -> str:
+    """What the user is told of a failure: nothing if NaN was asked for, which is what the routines then leave."""
+    return "" if t.op.params.get("on_error") == "nan" else fails
 
 
 def _side(name: str) -> Callable[[dict], str]:
@@ -139,7 +144,7 @@ def _solve(t: Any) -> Spec | None:
     if t.op.params["assume_a"] != "gen":
         return None
     x = _read(t)
-    return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, SINGULAR)
+    return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
 
 
 def _svd(t: Any) -> Spec:
@@ -158,7 +163,7 @@ def _qr(t: Any) -> Spec:
 
 
 def _solve_triangular(t: Any) -> Spec:
-    return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, ZERO_ON_DIAGONAL)
+    return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, ZERO_ON_DIAGONAL))
 
 
 SPECS.update(lstsq=_lstsq, solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)

@@ -68,6 +68,8 @@ def _of_definite(d: Draw, h: Head, args: list, want: Want) -> list:
     """Mostly A A^T: anything else has no Cholesky factor."""
     if "lower" in h.family.defaults:
         h.settle("lower", lambda: True)
+    if h.family is linalg.cholesky:
+        h.settle("on_error", lambda: d.rng.choice(("raise", "nan")))
     w = _square(d, want)
     pattern = args[0]
     if isinstance(pattern, Var) and pattern not in d.env:
@@ -94,6 +96,8 @@ def _solve(d: Draw, h: Head, args: list, want: Want) -> list:
     dtype = w.dtype
     columns = want.shape[-1] if want.shape and len(want.shape) >= 2 else d.length()
     a = d.make(args[0], w)
+    if h.family is not linalg.lstsq:
+        h.settle("on_error", lambda: d.rng.choice(("raise", "nan")))
     if h.family is linalg.solve_triangular:
         h.settle("lower", lambda: d.chance(0.5))
         h.settle("trans", lambda: d.rng.choice(("N", "T", "C")))

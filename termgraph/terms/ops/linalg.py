@@ -254,17 +254,44 @@ def _check_solve(name: str, a: np.ndarray, b: np.ndarray) -> None:
         raise ShapeError(f"{name}: shapes {a.shape} and {b.shape} do not fit; needed: (..., n, n) and (..., n, k)")
 
 
-def _solve(a: Any, b: Any, *, assume_a: str) -> np.ndarray:
+def _or_nan(function: Callable, on_error: str) -> Callable:
+    """The function of matrices or, with on_error "nan", one that gives NaN where the function fails."""
+    if on_error != "nan":
+        return function
+
+    def forgiving(*matrices: np.ndarray) -> np.ndarray:
+        try:
+            return function(*matrices)
+        except np.linalg.LinAlgError:
+            return np.full_like(matrices[-1], np.nan)
+
+    return forgiving
+
+
+def _cholesky(a: Any, *, lower: bool, on_error: str) -> np.ndarray:
+    a = _as_lapack(a)
+    if on_error != "nan" or a.ndim < 2:
+        return np.linalg.cholesky(a, upper=not lower)
+    one = _or_nan(lambda p: np.linalg.cholesky(p, upper=not lower), on_error)
+    out = np.empty_like(a)
+    for i in np.ndindex(*a.shape[:-2]):
+        out[i] = one(a[i])
+    return out
+
+
+def _solve(a: Any, b: Any, *, assume_a: str, on_error: str) -> np.ndarray:
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve", a, b)
     if assume_a == "gen":
-        return np.linalg.solve(a, b)
+        return np.linalg.solve(a, b) if on_error != "nan" else _batched(_or_nan(np.linalg.solve, on_error), a, b)
     import scipy.linalg
 
-    return _batched(lambda p, q: scipy.linalg.solve(p, q, assume_a=assume_a, check_finite=False), a, b)
+    return _batched(
+        _or_nan(lambda p, q: scipy.linalg.solve(p, q, assume_a=assume_a, check_finite=False), on_error), a, b
+    )
 
 
-def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal: bool) -> np.ndarray:
+def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal: bool, on_error: str) -> np.ndarray:
     import scipy.linalg
 
     a, b = _as_lapack(a), _as_lapack(b)
@@ -275,7 +302,7 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal:
             p, q, trans=trans, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
         )
 
-    return _batched(one, a, b)
+    return _batched(_or_nan(one, on_error), a, b)
 
 
 def _eigvals(a: Any) -> np.ndarray:
@@ -333,14 +360,19 @@ def _triangle(lower: bool) -> Any:
 
 
 solve = _linalg(
-    "solve", _infer_solve("solve"), _solve, (2, 2), params={"assume_a": "gen"}, doc="x with a @ x = b; b is a matrix."
+    "solve",
+    _infer_solve("solve"),
+    _solve,
+    (2, 2),
+    params={"assume_a": "gen", "on_error": "raise"},
+    doc="x with a @ x = b; b is a matrix.",
 )
 solve_triangular = _linalg(
     "solve_triangular",
     _infer_solve("solve_triangular"),
     _solve_triangular,
     (2, 2),
-    params={"lower": False, "trans": "N", "unit_diagonal": False},
+    params={"lower": False, "trans": "N", "unit_diagonal": False, "on_error": "raise"},
     doc="x with a @ x = b for a triangular a (transposed for trans='T', conjugated too for 'C'); b is a matrix.",
 )
 inv = _linalg("inv", _infer_square("inv", core=True), _plain(np.linalg.inv), doc="The inverse of a matrix.")
@@ -358,8 +390,8 @@ slogdet = _linalg(
 cholesky = _linalg(
     "cholesky",
     _infer_square("cholesky", core=True),
-    _plain(lambda a, lower: np.linalg.cholesky(a, upper=not lower)),
-    params={"lower": True},
+    _cholesky,
+    params={"lower": True, "on_error": "raise"},
     doc="The triangular L with L @ conj(L.T) = a (lower), or U with conj(U.T) @ U = a; reads that triangle of a.",
 )
 qr = _linalg("qr", _infer_qr, _plain(np.linalg.qr), nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")

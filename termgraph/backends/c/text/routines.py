@@ -210,7 +210,12 @@ def _trsm(x: _Text) -> None:
     ]  # fmt: skip
     with x.p.block(""):
         x.p.add(f"const int64_t at = tg_trsm_{SHORT[out.buf.dtype]}({', '.join(given)});")
-        x.p.add(f"if (at > 0) {x.fail(0, 'at - 1')}", f"if (at < 0) {x.no_memory()}")
+        if x.n.spec.fails:
+            x.p.add(f"if (at > 0) {x.fail(0, 'at - 1')}")
+        else:  # the system has no solution, and NaN was asked for
+            each, nan = x.p.poly(x.n.sizes["m"] * x.n.sizes["n"]), f"({CTYPE[out.buf.dtype]})NAN"
+            x.p.add(f"if (at > 0) for (int64_t k = 0; k < {each}; k++) ({x.pointer(out)})[k] = {nan};")
+        x.p.add(f"if (at < 0) {x.no_memory()}")
 
 
 def _qr(x: _Text) -> None:
