@@ -1,8 +1,8 @@
 """C text of pooling and its gradients: a function for each size and stride of windows along rows.
 
-Rows of the image are folded first, whole vectors at a time, then the folded row along itself. Gradients gather: an
-element adds up what the windows it lies in give to it, so that each is written once. Lengths are those of three
-dimensions; missing ones are 1. Pure text; may import lower.
+Rows of the image are folded first, whole vectors at a time, then the folded row along itself. Gradients spread a row of
+windows to the length of a row of the image once; each row of the image that these windows read then takes its share
+from there, along memory. Lengths are those of three dimensions; missing ones are 1. Pure text; may import lower.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ def _function(kind: str, short: str, k: int, s: int) -> str:
         "$LEAST": _least(dtype) if kind == "max" else "0",
         "$PAIR": _pair(kind, "row[j]", "from[j]", dtype),
         "$ALONG": _along(kind, short, k, s),
-        "$SHARES": _shares(kind == "max_grad", k, s),
         "$ARRAYS": "const $T *x, const $T *y, const $T *g, $T *out" if kind == "max_grad" else "const $T *g, $T *out",
         "$STEPS": "const int64_t *xs, const int64_t *ys, const int64_t *gs, const int64_t *os" if kind == "max_grad"
         else "const int64_t *gs, const int64_t *os",
     }  # fmt: skip
+    if kind.endswith("grad"):
+        body.update(_gradient(kind == "max_grad", k, s))
     lines = text.strip().split("\n")
     keep = [line for line in lines if kind == "max_grad" or not line.endswith("/*max*/")]
     out = "\n".join(line.removesuffix("/*max*/").rstrip() for line in keep)
@@ -73,11 +74,30 @@ def _function(kind: str, short: str, k: int, s: int) -> str:
     name = f"tg_pool_{kind}_{short}_{k}_{s}"
     return (
         out.replace("$MOVE", "tg_move_row")
+        .replace("$KEPT", f"{name}_kept")
         .replace("$NAME", name)
+        .replace("$BITS", f"int{8 * np.dtype(dtype).itemsize}_t")
         .replace("$K", str(k))
         .replace("$S", str(s))
         .replace("$T", CTYPE[dtype])
     )
+
+
+def _gradient(compared: bool, k: int, s: int) -> dict[str, str]:
+    """The pieces of a gradient's text. What sums give does not depend on the row of the window: it is added up once."""
+    terms, more = _shares(compared, k, s)
+    end = k - (k - 1) // s * s  # how far the last stride of a window goes
+    needed = {"G": "ga", "Y": "ya"} if compared else {"G": "ga"}
+    spread = [f"$NAME_spread({to} - p[2], {a}, {a[0]}s[2], ow, $S);" for to, a in needed.items() if k >= s or to == "Y"]
+    spread += [f"$NAME_spread(L - p[2], ga, gs[2], ow, {end});"] if k % s else []
+    pieces = {
+        "$SPREAD": f"\n{DEEP[8:]}".join(spread), "$DIRECT": _spread(s).replace("$FROM", "from[q]"),
+        "$APART": _spread(s).replace("$FROM", "from[q * step]"), "$EACH": terms, "$MORE": more,
+    }  # fmt: skip
+    if compared:
+        return {**pieces, "$ONCE": ""}
+    once = f"$T *const to = apart; for (int64_t j = 0; j < w; j++) to[j] = {terms};"
+    return {**pieces, "$ONCE": f"{{ {once} {more} }}", "$EACH": "apart[j]", "$MORE": ""}
 
 
 def _least(dtype: str) -> str:
@@ -110,20 +130,27 @@ def _along(kind: str, short: str, k: int, s: int) -> str:
     return f"{places} to[j] = row[j * {s}];\n            {more}"
 
 
-def _shares(compared: bool, k: int, s: int) -> str:
-    """What the windows of one row of places give to the elements of a row, by their place modulo the stride."""
-    share = "(row[{t}] == ya[q - {i}] ? ga[q - {i}] : 0)" if compared else "ga[q - {i}]"
-    if k <= MOST_TAPS:
-        each = []
-        inner = "\n" + DEEP + "    "
-        for e in range(min(s, k)):
-            terms = [share.format(t=f"q * {s} + {e}", i=i) for i in range((k - 1 - e) // s + 1)]
-            each.append(f"sums[q * {s} + {e}] += {' + '.join(terms)};")
-        lines = inner.join(each)
-        return f'_Pragma("GCC ivdep")\n{DEEP}for (int64_t q = 0; q < turns; q++) {{{inner}{lines}\n{DEEP}}}'
-    term = share.format(t=f"q * {s} + c % {s}", i=f"c / {s}")
-    turns = f"for (int64_t q = 0; q < turns; q++) sums[q * {s} + c % {s}] += {term};"
-    return f"for (int64_t c = 0; c < {k}; c++)\n{DEEP}    {turns}"
+def _spread(s: int) -> str:
+    """Each number of a row once for every element of a stride."""
+    if s > MOST_TAPS:
+        return f"for (int64_t e = 0; e < {s}; e++) to[q * {s} + e] = e < end ? $FROM : 0;"
+    return " ".join([f"to[q * {s} + {e}] = {e} < end ? $FROM : 0;" for e in range(s)])
+
+
+def _shares(compared: bool, k: int, s: int) -> tuple[str, str]:
+    """What an element gets from a row of windows: the text of all terms, and a loop for those that are too many."""
+    shifts = (k - 1) // s + 1
+
+    def term(at: str, last: bool) -> str:
+        given = f"{'L' if last and k % s else 'G'}[j{at}]"
+        return f"$KEPT(from[j] == Y[j{at}], {given})" if compared else given
+
+    few = range(shifts) if shifts <= MOST_TAPS else (0, shifts - 1)
+    texts = [term(f" - {i * s}" if i else "", i == shifts - 1) for i in few]
+    if shifts <= MOST_TAPS:
+        return " + ".join(texts), ""
+    more = f"for (int64_t j = 0; j < w; j++) to[j] += {term(f' - c * {s}', False)};"
+    return " + ".join(texts), f"for (int64_t c = 1; c < {shifts - 1}; c++) {more}"
 
 
 MOVE = """
@@ -177,37 +204,73 @@ static int $NAME(const $T *x, $T *out, const int64_t *xs, const int64_t *os, con
 }
 """
 GRADIENT = """
-/* What the windows of one plane give back to its elements. */
+/* Whether one of m windows lies over an element, which is t behind the begin of the first. */
+static inline int $NAME_over(int64_t t, int64_t k, int64_t s, int64_t m)
+{
+    return m > 0 && t < (m - 1) * s + k && (s <= k || t % s < k);
+}
+
+/* The number or zero, without a branch. */
+static inline $T $NAME_kept(int yes, $T number)
+{
+    union { $T number; $BITS bits; } u = {number};
+    u.bits &= -($BITS)yes;
+    return u.number;
+}
+
+/* Each of n numbers for the first `end` elements of a stride; zeros for the others. */
+static inline __attribute__((always_inline)) void
+$NAME_spread($T *restrict to, const $T *restrict from, int64_t step, int64_t n, int end)
+{
+    if (step == 1) for (int64_t q = 0; q < n; q++) { $DIRECT }
+    else for (int64_t q = 0; q < n; q++) { $APART }
+}
+
+/* What the windows of one plane give back to its elements: rows of them, spread to the length of rows of the plane. */
 static int $NAME($ARRAYS, $STEPS, const int64_t *n, const int64_t *m, const int64_t *k, const int64_t *s,
                  const int64_t *p)
 {
-    enum { AROUND = ($K - 1) / $S };
-    const int64_t w = n[2], ow = m[2], turns = (w + p[2] + $S - 1) / $S, rows = m[0] * m[1];
-    const int64_t wide = AROUND + (turns > ow ? turns : ow);
+    enum { AROUND = ($K - 1) / $S * $S };
+    const int64_t w = n[2], ow = m[2], length = AROUND + (ow * $S > w + p[2] ? ow * $S : w + p[2]);
     if (w <= 0) return 0;
-    $T *const sums = malloc((2 * turns * $S + 2 * rows * wide + 1) * sizeof *sums), *const row = sums + turns * $S;
-    $T *const gw = row + turns * $S, *const yw = gw + rows * wide;
-    if (!sums) return 1;
-    __builtin_memset(row, 0, (turns * $S + 2 * rows * wide) * sizeof *row);
-    for (int64_t i = 0; i < rows; i++) {
-        $MOVE(gw + i * wide + AROUND, 1, g + i / m[1] * gs[0] + i % m[1] * gs[1], gs[2], ow);
-        $MOVE(yw + i * wide + AROUND, 1, y + i / m[1] * ys[0] + i % m[1] * ys[1], ys[2], ow); /*max*/
-    }
+    $T *const line = calloc(3 * length + 2 * w, sizeof *line), *const G = line + AROUND + p[2];
+    $T *const L = G + length, *const Y = L + length, *const apart = line + 3 * length, *const sums = apart + w;
+    if (!line) return 1;
     for (int64_t z = 0; z < n[0]; z++)
         for (int64_t r = 0; r < n[1]; r++) {
-            __builtin_memset(sums, 0, turns * $S * sizeof *sums);
-            $MOVE(row + p[2], 1, x + z * xs[0] + r * xs[1], xs[2], w); /*max*/
-            for (int64_t u = (z + p[0]) % s[0]; u < k[0]; u += s[0])
-                for (int64_t v = (r + p[1]) % s[1]; v < k[1]; v += s[1]) {
-                    const int64_t a = (z + p[0] - u) / s[0], b = (r + p[1] - v) / s[1];
-                    if (z + p[0] < u || a >= m[0] || r + p[1] < v || b >= m[1]) continue;
-                    const $T *restrict ga = gw + (a * m[1] + b) * wide + AROUND;
-                    const $T *restrict ya = yw + (a * m[1] + b) * wide + AROUND; /*max*/
-                    $SHARES
-                }
-            $MOVE(out + z * os[0] + r * os[1], os[2], sums + p[2], 1, w);
+            if ($NAME_over(z + p[0], k[0], s[0], m[0]) && $NAME_over(r + p[1], k[1], s[1], m[1])) continue;
+            for (int64_t j = 0; j < w; j++) out[z * os[0] + r * os[1] + j * os[2]] = 0;
         }
-    free(sums);
+    for (int64_t i = 0; i < m[0] * m[1]; i++) {
+        const int64_t a = i / m[1], b = i % m[1];
+        const $T *const ga = g + a * gs[0] + b * gs[1];
+        const $T *const ya = y + a * ys[0] + b * ys[1]; /*max*/
+        $SPREAD
+        $ONCE
+        for (int64_t u = 0; u < k[0]; u++)
+            for (int64_t v = 0; v < k[1]; v++) {
+                const int64_t z = a * s[0] - p[0] + u, r = b * s[1] - p[1] + v;
+                if (z < 0 || z >= n[0] || r < 0 || r >= n[1]) continue;
+                const int first = (!a || u + s[0] >= k[0]) && (!b || v + s[1] >= k[1]);
+                $T *const row = out + z * os[0] + r * os[1], *const to = os[2] == 1 ? row : sums;
+                const $T *from = x + z * xs[0] + r * xs[1]; /*max*/
+                if (xs[2] != 1) { /*max*/
+                    $MOVE(apart, 1, from, xs[2], w); /*max*/
+                    from = apart; /*max*/
+                } /*max*/
+                if (!first && to != row) $MOVE(to, 1, row, os[2], w);
+                if (first) {
+                    _Pragma("GCC ivdep")
+                    for (int64_t j = 0; j < w; j++) to[j] = $EACH;
+                } else {
+                    _Pragma("GCC ivdep")
+                    for (int64_t j = 0; j < w; j++) to[j] += $EACH;
+                }
+                $MORE
+                if (to != row) $MOVE(row, os[2], to, 1, w);
+            }
+    }
+    free(line);
     return 0;
 }
 """
