@@ -16,6 +16,7 @@ from termgraph.dist.memory import Shared
 
 CLOSED, VERSION, HOLDER = 0, 1, 2
 HEAD = 3
+DRIVER = -1  # the driver's number among those who change the centre
 
 
 class Book:
@@ -84,6 +85,8 @@ class Copy:
 class Centre:
     """The centre, as a worker or the driver sees it."""
 
+    pause = 0.005  # seconds between looks at a book that is not one's own
+
     def __init__(
         self, memory: Shared, layout: Layout, members: int, timeout: float = 300.0,
         late: Callable[[int], None] = lambda holder: None,
@@ -104,6 +107,11 @@ class Centre:
         return aligned(8 * HEAD) + 2 * cls._copy_size(layout, members)
 
     @property
+    def fds(self) -> tuple[int, ...]:
+        """The descriptors with which another process finds this centre."""
+        return (self.memory.fd,)
+
+    @property
     def now(self) -> Copy:
         """The copy in force."""
         return self._copies[int(self._head[VERSION]) % 2]
@@ -117,10 +125,37 @@ class Centre:
         """End the training at the next exchange of each worker."""
         self._head[CLOSED] = 1
 
+    def admit(self, who: int) -> int:
+        """A member joins. The kernel knows who holds the lock, and frees it; so lives need no numbers."""
+        return 0
+
+    def dismiss(self, who: int) -> None:
+        """A member is gone, and its lock with it."""
+
+    def refresh(self) -> None:
+        """Look at the centre as it is now: in shared memory one always does."""
+
+    def holder_process(self) -> int:
+        """The process that holds the lock, where that can be known."""
+        return self.memory.holder()
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.memory.close()
+
+    def _late(self) -> None:
+        self.late(int(self._head[HOLDER]) - 1)
+
+    @contextmanager
+    def reading(self, who: int) -> Iterator[Copy]:
+        """The present copy, while nobody changes it."""
+        with self.memory.locked(self.timeout, self._late):
+            yield self.now
+
     @contextmanager
     def change(self, who: int) -> Iterator[tuple[Copy, Copy]]:
         """The present copy and the next, which has the same book. It is put in force unless an exception comes."""
-        with self.memory.locked(self.timeout, lambda: self.late(int(self._head[HOLDER]) - 1)):
+        with self.memory.locked(self.timeout, self._late):
             self._head[HOLDER] = who + 1
             version = int(self._head[VERSION])
             old, new = self._copies[version % 2], self._copies[(version + 1) % 2]

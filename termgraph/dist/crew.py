@@ -19,11 +19,14 @@ from typing import Any, NamedTuple
 
 from termgraph.config import config
 from termgraph.dist import member
+from termgraph.dist.centre import Centre
 from termgraph.dist.data import Arrays
+from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job, Line, Member, one_thread
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Failed, Finished, Halted, Join, Late, Ready, Stop, ToDriver, ToWorker
 from termgraph.dist.places import place
+from termgraph.dist.ray_centre import RayCentre
 
 STARTING, IDLE, RUNNING, GONE = "starting", "idle", "running", "gone"
 START_WITHIN = 900.0  # seconds that a worker may take to import, build and compile
@@ -152,6 +155,10 @@ class Crew:
             if time.monotonic() - hand.since > START_WITHIN:
                 self.note("late", hand, f"not ready after {START_WITHIN:.0f} s")
                 hand.kill()
+
+    def centre(self, layout: Layout, slots: int, late: Callable[[int], None]) -> Centre | RayCentre:
+        """The centre of an asynchronous training, where the workers find it."""
+        return Centre(Shared(Centre.size(layout, slots)), layout, slots, self.job.timeout, late)
 
     def close(self, generation: int) -> None:
         """Tell the workers that a generation is over, where its memory does not."""

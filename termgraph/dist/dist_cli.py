@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     before = {number: signal.getsignal(number) for number in PASSED_ON}
     script = subprocess.Popen(
         command, env={**os.environ, WORKERS: arguments.workers}, start_new_session=True,
-        preexec_fn=lambda: end_with_parent(parent),  # noqa: PLW1509
+        preexec_fn=lambda: end_with_parent(parent),
     )  # fmt: skip
 
     def pass_on(number: int, frame: FrameType | None) -> None:

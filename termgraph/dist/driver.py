@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from termgraph.dist import store
-from termgraph.dist.centre import Book, Centre
+from termgraph.dist.centre import DRIVER, Book, Centre
 from termgraph.dist.crew import IDLE, RUNNING, Crew, Event, Hand
 from termgraph.dist.exchange import GENERATION, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Give, Given, Join, Report, Saved, ToDriver
+from termgraph.dist.ray_centre import RayCentre
 from termgraph.dist.rules import Synchronous
 
 STOP = "stop"
@@ -57,7 +58,6 @@ class Driver:
         self.outputs: list[str] = []
         self.description: list[tuple[str, str, tuple[int, ...]]] = []
         self.params = 0
-        self.memory: Shared | None = None  # where all meet throughout the training
         self.state: Shared | None = None  # the latest that was given or read, of step `state_step`
         self.state_step = -1
         self.stopping = False
@@ -73,15 +73,18 @@ class Driver:
             return self.train()
         finally:
             self.crew.stop()
-            for memory in (self.state, self.memory):
-                if memory is not None:
-                    memory.close()
+            self.release()
             if self.job.checkpoint:
                 store.sweep(Path(self.job.checkpoint))
 
     def train(self) -> dict[str, np.ndarray]:
         """Train; the answer is the state at the end."""
         raise NotImplementedError
+
+    def release(self) -> None:
+        """Give all memory back."""
+        if self.state is not None:
+            self.state.close()
 
     # ------------------------------------------------------------------ hearing
     def note(self, kind: str, hand: Hand, detail: str) -> None:
@@ -292,7 +295,13 @@ class SynchronousDriver(Driver):
 class AsynchronousDriver(Driver):
     """One centre, which workers join and leave as they come and go."""
 
-    centre: Centre
+    centre: Centre | RayCentre  # from `_begin` on
+
+    def release(self) -> None:
+        """Give all memory back."""
+        super().release()
+        if hasattr(self, "centre"):
+            self.centre.release()
 
     def train(self) -> dict[str, np.ndarray]:
         """Let everyone who is ready join, until every batch is part of the centre."""
@@ -306,6 +315,7 @@ class AsynchronousDriver(Driver):
             for hand in self.crew.having(IDLE):
                 self._join(hand)
             self.crew.pump(0.2)
+            self.centre.refresh()
             self._save_sometimes()
         self.centre.close()
         self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, self._kill_running)
@@ -319,26 +329,25 @@ class AsynchronousDriver(Driver):
         assert ready is None or ready.specs == layout.specs
         unfinished = [[int(a), int(b)] for a, b in (self.resumed or {}).get("unfinished", [])]
         self.slots = max(self.job.workers, len(unfinished))
-        self.memory = memory = Shared(Centre.size(layout, self.slots))
-        self.centre = Centre(memory, layout, self.slots, self.job.timeout, self._late)
+        self.centre = self.crew.centre(layout, self.slots, self._late)
         self.generation += 1
         self.crew.generation = self.generation
         self.rest = self.arrays()
-        now = self.centre.now
-        for i, array in enumerate(now.arrays):
-            array[...] = self.rest[f"state{i}"]
         done = int((self.resumed or {}).get("step", 0))
-        now.book.words[Book.TOTAL], now.book.words[Book.DONE] = self.job.steps, done
-        now.book.words[Book.CURSOR] = done + sum(b - a for a, b in unfinished)
-        now.book.words[Book.COUNT] = len(unfinished)
-        now.book.returned[: len(unfinished)] = np.array(unfinished, np.int64).reshape(-1, 2)
+        with self.centre.change(DRIVER) as (_, first):
+            for i, array in enumerate(first.arrays):
+                array[...] = self.rest[f"state{i}"]
+            words = first.book.words
+            words[Book.TOTAL], words[Book.DONE], words[Book.COUNT] = self.job.steps, done, len(unfinished)
+            words[Book.CURSOR] = done + sum(b - a for a, b in unfinished)
+            first.book.returned[: len(unfinished)] = np.array(unfinished, np.int64).reshape(-1, 2)
         self.rows += [[np.nan] * len(self.outputs)] * (self.job.steps - len(self.rows))
         self._saved = done
 
     def _join(self, hand: Hand) -> None:
         assert self.state is not None
-        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True)
-        self.crew.send(hand, join, self.centre.memory.fd, self.state.fd)
+        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True, self.centre.admit(hand.number))
+        self.crew.send(hand, join, *self.centre.fds, self.state.fd)
         self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
 
     def report(self, message: Report) -> None:
@@ -350,17 +359,19 @@ class AsynchronousDriver(Driver):
     def lost(self, hand: Hand) -> None:
         """What it had taken is given back."""
         if hand.rank >= 0:
-            with self.centre.change_book(-1) as (_, book):
+            self.centre.dismiss(hand.rank)
+            with self.centre.change_book(DRIVER) as (_, book):
                 back = book.give_back(hand.rank)
             if back:
                 self.note("given back", hand, f"batches {back.start} to {back.stop - 1}")
 
     def _late(self, holder: int) -> None:
         """The lock is held for too long."""
-        hands = [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == self.centre.memory.holder()]
-        for hand in hands:
-            self.note("late", hand, f"it has held the lock for {self.job.timeout:g} s")
+        process = self.centre.holder_process() or None
+        for hand in [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == process]:
+            self.note("late", hand, f"it has held the centre for {self.job.timeout:g} s")
             hand.kill()
+            self.centre.dismiss(hand.rank)
 
     def close(self) -> None:
         """Let the workers leave off at their next exchange."""
@@ -371,8 +382,7 @@ class AsynchronousDriver(Driver):
             hand.kill()
 
     def _copy(self) -> tuple[dict[str, np.ndarray], int, list[list[int]]]:
-        with self.centre.memory.locked(self.job.timeout, lambda: self._late(-2)):
-            now = self.centre.now
+        with self.centre.reading(DRIVER) as now:
             arrays = self.rest | {f"state{i}": a.copy() for i, a in enumerate(now.arrays)}
             book = now.book
             open_ = [*book.returned[: int(book.words[Book.COUNT])].tolist(), *book.taken.tolist()]

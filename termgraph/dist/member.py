@@ -41,6 +41,7 @@ from termgraph.dist.messages import (
     ToWorker,
 )
 from termgraph.dist.places import Placed
+from termgraph.dist.ray_centre import RayCentre
 from termgraph.dist.replica import Replica, Worker
 from termgraph.dist.rules import Rule, Synchronous
 from termgraph.dist.step import Step
@@ -88,6 +89,10 @@ class Line:
     def exchange(self, join: Join, layout: Layout, *args: Any) -> Exchange:
         """The exchange of a generation, in the memory that comes with the message."""
         return Exchange(Shared(fd=self.receive_fd()), layout, *args)
+
+    def centre(self, join: Join, layout: Layout, timeout: float, late: Callable[[int], None]) -> Centre | RayCentre:
+        """The centre of an asynchronous training, in the memory that comes with the message."""
+        return Centre(Shared(fd=self.receive_fd()), layout, len(join.numbers), timeout, late)
 
 
 def main(connection: Connection, packed: bytes, number: int, parent: int) -> None:
@@ -216,7 +221,7 @@ class Member:
         else:
             self.line.send(Finished(self.generation, self.step))
         finally:
-            part.memory.close()
+            part.release()
 
     def late(self, members: list[int]) -> None:
         """Tell the driver for whom we wait."""
@@ -262,8 +267,11 @@ class SynchronousMember:
         self.exchange = member.line.exchange(
             join, member.layout, self.job.shards, len(join.numbers), join.rank, self.job.timeout, member.late
         )
-        self.memory = self.exchange.memory
         self._sent, self._when = join.known, time.monotonic()
+
+    def release(self) -> None:
+        """Give the memory of this generation back."""
+        self.exchange.memory.close()
 
     def run(self) -> None:
         """Steps until the last one, or until the driver closes the generation (Closed)."""
@@ -320,9 +328,11 @@ class AsynchronousMember:
 
     def __init__(self, member: Member, join: Join, rule: Rule) -> None:
         self.member, self.rank, self.job, self.replica, self.rule = member, join.rank, member.job, member.replica, rule
-        self.memory = Shared(fd=member.line.receive_fd())
-        late = lambda holder: member.late([holder])  # noqa: E731
-        self.centre = Centre(self.memory, member.layout, len(join.numbers), self.job.timeout, late)
+        self.centre = member.line.centre(join, member.layout, self.job.timeout, lambda holder: member.late([holder]))
+
+    def release(self) -> None:
+        """Give the memory of the centre back."""
+        self.centre.release()
 
     def run(self) -> None:
         """Batches until all are part of the centre."""
@@ -341,7 +351,8 @@ class AsynchronousMember:
                     new.book.release(self.rank)
                     batches = new.book.take(self.rank, self.rule.tau)
             else:  # the last ones are being done by others, who may still be lost
-                time.sleep(0.005)
+                time.sleep(self.centre.pause)
+                self.centre.refresh()
                 if self.centre.now.book.available:
                     with self.centre.change_book(self.rank) as (_, book):
                         batches = book.take(self.rank, self.rule.tau)

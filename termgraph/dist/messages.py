@@ -93,6 +93,7 @@ class Join:
     step: int
     known: int  # so many rows of the history are with the driver
     state: bool
+    life: int = 0  # how often this member has joined the centre of an asynchronous training
 
 
 @dataclass

@@ -7,6 +7,7 @@ done again, is the driver's business, as on one machine. Ray itself is imported 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import sys
@@ -18,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
-from termgraph.dist.crew import GONE, IDLE, RUNNING, Crew, Hand
+from termgraph.dist.crew import GONE, IDLE, RUNNING, Crew, Hand, WorkersLost
 from termgraph.dist.exchange import Closed, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job, Line, Member, failure, one_thread
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Give, Given, Join, ToDriver, ToWorker
+from termgraph.dist.ray_centre import Keeper, RayCentre
 from termgraph.dist.tree import piece, tree_sum
 
 ANSWER_WITHIN = 2.0  # seconds after which a question to an actor is answered, also with nothing
@@ -37,8 +39,10 @@ def connect(address: str) -> Any:
         raise ImportError("train: address= needs Ray; install it with: pip install 'termgraph[dist]'") from None
     if not ray.is_initialized():
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        more: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.2"} if address == "local" else {}
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **more)
+        more: dict[str, Any] = (
+            {"include_dashboard": False, "_node_ip_address": "127.0.0.2"} if address == "local" else {}
+        )
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **more)
     return ray
 
 
@@ -69,6 +73,21 @@ class Shelf:
             if self.exchange is not None and self.exchange.generation <= self.closed:
                 self.exchange.close()
             self.changed.notify_all()
+
+
+def asking(keeper: Any) -> Callable[..., Any]:
+    """A function that calls a method of the keeper and waits for its answer."""
+    import ray
+
+    def ask(method: str, *args: Any) -> Any:
+        try:
+            return ray.get(getattr(keeper, method).remote(*args))
+        except ray.exceptions.RayActorError as err:
+            raise WorkersLost(
+                f"the process that keeps the centre is gone ({err}); train again from the checkpoint"
+            ) from None
+
+    return ask
 
 
 class RayExchange(Exchange):
@@ -132,7 +151,9 @@ class RayExchange(Exchange):
         """What the others give, by rank. Asks again while they have nothing yet, or are gone, until this is closed."""
         import ray
 
-        missing = {r: p.take.remote(self.generation, what, step, self.rank) for r, p in enumerate(self.peers) if r != self.rank}
+        missing = {
+            r: p.take.remote(self.generation, what, step, self.rank) for r, p in enumerate(self.peers) if r != self.rank
+        }
         found: dict[int, Any] = {}
         begun = time.monotonic()
         while missing:
@@ -188,6 +209,10 @@ class RayLine(Line):
     def exchange(self, join: Join, layout: Layout, *args: Any) -> Exchange:
         """The exchange of a generation."""
         return RayExchange(self.shelf, self._peers, join.generation, layout, *args)
+
+    def centre(self, join: Join, layout: Layout, timeout: float, late: Callable[[int], None]) -> RayCentre:
+        """The centre of an asynchronous training, by its keeper."""
+        return RayCentre(asking(self._peers[0]), layout, len(join.numbers), join.life, timeout, late)
 
 
 class Host:
@@ -269,11 +294,13 @@ class RayCrew(Crew):
         self._heard: dict[int, Any] = {}
         self._giving: dict[int, int] = {}
         self._packed_job = self.ray.put(job)
-        environment = {"env_vars": {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}}
+        environment = {"env_vars": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
         if address == "local":  # the same machine: modules are where they are here
             environment["env_vars"]["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         options = {"max_restarts": 0, "max_task_retries": 0, "num_cpus": 0 if address == "local" else 1}
-        self._host = self.ray.remote(Host).options(runtime_env=environment, max_concurrency=8 + 2 * job.workers, **options)
+        self._options = {"runtime_env": environment, "max_concurrency": 8 + 2 * job.workers} | options
+        self._host = self.ray.remote(Host).options(**self._options)
+        self._keeper: Any = None  # of the centre, if the training is asynchronous
 
     def start(self, number: int) -> None:
         """Start an actor."""
@@ -282,8 +309,18 @@ class RayCrew(Crew):
         self._heard[number] = actor.handle.hear.remote()
         self.note("started", hand, "actor")
 
+    def centre(self, layout: Layout, slots: int, late: Callable[[int], None]) -> RayCentre:
+        """The centre of an asynchronous training, in an actor beside the driver: it is lost only if the driver is."""
+        here = self.ray.get_runtime_context().get_node_id()
+        beside = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
+        options = self._options | {"num_cpus": 0, "scheduling_strategy": beside}
+        self._keeper = self.ray.remote(Keeper).options(**options).remote(layout.specs, slots)
+        return RayCentre(asking(self._keeper), layout, slots, 0, self.job.timeout, late)
+
     def stop(self) -> None:
         """End all actors."""
+        if self._keeper is not None:
+            self.ray.kill(self._keeper, no_restart=True)
         for hand in self.hands.values():
             if hand.status != GONE:
                 hand.kill()
@@ -296,7 +333,10 @@ class RayCrew(Crew):
         elif isinstance(message, Join):
             if message.state:
                 state = os.pread(fds[-1], os.fstat(fds[-1]).st_size, 0)
-            peers = [self.hands[number].process.handle for number in message.numbers]  # type: ignore[attr-defined]
+            if self._keeper is not None:
+                peers = [self._keeper]
+            else:
+                peers = [self.hands[number].process.handle for number in message.numbers]  # type: ignore[attr-defined]
             hand.status, hand.rank, hand.since, hand.finished = RUNNING, message.rank, time.monotonic(), False
         hand.process.handle.obey.remote(message, state, peers)  # type: ignore[attr-defined]
 

@@ -99,7 +99,9 @@ class Replica:
         """The parameters themselves: changing them in place changes what is trained."""
         found = [v.get_value(borrow=True, return_internal_type=True) for v in self.step.params]
         if not all(isinstance(v, np.ndarray) for v in found):
-            raise NotImplementedError("rules with a centre need parameters in the memory of the host; use Synchronous()")
+            raise NotImplementedError(
+                "rules with a centre need parameters in the memory of the host; use Synchronous()"
+            )
         return found
 
     def state(self, copy: bool = True) -> State:

@@ -26,8 +26,8 @@ class Step:
 
     `inputs` are the arrays of examples, which lie along their first dimension; `cost` is a mean over examples; `update`
     gives the updates: an optimizer of `tg.optim` or any function of the gradients (already means over all workers) and
-    the parameters, or updates in which you marked the means yourself with `dist.mean`. `outputs` are further means over examples, by name, that you
-    want to see beside the cost.
+    the parameters, or updates in which you marked the means yourself with `dist.mean`. `outputs` are further means over
+    examples, by name, that you want to see beside the cost.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> from termgraph import dist
@@ -110,7 +110,9 @@ class Step:
                 "take both means of what each worker has computed alone"
             )
         if is_in_a_body([*self.outputs.values(), *self.updates.values()]):
-            raise ValueError("dist.mean inside of a loop or an OpFromGraph: a step comes together once, outside of these")
+            raise ValueError(
+                "dist.mean inside of a loop or an OpFromGraph: a step comes together once, outside of these"
+            )
         self._means_given = [TensorType(m.dtype, m.type.shape)(f"mean_{i}") for i, m in enumerate(self.means)]
         news = list(self.updates.values())
         replaced = clone(news, dict(zip(self.means, self._means_given)), strict=False) if self.means else news

@@ -88,20 +88,18 @@ def train(
         raise FileNotFoundError(f"train: checkpoint={path!r}: there is no such folder")
     job = Job(build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts)
     with ending_cleanly():
-        driver = driver_for(job)(job, max(least, 1), on_report, _crew(rule, most, address))
+        driver = driver_for(job)(job, max(least, 1), on_report, _crew(most, address))
         arrays = driver.run()
     names = [name for name, _, _ in driver.description[: driver.params]]
     return _result(arrays, names, driver.outputs, driver.events)
 
 
-def _crew(rule: Rule | Synchronous, most: int, address: str | None) -> Callable[..., Crew]:
+def _crew(most: int, address: str | None) -> Callable[..., Crew]:
     """What makes the workers."""
     if address is None:
         return Crew if most else LocalCrew
     if not most:
         raise ValueError("train: address= is for worker processes; give workers=, or leave address out")
-    if not isinstance(rule, Synchronous):
-        raise NotImplementedError(f"train: {type(rule).__name__} is for one machine; with address= use Synchronous()")
     return partial(RayCrew, address=address)
 
 

@@ -81,7 +81,9 @@ def test_nothing_is_left_and_the_next_training_goes_on(number, launcher, code, t
 )
 def test_the_exit_code_is_that_of_the_script(text, code, tmp_path, capfd):
     script = tmp_path / "skript ü.py"
-    script.write_text(f"import os, sys\nassert os.environ['TERMGRAPH_DIST_WORKERS'] == '3' and sys.argv[1:] == ['-a']\n{text}")
+    script.write_text(
+        f"import os, sys\nassert os.environ['TERMGRAPH_DIST_WORKERS'] == '3' and sys.argv[1:] == ['-a']\n{text}"
+    )
     assert main(["dist", "run", "--workers", "3", str(script), "--", "-a"]) == code
     assert ("ZeroDivisionError" in capfd.readouterr().err) == (code == 1)
 

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distmodels import Build, broken, examples, net, wait_for
+from distmodels import Build, FaultyASGD, broken, examples, net, slow_counter, wait_for
 
 from termgraph import dist
+from termgraph.dist.centre import DRIVER, Book
+from termgraph.dist.exchange import Closed
 from termgraph.dist.layout import Layout
+from termgraph.dist.ray_centre import Keeper, RayCentre
 from termgraph.dist.ray_crew import RayExchange, Shelf, connect
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
@@ -35,14 +38,47 @@ def same(a, b):
 def test_the_same_bits_on_ray(ray, tmp_path):
     build = Build("kill_in_gradient", once=str(tmp_path / "once"), step=9)
     options = {"shards": 4, "seed": 5, "rule": dist.Synchronous(check=5)}
-    result = dist.train(build, data(), workers=2, address="local", timeout=60, checkpoint=tmp_path / "a.ckpt", **options)
+    result = dist.train(
+        build, data(), workers=2, address="local", timeout=60, checkpoint=tmp_path / "a.ckpt", **options
+    )
     same(result, dist.train(net, data(), **options))
     assert [e.kind for e in result.events].count("lost") == 1 and (tmp_path / "once").exists()
 
 
+def counted(rule, **options):
+    """Batches that count themselves: each must be part of the centre once."""
+    batches = dist.Arrays(np.arange(40), batch=1, shuffle=False)
+    result = dist.train(slow_counter, batches, rule=rule, workers=2, address="local", timeout=60, **options)
+    assert float(result.params["w"]) == 40 and (result.params["seen"] == 1).all() and not np.isnan(result.cost).any()
+    return result
+
+
+@needs_ray
+def test_every_batch_counts_once_on_ray(ray, tmp_path):
+    counted(dist.ASGD(4))
+    result = counted(FaultyASGD(2, str(tmp_path / "once")))  # killed while it has the centre
+    assert [e.kind for e in result.events].count("lost") == 1
+    path = tmp_path / "a.ckpt"
+    first = dist.train(
+        slow_counter, dist.Arrays(np.arange(40), batch=1, shuffle=False), rule=dist.ASGD(4), workers=1, address="local",
+        checkpoint=path, on_report=lambda progress: dist.STOP if progress.step >= 8 else None,
+    )  # fmt: skip
+    assert 8 <= float(first.params["w"]) < 40
+    counted(dist.ASGD(4), checkpoint=path)
+
+
+@needs_ray
+def test_elastic_averaging_on_ray(ray):
+    x, y = examples()
+    result = dist.train(net, dist.Arrays(x, y, batch=10, epochs=20), rule=dist.EASGD(tau=2), workers=2, address="local")
+    assert np.nanmean(result.cost[-8:]) < np.nanmean(result.cost[:8])
+
+
 @needs_ray
 def test_errors_on_ray(ray):
-    with pytest.raises(dist.WorkerError, match="building the step:\n(.*\n)*.*LookupError: no model for worker") as caught:
+    with pytest.raises(
+        dist.WorkerError, match="building the step:\n(.*\n)*.*LookupError: no model for worker"
+    ) as caught:
         dist.train(broken, data(), workers=1, address="local")
     assert isinstance(caught.value.__cause__, LookupError)
 
@@ -65,9 +101,81 @@ def _read(path):
 
 
 # ---------------------------------------------------------------------- without Ray
+SPECS = [("float64", (3,)), ("float32", ())]
+
+
+def centre(keeper, who, **options):
+    """The centre as a member sees it whose keeper is in this process."""
+    return RayCentre(
+        lambda method, *args: getattr(keeper, method)(*args), Layout(SPECS), 2, keeper.admit(who), **options
+    )
+
+
+def test_a_change_of_the_centre_is_whole_or_nothing():
+    keeper = Keeper(SPECS, 2)
+    one, two = centre(keeper, 0), centre(keeper, 1)
+    with one.change(0) as (old, new):
+        new.arrays[0][:], new.arrays[1][...] = old.arrays[0] + 2, 5
+        new.book.words[Book.TOTAL] = 9
+    with pytest.raises(ArithmeticError), two.change(1) as (old, new):
+        new.arrays[0][:] = 1e9
+        raise ArithmeticError
+    with two.reading(1) as now:
+        assert now.arrays[0].tolist() == [2, 2, 2] and now.arrays[1] == 5 and now.book.words[Book.TOTAL] == 9
+    with two.change_book(1) as (old, book):
+        book.take(1, 4)
+    one.refresh()
+    assert one.now.book.taken[1].tolist() == [0, 4]
+    with one.reading(0) as now:
+        assert now.arrays[0].tolist() == [2, 2, 2]
+
+
+def test_what_a_member_returns_that_was_taken_for_dead_is_refused():
+    keeper = Keeper(SPECS, 2)
+    stopped, other = centre(keeper, 0), centre(keeper, 1)
+    with pytest.raises(Closed), stopped.change(0) as (_, new):
+        new.arrays[0][:] = 1e9
+        keeper.dismiss(0)
+        with other.change(1) as (old, theirs):  # it is free again at once
+            theirs.arrays[0][:] = old.arrays[0] + 1
+    with other.reading(1) as now:
+        assert now.arrays[0].tolist() == [1, 1, 1]
+    with pytest.raises(Closed), stopped.change(0):
+        pass
+    assert stopped.closed and not other.closed
+    with centre(keeper, 0).reading(0) as now:  # who comes in its place
+        assert now.arrays[0].tolist() == [1, 1, 1]
+
+
+def test_who_waits_for_the_centre_says_for_whom(monkeypatch):
+    monkeypatch.setattr("termgraph.dist.ray_centre.ANSWER_WITHIN", 0.01)
+    keeper = Keeper(SPECS, 2)
+    late = []
+
+    def end(holder):
+        late.append(holder)
+        keeper.dismiss(holder)
+
+    waiting = centre(keeper, 1, timeout=0.02, late=end)
+    with pytest.raises(Closed), centre(keeper, 0).change(0), waiting.reading(1):
+        pass
+    assert late == [0]
+
+
+def test_a_centre_that_is_closed_is_lent_to_the_driver_only():
+    keeper = Keeper(SPECS, 2)
+    member, driver = (
+        centre(keeper, 0),
+        RayCentre(lambda method, *args: getattr(keeper, method)(*args), Layout(SPECS), 2),
+    )
+    driver.close()
+    with pytest.raises(Closed), member.change(0):
+        pass
+    with driver.reading(DRIVER) as now:
+        assert not now.arrays[0].any()
+
+
 def test_what_is_not_on_ray_is_said():
-    with pytest.raises(NotImplementedError, match="ASGD is for one machine"):
-        dist.train(net, data(), workers=2, address="local", rule=dist.ASGD())
     with pytest.raises(ValueError, match="address= is for worker processes"):
         dist.train(net, data(), workers=0, address="local")
     if importlib.util.find_spec("ray") is None:

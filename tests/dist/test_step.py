@@ -73,7 +73,9 @@ def test_one_mean_in_two_updates_is_one():
 def test_steps_that_cannot_be_cut_are_refused():
     w, x = tg.shared(np.zeros(2), name="w"), T.dmatrix("x")
     cost = (x @ w).mean()
-    with pytest.raises(ValueError, match=r"the update of shared variable 'w' depends on the examples \(x\) without dist"):
+    with pytest.raises(
+        ValueError, match=r"the update of shared variable 'w' depends on the examples \(x\) without dist"
+    ):
         dist.Step([x], cost, [w], {w: w - tg.grad(cost, w)})
     with pytest.raises(ValueError, match="a step comes together once"):
         dist.Step([x], cost, [w], {w: w - dist.mean(x.sum(0) * dist.mean(x.mean()))})
