@@ -9,6 +9,7 @@ import functools
 import operator
 import os
 import stat
+import tempfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -134,8 +135,6 @@ def default_cache_folder() -> str:
 @functools.cache
 def _folder_without_home() -> str:
     """A temporary folder that nobody else can have put anything into: code is loaded from it."""
-    import tempfile
-
     if not hasattr(os, "geteuid"):
         return tempfile.mkdtemp(prefix="termgraph-")
     folder = os.path.join(tempfile.gettempdir(), f"termgraph-{os.geteuid()}")

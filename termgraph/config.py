@@ -4,6 +4,7 @@ A flag's value comes, strongest first, from an assignment in the program, the en
 its default. The flags themselves are listed in _flags.py, the only module of termgraph that this one uses.
 """
 
+import inspect
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -138,8 +139,6 @@ class _ChangeFlags(ContextDecorator):
         return _ChangeFlags(self._store, self._changes)
 
     def __call__(self, function: Any) -> Any:
-        import inspect
-
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             raise TypeError(
                 f"change_flags cannot decorate {function.__qualname__}, which is a generator or coroutine: its body "

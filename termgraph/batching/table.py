@@ -13,6 +13,7 @@ from termgraph.batching.indices import read, written
 from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
 from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.linalg import matmul
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
 from termgraph.terms.ops.reduce import sum_ as sum_op
@@ -131,8 +132,6 @@ def _dot(t: Any, args: list[Lifted], n: Any) -> Any:
 
 
 def _matmul() -> Any:
-    from termgraph.terms.ops.linalg import matmul
-
     return matmul
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pdb
 import sys
 from typing import Any
 
@@ -41,8 +42,6 @@ class PdbBreakpoint(Op):
             sys.stdout.write(
                 f"\nBreakpoint {self.name!r} was reached: its values are in the list `monitored`; `c` goes on.\n"
             )
-            import pdb
-
             pdb.set_trace()
         for cell, value in zip(output_storage, monitored):
             cell[0] = value

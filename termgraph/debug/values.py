@@ -7,7 +7,7 @@ from typing import Any
 
 from termgraph.function.api import function
 from termgraph.function.mode import Mode
-from termgraph.tensor.bipartite import ancestors
+from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.variable import Constant, Variable
 
 
@@ -36,8 +36,6 @@ def eval_intermediate_values(outputs: Any, inputs: Mapping[Any, Any]) -> dict[Va
 
 def _inputs_first(variables: list[Variable]) -> list[Variable]:
     """The variables so that each stands after those it is computed from."""
-    from termgraph.tensor.bipartite import inputs_of
-
     done: dict[int, Variable] = {}
     wanted = {id(v) for v in variables}
     stack: list[Any] = list(reversed(variables))

@@ -5,6 +5,7 @@ Lengths may: a length that differs between start and step becomes unknown.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 from typing import Any
 
@@ -115,8 +116,6 @@ def function_text(function: Any) -> str:
 
 def function_site(function: Any) -> tuple:
     """The place of a step function, in the form in which variables remember theirs."""
-    import linecache
-
     code = getattr(function, "__code__", None)
     if code is None:
         return ()

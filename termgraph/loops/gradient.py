@@ -19,7 +19,7 @@ from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import missing, no_gradient, undefined
-from termgraph.terms.ops.elementwise import add, le, minimum, sub, switch
+from termgraph.terms.ops.elementwise import add, cast, le, minimum, sub, switch
 from termgraph.terms.ops.indexing import set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
 from termgraph.terms.ops.shaping import join, shape_i
@@ -210,8 +210,6 @@ class _Reversal:
 
 
 def _int64(n: Any) -> Any:
-    from termgraph.terms.ops.elementwise import cast
-
     return n if n.type.dtype == "int64" else mk1(cast.bind(dtype="int64"), n)
 
 

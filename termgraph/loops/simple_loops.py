@@ -10,6 +10,7 @@ from termgraph.loops.loop import loop
 from termgraph.loops.scan import run_scan, scan, variables_in
 from termgraph.loops.step_results import sort_returned
 from termgraph.loops.steps import common_length, steps_variable
+from termgraph.tensor.joining import concatenate
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.elementwise import cast, ceil, maximum, sqrt
@@ -162,8 +163,6 @@ def _row(v: Any) -> Any:
 
 def _append(rows: Any, row: Any, some: Any) -> Any:
     """The rows of whole chunks (each of one row), and the last row if there is a rest."""
-    from termgraph.tensor.joining import concatenate
-
     flat = rows.reshape((rows.shape[0] * rows.shape[1], *[rows.shape[i] for i in range(2, rows.type.ndim)]))
     return concatenate([flat, row[:some]])
 

@@ -11,6 +11,7 @@ from typing import Any
 import termgraph.tensor
 from termgraph.sparse.parts import Parts, as_index, of_places, parts, pointers, summed_at
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
+from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -119,8 +120,6 @@ def _same_shape(name: str, p: Parts, q: Parts) -> Any:
 
 
 def _checked(message: str) -> Callable:
-    from termgraph.tensor.checks import Assert
-
     return Assert(message)
 
 

@@ -8,6 +8,7 @@ import termgraph.tensor
 from termgraph.sparse.basic import multiplied
 from termgraph.sparse.parts import Parts, of_places, parts
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
+from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
 
@@ -70,8 +71,6 @@ def _rows_times_rows(p: Parts, q: Parts) -> Parts:
 
 
 def _checked_inner(p: Parts, q: Parts) -> Any:
-    from termgraph.tensor.checks import Assert
-
     same = T.eq(p.shape[1], q.shape[0])
     return Assert("sparse.dot: the columns of the first matrix must be as many as the rows of the second")(
         p.indices, same

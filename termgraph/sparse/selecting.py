@@ -8,6 +8,7 @@ from typing import Any
 import termgraph.tensor
 from termgraph.sparse.parts import Parts, as_index, parts, pointers
 from termgraph.sparse.products import expanded
+from termgraph.tensor.checks import Assert
 
 T: Any = termgraph.tensor
 
@@ -86,8 +87,6 @@ def _stacked(blocks: list[Parts], name: str, dtype: str | None) -> Parts:
     if not blocks:
         raise ValueError(f"sparse.{name} needs at least one matrix")
     first, major = blocks[0], blocks[0].major
-    from termgraph.tensor.checks import Assert
-
     other = 1 - major
     widths = [T.eq(b.shape[other], first.shape[other]) for b in blocks[1:]]
     kept = first.shape[other]

@@ -14,6 +14,7 @@ from termgraph.tensor import variable as variable_module
 from termgraph.tensor.constructors import LETTERS
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import Constant, Variable, bare, make_input
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.sparse import SparseType, is_sparse_value, type_of_value
 from termgraph.terms.term import Const
 
@@ -118,8 +119,6 @@ as_sparse = as_sparse_variable
 
 def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> Any:
     """A sparse variable for what is sparse, a tensor variable for everything else."""
-    from termgraph.tensor.wrap import as_tensor
-
     return as_sparse_variable(x, name) if is_sparse(x) else as_tensor(x, name)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from unification import Var
 
+from termgraph.rules.facts import FACTS
 from termgraph.sympy.table import LOGIC, TRUTHS, require_sympy, writers
 from termgraph.tensor.graph import ancestors
 from termgraph.tensor.variable import Variable
@@ -199,8 +200,6 @@ class _Leaves:
 
 def _assumptions(t: Any) -> dict[str, bool]:
     """What the dtype says, and what `T.assume` or the operator let prove of the term."""
-    from termgraph.rules.facts import FACTS
-
     dtype = t.type.dtype if isinstance(t.type, TensorType) else None
     if dtype is None or dtype == "bool":
         return {}

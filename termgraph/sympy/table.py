@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import termgraph.tensor as T
+
 # operator -> function of SymPy with the same operands
 SAME = {
     "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
@@ -113,8 +115,6 @@ def writers() -> dict[str, Callable]:
 @functools.cache
 def readers() -> dict[tuple[str, int | None], Callable]:
     """For each function of SymPy and number of operands (None: any) what makes the variable of its operands."""
-    import termgraph.tensor as T
-
     sympy = require_sympy()
     made: dict[tuple[str, int | None], Callable] = {
         (getattr(sympy, name).__name__, None): getattr(T, op) for op, name in SAME.items()

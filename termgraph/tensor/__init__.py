@@ -16,10 +16,12 @@ from numpy import pi as pi
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on
+from termgraph.terms import serial as _serial  # noqa: F401  and pickle writes them
 from termgraph.terms.types import TensorType as TensorType
 
 _MODULES = (
     "variable",
+    "pickling",
     "wrap",
     "constructors",
     "operators",

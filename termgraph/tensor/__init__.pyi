@@ -10,6 +10,7 @@ from termgraph.tensor import constructors as constructors
 from termgraph.tensor import contraction as contraction
 from termgraph.tensor import convolution as convolution
 from termgraph.tensor import creation as creation
+from termgraph.tensor import display_names as display_names
 from termgraph.tensor import distributions as distributions
 from termgraph.tensor import einstein as einstein
 from termgraph.tensor import elemwise as elemwise
@@ -28,6 +29,7 @@ from termgraph.tensor import numpys as numpys
 from termgraph.tensor import operators as operators
 from termgraph.tensor import origins as origins
 from termgraph.tensor import padding as padding
+from termgraph.tensor import pickling as pickling
 from termgraph.tensor import placing as placing
 from termgraph.tensor import products as products
 from termgraph.tensor import random as random
@@ -85,7 +87,6 @@ from termgraph.tensor.elemwise import positive as positive
 from termgraph.tensor.elemwise import rint as rint
 from termgraph.tensor.elemwise import round as round
 from termgraph.tensor.elemwise import sinc as sinc
-from termgraph.tensor.elemwise import where as where
 from termgraph.tensor.graph import ancestors as ancestors
 from termgraph.tensor.graph import applies_between as applies_between
 from termgraph.tensor.graph import clone as clone
@@ -147,7 +148,6 @@ from termgraph.tensor.reductions import max as amax
 from termgraph.tensor.reductions import max as max
 from termgraph.tensor.reductions import max_and_argmax as max_and_argmax
 from termgraph.tensor.reductions import mean as mean
-from termgraph.tensor.reductions import median as median
 from termgraph.tensor.reductions import min as amin
 from termgraph.tensor.reductions import min as min
 from termgraph.tensor.reductions import prod as prod
@@ -166,6 +166,7 @@ from termgraph.tensor.selecting import nonzero_values as nonzero_values
 from termgraph.tensor.selecting import put_along_axis as put_along_axis
 from termgraph.tensor.selecting import take as take
 from termgraph.tensor.selecting import take_along_axis as take_along_axis
+from termgraph.tensor.selecting import where as where
 from termgraph.tensor.shaping import addbroadcast as addbroadcast
 from termgraph.tensor.shaping import broadcast_arrays as broadcast_arrays
 from termgraph.tensor.shaping import broadcast_shape as broadcast_shape
@@ -201,6 +202,7 @@ from termgraph.tensor.sorting import diff as diff
 from termgraph.tensor.sorting import digitize as digitize
 from termgraph.tensor.sorting import ediff1d as ediff1d
 from termgraph.tensor.sorting import interp as interp
+from termgraph.tensor.sorting import median as median
 from termgraph.tensor.sorting import one_hot as one_hot
 from termgraph.tensor.sorting import one_hot as to_one_hot
 from termgraph.tensor.sorting import searchsorted as searchsorted

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from termgraph.config import config
 from termgraph.tensor.variable import make_input
 from termgraph.terms.types import TensorType
 
@@ -40,8 +41,6 @@ def tensor(
 def _float_x(dtype: Any) -> Any:
     if dtype is not None:
         return dtype
-    from termgraph.config import config
-
     return config.floatX
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
-from termgraph.terms.op import index_text
-from termgraph.terms.types import TensorType
+from termgraph.terms.op import CONST, index_text
+from termgraph.terms.types import TensorType, short_name
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
 _THEANO_NAMES = {
@@ -32,11 +32,9 @@ def print_style(style: str | None = None) -> str:
 
 def short_repr(v: Any, style: str | None = None) -> str:
     """A variable in a few characters: its name, its constant value, `op.0`, or its type."""
-    from termgraph.tensor.variable import Constant
-
     if v.name:
         return v.name
-    if isinstance(v, Constant):
+    if v.term.op is CONST:
         return constant_text(v)
     if v._owner is not None:
         return f"{applied_name(v.owner, style)}.{v.index}"
@@ -45,15 +43,13 @@ def short_repr(v: Any, style: str | None = None) -> str:
 
 def type_name(type_: Any, style: str | None = None) -> str:
     """A type as printed: `TensorType(float64, (?, ?))`, or `TensorType(float64, matrix)` in the seeds' style."""
-    from termgraph.terms.types import short_name
-
     return short_name(type_) if print_style(style) == "theano" else repr(type_)
 
 
 def constant_text(v: Any, ndim: int | None = None) -> str:
     """`TensorConstant{2.0}`, `TensorConstant{(3,) of 1.0}`; `ndim` shows it broadcast to that rank."""
     if not isinstance(v.type, TensorType):
-        return f"Constant{{{v.data!r}}}"
+        return f"Constant{{{v.term.value!r}}}"
     value = v.term.value
     if ndim is not None and value.ndim < ndim:
         value = value.reshape((1,) * (ndim - value.ndim) + value.shape)

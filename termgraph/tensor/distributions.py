@@ -13,6 +13,7 @@ import numpy as np
 from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
 from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.joining import concatenate
+from termgraph.tensor.linalg import cholesky
 from termgraph.tensor.products import dot
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.variable import Variable
@@ -165,8 +166,6 @@ class Distributions:
 
     def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, dtype: Any = None) -> Any:
         """Normal vectors with a mean vector and a covariance matrix."""
-        from termgraph.tensor.linalg import cholesky
-
         mean, cov = _params(mean, cov)
         z = Distributions.normal(self, 0.0, 1.0, [*_lengths(size, ()), mean.shape[-1]], dtype)
         return elemwise.cast(dot(z, cholesky(cov).T) + mean, _float_dtype(dtype))

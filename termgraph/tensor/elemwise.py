@@ -31,20 +31,6 @@ ALIASES = {
 }  # fmt: skip
 
 
-def where(condition: Any, a: Any = None, b: Any = None) -> Any:
-    """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
-
-    With the condition alone: the positions where it holds, as `nonzero` gives them.
-    """
-    if (a is None) != (b is None):
-        raise TypeError("where takes a condition, or a condition and two arrays to choose from")
-    if a is None:
-        from termgraph.tensor.selecting import nonzero
-
-        return nonzero(condition)
-    return ew.switch(condition, a, b)
-
-
 def cast(x: Any, dtype: Any) -> Any:
     """The array converted to another dtype."""
     name = dtype_name(dtype)
@@ -166,7 +152,7 @@ _TABLE = table()
 globals().update(_TABLE)
 EXPORTS = [
     "angle", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "nan_to_num", "positive", "rint", "round",
-    "sinc", "where", *_TABLE,
+    "sinc", *_TABLE,
 ]  # fmt: skip
 
 METHODS = {

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from termgraph.tensor.lengths import item_of_shape, length, length_operands
-from termgraph.tensor.variable import Constant, TensorVariable, Variable, apply_op, is_plain_number
-from termgraph.tensor.wrap import as_tensor, constant, pad_rank
+from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
+from termgraph.tensor.wrap import apply_op, as_tensor, constant, pad_rank
 from termgraph.terms.dtypes import can_cast, kind_of
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import Op

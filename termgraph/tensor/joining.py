@@ -16,17 +16,17 @@ from termgraph.tensor.shaping import (
     atleast_2d,
     atleast_3d,
     dimshuffle,
-    expand_dims,
     ravel,
     reshape,
     swapaxes,
     transpose,
 )
-from termgraph.tensor.wrap import as_tensor
+from termgraph.tensor.wrap import as_tensor, side_by_side
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.sorting import searchsorted
 
 
 def _arrays(xs: Any, name: str) -> list:
@@ -69,13 +69,7 @@ def stack(arrays: Any, axis: Any = 0, *more: Any) -> Any:
     if not isinstance(arrays, (list, tuple)):
         arrays, axis = (arrays, axis, *more), 0  # Theano's stack(a, b, c)
     xs = _arrays(arrays, "stack")
-    ndim = xs[0].ndim
-    if [x for x in xs if x.ndim != ndim]:
-        raise ValueError(f"stack: arrays must have the same rank, got {[x.ndim for x in xs]}")
-    axis = normal_axis(axis, ndim + 1)
-    if ndim == 0:
-        return ops.make_vector(*xs, dtype=xs[0].type.dtype)
-    return concatenate([expand_dims(x, axis) for x in xs], axis)
+    return side_by_side(xs, normal_axis(axis, xs[0].ndim + 1))
 
 
 @on_terms
@@ -140,11 +134,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def _repeat_each(x: Any, repeats: Any, axis: int) -> Any:
-    import termgraph.tensor
-
-    language: Any = termgraph.tensor  # the indexing functions stand above this module
-
-    return language.take(x, language.searchsorted(cumsum(repeats), arange(repeats.sum()), side="right"), axis=axis)
+    ends = cumsum(repeats)
+    return x[(slice(None),) * axis + (searchsorted(ends, arange(repeats.sum()), side="right"),)]
 
 
 # ---------------------------------------------------------------------- apart

@@ -17,6 +17,7 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vecdot
+from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
@@ -213,8 +214,6 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = No
 
 
 def _all_zero(a: Any) -> Any:
-    from termgraph.tensor.reductions import all as all_over
-
     return all_over(ew.eq(a, 0))
 
 

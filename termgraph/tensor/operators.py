@@ -11,7 +11,8 @@ from typing import Any
 from termgraph.config import config
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
-from termgraph.tensor.variable import TensorVariable, apply_op
+from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.wrap import apply_op
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import mk2, untrack

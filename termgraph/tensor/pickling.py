@@ -90,3 +90,10 @@ def _outputs(op: Any, operands: list, outputs: list) -> list:
 def _restore_tags(v: Variable, tags: dict | None) -> None:
     if tags:
         vars(v.tag).update(tags)
+
+
+def _reduced(v: Variable) -> tuple:
+    return rebuild_variable, state_of(v)
+
+
+Variable.__reduce__ = _reduced  # type: ignore[assignment]

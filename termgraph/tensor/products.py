@@ -11,7 +11,7 @@ import numpy as np
 
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
-from termgraph.tensor.joining import concatenate
+from termgraph.tensor.joining import concatenate, stack
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.operators import _is_operand
@@ -196,8 +196,6 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     u, v = _last_three(a, axisa, "first"), _last_three(b, axisb, "second")
     shifted = [(u[..., i], v[..., j], u[..., j], v[..., i]) for i, j in ((1, 2), (2, 0), (0, 1))]
-    from termgraph.tensor.joining import stack
-
     made = stack([ew.sub(ew.mul(p, q), ew.mul(r, s)) for p, q, r, s in shifted], axis=-1)
     return made if axisc == -1 else moveaxis(made, -1, axisc)
 

@@ -12,6 +12,7 @@ import numpy as np
 from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.shaping import broadcast_to, ravel, shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.op import Op
@@ -35,7 +36,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return normal_axes(axis, ndim)
 
 
-def _keep(reduced: Any, axes: tuple[int, ...], ndim: int) -> Any:
+def keep_dimensions(reduced: Any, axes: tuple[int, ...], ndim: int) -> Any:
     """The reduced array with dimensions of length 1 where `axes` were."""
     left = iter(range(ndim))
     return dimshuffle(reduced, order=tuple(["x" if d in axes else next(left) for d in range(ndim)]))
@@ -45,7 +46,7 @@ def _reduce(op: Op, x: Any, axis: Any, keepdims: bool, **params: Any) -> Any:
     x = as_tensor(x)
     axes = axes_of(axis, x.ndim)
     out = op(x, axis=axes, **params)
-    return _keep(out, axes, x.ndim) if keepdims and axes else out
+    return keep_dimensions(out, axes, x.ndim) if keepdims and axes else out
 
 
 def to_dtype(x: Any, dtype: str) -> Any:
@@ -178,27 +179,7 @@ def _whole(x: Any) -> bool:
 
 
 def _spread(x: Any, weights: Any, axis: Any, dtype: str, keepdims: bool) -> Any:
-    from termgraph.tensor.shaping import broadcast_to, shape
-
     return sum(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
-
-
-@on_terms
-def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
-    import termgraph.tensor
-
-    language: Any = termgraph.tensor  # sorting stands above this module
-    x = as_tensor(x)
-    axes = axes_of(axis, x.ndim)
-    last = language.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
-    n = count(x, axes)
-    ordered = language.sort(language.reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
-    middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)  # the mean of nothing is NaN, as in NumPy
-    if x.type.kind in "fc":
-        end = sum(ordered[..., -1:], -1)  # NaN is sorted to the end
-        middle = ew.switch(ew.isnan(end), end, middle)
-    return _keep(middle, axes, x.ndim) if keepdims else middle
 
 
 @on_terms
@@ -277,8 +258,6 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 def _cumulative(op: Op, x: Any, axis: Any, dtype: Any) -> Any:
     x = as_tensor(x)
     if axis is None:
-        from termgraph.tensor.shaping import ravel
-
         x, axis = ravel(x), 0
     wanted = ops.default_sum_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
     return op(to_dtype(x, wanted), axis=normal_axis(axis, x.ndim))
@@ -320,7 +299,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 amax, amin = max, min
 __all__ = [
     "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "median", "min", "prod", "ptp", "softmax", "std",
+    "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "min", "prod", "ptp", "softmax", "std",
     "sum", "var",
 ]  # fmt: skip
 

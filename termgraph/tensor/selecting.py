@@ -124,6 +124,18 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
     return stack(list(found)) if return_matrix else found
 
 
+def where(condition: Any, a: Any = None, b: Any = None) -> Any:
+    """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
+
+    With the condition alone: the positions where it holds, as `nonzero` gives them.
+    """
+    if (a is None) != (b is None):
+        raise TypeError("where takes a condition, or a condition and two arrays to choose from")
+    if a is None:
+        return nonzero(condition)
+    return ew.switch(condition, a, b)
+
+
 @on_terms
 def flatnonzero(a: Any) -> Any:
     """Where the flattened array is not zero."""
@@ -200,5 +212,5 @@ METHODS = {
 }
 __all__ = [
     "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "put_along_axis", "take",
-    "take_along_axis",
+    "take_along_axis", "where",
 ]  # fmt: skip

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import in_whole_elements, kind_of
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
@@ -295,8 +297,6 @@ def tensor_constructor(
 def _copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
-    import copy
-
     return copy.deepcopy(value)
 
 
@@ -314,8 +314,6 @@ def _may_alias(held: Any, given: Any) -> bool:
 # ---------------------------------------------------------------------- updates
 def checked_update(target: Any, expression: Any) -> Any:
     """The expression as a variable that fits the shared variable's type; else TypeError with both types."""
-    from termgraph.tensor.wrap import as_tensor
-
     new = expression if isinstance(expression, Variable) else None
     if new is None:
         if not isinstance(target.type, TensorType):

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.config import config
+from termgraph.tensor.creation import arange
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
+from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean
+from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import dimshuffle, ravel
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
 from termgraph.tensor.variable import Constant
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -90,6 +94,21 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     x, axis = _axis(x, axis)
     places = argtopk(x, kth, axis)
     return [take_along_axis(x, places, axis), ew.cast(places, dtype=dtype_name(idx_dtype))]
+
+
+@on_terms
+def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
+    x = as_tensor(x)
+    axes = axes_of(axis, x.ndim)
+    last = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    n = count(x, axes)
+    ordered = sort(reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
+    middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)  # the mean of nothing is NaN, as in NumPy
+    if x.type.kind in "fc":
+        end = sum_over(ordered[..., -1:], -1)  # NaN is sorted to the end
+        middle = ew.switch(ew.isnan(end), end, middle)
+    return keep_dimensions(middle, axes, x.ndim) if keepdims else middle
 
 
 # ---------------------------------------------------------------------- searching
@@ -193,9 +212,6 @@ def one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
     >>> T.one_hot(T.lvector("labels"), 10, dtype="float32").type
     TensorType(float32, (?, 10))
     """
-    from termgraph.config import config
-    from termgraph.tensor.creation import arange
-
     y = as_tensor(y)
     if y.type.kind not in "iu":
         raise TypeError(f"one_hot: labels must be integers, got {y} of dtype {y.type.dtype}")
@@ -227,8 +243,6 @@ def _end(x: Any, value: Any, axis: int) -> Any:
     value = as_tensor(value)
     if value.ndim:
         return value
-    from termgraph.tensor.shaping import broadcast_to
-
     return broadcast_to(value, [1 if d == axis else length(x, d) for d in range(x.ndim)])
 
 
@@ -247,6 +261,6 @@ METHODS = {
     "searchsorted": lambda self, v, side="left", sorter=None: searchsorted(self, v, side, sorter),
 }  # fmt: skip
 __all__ = [
-    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "one_hot", "searchsorted", "sort",
-    "to_one_hot", "topk", "topk_and_argtopk", "unique",
+    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "median", "one_hot", "searchsorted",
+    "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
 ]  # fmt: skip

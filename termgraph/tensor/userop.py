@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 
 from termgraph.tensor.testvalues import note_test_value
@@ -142,8 +145,6 @@ _carrying: ContextVar[tuple] = ContextVar("functions that are being written", de
 
 def _find_or_make(module: str, name: str, carried: bytes, itypes: tuple, otypes: tuple, infer_shape: Any) -> Any:
     """The op that this process has under that name, if it wraps the same code, or else a new one."""
-    import pickle
-
     function = pickle.loads(carried)
     try:
         found = _find(module, name)
@@ -156,9 +157,6 @@ def _find_or_make(module: str, name: str, carried: bytes, itypes: tuple, otypes:
 
 def _find(module: str, name: str) -> Any:
     """The op that a module keeps under the name of the function it wraps."""
-    import sys
-    from importlib import import_module
-
     found: Any = sys.modules.get(module) or import_module(module)
     for part in name.split("."):
         found = getattr(found, part)

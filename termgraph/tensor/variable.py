@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.config import config
-from termgraph.tensor.trace import user_site, where
-from termgraph.terms import op as op_module
+from termgraph.tensor.display_names import apply_text, short_repr
+from termgraph.tensor.trace import frames_of, user_site, where
 from termgraph.terms import types as types_module
 from termgraph.terms.errors import GraphError
-from termgraph.terms.op import Lift, Op
+from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import Const, Input, mk, track
 from termgraph.terms.traverse import depends_on
@@ -95,8 +94,6 @@ class Variable:
     @property
     def trace(self) -> list[tuple[str, int, str, str]]:
         """(file, line, function, text) of the user's frames that made this variable, innermost first."""
-        from termgraph.tensor.trace import frames_of
-
         return frames_of(self.site)
 
     @property
@@ -131,16 +128,9 @@ class Variable:
         return True  # `if not var:` in old programs asks for None-ness; comparisons refuse, see `truth`
 
     def __repr__(self) -> str:
-        from termgraph.tensor.display_names import short_repr
-
         return short_repr(self)
 
     __str__ = __repr__
-
-    def __reduce__(self) -> tuple:
-        from termgraph.tensor.pickling import rebuild_variable, state_of
-
-        return (rebuild_variable, state_of(self))
 
     def __copy__(self) -> Variable:
         return self
@@ -254,8 +244,6 @@ class Apply:
         return list(self.inputs)
 
     def __repr__(self) -> str:
-        from termgraph.tensor.display_names import apply_text
-
         return apply_text(self)
 
 
@@ -335,26 +323,7 @@ def make_input(type_: Type, name: str | None = None) -> Any:
     return bare(variable_class(Variable, type_), Input(name, type_), name, user_site())
 
 
-def apply_op(op: Op, args: tuple) -> Any:
-    """An op applied to variables and plain values: one variable, or a list when there are several results."""
-    from termgraph.tensor.wrap import wrap_operands
-
-    try:
-        inputs = wrap_operands(op, args)
-        outputs = results(op, inputs, user_site())
-    except OverflowError as err:
-        raise OverflowError(f"{op.name}: {err}; use an array of a wider dtype") from None
-    if config.compute_test_value != "off":
-        from termgraph.tensor.testvalues import note_test_value
-
-        note_test_value(outputs)
-    return outputs[0] if op.nout == 1 else outputs
-
-
-variable_lift = Lift(2, apply_op)
-Variable.apply_op = variable_lift  # type: ignore[attr-defined]
 types_module.set_variable_factory(make_input)
-op_module.set_plain_lifter(apply_op)
 
 
 def is_plain_number(value: Any) -> bool:

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.config import config
+from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import (
     Constant,
@@ -20,11 +23,13 @@ from termgraph.tensor.variable import (
     bare,
     is_plain_number,
     result,
+    results,
 )
-from termgraph.terms.dtypes import kind_of
-from termgraph.terms.op import Op
+from termgraph.terms.dtypes import kind_of, promote
+from termgraph.terms.op import Lift, Op, set_plain_lifter
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import loop_dtypes
+from termgraph.terms.ops.elementwise import cast, loop_dtypes
+from termgraph.terms.ops.shaping import join, make_vector
 from termgraph.terms.term import Const, is_term, mk1
 from termgraph.terms.types import dtype_name
 
@@ -73,17 +78,13 @@ def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtyp
     elif is_term(value):
         v = variable_of_term(value, name)
     elif isinstance(value, (list, tuple)) and _has_variable(value):
-        from termgraph.tensor.joining import stack
-
-        v = stack([as_tensor(item) for item in value])
+        v = side_by_side([as_tensor(item) for item in value])
     else:
         v = constant(value, name)
     if dtype is not None and v.type.dtype != dtype_name(dtype):
         if isinstance(v, TensorConstant):
             v = constant(v.data.astype(dtype_name(dtype)), name)
         else:
-            from termgraph.terms.ops.elementwise import cast
-
             v = cast(v, dtype=dtype_name(dtype))
     if ndim is not None and v.type.ndim != ndim:
         if v.type.ndim > ndim:
@@ -98,8 +99,6 @@ def _has_variable(items: Sequence[Any]) -> bool:
 
 def variable_of_term(term: Any, name: str | None = None) -> Any:
     """A variable on an existing term; its owner chain is rebuilt from the term."""
-    from termgraph.tensor.bipartite import variables_of
-
     return variables_of([term], names={term: name} if name else None)[0]
 
 
@@ -112,6 +111,19 @@ def pad_rank(v: Any, ndim: int) -> Any:
     if op is None:
         op = _pad_cache[have, ndim] = dimshuffle.bind(order=("x",) * (ndim - have) + tuple(range(have)))
     return result(mk1(op, v.term), op, (v,), v.site)
+
+
+def side_by_side(arrays: Sequence[Variable], axis: int = 0) -> Any:
+    """Variables of one rank along a new axis, in the dtype that holds them all."""
+    ndim, common = arrays[0].ndim, promote(*[a.type.np_dtype for a in arrays]).name
+    if [a for a in arrays if a.ndim != ndim]:
+        raise ValueError(f"stack: arrays must have the same rank, got {[a.ndim for a in arrays]}")
+    alike: list[Any] = [a if a.dtype == common else cast(a, dtype=common) for a in arrays]
+    if ndim == 0:
+        return make_vector(*alike, dtype=common)
+    order = (*range(axis), "x", *range(axis, ndim))
+    rows = [dimshuffle(a, order=order) for a in alike]
+    return join(*rows, axis=axis) if len(rows) > 1 else rows[0]
 
 
 def wrap_operands(op: Op, args: Sequence[Any]) -> tuple:
@@ -184,6 +196,20 @@ def _weak_kind(python_type: type) -> Any:
     return np.dtype(bool) if python_type is bool else python_type
 
 
+def apply_op(op: Op, args: tuple) -> Any:
+    """An op applied to variables and plain values: one variable, or a list when there are several results."""
+    try:
+        inputs = wrap_operands(op, args)
+        outputs = results(op, inputs, user_site())
+    except OverflowError as err:
+        raise OverflowError(f"{op.name}: {err}; use an array of a wider dtype") from None
+    if config.compute_test_value != "off":
+        note_test_value(outputs)
+    return outputs[0] if op.nout == 1 else outputs
+
+
+Variable.apply_op = Lift(2, apply_op)  # type: ignore[attr-defined]
+set_plain_lifter(apply_op)
 as_tensor_variable = as_tensor  # Theano's name
 
 __all__ = ["as_tensor", "as_tensor_variable", "constant"]

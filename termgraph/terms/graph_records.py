@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms import userop
 from termgraph.terms.errors import CheckError
 from termgraph.terms.leaves import Arg, Const, Input, Leaf
@@ -18,6 +19,8 @@ from termgraph.terms.sparse import FORMATS, SparseType, is_sparse_value, matrix_
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType, Type
+
+sparse = lazy("scipy.sparse")
 
 TERMS = (Term, Leaf)
 # Texts that only people read; every other text among parameters is a word, such as a dtype or a name of a method.
@@ -253,8 +256,6 @@ def _three(r: Reader, *arrays: Any) -> tuple[Any, Any, Any]:
 
 
 def _read_sparse(r: Reader, format: Any, is_array: Any, shape: Any, data: Any, indices: Any, indptr: Any) -> Any:
-    from scipy import sparse
-
     if format not in FORMATS:
         raise BadRecord(f"no sparse matrix: {format!r:.40}")
     rows, columns = _lengths(r, shape)

@@ -31,6 +31,16 @@ def _no_lifter(op: Op, args: tuple) -> Any:
     raise RuntimeError("calling an op on plain values needs the tensor language: import termgraph.tensor first")
 
 
+# How an op applied to logic variables becomes a pattern: a kanren question. Set once by the module of terms.
+open_lifter: Callable[[Op, tuple], Any] = _no_lifter
+
+
+def set_open_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
+    """Called once by the module of terms."""
+    global open_lifter
+    open_lifter = lifter
+
+
 # How an op applied to plain Python values becomes the user's variable; set once by the tensor layer.
 plain_lifter: Callable[[Op, tuple], Any] = _no_lifter
 
@@ -226,9 +236,7 @@ class Op:
         if best is not None:
             return best.run(op, args)
         if any(is_var(a) for a in args):  # a kanren question: log(q)
-            from termgraph.terms.term import apply_term
-
-            return apply_term(op, args)
+            return open_lifter(op, args)
         return plain_lifter(op, args)
 
     def _call_user_made(self, args: tuple, params: dict) -> Any:

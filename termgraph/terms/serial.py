@@ -5,6 +5,7 @@ One record per node in children-first order; ops, types and constants travel in 
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 import struct
 from array import array
@@ -75,3 +76,10 @@ def from_flat_parts(heads: list, leaves: list, roots: list[int], n_nodes: int, r
 def loads_flat(data: bytes, which: int) -> Any:
     """One root of a stored graph; what unpickling a term calls."""
     return loads_roots(data)[which]
+
+
+def _reduced(term: Term) -> tuple:
+    return loads_flat, (dumps_flat([term]), 0)
+
+
+copyreg.pickle(Term, _reduced)

@@ -6,14 +6,18 @@ where each row (CSC: column) begins, and the shape. SciPy is imported when a val
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.types import TensorType, Type, describe_value, dtype_name, shape_text
+
+sparse = lazy("scipy.sparse")
 
 FORMATS = ("csr", "csc")
 INDEX = "int32"  # the dtype of `indices` and `indptr`, which is what SciPy uses up to 2^31 elements
@@ -153,8 +157,6 @@ def type_of_value(value: Any) -> SparseType:
 
 def is_sparse_value(value: Any) -> bool:
     """Whether a value is one of SciPy's sparse matrices or arrays, of any format."""
-    import sys
-
     scipy_sparse = sys.modules.get("scipy.sparse")  # without it there is no such value
     return scipy_sparse is not None and bool(scipy_sparse.issparse(value))
 
@@ -175,8 +177,6 @@ def with_plain_arrays(value: Any) -> Any:
 
 def matrix_of(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
     """SciPy's matrix on these arrays, without copying them; what does not fit together raises ValueError."""
-    from scipy import sparse
-
     made = sparse.csr_matrix if format == "csr" else sparse.csc_matrix
     return made((data, indices, indptr), shape=tuple(map(int, shape)), copy=False)
 

@@ -6,6 +6,7 @@ leaf has `op, args, type, lvars` (free logic variables), `_h` (structural hash) 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from typing import Any
 
@@ -17,8 +18,9 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
-from termgraph.terms.op import Lift, Op, is_var
+from termgraph.terms.op import Lift, Op, is_var, set_open_lifter
 from termgraph.terms.signature import Signature
+from termgraph.terms.text import one_line
 from termgraph.terms.types import TensorType, TupleType, Type
 
 _new: Any = object.__new__
@@ -32,8 +34,6 @@ def _gc_untracker() -> Any:
     of 1e5 terms are walked again and again by the cycle collector, which then costs twice as much as building them.
     """
     try:
-        import ctypes
-
         untrack = ctypes.pythonapi.PyObject_GC_UnTrack
         untrack.argtypes, untrack.restype = [ctypes.py_object], None
     except (ImportError, AttributeError, ValueError):
@@ -47,9 +47,6 @@ _collecting = gc.isenabled
 
 def track(obj: Any) -> None:
     """Give an untracked object back to the cycle collector, before it can become part of a cycle."""
-    import ctypes
-    import gc
-
     if not gc.is_tracked(obj):
         function = ctypes.pythonapi.PyObject_GC_Track
         function.argtypes, function.restype = [ctypes.py_object], None
@@ -111,11 +108,6 @@ class Term(ExpressionTuple):
     def __add__(self, other: Any) -> Any:
         return ExpressionTuple(self._tuple) + other
 
-    def __reduce__(self) -> tuple:
-        from termgraph.terms.serial import dumps_flat, loads_flat
-
-        return (loads_flat, (dumps_flat([self]), 0))
-
     def __copy__(self) -> Term:
         return self
 
@@ -135,8 +127,6 @@ class Term(ExpressionTuple):
     _evaled_obj, _parent = evaled_obj, None
 
     def __repr__(self) -> str:
-        from termgraph.terms.text import one_line
-
         return one_line(self)
 
     __str__ = __repr__
@@ -345,6 +335,7 @@ def apply_term(op: Op, args: tuple) -> Any:
 
 
 _term_lift = Lift(1, apply_term)
+set_open_lifter(apply_term)
 Term.apply_op = Leaf.apply_op = Lit.apply_op = _term_lift  # type: ignore[attr-defined]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from termgraph.terms.term import Term
+from etuples.core import ExpressionTuple
 
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
 
@@ -20,7 +20,7 @@ def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None
         x = stack.pop()
         if x.__class__ is str:
             piece = x
-        elif x.__class__ is Term:
+        elif isinstance(x, ExpressionTuple) and x.__class__ is not ExpressionTuple:  # an interned term
             piece = head_text(x.op) + "("
             stack.append(")")
             for i, a in enumerate(reversed(x.args)):

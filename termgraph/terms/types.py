@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.config import config
 from termgraph.terms.dtypes import DTYPES, can_cast, finfo, kind_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
@@ -36,8 +37,6 @@ def set_variable_factory(factory: Any) -> None:
 def dtype_name(dtype: Any) -> str:
     """The canonical name of a NumPy dtype, or a TypeError that lists what is supported."""
     if dtype == "floatX":
-        from termgraph.config import config
-
         return config.floatX
     try:
         name = numpy_dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype).name

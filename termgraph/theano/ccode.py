@@ -18,6 +18,7 @@ import numpy as np
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import build_plain
 from termgraph.terms.types import TensorType
+from termgraph.theano.tools import MethodNotDefined
 
 _MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
 SECTIONS = (
@@ -138,8 +139,6 @@ class _Says:
         return self._ask(method, *arguments) or ""
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        from termgraph.theano.tools import MethodNotDefined
-
         try:
             return getattr(self.op, method)(*arguments)
         except (MethodNotDefined, AttributeError):

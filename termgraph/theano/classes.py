@@ -12,7 +12,7 @@ import termgraph.tensor as T
 from termgraph.grad import marks
 from termgraph.loops.ifelse import ifelse
 from termgraph.tensor import nnet
-from termgraph.terms.op import Op
+from termgraph.terms.op import OPS, Op
 from termgraph.theano import language, layers, linear
 from termgraph.theano.standins import Made, kind_class, op_class, stand_in
 
@@ -383,8 +383,6 @@ _SCALARS = {
 
 def _scalar_maker(op: str) -> Callable[..., Any]:
     """What `scalar.Add(...)` makes: the op itself."""
-    from termgraph.terms.op import OPS
-
     return lambda *_, **__: OPS[op]
 
 

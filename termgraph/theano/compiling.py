@@ -19,6 +19,7 @@ from termgraph.function.inout import Out
 from termgraph.function.mode import Mode as NativeMode
 from termgraph.function.mode import get_mode as native_get_mode
 from termgraph.function.mode import register_mode as native_register_mode
+from termgraph.printing import debugprint
 from termgraph.tensor import sharedvar
 from termgraph.theano.flags import OPTIMIZERS, canonical_linker
 from termgraph.theano.standins import stand_in
@@ -395,8 +396,6 @@ MonitorMode = stand_in("MonitorMode", lambda m: isinstance(m, NativeMonitorMode)
 
 def detect_nan(i: int, node: Any, fn: Any) -> None:
     """For MonitorMode's post_func: print the node whose result holds a NaN."""
-    from termgraph.printing import debugprint
-
     for output in fn.outputs:
         value = np.asarray(output[0])
         if value.dtype.kind in "fc" and np.isnan(value).any():

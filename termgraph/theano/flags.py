@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, ExitStack
 from typing import Any
 
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.config import config as native
 from termgraph.config import describe
 
@@ -134,8 +135,6 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _found_compiler() -> str:
-    from termgraph.backends.c.build.compilers import find_compiler
-
     found = find_compiler()
     return " ".join(getattr(found, "command", ())) if found else ""
 

@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 
 import termgraph.tensor as T
+from termgraph._lazy import lazy
 from termgraph.config import config
+from termgraph.function.api import function
 from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.reductions import axes_of
-from termgraph.tensor.sharedvar import is_shared
+from termgraph.tensor.sharedvar import is_shared, shared
 from termgraph.tensor.testvalues import get_test_value
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms import types
 from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
+
+db = lazy("termgraph.db")  # brings the rules
 
 # ---------------------------------------------------------------------- dtypes, as lists
 uint_dtypes = ["uint8", "uint16", "uint32", "uint64"]
@@ -225,8 +229,6 @@ def equal_slices(s1: slice, s2: slice) -> bool:
 
 def load_shared_variable(val: Any) -> Any:
     """A shared variable of a value, for pickles of old versions."""
-    from termgraph.tensor.sharedvar import shared
-
     return shared(val)
 
 
@@ -253,9 +255,7 @@ def get_scalar_constant_value(
 
 
 def _folded(v: Any) -> Any:
-    from termgraph.db import rewrite
-
-    found = rewrite(v, "+canonicalize")
+    found = db.rewrite(v, "+canonicalize")
     if not isinstance(found, Constant):
         raise NotScalarConstantError(f"{v} is not known while the graph is built")
     return np.asarray(found.data)
@@ -503,8 +503,6 @@ def register_transfer(fn: Any) -> None:
 
 def shape_of_variables(fgraph: Any, input_shapes: dict) -> dict:
     """The shapes of all variables of a graph, for inputs of these shapes."""
-    from termgraph.function.api import function
-
     variables = [v for v in _inputs_first(fgraph) if isinstance(v, T.TensorVariable)]
     shapes = function(list(fgraph.inputs), [v.shape for v in variables], on_unused_input="ignore")
     values = [np.zeros(input_shapes[v], v.dtype) for v in fgraph.inputs]

@@ -19,7 +19,7 @@ import numpy as np
 
 import termgraph.tensor as T
 from termgraph.terms.op import Op
-from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType, dtype_name
 
 PY3 = True
 izip, imap, ifilter = zip, map, filter
@@ -42,8 +42,6 @@ def operator_div(a: Any, b: Any) -> Any:
 # ---------------------------------------------------------------------- arrays
 def _asarray(a: Any, dtype: Any, order: Any = None) -> Any:
     """The array in exactly this dtype; "floatX" is the flag's."""
-    from termgraph.terms.types import dtype_name
-
     return np.asarray(a, dtype=dtype_name(dtype), order=order)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Sequence
+from shutil import which
 from typing import Any
 
 import termgraph.tensor as T
@@ -228,8 +229,6 @@ def pydotprint(
     return_image: bool = False,
 ) -> Any:  # fmt: skip
     """A picture of a graph. Where Graphviz is missing, an SVG is written, whatever the ending."""
-    from shutil import which
-
     path = str(outfile) if outfile is not None else f"theano.pydotprint.{format}"
     if path.rpartition(".")[2] not in ("svg", "html", "dot") and which("dot") is None:
         path += ".svg"

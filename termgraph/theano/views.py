@@ -12,7 +12,9 @@ from typing import Any
 import termgraph.tensor as T
 from termgraph.function import FunctionGraph
 from termgraph.terms.op import Op
+from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import TensorType
+from termgraph.theano.language import get_scalar_constant_value
 from termgraph.vm.profile import Profile
 
 
@@ -43,8 +45,6 @@ def _parameter(name: str, *ops: str) -> Callable[[Any], Any]:
 
 def _scalar_op(op: Any) -> Any:
     """An op element by element is its own op for numbers; a reduction has the one it adds up by."""
-    from termgraph.terms.ops import elementwise as ew
-
     if op.kind == "elementwise":
         return op.family if op.name != "cast" else op
     folded = {"sum": ew.add, "prod": ew.mul, "max": ew.maximum, "min": ew.minimum, "all": ew.bitwise_and,
@@ -168,8 +168,6 @@ METHODS: dict[Any, dict[str, Any]] = {
 
 
 def _constant(v: Any) -> Any:
-    from termgraph.theano.language import get_scalar_constant_value
-
     return get_scalar_constant_value(v)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Sequence
@@ -114,8 +115,6 @@ class COp(Op):
     @classmethod
     def get_path(cls, f: str) -> str:
         """The path of a file beside the module of the class."""
-        import inspect
-
         if os.path.isabs(f):
             return f
         return os.path.join(os.path.dirname(inspect.getfile(cls)), f)

@@ -11,6 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from termgraph.db.rules_cli import expression
+from termgraph.function.api import function
+from termgraph.function.files import load
+from termgraph.tensor.graph import graph_inputs
+from termgraph.tensor.variable import Constant, Variable
 from termgraph.viz.picture import STYLES, pydotprint
 from termgraph.viz.timeline import timeline
 
@@ -48,19 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _graph(what: str, typed: list[str]) -> Any:
     if Path(what).is_file():
-        from termgraph.function.files import load
-
         return load(what)
-    from termgraph.db.rules_cli import expression
-
     return expression(what, typed)
 
 
 def _compiled(graph: Any) -> Any:
-    from termgraph.function.api import function
-    from termgraph.tensor.graph import graph_inputs
-    from termgraph.tensor.variable import Constant, Variable
-
     outputs = graph if isinstance(graph, (list, tuple)) else [graph]
     if not all(isinstance(v, Variable) for v in outputs):
         raise ValueError("nothing to rewrite: the expression is no variable")

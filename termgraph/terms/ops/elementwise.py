@@ -7,18 +7,22 @@ dialect suffixes by precision.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms import facts
 from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, numpy_dtype, promote
-from termgraph.terms.op import Op
+from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
 from termgraph.terms.spelling import Spelling
 from termgraph.terms.types import TensorType, Type, dtype_name
+
+special = lazy("scipy.special")
 
 DtypeRule = Callable[..., tuple]  # dtypes (or int/float/complex for weak numbers) -> loop dtypes, result last
 
@@ -168,8 +172,6 @@ def elementwise(
     name: str, arity: int | None, meaning: Callable, rule: Any = None, c: Spelling | str | None = None, **extra: Any
 ) -> Op:
     """Define one row of the table. Without a rule, the meaning is a ufunc and decides."""
-    from termgraph.terms.op import OPS
-
     if rule is None:
         rule = ufunc_rule(meaning)  # type: ignore[arg-type]
     elif isinstance(rule, np.ufunc):
@@ -210,9 +212,7 @@ def _special(name: str) -> Callable:
     """A SciPy special function, imported when first used."""
 
     def meaning(*values: Any) -> Any:
-        import scipy.special
-
-        return getattr(scipy.special, name)(*values)
+        return getattr(special, name)(*values)
 
     meaning.__name__ = name
     return _in_dtype(meaning)
@@ -220,9 +220,7 @@ def _special(name: str) -> Callable:
 
 # ---------------------------------------------------------------------- meanings NumPy does not name
 def _sigmoid(x: Any) -> Any:
-    import scipy.special
-
-    return scipy.special.expit(x)
+    return special.expit(x)
 
 
 def _log1mexp(x: Any) -> Any:
@@ -242,8 +240,6 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 
 def _cast(x: Any, *, dtype: str) -> Any:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # complex to real drops the imaginary part, as asked
         return np.asarray(x).astype(numpy_dtype(dtype))

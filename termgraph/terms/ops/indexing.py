@@ -14,6 +14,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import can_cast, is_bfloat16
 from termgraph.terms.errors import ShapeError
+from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.shapes import Shape, as_first, broadcast_shapes, require_tensor
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
@@ -199,8 +200,6 @@ class IndexOp(Op):
 
     def runtime_check(self, types: Sequence[Type], values: Sequence[Any]) -> None:
         """A length of an index array or of the values that was not known to be 1 must not stretch."""
-        from termgraph.terms.evaluate import check_broadcast
-
         static = [t.shape for t in types]  # type: ignore[attr-defined]
         shapes = [np.shape(v) for v in values]
         arrays = [i for i in range(self.lead, len(values)) if shapes[i]]

@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.errors import ShapeError
+from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
+
+scipy_linalg = lazy("scipy.linalg")
 
 
 class BatchedOp(Op):
@@ -25,8 +29,6 @@ class BatchedOp(Op):
 
     def runtime_check(self, types: Sequence[Type], values: Sequence[Any]) -> None:
         """A batch length that was not known to be 1 must not stretch (the rule of broadcasting)."""
-        from termgraph.terms.evaluate import check_broadcast
-
         if len(values) > 1:
             lead = [v.ndim - c for v, c in zip(values, self.core, strict=True)]
             static = [t.shape[:n] for t, n in zip(types, lead, strict=True)]  # type: ignore[attr-defined]
@@ -284,21 +286,17 @@ def _solve(a: Any, b: Any, *, assume_a: str, on_error: str) -> np.ndarray:
     _check_solve("solve", a, b)
     if assume_a == "gen":
         return np.linalg.solve(a, b) if on_error != "nan" else _batched(_or_nan(np.linalg.solve, on_error), a, b)
-    import scipy.linalg
-
     return _batched(
-        _or_nan(lambda p, q: scipy.linalg.solve(p, q, assume_a=assume_a, check_finite=False), on_error), a, b
+        _or_nan(lambda p, q: scipy_linalg.solve(p, q, assume_a=assume_a, check_finite=False), on_error), a, b
     )
 
 
 def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal: bool, on_error: str) -> np.ndarray:
-    import scipy.linalg
-
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve_triangular", a, b)
 
     def one(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return scipy.linalg.solve_triangular(
+        return scipy_linalg.solve_triangular(
             p, q, trans=trans, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
         )
 
@@ -326,9 +324,7 @@ def _lstsq(a: Any, b: Any, *, rcond: float | None) -> tuple:
 
 
 def _expm(a: Any) -> np.ndarray:
-    import scipy.linalg
-
-    return scipy.linalg.expm(_as_lapack(a))
+    return scipy_linalg.expm(_as_lapack(a))
 
 
 def _plain(function: Callable) -> Callable:

@@ -18,6 +18,7 @@ from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.shaping import static_scalar
 from termgraph.terms.term import Arg, mk, mk1
+from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType, Type
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
@@ -130,8 +131,6 @@ def make_loop(
     `consts` and `xs` are pairs (leaf in the body, operand), `carries` are triples (leaf, initial operand, next value).
     `source` is the loop op whose users' lines (and name, and other parameters) the new one takes over.
     """
-    from termgraph.terms.traverse import substitute
-
     pairs = [*consts, *[(leaf, init) for leaf, init, _ in carries], *xs]
     takes = tuple([leaf.type for leaf, _ in pairs])
     renumber = {leaf: Arg(i, leaf.type) for i, (leaf, _) in enumerate(pairs)}
@@ -325,8 +324,6 @@ def inherit_places(op: Any, source: Any, renamed: Mapping[Any, Any]) -> None:
     find, renamed = _places[source], dict(renamed)
 
     def renamed_places() -> Places:
-        from termgraph.terms.traverse import substitute
-
         found = find()
         old = _made_of(found, renamed) if renamed else list(found)
         try:
@@ -340,8 +337,6 @@ def inherit_places(op: Any, source: Any, renamed: Mapping[Any, Any]) -> None:
 
 def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
     """The terms that need no other leaves: the numbers of others mean something else in the new body."""
-    from termgraph.terms.traverse import children_first
-
     terms, foreign = list(terms), set()
     for t in children_first(terms):
         if (t.__class__ is Arg and t not in leaves) or any(a in foreign for a in t.args):

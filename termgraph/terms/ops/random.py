@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.op import define
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.spelling import Spelling
 from termgraph.terms.types import TensorType, Type
+
+special = lazy("scipy.special")
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -98,8 +101,6 @@ BINOMIAL_REFUSES = "binomial: n must be at least 0 and p between 0 and 1"
 
 
 def _poisson(u: Any, mean: Any) -> Any:
-    from scipy import special
-
     if not ((mean >= 0) & (mean < MOST_POISSON)).all():
         raise ValueError(POISSON_REFUSES)
     u, mean = np.broadcast_arrays(u, mean)
@@ -108,8 +109,6 @@ def _poisson(u: Any, mean: Any) -> Any:
 
 
 def _binomial(u: Any, n: Any, p: Any) -> Any:
-    from scipy import special
-
     if not ((n >= 0) & (p >= 0) & (p <= 1)).all():
         raise ValueError(BINOMIAL_REFUSES)
     u, n, p = np.broadcast_arrays(u, np.asarray(n, dtype=np.float64), p)
@@ -118,8 +117,6 @@ def _binomial(u: Any, n: Any, p: Any) -> Any:
 
 
 def _binomial_cdf(k: Any, n: Any, p: Any) -> Any:
-    from scipy import special
-
     return np.where(k >= n, 1.0, special.betaincc(k + 1, np.maximum(n - k, 1), p))
 
 
@@ -144,14 +141,10 @@ def _infer_multinomial(u: Type, n: Type, p: Type) -> TensorType:
 
 
 def _gamma(u: Any, shape: Any) -> Any:
-    from scipy import special
-
     return special.gammaincinv(shape, u)
 
 
 def _beta(u: Any, a: Any, b: Any) -> Any:
-    from scipy import special
-
     return special.betaincinv(a, b, u)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
+from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import CONST, define
 from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length
 from termgraph.terms.types import TensorType, Type, dtype_name, shape_text
@@ -121,8 +122,6 @@ def _alloc(value: Any, *lengths: Any) -> Any:
 
 def _check_alloc(types: Sequence[Type], values: Sequence[Any]) -> None:
     """A length of the value that was not known to be 1 must not stretch (the rule of broadcasting)."""
-    from termgraph.terms.evaluate import check_broadcast
-
     static, shape = types[0].shape, _run_time_lengths(values[1:])  # type: ignore[attr-defined]
     if min(shape, default=0) < 0:
         raise ShapeError(f"alloc: lengths must not be negative, got {shape}")
