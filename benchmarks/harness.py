@@ -126,25 +126,31 @@ def further(case: Case, also: Also, cells: dict[str, dict]) -> tuple[Case, dict]
     }
 
 
-def parse(suite: Suite, words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=suite.doc.partition("\n")[0] or suite.name)
-    parser.add_argument(
+def parser(suite: Suite) -> argparse.ArgumentParser:
+    """The options that all scripts share."""
+    options = argparse.ArgumentParser(description=suite.doc.partition("\n")[0] or suite.name)
+    options.add_argument(
         "--quick", action="store_true", help="tiny sizes: checks that everything runs, figures mean nothing"
     )
-    parser.add_argument("--only", type=lambda text: text.split(","), help="contenders, separated by commas")
-    parser.add_argument("--case", default="", help="only cases whose name matches this regular expression")
-    parser.add_argument("--repeats", type=int, default=None, help="rounds over all contenders (default 5, quick 1)")
-    parser.add_argument("--seconds", type=float, default=None, help="length of one measurement (default 0.2)")
-    parser.add_argument("--threads", type=int, default=1, help="threads every contender may use (default 1)")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds a contender may need to set a case up")
-    parser.add_argument("--cold", action="store_true", help="start with empty caches of compiled code")
-    parser.add_argument(
+    options.add_argument("--only", type=lambda text: text.split(","), help="contenders, separated by commas")
+    options.add_argument("--case", default="", help="only cases whose name matches this regular expression")
+    options.add_argument("--repeats", type=int, default=None, help="rounds over all contenders (default 5, quick 1)")
+    options.add_argument("--seconds", type=float, default=None, help="length of one measurement (default 0.2)")
+    options.add_argument("--threads", type=int, default=1, help="threads every contender may use (default 1)")
+    options.add_argument("--timeout", type=float, default=600, help="seconds a contender may need to set a case up")
+    options.add_argument("--cold", action="store_true", help="start with empty caches of compiled code")
+    options.add_argument(
         "--json", metavar="FILE", help="also write every figure there ('-' prints it instead of tables)"
     )
-    asked = parser.parse_args(words)
+    return options
+
+
+def parse(suite: Suite, words: Sequence[str] | None) -> argparse.Namespace:
+    options = parser(suite)
+    asked = options.parse_args(words)
     unknown = [name for name in asked.only or () if name not in suite.sides]
     if unknown:
-        parser.error(f"no contender {', '.join(unknown)} here; there are {', '.join(suite.sides)}")
+        options.error(f"no contender {', '.join(unknown)} here; there are {', '.join(suite.sides)}")
     asked.repeats = asked.repeats or (1 if asked.quick else 5)
     asked.seconds = asked.seconds or (0.005 if asked.quick else 0.2)
     return asked
@@ -229,11 +235,14 @@ class Runner:
         """The contenders whose peer is installed; the others are named in the table's notes."""
         there = []
         for name in names:
-            if who.interpreter(name) is None:
+            if not self.installed(name):
                 table.note(f"{name}: not installed (python benchmarks/peers.py {who.CONTENDERS[name].peer})")
             else:
                 there.append(name)
         return there
+
+    def installed(self, name: str) -> bool:
+        return who.interpreter(name) is not None
 
     def close(self) -> None:
         for process in self.processes.values():

@@ -61,7 +61,8 @@ class Worker:
         self.loop, once = compiled(statement)
         first = once()
         done = time.perf_counter()
-        return {"setup": built - started, "first": done - built, "sample": sample(first), "extra": statement.extra}
+        return {"setup": built - started, "first": done - built, "sample": sample(first),
+                "result_bytes": size_of(first), "extra": statement.extra}  # fmt: skip
 
     def calibrate(self, seconds: float) -> dict:
         """How many executions last about `seconds`."""
@@ -129,10 +130,23 @@ def sample(value: Any) -> list[list[float]]:
     outputs = value if isinstance(value, (list, tuple)) else [value]
     picked = []
     for output in outputs:
+        if hasattr(output, "tocsr"):  # a sparse matrix
+            output = output.sum(axis=1)
+        if hasattr(output, "resolve_conj"):  # a tensor of PyTorch, which may be a view that NumPy does not know
+            output = output.detach().resolve_conj()
+        output = np.asarray(output)
+        output = np.stack([output.real, output.imag]) if output.dtype.kind == "c" else output
         flat = np.asarray(output, dtype="float64").ravel()
         places = np.linspace(0, flat.size - 1, min(SAMPLES, flat.size)).astype(int)
         picked.append(flat[places].tolist())
     return picked
+
+
+def size_of(value: Any) -> int:
+    """Bytes of the results."""
+    outputs = value if isinstance(value, (list, tuple)) else [value]
+    parts = [part for o in outputs for part in ([o.data, o.indices, o.indptr] if hasattr(o, "indptr") else [o])]
+    return sum(int(getattr(part, "nbytes", 8)) for part in parts)
 
 
 def peak_memory() -> float:
