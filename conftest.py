@@ -1,5 +1,14 @@
 """For every run of pytest, also one of doctests alone (`pytest termgraph/grad`), which sees nothing of tests/."""
 
+from importlib.util import find_spec
+
+# What needs packages that termgraph does not: without them there is nothing to import and no example to run.
+collect_ignore_glob = []
+if find_spec("pytensor") is None:
+    collect_ignore_glob.append("termgraph/pytensor/*")
+if find_spec("pymc") is None:
+    collect_ignore_glob.append("docs/pymc.md")
+
 
 def pytest_collection_finish(session):
     """pytest's importlib mode puts the modules it collects doctests from in the place of public names like theirs."""

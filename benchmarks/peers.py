@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+REPOSITORY = Path(__file__).resolve().parent.parent
+
 # Name, what to install, the module to import. The versions are those the project's targets were measured with.
 PEERS = {
     "numpy": ("numpy==2.4.6", "numpy"),
@@ -23,8 +25,10 @@ PEERS = {
     "torch": ("torch==2.13.0", "torch"),
     "egglog": ("egglog==13.2.0", "egglog"),
     "openblas": ("scipy-openblas32", "scipy_openblas32"),  # BLAS for PyTensor where the system has none
+    "pymc": ("pymc", "pymc"),  # the newest for this Python; it brings the PyTensor that goes with it
 }
 SHARED = "all"  # the environment that holds every peer that tolerates the others
+APART = {"pymc": ("numba", "jax", "termgraph")}  # peers with an environment of their own, and what else goes there
 
 
 def home() -> Path:
@@ -68,8 +72,7 @@ def main() -> int:
 
 
 def inside_repository(folder: Path) -> bool:
-    root = Path(__file__).resolve().parent.parent
-    return folder == root or root in folder.parents
+    return folder == REPOSITORY or REPOSITORY in folder.parents
 
 
 def provide(name: str, state: dict, asked: argparse.Namespace) -> str | None:
@@ -82,8 +85,14 @@ def provide(name: str, state: dict, asked: argparse.Namespace) -> str | None:
         if version and version.partition("+")[0] == (wanted or version.partition("+")[0]):
             return None
     error = "not tried"
-    for environment in (SHARED, name):  # an environment of its own if it does not agree with the others
+    for environment in (name,) if name in APART else (SHARED, name):  # its own if it does not agree with the others
         python = make_environment(environment)
+        for companion in APART.get(name, ()):
+            ours = companion == "termgraph"
+            error = install(python, str(REPOSITORY), [*asked.pip, "--editable"]) if ours else None
+            error = error if ours else install(python, companion, asked.pip)
+            if error:
+                return error
         error = install(python, requirement.partition("==")[0] if asked.latest else requirement, asked.pip)
         error = error or importable(python, module)
         if error is None:

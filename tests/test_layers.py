@@ -44,6 +44,7 @@ ORDER = [
     "gof",  # and under Theano's
     "__init__",  # the public names
     "theano",  # the door for programs written for Theano
+    "pytensor",  # the door for PyTensor's programs, and for PyMC's
     "config_cli",
     "bench_cli",  # starts the scripts of benchmarks/
     "fuzz_cli",  # starts the random programs of tests/fuzz/
@@ -159,6 +160,16 @@ def test_rule_files_import_only_the_language(path):
 )
 def test_the_check_itself(source, package, room, wrong):
     assert bool(violations(source, package, room)) is wrong
+
+
+def test_only_the_bridge_imports_pytensor_and_nothing_imports_pymc():
+    found = {
+        (room_of(".".join(dotted(path))), name.partition(".")[0])
+        for path in modules()
+        for _, name in imported_modules(path.read_text(encoding="utf-8"), ".".join(dotted(path)[:-1]))
+    }
+    assert {room for room, name in found if name == "pytensor"} == {"pytensor"}
+    assert not {room for room, name in found if name == "pymc"}
 
 
 def test_the_rule_file_check_itself():

@@ -123,6 +123,24 @@ def test_failures_read_the_same_and_change_nothing(build, value):
     assert messages[0] == messages[1] and "lambda a" in messages[0][1]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "build, value",
+    [
+        (lambda a: T.linalg.solve(a, a + 1, on_error="nan"), np.zeros((3, 3))),
+        (lambda a: T.linalg.cholesky(a, on_error="nan"), -np.eye(3)),
+        (lambda a: T.linalg.solve_triangular(a, a + 1, on_error="nan"), np.diag([1.0, 2.0, 0.0])),
+    ],
+)
+def test_failures_give_nan_when_asked(build, value, dtype):
+    a = T.tensor("a", dtype=dtype, shape=(None, None, None))
+    f = tg.function([a], build(a), mode=tg.Mode(linker="c"))
+    assert not isinstance(f, MachineFunction)
+    good = np.eye(3)
+    found = f(np.array([good, value, good], dtype))
+    assert np.isnan(found[1]).all() and np.isfinite(found[[0, 2]]).all()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
 def test_least_squares(rng, dtype):
     a, b = (Arg(i, TensorType(dtype, (None, None))) for i in range(2))

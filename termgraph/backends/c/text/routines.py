@@ -213,7 +213,7 @@ def _trsm(x: _Text) -> None:
         if x.n.spec.fails:
             x.p.add(f"if (at > 0) {x.fail(0, 'at - 1')}")
         else:  # the system has no solution, and NaN was asked for
-            each, nan = x.p.poly(x.n.sizes["m"] * x.n.sizes["n"]), f"({CTYPE[out.buf.dtype]})NAN"
+            each, nan = x.p.poly(x.n.sizes["m"] * x.n.sizes["n"]), '__builtin_nan("")'
             x.p.add(f"if (at > 0) for (int64_t k = 0; k < {each}; k++) ({x.pointer(out)})[k] = {nan};")
         x.p.add(f"if (at < 0) {x.no_memory()}")
 

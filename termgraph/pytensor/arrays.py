@@ -1,0 +1,306 @@
+"""Ops on arrays that are not element-wise: reductions, shapes, joining, making, sorting, checks. One row each.
+
+A row gets the conversion, PyTensor's node and the operands. Properties that it reads are named in its head.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant, out_type
+
+# ---------------------------------------------------------------------- reductions
+TOTALS = {"Add": T.sum, "Mul": T.prod}
+EXTREMES = {"AND": T.all, "OR": T.any, "Maximum": T.max, "Minimum": T.min}
+
+
+@converts("CAReduce Max Min", reads="scalar_op axis dtype acc_dtype upcast_discrete_output no_zeros_in_input initial")
+def _reduce(c: Conversion, node: Any, x: Any) -> Any:
+    op, dtype = node.op, out_type(node).dtype
+    kind = type(op.scalar_op).__name__
+    axis = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
+    if kind == "MulWithoutZeros":
+        kind, x = "Mul", T.switch(T.eq(x, 0), T.ones((), dtype=x.type.dtype), x)
+    if kind in TOTALS:
+        return cast(TOTALS[kind](cast(x, getattr(op, "acc_dtype", None) or dtype), axis=axis), dtype)
+    if kind not in EXTREMES or (kind in ("AND", "OR") and x.type.dtype != "bool"):  # the latter bit by bit
+        return NotImplemented
+    if getattr(op, "initial", False):
+        x = _never_empty(x, axis, op.initial_value(dtype))
+    return cast(EXTREMES[kind](x, axis=axis), dtype)
+
+
+def _never_empty(x: Any, axis: tuple[int, ...], value: Any) -> Any:
+    """The array with one more row, of the value that an empty one has as its extreme, where it may be empty."""
+    for d in axis:
+        if not x.type.shape[d]:
+            row = [1 if e == d else n for e, n in enumerate(_lengths(x))]
+            x = T.concatenate([x, T.alloc(T.constant(np.asarray(value, x.type.dtype)), *row)], axis=d)
+    return x
+
+
+def _along(f: Any) -> Any:
+    """An op with one axis, or None for all elements."""
+
+    def row(c: Conversion, node: Any, x: Any) -> Any:
+        axis = node.op.axis
+        axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
+        return cast(f(x, axis=axis), out_type(node).dtype)
+
+    return row
+
+
+converts("Softmax", reads="axis")(_along(T.softmax))
+converts("LogSoftmax", reads="axis")(_along(T.log_softmax))
+
+
+@converts("LogSumExp", reads="axis")
+def _logsumexp(c: Conversion, node: Any, x: Any) -> Any:
+    axis = None if node.op.axis is None else tuple(np.atleast_1d(node.op.axis).tolist())
+    kept = out_type(node).ndim == x.type.ndim and x.type.ndim > 0
+    return T.logsumexp(x, axis=axis, keepdims=kept)
+
+
+@converts("SoftmaxGrad", reads="axis")
+def _softmax_grad(c: Conversion, node: Any, dy: Any, sm: Any) -> Any:
+    return dy * sm - T.sum(dy * sm, axis=node.op.axis, keepdims=True) * sm
+
+
+@converts("Argmax", reads="axis")
+def _argmax(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+    axes = node.op.axis
+    if axes is None or len(axes) == x.type.ndim:
+        return T.argmax(x)
+    rest = [d for d in range(x.type.ndim) if d not in axes]
+    front = T.dimshuffle(x, *rest, *axes)
+    return T.argmax(T.reshape(front, (*[x.shape[d] for d in rest], -1)), axis=-1)
+
+
+@converts("CumOp", reads="axis mode")
+def _cumulative(c: Conversion, node: Any, x: Any) -> Any:
+    f = {"add": T.cumsum, "mul": T.cumprod}[node.op.mode]
+    return cast(f(cast(x, out_type(node).dtype), axis=node.op.axis), out_type(node).dtype)
+
+
+# ---------------------------------------------------------------------- shapes
+converts("DimShuffle", reads="input_ndim input_broadcastable new_order")(
+    lambda c, node, x: T.dimshuffle(x, *node.op.new_order)
+)
+converts("TensorFromScalar ScalarFromTensor DeepCopyOp ViewOp TypeCastingOp CpuContiguous ContextsView")(
+    lambda c, node, x: x
+)
+converts("Shape")(lambda c, node, x: T.shape(x))
+converts("Shape_i", reads="i")(lambda c, node, x: T.shape_i(x, node.op.i))
+converts("Unbroadcast", reads="axes")(lambda c, node, x: T.unbroadcast(x, *node.op.axes))
+converts("MakeVector", reads="dtype")(lambda c, node, *xs: _vector(xs, node.op.dtype))
+converts("JoinDims", reads="start_axis n_axes")(
+    lambda c, node, x: (
+        T.reshape(x, [*_lengths(x)[: node.op.start_axis], -1, *_lengths(x)[node.op.start_axis + node.op.n_axes :]])
+        if node.op.n_axes and 0 not in x.type.shape
+        else NotImplemented
+    )
+)
+converts("SplitDims", reads="axis")(
+    lambda c, node, x, shape: T.reshape(
+        x,
+        [
+            *_lengths(x)[: node.op.axis],
+            *_elements(node.inputs[1], shape, out_type(node).ndim - x.type.ndim + 1),
+            *_lengths(x)[node.op.axis + 1 :],
+        ],
+    )
+)
+
+
+def _vector(xs: Any, dtype: str) -> Any:
+    return T.stack([cast(x, dtype) for x in xs]) if xs else T.zeros((0,), dtype=dtype)
+
+
+def _lengths(x: Any) -> list[Any]:
+    return [x.shape[d] if n is None else n for d, n in enumerate(x.type.shape)]
+
+
+def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
+    """The elements of a vector of lengths: numbers where they are known, -1 among them."""
+    if is_constant(asked):
+        return [int(k) for k in asked.data]
+    owner = asked.owner
+    if owner is not None and type(owner.op).__name__ == "MakeVector":
+        return [int(v.data) if is_constant(v) else vector[i] for i, v in enumerate(owner.inputs)]
+    return [vector[i] for i in range(n)]
+
+
+@converts("Reshape", reads="ndim")
+def _reshape(c: Conversion, node: Any, x: Any, shape: Any) -> Any:
+    known = out_type(node).shape
+    asked = _elements(node.inputs[1], shape, node.op.ndim)
+    return T.reshape(x, [a if k is None else int(k) for k, a in zip(known, asked)])
+
+
+@converts("SpecifyShape")
+def _specify_shape(c: Conversion, node: Any, x: Any, *lengths: Any) -> Any:
+    static = [None if n is None else int(v.data) if is_constant(v) else n for v, n in zip(node.inputs[1:], lengths)]
+    return T.specify_shape(x, tuple(static))
+
+
+# ---------------------------------------------------------------------- making and joining
+@converts("Alloc")
+def _alloc(c: Conversion, node: Any, value: Any, *lengths: Any) -> Any:
+    return T.alloc(value, *[n if k is None else int(k) for k, n in zip(out_type(node).shape, lengths)])
+
+
+@converts("AllocEmpty", reads="dtype")
+def _empty(c: Conversion, node: Any, *lengths: Any) -> Any:
+    return T.zeros([n if k is None else int(k) for k, n in zip(out_type(node).shape, lengths)], dtype=node.op.dtype)
+
+
+@converts("Join", reads="axis")
+def _join(c: Conversion, node: Any, *xs: Any) -> Any:
+    axis, xs = _axis_of(node, xs, first=0)
+    if axis is None:
+        return NotImplemented
+    return T.concatenate([cast(x, out_type(node).dtype) for x in xs], axis=axis)
+
+
+@converts("Split", reads="len_splits axis")
+def _split(c: Conversion, node: Any, x: Any, *rest: Any) -> Any:
+    axis, (lengths,) = _axis_of(node, rest, first=1)
+    if axis is None:
+        return NotImplemented
+    if is_constant(node.inputs[-1]):
+        cuts = np.cumsum(node.inputs[-1].data)[:-1].tolist()
+        return T.split(x, cuts, axis=axis)
+    return T.split(x, lengths, node.op.len_splits, axis=axis)
+
+
+def _axis_of(node: Any, operands: Any, first: int) -> tuple[int | None, Any]:
+    """The axis, a property or an operand by PyTensor's version, and the other operands."""
+    if hasattr(node.op, "axis"):
+        return node.op.axis, operands
+    given = node.inputs[first]
+    return (int(given.data) if is_constant(given) else None), operands[1:]
+
+
+def _filled_by(f: Any) -> Any:
+    return lambda c, node, *given: f(*_numbers(node, given), dtype=node.op.dtype)
+
+
+converts("ARange", reads="dtype")(_filled_by(T.arange))
+converts("Eye", reads="dtype")(_filled_by(T.eye))
+converts("Tri", reads="dtype")(_filled_by(T.tri))
+converts("FillDiagonal")(lambda c, node, x, value: T.fill_diagonal(x, value))
+
+
+def _numbers(node: Any, given: Any) -> list[Any]:
+    """Operands, as plain numbers where they are constant, so that lengths are known."""
+    return [v.data.item() if is_constant(v) else x for v, x in zip(node.inputs, given)]
+
+
+@converts("ExtractDiag", reads="offset axis1 axis2")
+def _diagonal(c: Conversion, node: Any, x: Any) -> Any:
+    return T.diagonal(x, node.op.offset, node.op.axis1, node.op.axis2)
+
+
+@converts("AllocDiag", reads="offset axis1 axis2")
+def _alloc_diag(c: Conversion, node: Any, x: Any) -> Any:
+    op = node.op
+    n = x.type.shape[-1] if x.type.shape[-1] is not None else x.shape[-1]
+    i = T.arange(n)
+    full = T.switch(T.eq(T.expand_dims(i, 1), i), T.expand_dims(x, -1), T.zeros((), dtype=x.type.dtype))
+    if op.offset:
+        rows, columns = max(0, -op.offset), max(0, op.offset)
+        lead = [(0, 0)] * (x.type.ndim - 1)
+        full = T.pad(full, [*lead, (rows, columns), (columns, rows)])
+    return T.moveaxis(full, (-2, -1), (op.axis1, op.axis2))
+
+
+@converts("BlockDiagonal", reads="n_inputs")
+def _block_diagonal(c: Conversion, node: Any, *blocks: Any) -> Any:
+    dtype = out_type(node).dtype
+    rows = []
+    for i, block in enumerate(blocks):
+        row = [
+            cast(block, dtype) if j == i else T.zeros((block.shape[0], other.shape[1]), dtype=dtype)
+            for j, other in enumerate(blocks)
+        ]
+        rows.append(T.concatenate(row, axis=1))
+    return T.concatenate(rows, axis=0)
+
+
+@converts("Repeat", reads="axis")
+def _repeat(c: Conversion, node: Any, x: Any, repeats: Any) -> Any:
+    return T.repeat(x, repeats, axis=node.op.axis)
+
+
+# ---------------------------------------------------------------------- order and search
+def _sorted_along(node: Any, x: Any) -> tuple[Any, int] | None:
+    axis = node.inputs[1]
+    if not is_constant(axis):
+        return None
+    return (T.ravel(x), 0) if axis.data is None else (x, int(axis.data))
+
+
+@converts("SortOp", reads="kind order axis")
+def _sort(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+    found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
+    return T.sort(*found) if found else NotImplemented
+
+
+@converts("ArgSortOp", reads="kind order axis")
+def _argsort(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+    found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
+    return cast(T.argsort(*found), out_type(node).dtype) if found else NotImplemented
+
+
+@converts("SearchsortedOp", reads="side")
+def _searchsorted(c: Conversion, node: Any, x: Any, v: Any, sorter: Any = None) -> Any:
+    x = x if sorter is None else x[sorter]
+    return cast(T.searchsorted(x, v, side=node.op.side), out_type(node).dtype)
+
+
+@converts("Nonzero")
+def _nonzero(c: Conversion, node: Any, x: Any) -> Any:
+    return list(T.nonzero(x))
+
+
+@converts("UnravelIndex", reads="order")
+def _unravel(c: Conversion, node: Any, i: Any, dims: Any) -> Any:
+    if node.op.order != "C" or not is_constant(node.inputs[1]):
+        return NotImplemented
+    return list(T.unravel_index(i, tuple(int(n) for n in node.inputs[1].data)))
+
+
+@converts("PermuteRowElements", reads="inverse")
+def _permute(c: Conversion, node: Any, x: Any, y: Any, *_: Any) -> Any:
+    inverse = node.op.inverse if hasattr(node.op, "inverse") else bool(getattr(node.inputs[2], "data", 1))
+    if x.type.ndim != 1 or y.type.ndim != 1 or inverse:
+        return NotImplemented
+    return x[y]
+
+
+@converts("Choose", reads="mode")
+def _choose(c: Conversion, node: Any, a: Any, choices: Any) -> Any:
+    if not isinstance(choices.type, tg.TensorType) or node.op.mode != "raise":
+        return NotImplemented
+    return T.choose(a, choices)
+
+
+# ---------------------------------------------------------------------- checks and choices
+@converts("CheckAndRaise", reads="msg exc_type can_be_replaced_by_ninf")
+def _check(c: Conversion, node: Any, x: Any, *conditions: Any) -> Any:
+    return T.CheckAndRaise(node.op.exc_type, node.op.msg)(x, *conditions)
+
+
+@converts("IfElse", reads="n_outs")
+def _ifelse(c: Conversion, node: Any, condition: Any, *sides: Any) -> Any:
+    n = node.op.n_outs
+    return tg.ifelse(condition, list(sides[:n]), list(sides[n:]))
+
+
+@converts("OpFromGraph", reads="fgraph")
+def _graph(c: Conversion, node: Any, *xs: Any) -> Any:
+    return c.inner(node.op.fgraph, xs)
