@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules import goal
+from termgraph.rules.magnitudes import worth_moving
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import mul, sqr
 from termgraph.terms.term import Const, mk, mk1
@@ -26,6 +27,14 @@ def _const_exponent(x: Any, k: Any) -> bool:
 
 def _const(k: Any) -> bool:
     return k.op is CONST
+
+
+@goal("ii")
+def in_front(x: Any, t: Any) -> bool:
+    """The square of `x` is on the way to the product `t` anyway: two equal factors behind others do not become one,
+    which might overflow.
+    """
+    return t.type.kind not in "fc" or t.op is not mul or t.args[0] is t.args[1] or worth_moving(t.args, ())
 
 
 @goal("iio", worth=_const_exponent)

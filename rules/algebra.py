@@ -50,7 +50,6 @@ def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, xs
     yield rule("div_self_complex", c / c,                    1,              nonzero(c), finite(c), assumes=["reassoc"])
     yield rule("mul_div",        (x * y) / y,                x,              nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
     yield rule("div_mul",        (x / y) * y,                x,              nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
-    yield rule("div_div",        (x / y) / z,                x / (y * z),    assumes=["finite", "nonzero", "overflow", "reassoc"])
     yield rule("mul_minus_one",  x * -1,                     -x,             same_dtype(x, this))
     yield rule("neg_mul",        (-u) * (-v),                u * v,          same_dtype(u, this), same_dtype(v, this))
     yield rule("neg_div",        (-x) / (-y),                x / y,          same_dtype(x, this), same_dtype(y, this))

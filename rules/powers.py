@@ -1,7 +1,8 @@
 """Powers with constant exponents. A square is `sqr(x)`, however it was written; a reciprocal is `1 / x`."""
 
 from termgraph.rulelib._goals_dtypes import both_count, even_number, exceeds, odd_number, whole_number
-from termgraph.rules import Float, Inexact, Real, Uniform, finite, nonzero, rule, ruleset
+from termgraph.rulelib._goals_powers import in_front
+from termgraph.rules import Float, Inexact, Real, Uniform, finite, nonzero, rule, ruleset, this
 from termgraph.terms.ops.elementwise import abs_, reciprocal, sqr, sqrt
 
 ROUNDS = ["reassoc"]
@@ -9,7 +10,7 @@ ROUNDS = ["reassoc"]
 
 @ruleset("canonicalize")
 def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
-    yield rule("square",         x * x,                      sqr(x))
+    yield rule("square",         x * x,                      sqr(x),                    in_front(x, this))
     yield rule("pow_two",        x ** 2,                     sqr(x),                    assumes=ROUNDS)
     yield rule("pow_minus_one",  v ** -1,                    1 / v,                     assumes=ROUNDS)
     yield rule("reciprocal",     reciprocal(v),              1 / v,                     assumes=ROUNDS)

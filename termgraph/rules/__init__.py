@@ -7,7 +7,8 @@ from typing import Any as _Any
 
 from termgraph.rules import propagation as _propagation  # noqa: F401  fills the facts' tables
 from termgraph.rules.authoring import RuleTable, ruleset
-from termgraph.rules.collecting import collected_product, collected_sum
+from termgraph.rules.collecting import collected_sum
+from termgraph.rules.collecting_products import collected_product
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule, rule
 from termgraph.rules.facts import (

@@ -30,9 +30,31 @@ def product(rng):
     return tree(rng, rng.sample(NAMES, rng.randint(3, 6)), "**/")
 
 
+def repeated(rng):
+    """Products and quotients with inputs that may cancel, or become powers."""
+    return tree(rng, rng.choices(NAMES, k=rng.randint(3, 7)), rng.choice(("**/", "*//")))
+
+
 def differences(rng):
     """A sum of differences, each of numbers that are close to each other."""
-    return tree(rng, [("-", *rng.sample(pair, 2)) for pair in rng.sample(["ab", "cd", "ef"], rng.randint(2, 3))], "++-")
+    pairs = (
+        rng.sample(["ab", "cd", "ef"], rng.randint(2, 3))
+        if rng.random() < 0.5
+        else rng.choices(["ab", "cd", "ef"], k=4)
+    )
+    return tree(rng, [("-", *rng.sample(pair, 2)) for pair in pairs], "++-")
+
+
+def of_differences(rng):
+    """A product of quotients of differences and inputs."""
+    parts = [
+        rng.choice(NAMES) if rng.random() < 0.5 else ("-", *rng.sample(rng.choice(["ab", "cd", "ef"]), 2))
+        for _ in range(4)
+    ]
+    return tree(rng, parts, "**/")
+
+
+KINDS = (product, repeated, differences, of_differences)
 
 
 def built(t, leaf):
@@ -49,49 +71,61 @@ def bits_lost(value, exact):
     if exact == 0:
         return 0.0 if value == 0 else 64.0
     error = abs((Fraction(float(value)) - exact) / exact)
-    return 0.0 if error == 0 else float(min(64.0, max(0.0, np.log2(float(min(error, Fraction(10)))) + 53)))
+    return (
+        0.0 if error < Fraction(2) ** -60 else float(min(64.0, max(0.0, np.log2(float(min(error, Fraction(10)))) + 53)))
+    )
 
 
-def numbers(rng, close):
-    """Values for the inputs: of all magnitudes; or close to each other, so that differences are small."""
+def numbers(rng, close, widely):
+    """Values for the inputs: of all magnitudes; or pairs close to each other, so that differences are small."""
     if not close:
         return {n: rng.choice((-1, 1)) * rng.uniform(1, 9.9) * 10.0 ** rng.randint(-300, 300) for n in NAMES}
     scale = 10.0 ** rng.randint(0, 12)
-    first = {n: rng.uniform(1, 2) * 10.0 ** rng.choice((0, 6, 12)) for n in NAMES[::2]}
+    first = {
+        n: rng.uniform(1, 2) * 10.0 ** (rng.randint(-300, 300) if widely else rng.choice((0, 6, 12)))
+        for n in NAMES[::2]
+    }
     return {n: first[n] if n in first else first[m] * (1 + rng.uniform(-1, 1) / scale) for n, m in zip(NAMES, "aaccee")}
 
 
-def worsened(t, rng, samples=8):
-    """The most bits that the default rules lose, on samples that binary floating point has room for."""
+def worsened(t, rng, samples=30):
+    """How many more bits the default rules lose than no rules, on samples whose results floating point has room for: on
+    the average, and at most.
+    """
     expression = built(t, INPUTS)
     used = list(INPUTS.values())
     plain = tg.function(used, expression, mode=tg.Mode("py", optimizer="None"), on_unused_input="ignore")
-    # x / y / z becomes x / (y * z), which may overflow: known, and taken on trust by that rule
-    ruled = tg.function(used, expression, mode=tg.Mode("py").excluding("algebra.div_div"), on_unused_input="ignore")
-    lost = [0.0]
-    for _ in range(samples):
-        given = numbers(rng, "+" in str(t) or "-" in str(t))
-        exact = built(t, {n: Fraction(x) for n, x in given.items()})
+    ruled = tg.function(used, expression, mode=tg.Mode("py"), on_unused_input="ignore")
+    lost = []
+    for k in range(samples):
+        given = numbers(rng, k % 3 > 0, k % 3 > 1)
+        try:
+            exact = built(t, {n: Fraction(x) for n, x in given.items()})
+        except ZeroDivisionError:
+            continue
         if exact and Fraction(2) ** -1000 < abs(exact) < Fraction(2) ** 1000:
             before, after = (bits_lost(f(*given.values()), exact) for f in (plain, ruled))
-            lost.append(after - before)
-    return max(lost)
+            if before < 8:  # else it has lost its digits already
+                lost.append(after - before)
+    return (sum(lost) / len(lost), max(lost)) if lost else (0.0, 0.0)
 
 
 def check(seed, count):
+    """On the average nobody loses half a bit; a single result has at most the roundings of a product's few steps."""
     rng = random.Random(seed)
     for k in range(count):
-        t = product(rng) if k % 2 else differences(rng)
-        assert worsened(t, rng) <= 0.5, (t, tg.rewrite(built(t, INPUTS)))
+        t = KINDS[k % len(KINDS)](rng)
+        average, most = worsened(t, rng)
+        assert average <= 0.5 and most <= 2, (average, most, t, tg.rewrite(built(t, INPUTS)))
 
 
 def test_nothing_is_lost():
-    check(20, 60)
+    check(20, 80)
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_many():
-    check(21, 500)
+    check(21, 2000)
 
 
 x, y, t = T.dscalars("x", "y", "t")
@@ -118,11 +152,31 @@ def test_magnitudes_stay_in_order(name, mode):
     assert abs(found - exact) <= 1e-5 * abs(exact)
 
 
+WRITTEN = {
+    "a quotient twice": (x / y / t, (1e300, 1e200, 1e200), 1e-100),
+    "what cancels leaves others": ((x * y) * (t * t) / x, (1e-200, 1e200, 1e-100), 1.0),
+    "factors below the line": (x / ((y / x) * y * t), (1e-200, 1e-200, 1e200), 1e-200),
+    "a square behind others": (x * t * y * y, (1e-300, 1e200, 1.0), 1e100),
+    "constants that overflow": (x * 1e300 * 1e300, (1e-300, 1.0, 1.0), 1e300),
+    "constants that vanish": (x / 1e300 / 1e300, (1e300, 1.0, 1.0), 1e-300),
+    "the same inputs, of other numbers": (x / y / (x * t * x * t * y), (1e-10, 1e10, 1e10), 1e10 ** -4 * 1e10),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_in_range_stays_in_range(name):
+    expression, given, exact = WRITTEN[name]
+    found = tg.function([x, y, t], expression, mode=tg.Mode("py"), on_unused_input="ignore")(*given)
+    assert abs(found - exact) <= 1e-13 * abs(exact), (found, tg.rewrite(expression))
+
+
 def test_it_still_simplifies():
     x, y, t = T.dvectors("x", "y", "t")
     same = [
         ((x / y) * (y * t), x * t), ((x - y) + (y - t), x - t), (x * y / x, y), (x + y - x, y),
-        (2 * (x / y) * 3, 6 * (x / y)), ((x * y) * (t / y), x * t), (x - (x - y), y), (-x * -y, x * y),
+        (2 * (x / y) * 3, 6 * (x / y)), (x * y * t / x, y * t), (x / y / x, 1 / y), (1 / y / t, 1 / (y * t)),
+        ((x / y) * (1 / t) * y, x / t), (x * T.exp(y) / (t * T.exp(y)), x / t),
+        ((x * y) * (t / y), x * t), (x - (x - y), y), (-x * -y, x * y),
     ]  # fmt: skip
     for before, after in same:
         assert tg.rewrite(before).term is tg.rewrite(after).term, (before, tg.rewrite(before))

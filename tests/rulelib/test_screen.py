@@ -10,7 +10,8 @@ from termgraph import db
 from termgraph.db.database import STAGES
 from termgraph.rules import RuleSet, rule, ruleset
 from termgraph.rules.clients import USES
-from termgraph.rules.collecting import _is_collected_product, _is_collected_sum, _Product, _Sum
+from termgraph.rules.collecting import _is_collected_sum, _Sum
+from termgraph.rules.collecting_products import _is_collected_product, _Product
 from termgraph.rules.facts import FACTS, nonnegative
 from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.memo import Memo
