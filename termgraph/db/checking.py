@@ -20,9 +20,11 @@ from termgraph import _rulelib
 from termgraph.db import database
 from termgraph.db.query import TRUSTED
 from termgraph.rules.checking.compare import ASSUMPTIONS
-from termgraph.rules.checking.linter import lint
+from termgraph.rules.checking.linter import LintReport, joined
+from termgraph.rules.checking.linter import lint as lint_together
 from termgraph.rules.checking.overlaps import Around
 from termgraph.rules.checking.prover import prove_rule
+from termgraph.rules.checking.verdict import ProofReport
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 
@@ -30,6 +32,36 @@ Record = dict[str, Any]
 _BATCH = 12  # rules per task: small, so that processes end together
 PIPELINE = ("canonicalize", "stabilize", "canonicalize", "specialize")
 STAGES = ("canonicalize", "stabilize", "specialize", "scan")
+
+
+# ---------------------------------------------------------------------- by name
+def prove(rules: Any, samples: int = 24, seed: int = 0) -> ProofReport:
+    """Try every rule numerically against what it assumes.
+
+    `rules` is a name, a topic or a tag, a rule, a table or a rule set, or several of them; `samples` is how many terms
+    are tried per rule.
+
+    >>> import termgraph as tg
+    >>> tg.rules.prove("logs.log1p").ok
+    True
+    """
+    return ProofReport([prove_rule(r, samples, seed) for r in database.named(rules)])
+
+
+def lint(rules: Any, seed: int = 0, pairs: int = 4000) -> LintReport:
+    """Check rules for loops, dead rules, duplicates and order-dependent pairs: those of a stage together, between the
+    stages before and after it, as `termgraph rules lint` does. A rule set is taken as it is.
+
+    `rules` is given as in `prove`; `pairs` bounds how many overlaps are tried in a stage.
+
+    >>> import termgraph as tg
+    >>> tg.rules.lint("logs").ok
+    True
+    """
+    if isinstance(rules, RuleSet):
+        return lint_together(rules, seed, pairs)
+    reports = [report for _, report in _stage_reports(database.named(rules), seed, pairs)]
+    return reports[0] if len(reports) == 1 else joined(reports)
 
 
 # ---------------------------------------------------------------------- proving
@@ -116,9 +148,11 @@ def lint_records(
     chosen = list(rules)
     findings: list[Record] = []
     summary: dict[str, Any] = {"rules": len(chosen), "overlaps": 0, "inner first": 0, "suggestions": []}
-    for stage, members in _by_stage(chosen):
-        found = _linted(stage, members, seed, pairs)
-        findings += [f | {"stage": stage} for f in found["findings"] if f["kind"] != "inner first"]
+    for stage, report in _stage_reports(chosen, seed, pairs):
+        found = report.record()
+        findings += [
+            f | {"stage": stage, "subject": _subject(f)} for f in found["findings"] if f["kind"] != "inner first"
+        ]
         summary["inner first"] += sum(f["kind"] == "inner first" for f in found["findings"])
         summary["overlaps"] += found["overlaps"]
         summary["suggestions"] += found["suggestions"]
@@ -144,14 +178,11 @@ def _by_stage(rules: list[Rule]) -> Iterator[tuple[str, list[Rule]]]:
         yield "other", others
 
 
-def _linted(stage: str, rules: list[Rule], seed: int, pairs: int) -> Record:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = lint(RuleSet(rules, TRUSTED, stage), seed, pairs, _around(stage))
-    record = report.record()
-    for f in record["findings"]:
-        f["subject"] = _subject(f)
-    return record
+def _stage_reports(rules: list[Rule], seed: int, pairs: int) -> Iterator[tuple[str, LintReport]]:
+    for stage, members in _by_stage(rules):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield stage, lint_together(RuleSet(members, TRUSTED, stage), seed, pairs, _around(stage))
 
 
 def _around(stage: str) -> Around | None:
@@ -174,4 +205,4 @@ def _stale(a: Accepted) -> Record:
             "stage": "", "subject": a.rules, "accepted": None}  # fmt: skip
 
 
-__all__ = ["Accepted", "accepted_findings", "lint_records", "processors", "prove_records"]
+__all__ = ["Accepted", "accepted_findings", "lint", "lint_records", "processors", "prove", "prove_records"]

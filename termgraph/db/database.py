@@ -202,6 +202,26 @@ def names_of(rule: Rule) -> set[str]:
     return {*rule.tags, rule.name, rule.topic}
 
 
+def named(what: Any) -> list[Rule]:
+    """The rules that are meant by a name, a topic, a tag or words of a query; by a rule, a table or a rule set; or by
+    several of these.
+    """
+    if isinstance(what, Rule):
+        return [what]
+    if not isinstance(what, str):
+        try:
+            parts = list(what)
+        except TypeError:
+            raise TypeError(
+                f"rules are asked for by name, tag or query, or given as they are, not as {what!r:.60}"
+            ) from None
+        return list({id(r): r for part in parts for r in named(part)}.values())
+    query = Query.parse(what)
+    for word, hint in _unknown(query.include | query.exclude | query.require):
+        raise LookupError(f"no rule, topic or tag is called {word!r}{hint or '; `termgraph rules list` shows them'}")
+    return [r for r in all_rules() if query.selects(names_of(r))]
+
+
 def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] | None = None) -> Any:
     """The expression (or list of expressions) rewritten by the rules of a query; nothing is compiled to code.
 

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from termgraph.db import checking, database, loading
-from termgraph.db.database import names_of
 from termgraph.db.explain import find_rule, why_not
-from termgraph.db.query import Query
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
@@ -76,20 +74,8 @@ def _chosen(what: list[str]) -> tuple[list[Rule], list[Path], list[str]]:
         warnings.simplefilter("ignore")
         loaded = {name for file in files for name in database.load(file)}
     refused = [str(error) for error in loading.ERRORS[already:]]
-    asked = [Query.parse(word) for word in what if not word.endswith(".py")]
-    chosen = []
-    known: set[str] = set()
-    for rule in database.all_rules():
-        names = names_of(rule)
-        known |= names
-        if rule.name in loaded or any(q.selects(names) for q in asked):
-            chosen.append(rule)
-    for query in asked:
-        unknown = sorted((query.include | query.require) - known)
-        if unknown:
-            raise LookupError(
-                f"no rule, topic or tag is called {unknown[0]!r}; `termgraph rules list` shows what exists"
-            )
+    asked = {r.name for word in what if not word.endswith(".py") for r in database.named(word)}
+    chosen = [rule for rule in database.all_rules() if rule.name in loaded or rule.name in asked]
     return chosen, files, refused
 
 

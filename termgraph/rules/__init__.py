@@ -76,8 +76,8 @@ from termgraph.terms.facts import (
     swapped,
 )
 
-# imported when first used
-_TOOLS = {"lint": "termgraph.rules.checking.linter", "prove": "termgraph.rules.checking.prover"}
+# imported when first used; they take names of rules, which the database knows
+_TOOLS = {"lint": "termgraph.db.checking", "prove": "termgraph.db.checking"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -17,6 +17,7 @@ from typing import Any
 from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
+from termgraph.rules.tree import rule_that_raised
 from termgraph.terms.errors import RewriteError
 from termgraph.terms.term import Term, mk, mk1, mk2
 
@@ -351,7 +352,8 @@ class _Run:
         return "\n".join(f"  {n} at {where[n]}" for n in dict.fromkeys(names))
 
     def _failed(self, u: Any, err: Exception) -> None:
-        r = self.rs.rules[self.rs.context.rule]
+        number = rule_that_raised(err)
+        r = self.rs.rules[self.rs.context.rule if number is None else number]
         raise RuleFailure(
             f"rule {r.name} at {r.where} raised {type(err).__name__}: {err}; on {u!r:.120}", r.name
         ) from err

@@ -6,7 +6,9 @@ The function takes a term whose operands are in normal form and returns `(new te
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from unification import Var
@@ -20,6 +22,9 @@ from termgraph.rules.stage import Instance
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term
 
+_RULES_OF = "<rules of "
+_RETURNS = re.compile(r" *return r, (\d+)\n?")  # what the lines of each form end with
+_NUMBERS = count()
 _MANY = 3  # from this many possible heads on, one set test comes first
 
 
@@ -95,11 +100,24 @@ def write_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, 
 def _compiled(family: Op, forms: int, source: Source) -> tuple[dict[str, Any], str]:
     """What a source defines, and its text, which is kept for tracebacks."""
     text = source.text()
-    filename = f"<rules of {family.name}, {forms} forms, {id(source):x}>"
+    filename = f"{_RULES_OF}{family.name}, {forms} forms, {next(_NUMBERS)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     env = {**COMMON, **source.refs}
     exec(compile(text, filename, "exec"), env)
     return env, text
+
+
+def rule_that_raised(err: BaseException) -> int | None:
+    """The number of the rule in whose lines of a matcher an exception passed; None if no matcher was on its way."""
+    trace = err.__traceback__
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if filename.startswith(_RULES_OF):
+            below = linecache.getlines(filename)[trace.tb_lineno - 1 :]
+            found = next(filter(None, map(_RETURNS.fullmatch, below)), None)
+            return int(found[1]) if found else None
+        trace = trace.tb_next
+    return None
 
 
 class Tree:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import random
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from unification import Var
@@ -106,6 +106,23 @@ class LintReport:
 
     def __repr__(self) -> str:
         return f"<lint report: {self.rules} rules, {len(self.errors)} errors, {len(self.warnings)} warnings>"
+
+
+def joined(reports: Sequence[LintReport]) -> LintReport:
+    """Several reports as one."""
+    orders = [r.order for r in reports]
+    order = Order(
+        {op: weight for o in orders for op, weight in o.weights.items()},
+        [name for o in orders for name in o.unoriented],
+        [name for o in orders for name in o.duplicating],
+    )
+    return LintReport(
+        [f for r in reports for f in r.findings],
+        sum(r.rules for r in reports),
+        sum(r.pairs for r in reports),
+        order,
+        [text for r in reports for text in r.suggestions],
+    )
 
 
 _TITLES = {

@@ -39,28 +39,6 @@ from termgraph.terms.term import is_term
 from termgraph.terms.traverse import children_first, free_inputs
 
 
-def prove(rules: Any, samples: int = 24, seed: int = 0) -> ProofReport:
-    """Try every rule numerically against what it assumes.
-
-    `rules` is a rule set, a rule, or several of them; `samples` is how many terms are tried per rule.
-
-    >>> from termgraph.rules import prove, rule, ruleset
-    >>> @ruleset()
-    ... def mine(x, y):
-    ...     yield rule("swap", x - y, y - x)
-    >>> prove(mine).ok
-    False
-    """
-    return ProofReport([prove_rule(r, samples, seed) for r in rules_of(rules)])
-
-
-def rules_of(rules: Any) -> list[Rule]:
-    """The rules in a rule set, a table, a rule, or several of them."""
-    if isinstance(rules, Rule):
-        return [rules]
-    return [r for item in rules for r in rules_of(item)]
-
-
 def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
     """The verdict on one rule."""
     verdict = Verdict(rule)
@@ -270,4 +248,4 @@ def _text(value: Any, outcome: Outcome | None) -> str:
     return f"{shown[:160]}"
 
 
-__all__ = ["Example", "ProofReport", "Verdict", "examples", "prove", "prove_rule", "rules_of"]
+__all__ = ["Example", "ProofReport", "Verdict", "examples", "prove_rule"]
