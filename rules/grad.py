@@ -31,6 +31,7 @@ from termgraph.terms.ops.elementwise import (
     arctan,
     arctan2,
     arctanh,
+    betainc,
     cast,
     cbrt,
     ceil,
@@ -293,7 +294,7 @@ def grad_trigonometric(x, y, g, w: Complex):
 
 
 @ruleset("grad")
-def grad_special(x, y, g):
+def grad_special(x, y, z, g):
     yield rule("erf",        pullback(erf(x), g),            (g * (2 / root(pi) * exp(-sqr(x))),))
     yield rule("erfc",       pullback(erfc(x), g),           (g * (-2 / root(pi) * exp(-sqr(x))),))
     yield rule("erfcx",      pullback(erfcx(x), g),          (g * (2 * x * erfcx(x) - 2 / root(pi)),))
@@ -308,6 +309,9 @@ def grad_special(x, y, g):
                                                               g * exp((y - 1) * log(x) - x - gammaln(y))))
     yield rule("gammaincc",  pullback(gammaincc(y, x), g),   (missing("gammaincc is differentiated by its argument, not its order"),
                                                               g * -exp((y - 1) * log(x) - x - gammaln(y))))
+    yield rule("betainc",    pullback(betainc(y, z, x), g),  (missing("betainc is differentiated by its argument, not its shape"),
+                                                              missing("betainc is differentiated by its argument, not its shape"),
+                                                              g * exp((y - 1) * log(x) + (z - 1) * log1p(-x) + gammaln(y + z) - gammaln(y) - gammaln(z))))
 
 
 @ruleset("grad")

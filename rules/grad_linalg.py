@@ -33,6 +33,7 @@ from termgraph.terms.ops.linalg import (
     slogdet,
     solve,
     solve_triangular,
+    sqrtm,
     svd,
     svdvals,
 )  # fmt: skip
@@ -142,6 +143,18 @@ def expm_slope(a, g):
     top = T.concatenate([mT(a), g], axis=-1)
     bottom = T.concatenate([T.zeros_like(a), mT(a)], axis=-1)
     return T.linalg.expm(T.concatenate([top, bottom], axis=-2))[..., :n, n:].term
+
+
+@goal("iio")
+def sqrtm_slope(r, g):
+    """The gradient from that of the root r: the s with r^H s + s r^H = g, as one system of equations."""
+    r, g = handle(r), handle(g)
+    if r.ndim > 2:
+        return missing("sqrtm is differentiated for single matrices, not for batches")
+    n = r.shape[0]
+    unit = T.eye(n, dtype=r.dtype)
+    both = T.kron(mH(r), unit) + T.kron(unit, T.conj(r))
+    return T.reshape(T.linalg.solve(both, T.ravel(g)), (n, n)).term
 
 
 # ---------------------------------------------------------------------- goals: decompositions
@@ -341,6 +354,7 @@ def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param, d: para
     yield rule("det",         pullback(det(x), g),                      (o,),                         scaled_inverse(x, g * det(x), o))
     yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * p,),                     logdet_scale(nth(slogdet(x), i=0), g, h, o), transposed(inv(x), p))
     yield rule("expm",        pullback(expm(x), g),                     (o,),                         expm_slope(x, g, o))
+    yield rule("sqrtm",       pullback(sqrtm(x), g),                    (o,),                         sqrtm_slope(sqrtm(x), g, o))
     yield rule("lstsq",       pullback(lstsq(x, y, rcond=a), g, h, i, k), (o, p),                     lstsq_slopes(x, y, g, h, k, o, p))
 
 

@@ -30,6 +30,7 @@ from termgraph.function import (
 )
 from termgraph.tensor.checks import Assert, CheckAndRaise
 from termgraph.tensor.graph import clone, equal_computations
+from termgraph.tensor.protocols import ABOVE as _ABOVE
 from termgraph.tensor.sharedvar import SharedVariable, shared
 from termgraph.tensor.userop import as_op
 from termgraph.tensor.variable import Apply, Constant, Variable
@@ -123,7 +124,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_ROOMS, "tensor", "theano"})
 
 
 def _debug_mode(name: str) -> _Any:
@@ -147,6 +148,7 @@ def _show_in_notebooks(*classes: _Any) -> None:
 
 _show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
 del _grad, grad
+_ABOVE.update(grad=lambda: __getattr__("grad"), jacobian=lambda: __getattr__("jacobian"))
 _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))
 register_mode("NanGuardMode", _debug_mode("NanGuardMode"))

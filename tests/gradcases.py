@@ -31,7 +31,7 @@ NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
 )}  # fmt: skip
 OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
 OWN |= {"gamma_quantile", "beta_quantile"}  # have no derivative
-OWN |= {"gammainc", "gammaincc", "jv", "iv"}  # nor by their order
+OWN |= {"gammainc", "gammaincc", "betainc", "jv", "iv"}  # nor by their order
 MARKS = {op.name for op in MARKED} | {"mean_over_workers"}
 ELEMENTWISE = [n for n, op in OPS.items() if op.kind == "elementwise" and n not in NONE | OWN | STEPS | MARKS]
 

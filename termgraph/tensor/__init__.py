@@ -5,6 +5,7 @@ Names are NumPy's where NumPy has them and Theano's where the seeds use them. Ea
 """
 
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 
 from numpy import e as e
 from numpy import euler_gamma as euler_gamma
@@ -13,6 +14,8 @@ from numpy import nan as nan
 from numpy import newaxis as newaxis
 from numpy import pi as pi
 
+from termgraph.tensor.protocols import ABOVE as _ABOVE
+from termgraph.tensor.protocols import no_such_function as _no_such_function
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on
@@ -26,6 +29,7 @@ _MODULES = (
     "constructors",
     "operators",
     "numpys",
+    "protocols",
     "elemwise",
     "assuming",
     "reductions",
@@ -48,6 +52,8 @@ _MODULES = (
     "einstein",
     "placing",
     "grids",
+    "arranging",
+    "statistics",
 )
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 
@@ -58,6 +64,22 @@ for _name in _MODULES:
     for _method, _function in getattr(_module, "METHODS", {}).items():
         setattr(TensorVariable, _method, _function)
 for _name in _NAMESPACES:
-    globals()[_name] = _import_module(f"termgraph.tensor.{_name}")
+    _module = globals()[_name] = _import_module(f"termgraph.tensor.{_name}")
+    for _method, _function in getattr(_module, "METHODS", {}).items():
+        setattr(TensorVariable, _method, _function)
 nlinalg = slinalg = globals()["linalg"]  # Theano's names
+
+
+def __getattr__(name: str) -> object:
+    if name in _ABOVE:
+        return _ABOVE[name]()
+    raise _no_such_function(name)
+
+
+def __dir__() -> list[str]:
+    spaces = {*_NAMESPACES, "nlinalg", "slinalg", "random"}
+    names = [n for n, value in globals().items() if n in spaces or not isinstance(value, _ModuleType)]
+    return sorted({*names, *_ABOVE})
+
+
 _facts.users_begin()

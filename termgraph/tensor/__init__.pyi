@@ -3,47 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from termgraph.tensor import assuming as assuming
-from termgraph.tensor import bipartite as bipartite
-from termgraph.tensor import checks as checks
-from termgraph.tensor import constructors as constructors
-from termgraph.tensor import contraction as contraction
-from termgraph.tensor import convolution as convolution
-from termgraph.tensor import creation as creation
-from termgraph.tensor import display_names as display_names
-from termgraph.tensor import distributions as distributions
-from termgraph.tensor import einstein as einstein
-from termgraph.tensor import elemwise as elemwise
+from termgraph.grad.api import grad as grad
+from termgraph.grad.products import jacobian as jacobian
 from termgraph.tensor import fft as fft
-from termgraph.tensor import graph as graph
-from termgraph.tensor import grids as grids
-from termgraph.tensor import indexing as indexing
-from termgraph.tensor import joining as joining
-from termgraph.tensor import lengths as lengths
-from termgraph.tensor import lifting as lifting
 from termgraph.tensor import linalg as linalg
 from termgraph.tensor import linalg as nlinalg
 from termgraph.tensor import linalg as slinalg
 from termgraph.tensor import nnet as nnet
-from termgraph.tensor import numpys as numpys
-from termgraph.tensor import operators as operators
-from termgraph.tensor import origins as origins
-from termgraph.tensor import padding as padding
-from termgraph.tensor import pickling as pickling
-from termgraph.tensor import placing as placing
-from termgraph.tensor import products as products
 from termgraph.tensor import random as random
-from termgraph.tensor import reductions as reductions
-from termgraph.tensor import selecting as selecting
-from termgraph.tensor import shaping as shaping
-from termgraph.tensor import sharedvar as sharedvar
 from termgraph.tensor import signal as signal
-from termgraph.tensor import sorting as sorting
-from termgraph.tensor import testvalues as testvalues
-from termgraph.tensor import updates as updates
-from termgraph.tensor import userop as userop
-from termgraph.tensor import variable as variable
-from termgraph.tensor import wrap as wrap
+from termgraph.tensor.arranging import block as block
+from termgraph.tensor.arranging import packbits as packbits
+from termgraph.tensor.arranging import unpackbits as unpackbits
+from termgraph.tensor.arranging import vander as vander
 from termgraph.tensor.assuming import assume as assume
 from termgraph.tensor.checks import Assert as Assert
 from termgraph.tensor.checks import CheckAndRaise as CheckAndRaise
@@ -76,12 +48,15 @@ from termgraph.tensor.creation import zeros as zeros
 from termgraph.tensor.creation import zeros_like as zeros_like
 from termgraph.tensor.einstein import einsum as einsum
 from termgraph.tensor.elemwise import angle as angle
+from termgraph.tensor.elemwise import betaln as betaln
+from termgraph.tensor.elemwise import cast as astype
 from termgraph.tensor.elemwise import cast as cast
 from termgraph.tensor.elemwise import clip as clip
 from termgraph.tensor.elemwise import iround as iround
 from termgraph.tensor.elemwise import isclose as isclose
 from termgraph.tensor.elemwise import isneginf as isneginf
 from termgraph.tensor.elemwise import isposinf as isposinf
+from termgraph.tensor.elemwise import logit as logit
 from termgraph.tensor.elemwise import nan_to_num as nan_to_num
 from termgraph.tensor.elemwise import positive as positive
 from termgraph.tensor.elemwise import rint as rint
@@ -100,6 +75,7 @@ from termgraph.tensor.indexing import inc_subtensor as inc_subtensor
 from termgraph.tensor.indexing import set_subtensor as set_subtensor
 from termgraph.tensor.joining import array_split as array_split
 from termgraph.tensor.joining import column_stack as column_stack
+from termgraph.tensor.joining import concatenate as concat
 from termgraph.tensor.joining import concatenate as concatenate
 from termgraph.tensor.joining import dsplit as dsplit
 from termgraph.tensor.joining import dstack as dstack
@@ -142,6 +118,7 @@ from termgraph.tensor.reductions import average as average
 from termgraph.tensor.reductions import count_nonzero as count_nonzero
 from termgraph.tensor.reductions import cumprod as cumprod
 from termgraph.tensor.reductions import cumsum as cumsum
+from termgraph.tensor.reductions import cumsum as cumulative_sum
 from termgraph.tensor.reductions import log_softmax as log_softmax
 from termgraph.tensor.reductions import logsumexp as logsumexp
 from termgraph.tensor.reductions import max as amax
@@ -164,6 +141,7 @@ from termgraph.tensor.selecting import flatnonzero as flatnonzero
 from termgraph.tensor.selecting import nonzero as nonzero
 from termgraph.tensor.selecting import nonzero_values as nonzero_values
 from termgraph.tensor.selecting import put_along_axis as put_along_axis
+from termgraph.tensor.selecting import select as select
 from termgraph.tensor.selecting import take as take
 from termgraph.tensor.selecting import take_along_axis as take_along_axis
 from termgraph.tensor.selecting import where as where
@@ -190,6 +168,7 @@ from termgraph.tensor.shaping import size as size
 from termgraph.tensor.shaping import specify_shape as specify_shape
 from termgraph.tensor.shaping import squeeze as squeeze
 from termgraph.tensor.shaping import swapaxes as swapaxes
+from termgraph.tensor.shaping import transpose as permute_dims
 from termgraph.tensor.shaping import transpose as transpose
 from termgraph.tensor.shaping import unbroadcast as unbroadcast
 from termgraph.tensor.sharedvar import SharedVariable as SharedVariable
@@ -202,6 +181,7 @@ from termgraph.tensor.sorting import diff as diff
 from termgraph.tensor.sorting import digitize as digitize
 from termgraph.tensor.sorting import ediff1d as ediff1d
 from termgraph.tensor.sorting import interp as interp
+from termgraph.tensor.sorting import isin as isin
 from termgraph.tensor.sorting import median as median
 from termgraph.tensor.sorting import one_hot as one_hot
 from termgraph.tensor.sorting import one_hot as to_one_hot
@@ -210,6 +190,14 @@ from termgraph.tensor.sorting import sort as sort
 from termgraph.tensor.sorting import topk as topk
 from termgraph.tensor.sorting import topk_and_argtopk as topk_and_argtopk
 from termgraph.tensor.sorting import unique as unique
+from termgraph.tensor.statistics import corrcoef as corrcoef
+from termgraph.tensor.statistics import gradient as gradient
+from termgraph.tensor.statistics import histogram as histogram
+from termgraph.tensor.statistics import nanmean as nanmean
+from termgraph.tensor.statistics import nansum as nansum
+from termgraph.tensor.statistics import percentile as percentile
+from termgraph.tensor.statistics import quantile as quantile
+from termgraph.tensor.statistics import trapezoid as trapezoid
 from termgraph.tensor.testvalues import get_test_value as get_test_value
 from termgraph.tensor.typed import ArrayLike as ArrayLike
 from termgraph.tensor.updates import OrderedUpdates as OrderedUpdates
@@ -221,6 +209,7 @@ from termgraph.tensor.variable import TensorVariable as TensorVariable
 from termgraph.tensor.variable import Variable as Variable
 from termgraph.tensor.wrap import as_tensor as as_tensor
 from termgraph.tensor.wrap import as_tensor as as_tensor_variable
+from termgraph.tensor.wrap import as_tensor as asarray
 from termgraph.tensor.wrap import constant as constant
 from termgraph.terms.ops.elementwise import ElementwiseOp
 from termgraph.terms.types import TensorType as TensorType
@@ -266,10 +255,13 @@ atleast_2d: Callable[..., Any]
 atleast_3d: Callable[..., Any]
 bcol: _MakesInput
 bcols: Callable[..., Any]
+betainc: _Ternary
 bitwise_and: _Nary
 bitwise_invert: _Unary
+bitwise_left_shift: _Binary
 bitwise_not: _Unary
 bitwise_or: _Nary
+bitwise_right_shift: _Binary
 bitwise_xor: _Nary
 bmatrices: Callable[..., Any]
 bmatrix: _MakesInput

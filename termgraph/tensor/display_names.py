@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.config import config
 from termgraph.terms.op import CONST, index_text
+from termgraph.terms.text import one_line
 from termgraph.terms.types import TensorType, short_name
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
@@ -39,6 +40,13 @@ def short_repr(v: Any, style: str | None = None) -> str:
     if v._owner is not None:
         return f"{applied_name(v.owner, style)}.{v.index}"
     return f"<{type_name(v.type, style)}>"
+
+
+def long_repr(v: Any) -> str:
+    """What the prompt shows: the expression, cut where it gets long; names and constants as in `short_repr`."""
+    if v.name or v._owner is None or print_style() == "theano":
+        return short_repr(v)
+    return one_line(v.term, limit=160, axes=False)
 
 
 def type_name(type_: Any, style: str | None = None) -> str:

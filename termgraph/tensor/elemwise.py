@@ -116,6 +116,28 @@ def rint(x: Any) -> Any:
 
 
 @on_terms
+def logit(x: Any) -> Any:
+    """log(x / (1 - x)), the inverse of sigmoid.
+
+    >>> import termgraph.tensor as T
+    >>> T.logit(0.5).eval()
+    array(0.)
+    """
+    return ew.sub(ew.log(x), ew.log1p(ew.neg(x)))
+
+
+@on_terms
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the absolute value of the beta function.
+
+    >>> import termgraph.tensor as T
+    >>> T.betaln(1.0, 1.0).eval()
+    array(0.)
+    """
+    return ew.sub(ew.add(ew.gammaln(a), ew.gammaln(b)), ew.gammaln(ew.add(a, b)))
+
+
+@on_terms
 def isposinf(x: Any) -> Any:
     """Where elements are +infinity."""
     return ew.logical_and(ew.isinf(x), ew.logical_not(ew.signbit(x)))
@@ -151,8 +173,8 @@ def table() -> dict[str, Any]:
 _TABLE = table()
 globals().update(_TABLE)
 EXPORTS = [
-    "angle", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "nan_to_num", "positive", "rint", "round",
-    "sinc", *_TABLE,
+    "angle", "betaln", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "logit", "nan_to_num", "positive",
+    "rint", "round", "sinc", *_TABLE,
 ]  # fmt: skip
 
 METHODS = {

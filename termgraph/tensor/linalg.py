@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from termgraph.tensor.creation import diagonal as _diagonal
-from termgraph.tensor.creation import eye
+from termgraph.tensor.creation import eye, zeros
 from termgraph.tensor.elemwise import cast
+from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vecdot
@@ -21,10 +22,19 @@ from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, matrix_transpose, moveaxis, ravel, reshape, squeeze
+from termgraph.tensor.shaping import (
+    atleast_2d,
+    broadcast_to,
+    dimshuffle,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    squeeze,
+)
 from termgraph.tensor.sorting import sort
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import finfo
+from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
@@ -93,6 +103,18 @@ def cho_solve(c_and_lower: Any, b: Any, on_error: str = "raise") -> Any:
     first, second = ("N", "C") if lower else ("C", "N")
     inner = solve_triangular(c, b, lower, first, on_error=on_error)
     return solve_triangular(c, inner, lower, second, on_error=on_error)
+
+
+@on_terms
+def cho_factor(a: Any, lower: bool = False) -> list:
+    """[factor, lower] for `cho_solve`. The other triangle of the factor is 0 (in SciPy it is not defined).
+
+    >>> import termgraph.tensor as T
+    >>> a = T.constant([[4.0, 2.0], [2.0, 3.0]])
+    >>> T.linalg.cho_solve(T.linalg.cho_factor(a), [8.0, 8.0]).eval()
+    array([1., 2.])
+    """
+    return [cholesky(a, lower), bool(lower)]
 
 
 @on_terms
@@ -395,6 +417,39 @@ def expm(a: Any) -> Any:
 
 
 @on_terms
+def sqrtm(a: Any) -> Any:
+    """The square root of a matrix: sqrtm(a) @ sqrtm(a) = a. A real matrix whose root is not real is an error.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).eval()
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    return ops.sqrtm(a)
+
+
+@on_terms
+def block_diag(*arrays: Any) -> Any:
+    """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors are rows.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.block_diag([[1, 2], [3, 4]], [5]).eval()
+    array([[1, 2, 0],
+           [3, 4, 0],
+           [0, 0, 5]])
+    """
+    blocks = [atleast_2d(as_tensor(a)) for a in arrays]
+    if not blocks or max([b.ndim for b in blocks]) > 2:
+        raise ValueError(f"block_diag takes matrices, got {[b.ndim for b in blocks]} dimensions")
+    dtype = promote(*[b.type.np_dtype for b in blocks]).name
+    rows = []
+    for k, b in enumerate(blocks):
+        parts = [zeros((length(b, 0), length(other, 1)), dtype=dtype) for other in blocks]
+        rows.append(concatenate([*parts[:k], b, *parts[k + 1 :]], 1))
+    return concatenate(rows, 0)
+
+
+@on_terms
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of `a` as a map between the first `ind` dimensions and the others, for `tensordot`."""
     a = as_tensor(a)
@@ -407,8 +462,16 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 matrix_inverse = inv
 __all__ = [
-    "LinAlgError", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "expm", "inv", "kron", "lstsq", "matmul", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
-    "svdvals", "tensordot", "tensorinv", "trace", "vecdot", "vector_norm",
+    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig",
+    "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq", "matmul", "matrix_inverse", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
+    "solve", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "trace", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+METHODS = {"norm": norm}

@@ -235,3 +235,7 @@ __all__ = [
     "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy",
     "silu", "softmax", "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

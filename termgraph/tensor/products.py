@@ -284,7 +284,7 @@ def _rmatmul(self: Any, other: Any) -> Any:
     return matmul(other, self) if _is_operand(other) else NotImplemented
 
 
-METHODS = {"dot": dot, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
+METHODS = {"dot": dot, "trace": trace, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
 __all__ = [
     "batched_dot", "batched_tensordot", "cov", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace",
     "vdot", "vecdot",

@@ -5,6 +5,7 @@ An op drops its axes; `keepdims` puts dimensions of length 1 back with a dimshuf
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from termgraph.terms.ops import reduce as ops
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
+
+NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
 
 
 # ---------------------------------------------------------------------- axes and dtypes
@@ -284,16 +287,37 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 @on_terms
 @pattern_form(_pattern(ops.softmax))
-def softmax(x: Any, axis: Any = None) -> Any:
-    """exp(x) divided by its sum along axes (all of them by default), computed without overflow."""
-    return _reduce(ops.softmax, x, axis, False)
+def softmax(x: Any, axis: Any = NOT_SAID) -> Any:
+    """exp(x) divided by its sum along axes, computed without overflow.
+
+    As in SciPy, all elements are added up where no axis is given; for matrices that is seldom meant, and warns.
+
+    >>> import termgraph.tensor as T
+    >>> T.softmax([[0.0, 0.0], [5.0, 5.0]], axis=1).eval()
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    return _reduce(ops.softmax, x, _said(axis, x, "softmax"), False)
 
 
 @on_terms
 @pattern_form(_pattern(ops.log_softmax))
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: Any, axis: Any = NOT_SAID) -> Any:
     """log(softmax(x)), computed without overflow."""
-    return _reduce(ops.log_softmax, x, axis, False)
+    return _reduce(ops.log_softmax, x, _said(axis, x, "log_softmax"), False)
+
+
+def _said(axis: Any, x: Any, name: str) -> Any:
+    """The axis that was given; None, with a warning for matrices, if there was none."""
+    if axis is not NOT_SAID:
+        return axis
+    if as_tensor(x).ndim > 1:
+        warnings.warn(
+            f"{name} of an array of {as_tensor(x).ndim} dimensions without axis= runs over all elements at once; write "
+            f"axis=-1 for each row by itself (as T.nnet.{name} does), or axis=None if all of them are meant",
+            stacklevel=4,
+        )
+    return None
 
 
 amax, amin = max, min

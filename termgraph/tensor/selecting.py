@@ -210,7 +210,31 @@ METHODS = {
     "choose": choose,
     "compress": lambda self, condition, axis=None: compress(condition, self, axis),
 }
+
+
+@on_terms
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Elements of the first of `choicelist` whose condition holds, and of `default` where none does.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.constant([-2.0, 0.5, 7.0])
+    >>> T.select([x < 0, x < 1], [0.0, x], 1.0).eval()
+    array([0. , 0.5, 1. ])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(
+            f"select needs a choice for each condition, got {len(condlist)} conditions and {len(choicelist)} choices"
+        )
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        condition = as_tensor(condition)
+        if condition.type.dtype != "bool":
+            raise TypeError(f"select: conditions are bool, got {condition.type.dtype}; write x != 0 if that is meant")
+        found = ew.switch(condition, choice, found)
+    return found
+
+
 __all__ = [
-    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "put_along_axis", "take",
-    "take_along_axis", "where",
+    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "put_along_axis", "select",
+    "take", "take_along_axis", "where",
 ]  # fmt: skip

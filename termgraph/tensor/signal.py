@@ -94,3 +94,7 @@ def _averaged(total: Any, ns: list, counts: list, sizes: tuple, steps: tuple, ze
 
 
 __all__ = ["pool_2d", "pool_3d"]
+
+
+def __dir__() -> list[str]:
+    return __all__

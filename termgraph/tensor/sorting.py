@@ -18,6 +18,7 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
 from termgraph.tensor.variable import Constant
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import sorting as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -124,6 +125,24 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """
     a = as_tensor(a)
     return ops.searchsorted(a if sorter is None else a[sorter], v, side=side)
+
+
+@on_terms
+def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
+    """Where an element is one of `test_elements` (is not, with `invert`). NaN is none of them.
+
+    >>> import termgraph.tensor as T
+    >>> T.isin([1, 2, 3], [3, 1]).eval()
+    array([ True, False,  True])
+    """
+    x, among = as_tensor(element), ravel(as_tensor(test_elements))
+    common = promote(x.type.np_dtype, among.type.np_dtype).name
+    wide = "uint8" if common == "bool" else common
+    x, among = ew.cast(x, dtype=wide), sort(ew.cast(among, dtype=wide))
+    found = ew.lt(searchsorted(among, x), searchsorted(among, x, side="right"))
+    if x.type.kind in "fc":
+        found = ew.logical_and(found, ew.eq(x, x))
+    return ew.logical_not(found) if invert else found
 
 
 @on_terms
@@ -261,6 +280,7 @@ METHODS = {
     "searchsorted": lambda self, v, side="left", sorter=None: searchsorted(self, v, side, sorter),
 }  # fmt: skip
 __all__ = [
-    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "median", "one_hot", "searchsorted",
+    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "median", "one_hot",
+    "searchsorted",
     "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
 ]  # fmt: skip

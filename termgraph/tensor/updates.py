@@ -15,7 +15,7 @@ class OrderedUpdates(dict):
     >>> import termgraph as tg
     >>> w = tg.shared(0.0, name="w")
     >>> OrderedUpdates({w: w + 1})
-    OrderedUpdates({w: add.0})
+    OrderedUpdates({w: add(w, 1)})
     """
 
     def __init__(self, *updates: Any, **_: Any) -> None:

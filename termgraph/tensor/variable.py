@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.tensor.display_names import apply_text, short_repr
+from termgraph.tensor.display_names import apply_text, long_repr, short_repr
 from termgraph.tensor.trace import frames_of, user_site, where
 from termgraph.terms import types as types_module
 from termgraph.terms.errors import GraphError
@@ -88,11 +88,11 @@ class Variable:
         """A place for the user's own notes (test values, breakpoints...)."""
         if self._tag is None:
             track(self)  # users keep what they like in a tag
-            self._tag = SimpleNamespace(trace=self.trace)
+            self._tag = SimpleNamespace(trace=self.frames)
         return self._tag
 
     @property
-    def trace(self) -> list[tuple[str, int, str, str]]:
+    def frames(self) -> list[tuple[str, int, str, str]]:
         """(file, line, function, text) of the user's frames that made this variable, innermost first."""
         return frames_of(self.site)
 
@@ -128,9 +128,10 @@ class Variable:
         return True  # `if not var:` in old programs asks for None-ness; comparisons refuse, see `truth`
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        return long_repr(self)
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return short_repr(self)
 
     def __copy__(self) -> Variable:
         return self

@@ -11,8 +11,11 @@ from etuples.core import ExpressionTuple
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
 
 
-def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None) -> str:
-    """The term written like a function call, cut with `...` after `limit` characters; `names` are those of leaves."""
+def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None, axes: bool = True) -> str:
+    """The term written like a function call, cut with `...` after `limit` characters; `names` are those of leaves.
+
+    Without `axes`, what only adds axes to an operand for broadcasting is left out.
+    """
     out: list[str] = []
     size = 0
     stack: list[Any] = [root]
@@ -21,6 +24,9 @@ def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None
         if x.__class__ is str:
             piece = x
         elif isinstance(x, ExpressionTuple) and x.__class__ is not ExpressionTuple:  # an interned term
+            if not axes and _only_adds_axes(x):
+                stack.append(x.args[0])
+                continue
             piece = head_text(x.op) + "("
             stack.append(")")
             for i, a in enumerate(reversed(x.args)):
@@ -35,6 +41,11 @@ def one_line(root: Any, limit: int = 600, names: Mapping[Any, str] | None = None
             out.append(" ...")
             break
     return "".join(out)
+
+
+def _only_adds_axes(t: Any) -> bool:
+    order = t.op.params.get("order") if t.op.name == "dimshuffle" else None
+    return order is not None and [k for k in order if k != "x"] == [*range(t.args[0].type.ndim)]
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

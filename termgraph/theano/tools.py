@@ -277,5 +277,5 @@ def add_tag_trace(thing: Any, user_line: Any = None) -> Any:
 def get_variable_trace_string(v: Any) -> str:
     """The lines of the program that made a variable."""
     return "".join(
-        f'  File "{file}", line {line}, in {function}\n    {text}\n' for file, line, function, text in v.trace
+        f'  File "{file}", line {line}, in {function}\n    {text}\n' for file, line, function, text in v.frames
     )

@@ -74,6 +74,7 @@ def test_special_cases(rng):
     verify_grad(T.clip, [x, x + 1, x - 0.5], rng=rng, mode=PLAIN)
     for of_order in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv):
         verify_grad(lambda x, f=of_order: f(2, x), [abs(x) + 0.5], rng=rng, mode=PLAIN)
+    verify_grad(lambda x: T.betainc(2.5, 1.5, T.sigmoid(x)), [x], rng=rng, mode=PLAIN)
     verify_grad(lambda x: T.cast(x, "float32") * 2, [x], rng=rng, mode=PLAIN)
     verify_grad(lambda x: T.cast(x, "float64") * 2, [x.astype("float32")], rng=rng, mode=PLAIN)
     verify_grad(lambda y: T.heaviside(np.array([-1.0, 0.0, 1.0]), y) * y, [x[0]], rng=rng, mode=PLAIN)

@@ -34,6 +34,7 @@ CASES = {
         T.dot(x, y).sum() + T.dot(v, v) + T.dot(v, x).sum() + T.dot(x, v).sum() + T.matmul(cube, x).sum()
     ),
     "solve": lambda: T.linalg.solve(x, y).sum() + la.solve_triangular(x, y).sum() + T.linalg.inv(x).sum(),
+    "roots of a matrix": lambda: T.linalg.sqrtm(x).sum(),
     "numbers of a matrix": lambda: T.linalg.det(x) + T.linalg.slogdet(x)[1] + T.linalg.expm(x).sum(),
     "least squares": lambda: T.linalg.lstsq(x, y)[0].sum() + T.linalg.pinv(x).sum(),
     "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
@@ -41,13 +42,14 @@ CASES = {
     "svd, qr": lambda: T.linalg.svd(square)[0].sum() + T.linalg.svdvals(square).sum() + T.linalg.qr(square)[0].sum(),
     "fft": lambda: abs(T.fft.ifft(T.fft.fft(z))).sum() + T.fft.irfft(T.fft.rfft(x)).sum(),
     "softmax": lambda: (
-        (T.softmax(x) * T.log_softmax(x)).sum() + T.logsumexp(x) + T.cumsum(x).sum() + T.cumprod(x).sum()
+        (T.softmax(x, 1) * T.log_softmax(x, 1)).sum() + T.logsumexp(x) + T.cumsum(x).sum() + T.cumprod(x).sum()
     ),
     "choices": lambda: (T.switch(x > 0, x, y) + T.clip(x, y, 2.0) + T.heaviside(x, y) + T.nextafter(x, 9.0)).sum(),
     "conversions": lambda: T.cast(x, "float32").sum() + abs(T.complex(x, y)).sum() + T.assume(x, positive=True).sum(),
     "of complex numbers": lambda: (T.real(z) + T.imag(T.conj(z)) + abs(T.sgn(z)) + T.real(T.arccosh(z))).sum(),
     "special": lambda: (
         sum(f(2, x).sum() for f in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv))
+        + T.betainc(2, 3, T.sigmoid(x)).sum()
         + (T.j0(x) + T.j1(x) + T.i0(x) + T.i1(x)).sum()
         + quantiles.gamma_quantile(s, 2.0)
         + quantiles.beta_quantile(s, 2.0, 3.0)

@@ -46,7 +46,17 @@ NEURAL = {
     "log1mexp": lambda x: np.where(x > -0.69, np.log(-np.expm1(x)), np.log1p(-np.exp(x))),
 }
 ORDERS = ["gammainc", "gammaincc", "jv", "iv"]  # functions of an order and an argument
-OTHER = ["polygamma", "xlogy", "fma", "switch", "clip", "cast", "complex", *ORDERS]  # tested one by one below
+OTHER = [
+    "polygamma",
+    "betainc",
+    "xlogy",
+    "fma",
+    "switch",
+    "clip",
+    "cast",
+    "complex",
+    *ORDERS,
+]  # tested one by one below
 
 
 def numpy_function(name):

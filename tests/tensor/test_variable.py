@@ -117,7 +117,7 @@ def test_truth_of_a_comparison_is_refused():
 def test_traces_name_the_line_that_made_the_variable():
     x = T.dvector("x")
     y = x + 1
-    assert y.where.startswith(__file__) and "y = x + 1" in y.trace[0][3]
+    assert y.where.startswith(__file__) and "y = x + 1" in y.frames[0][3]
 
 
 def test_foreign_operands_are_refused_with_a_sentence():

@@ -63,7 +63,7 @@ def _of_square(d: Draw, h: Head, args: list, want: Want) -> list:
     return d.fill(args, [_square(d, want if h.family.name in ("inv", "expm") else Want())])
 
 
-@sampler("cholesky", "eigh", "eigvalsh")
+@sampler("cholesky", "eigh", "eigvalsh", "sqrtm")
 def _of_definite(d: Draw, h: Head, args: list, want: Want) -> list:
     """Mostly A A^T: anything else has no Cholesky factor."""
     if "lower" in h.family.defaults:

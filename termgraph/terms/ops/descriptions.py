@@ -67,6 +67,7 @@ DESCRIPTIONS = {
     "polygamma": "The n-th derivative of digamma, given n and x.",
     "gammainc": "The lower incomplete gamma function of a and x, divided by gamma(a): it rises from 0 to 1.",
     "gammaincc": "1 - gammainc(a, x), exact where that is small.",
+    "betainc": "The incomplete beta function of a, b and x, divided by beta(a, b): it rises from 0 to 1.",
     "j0": "The Bessel function of the first kind of order 0.",
     "j1": "The Bessel function of the first kind of order 1.",
     "jv": "The Bessel function of the first kind, given its order and x.",

@@ -416,6 +416,7 @@ digamma = elementwise("digamma", 1, _special("digamma"), special_rule, "tg_digam
 polygamma = elementwise("polygamma", 2, _special("polygamma"), special_rule, "tg_polygamma", cost=2000)
 gammainc = elementwise("gammainc", 2, _special("gammainc"), special_rule, "tg_gammainc", cost=500)
 gammaincc = elementwise("gammaincc", 2, _special("gammaincc"), special_rule, "tg_gammaincc", cost=500)
+betainc = elementwise("betainc", 3, _special("betainc"), special_rule, "tg_betainc", cost=800)
 j0 = elementwise("j0", 1, _special("j0"), special_rule, "tg_j0", cost=100)
 j1 = elementwise("j1", 1, _special("j1"), special_rule, "tg_j1", cost=100)
 jv = elementwise("jv", 2, _special("jv"), special_rule, "tg_jv", cost=500)

@@ -327,6 +327,21 @@ def _expm(a: Any) -> np.ndarray:
     return scipy_linalg.expm(_as_lapack(a))
 
 
+def _sqrtm(a: Any) -> np.ndarray:
+    import scipy.linalg
+
+    a = _as_lapack(a)
+    roots = np.empty(a.shape, a.dtype)
+    for k in np.ndindex(a.shape[:-2]):
+        root = np.asarray(scipy.linalg.sqrtm(a[k]))
+        if root.dtype.kind == "c" and a.dtype.kind != "c":
+            if root.imag.any():
+                raise np.linalg.LinAlgError("sqrtm: the matrix has no real square root; cast it to complex128 first")
+            root = root.real
+        roots[k] = root
+    return roots
+
+
 def _plain(function: Callable) -> Callable:
     """NumPy's function on numbers LAPACK takes."""
 
@@ -431,3 +446,4 @@ lstsq = _linalg(
     doc="Least squares: solution, residuals, rank, singular values.",
 )
 expm = _linalg("expm", _infer_square("expm", core=True), _expm, doc="The matrix exponential.")
+sqrtm = _linalg("sqrtm", _infer_square("sqrtm", core=True), _sqrtm, doc="The square root of a matrix.")

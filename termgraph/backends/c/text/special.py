@@ -158,14 +158,17 @@ _POLYGAMMA_F32 = """static float tg_polygamma_f32(float n, float x)
     return (float)pow(-1, n + 1) * (float)tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2); /* as SciPy: either may overflow */
 }"""
-# Functions of one or two numbers that need nothing but the call; each is computed in double.
-_CALLED = {"j0": 1, "j1": 1, "i0": 1, "i1": 1, "jv": 2, "iv": 2, "gammainc": 2, "gammaincc": 2}
+# Functions of one to three numbers that need nothing but the call; each is computed in double.
+_CALLED = {"j0": 1, "j1": 1, "i0": 1, "i1": 1, "jv": 2, "iv": 2, "gammainc": 2, "gammaincc": 2, "betainc": 3}
 
 
 def _called(name: str, count: int) -> dict[str, str]:
     """The text of a function that is a call of SciPy's loop, for both widths."""
-    native, args = f"TG_NATIVE_special__{name}__{'d' * count}_d", "a, 0, 0" if count == 1 else "a, b, 0"
-    takes, given = (("double a", "a"), ("double a, double b", "a, b"))[count - 1]
+    native, args = (
+        f"TG_NATIVE_special__{name}__{'d' * count}_d",
+        ", ".join(["a", "b", "c"][:count] + ["0"] * (3 - count)),
+    )
+    takes, given = ", ".join(f"double {x}" for x in "abc"[:count]), ", ".join("abc"[:count])
     wide = f"static double tg_{name}_f64({takes})\n{{\n    return tg_scipy({native}, {args}, {count});\n}}"
     narrow = (
         f"static float tg_{name}_f32({takes.replace('double', 'float')}) {{ return (float)tg_{name}_f64({given}); }}"

@@ -1,0 +1,274 @@
+"""Statistics and calculus on samples with NumPy's names: nansum, quantile, histogram, corrcoef, gradient, trapezoid.
+
+All of them are composed of other functions, so their gradients, loops and kernels are those of what they are made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.tensor.creation import diagonal, linspace, ones_like, zeros
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.indexing import inc_subtensor
+from termgraph.tensor.joining import concatenate
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.products import cov
+from termgraph.tensor.reductions import axes_of
+from termgraph.tensor.reductions import max as max_over
+from termgraph.tensor.reductions import min as min_over
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape
+from termgraph.tensor.sorting import searchsorted, sort
+from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.shapes import normal_axis
+
+METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
+
+
+# ---------------------------------------------------------------------- without what is missing
+@on_terms
+def nansum(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """The sum of what is not NaN; 0 where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nansum([1.0, T.nan, 2.0]).eval()
+    array(3.)
+    """
+    a = as_tensor(a)
+    return sum_over(ew.switch(ew.isnan(a), np.zeros((), a.dtype), a) if _has_nan(a) else a, axis, keepdims=keepdims)
+
+
+@on_terms
+def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """The mean of what is not NaN; NaN where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanmean([1.0, T.nan, 2.0]).eval()
+    array(1.5)
+    """
+    a = as_tensor(a)
+    total = nansum(a if _has_nan(a) else cast(a, "float64"), axis, keepdims)
+    there = ew.logical_not(ew.isnan(a)) if _has_nan(a) else ones_like(a, dtype="bool")
+    count = sum_over(there, axis, keepdims=keepdims)
+    return ew.true_div(total, cast(count, _real_part(total.dtype)))
+
+
+def _has_nan(a: Any) -> bool:
+    return a.type.kind in "fc"
+
+
+def _real_part(dtype: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+# ---------------------------------------------------------------------- quantiles
+@on_terms
+def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> TensorVariable:
+    """The numbers below which a share `q` (from 0 to 1) of the elements along axes lies; NaN if there is one.
+
+    Several shares make a new first dimension. `method` is "linear" (between the two neighbours), "lower", "higher" or
+    "midpoint".
+
+    >>> import termgraph.tensor as T
+    >>> T.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5]).eval()
+    array([1. , 2.5])
+    """
+    if method not in METHODS_OF_QUANTILES:
+        raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
+    a = as_tensor(a)
+    whole = a.type.kind != "f"
+    q = as_tensor(np.asarray(q, "float64" if whole else a.dtype)) if isinstance(q, (int, float)) else as_tensor(q)
+    axes = axes_of(axis, a.ndim)
+    left = [d for d in range(a.ndim) if d not in axes]
+    rows = reshape(dimshuffle(a, *left, *axes), [*[length(a, d) for d in left], -1])
+    n = length(rows, -1)
+    ordered = sort(rows, -1)
+    place = q * cast(n - 1, q.dtype)
+    below = cast(ew.floor(place), "int64")
+    low, high = ordered[..., below], ordered[..., ew.minimum(below + 1, n - 1)]
+    part = place - cast(below, q.dtype)
+    if method in ("linear", "midpoint"):
+        low, high = (cast(low, "float64"), cast(high, "float64")) if whole else (low, high)
+        share = part if method == "linear" else as_tensor(np.asarray(0.5, q.dtype))
+        found = ew.switch(ew.eq(part, 0), low, low + (high - low) * share)  # an infinity stays itself
+    else:
+        found = low if method == "lower" else ew.switch(ew.gt(part, 0), high, low)
+    if not whole:
+        last = ordered[..., -1]  # NaN is sorted to the end
+        found = ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
+    found = moveaxis(found, range(len(left), len(left) + q.ndim), range(q.ndim)) if q.ndim else found
+    if not keepdims:
+        return found
+    kept = iter(range(q.ndim, found.ndim))
+    return dimshuffle(found, *range(q.ndim), *["x" if d in axes else next(kept) for d in range(a.ndim)])
+
+
+@on_terms
+def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> TensorVariable:
+    """`quantile` with shares from 0 to 100.
+
+    >>> import termgraph.tensor as T
+    >>> T.percentile([1.0, 2.0, 3.0, 4.0], 50).eval()
+    array(2.5)
+    """
+    a = as_tensor(a)
+    if isinstance(q, (int, float)):
+        q = as_tensor(np.asarray(q, a.dtype if a.type.kind == "f" else "float64"))
+    return quantile(a, ew.true_div(q, 100), axis, method, keepdims)
+
+
+@on_terms
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> list:
+    """[counts, edges]: how many elements lie in each of `bins` intervals of equal width, or between given edges.
+
+    The last interval has its right end in it. `range` is the (smallest, largest) edge, by default that of the elements.
+    With `density` the counts are divided so that the area is 1.
+
+    >>> import termgraph.tensor as T
+    >>> counts, edges = T.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
+    >>> counts.eval(), edges.eval()
+    (array([1, 2, 1]), array([1., 2., 3., 4.]))
+    """
+    a = ravel(as_tensor(a))
+    edges = _edges(a, bins, range) if isinstance(bins, int) else as_tensor(bins)
+    n = length(edges, 0) - 1
+    value = cast(a, edges.dtype) if a.type.kind in "biu" else a
+    place = searchsorted(edges, cast(value, edges.dtype), side="right") - 1
+    place = ew.switch(ew.eq(value, edges[-1]), n - 1, place)
+    inside = ew.logical_and(ew.ge(place, 0), ew.lt(place, n))
+    inside = ew.logical_and(inside, ew.eq(value, value))
+    counted = cast(inside, "int64") if weights is None else ew.switch(inside, ravel(as_tensor(weights)), 0)
+    counts = inc_subtensor(zeros(n, dtype=counted.dtype)[ew.clip(place, 0, n - 1)], counted)
+    if density:
+        counts = counts / (edges[1:] - edges[:-1]) / sum_over(counts)
+    return [counts, edges]
+
+
+def _edges(a: Any, bins: int, limits: Any) -> Any:
+    """The ends of intervals of equal width."""
+    dtype = a.dtype if a.type.kind == "f" else "float64"
+    low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
+    low, high = cast(low, dtype), cast(high, dtype)
+    flat = ew.eq(low, high)
+    return linspace(ew.switch(flat, low - 0.5, low), ew.switch(flat, high + 0.5, high), bins + 1)
+
+
+@on_terms
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> TensorVariable:
+    """The correlations of variables that are the rows of `x` (columns where not `rowvar`); `y` holds more of them.
+
+    >>> import termgraph.tensor as T
+    >>> T.corrcoef([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).eval()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    c = cov(x, y, rowvar)
+    if c.ndim == 0:
+        return c / c
+    spread = ew.sqrt(ew.real(diagonal(c)))
+    c = c / dimshuffle(spread, 0, "x") / dimshuffle(spread, "x", 0)
+    if c.type.kind == "c":
+        return ew.complex_(ew.clip(ew.real(c), -1, 1), ew.clip(ew.imag(c), -1, 1))
+    return ew.clip(c, -1, 1)
+
+
+# ---------------------------------------------------------------------- slopes and areas of samples
+@on_terms
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVariable:
+    """The area under samples along an axis by trapezia; they are `dx` apart, or lie at `x`.
+
+    >>> import termgraph.tensor as T
+    >>> T.trapezoid([1.0, 2.0, 3.0], dx=2).eval()
+    array(8.)
+    """
+    y = as_tensor(y)
+    axis = normal_axis(axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        x = as_tensor(x)
+        along = 0 if x.ndim == 1 else axis
+        width = _steps(x, along)
+        width = dimshuffle(width, *["x"] * axis, 0, *["x"] * (y.ndim - axis - 1)) if x.ndim == 1 else width
+    pairs = y[_at(axis, slice(1, None))] + y[_at(axis, slice(None, -1))]
+    return sum_over(width * pairs / 2.0, axis)
+
+
+@on_terms
+def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """The slopes of samples by central differences, one-sided at both ends: one array per axis, in a list if several.
+
+    `spacing` is nothing (1), one number for all axes, or for each axis a number or the places of the samples. This is
+    about numbers in an array; the derivative of an expression is `tg.grad`.
+
+    >>> import termgraph.tensor as T
+    >>> T.gradient([1.0, 2.0, 4.0, 7.0]).eval()
+    array([1. , 1.5, 2.5, 3. ])
+    """
+    f = as_tensor(f)
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
+    f = cast(f, "float64") if f.type.kind in "biu" else f
+    axes = axes_of(None, f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple([normal_axis(k, f.ndim) for k in axes])
+    steps = list(spacing) or [1.0]
+    steps = steps * len(axes) if len(steps) == 1 else steps
+    if len(steps) != len(axes):
+        raise TypeError(f"gradient: {len(steps)} spacings for {len(axes)} axes; give one, or one for each axis")
+    found = [cast(_slope(f, k, step, edge_order), f.dtype) for k, step in zip(axes, steps, strict=True)]
+    return found[0] if len(found) == 1 else found
+
+
+def _at(axis: int, part: Any) -> tuple:
+    """An index along one axis."""
+    return (slice(None),) * axis + (part,)
+
+
+def _steps(x: Any, axis: int) -> Any:
+    """The distances of neighbours."""
+    return x[_at(axis, slice(1, None))] - x[_at(axis, slice(None, -1))]
+
+
+def _slope(f: Any, axis: int, step: Any, edge_order: int) -> Any:
+    """The slopes along one axis."""
+    step = as_tensor(step)
+    if step.ndim == 0:
+        before = after = cast(step, f.dtype) if step.type.kind in "biu" else step
+        first = last = before
+        second = before_last = first
+    else:
+        apart = _steps(cast(step, f.dtype) if step.type.kind in "biu" else step, 0)
+        first, last = apart[0], apart[-1]
+        second, before_last = (apart[1], apart[-2]) if edge_order == 2 else (first, last)
+        before, after = [dimshuffle(h, 0, *["x"] * (f.ndim - axis - 1)) for h in (apart[:-1], apart[1:])]
+    low, middle, high = [f[_at(axis, part)] for part in (slice(None, -2), slice(1, -1), slice(2, None))]
+    inner = _through_three(low, middle, high, before, after, step.ndim == 0)
+    ends = [f[_at(axis, slice(k, k + 1 or None))] for k in (0, 1, 2, -3, -2, -1)]
+    if edge_order == 1:
+        edges = [(ends[1] - ends[0]) / first, (ends[5] - ends[4]) / last]
+    else:
+        edges = [_one_sided(ends[:3], first, second), -_one_sided(ends[:2:-1], last, before_last)]
+    return concatenate([edges[0], inner, edges[1]], axis)
+
+
+def _through_three(low: Any, middle: Any, high: Any, before: Any, after: Any, even: bool) -> Any:
+    """The slope of the parabola through three neighbours at the middle one."""
+    if even:
+        return (high - low) / (2.0 * before)
+    both = before + after
+    return (
+        -after / (before * both) * low + (after - before) / (before * after) * middle + before / (after * both) * high
+    )
+
+
+def _one_sided(f: list, near: Any, far: Any) -> Any:
+    """The slope of the parabola through three neighbours at the first one."""
+    both = near + far
+    return -(near + both) / (near * both) * f[0] + both / (near * far) * f[1] - near / (far * both) * f[2]
+
+
+__all__ = ["corrcoef", "gradient", "histogram", "nanmean", "nansum", "percentile", "quantile", "trapezoid"]

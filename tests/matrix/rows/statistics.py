@@ -1,0 +1,159 @@
+"""Rows of statistics, and of functions that put numbers in places. References are NumPy's and SciPy's functions."""
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.special as sps
+
+import termgraph.tensor as T
+
+from ..draw import FLOATING, INTEGERS
+from ..table import row
+from .elementwise import in_floats
+from .reductions import reduced
+
+WIDE = ("float32", "float64")
+WHOLE = ("bool", "int32", "int64", "uint8")
+REAL = ("bool", *INTEGERS, *FLOATING)
+COMPOSED = {"scaled": True, "loose": 40}
+PLAIN = {**COMPOSED, "special": False}
+
+
+# ---------------------------------------------------------------------- special functions
+def _share(c):
+    c.x(0.1, 0.9)
+
+
+def _two_positive(c):
+    c.x(0.5, 4)
+    c.partner(0.5, 4, dtype=c.dtype)
+
+
+def _shapes_and_share(c):
+    _two_positive(c)
+    c.partner(0.1, 0.9, dtype=c.dtype)
+
+
+row("logit", T.logit, in_floats(sps.logit), _share, dtypes=FLOATING, loose=40, special=False)
+row("betaln", T.betaln, sps.betaln, _two_positive, dtypes=WIDE, **PLAIN)
+row("betainc", T.betainc, sps.betainc, _shapes_and_share, dtypes=WIDE, loose=100, special=False, smooth=False)
+
+
+# ---------------------------------------------------------------------- statistics
+def _samples(c):
+    c.at_least(1, False)
+    return reduced(c)
+
+
+for name in ["nansum", "nanmean"]:
+    row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64", "complex128"), scaled=True, loose=40)
+
+
+def _with_share(c):
+    return {**_samples(c), "q": c.pick(0.0, 0.3, 1.0, [0.1, 0.5]), "method": c.pick("linear", "lower", "higher", "midpoint")}
+
+
+row("quantile", T.quantile, np.quantile, _with_share, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)
+row("percentile", lambda x, axis, keepdims: T.percentile(x, 30, axis, keepdims=keepdims),
+    lambda x, axis, keepdims: np.percentile(x, 30, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)  # fmt: skip
+
+
+def _counted(c):
+    c.at_least(1, False).x(special=False)
+    return {"bins": c.pick(3, [-2.0, -0.5, 0.25, 2.0]), "density": False}
+
+
+row("histogram", T.histogram, lambda x, bins, density: list(np.histogram(x, bins, density=density)), _counted, dtypes=("float64", "int64"),
+    smooth=False, **PLAIN)  # fmt: skip
+
+
+def _observations(c):
+    c.at_least(2, False)
+    c.given(c.values.normal(size=(c.n("n"), 6)))
+    return {}
+
+
+row("corrcoef", T.corrcoef, np.corrcoef, _observations, ranks=(2,), dtypes=("float64",),
+    smooth=False, **PLAIN)  # fmt: skip
+
+
+def _slopes(c):
+    c.at_least(3, False).x(special=False)
+    return {"axis": c.axis(), "edge_order": c.pick(1, 2)}
+
+
+row("gradient", T.gradient, np.gradient, _slopes, ranks=(1, 2, 3), dtypes=(*WIDE, "complex128"), **PLAIN)
+
+
+def _area(c):
+    c.at_least(1, False).x(special=False)
+    return {"axis": c.axis(), "dx": c.pick(1.0, 0.5)}
+
+
+row("trapezoid", lambda y, axis, dx: T.trapezoid(y, None, dx, axis), lambda y, axis, dx: np.trapezoid(y, None, dx, axis), _area,
+    ranks=(1, 2, 3), dtypes=(*WIDE, "int64", "complex128"), **PLAIN)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- places
+def _among(c):
+    c.x()
+    c.x(shape=(c.n("k"),))
+    return {"invert": c.flip(0.3)}
+
+
+row("isin", T.isin, np.isin, _among, dtypes=("bool", *INTEGERS, "float32", "float64"), smooth=False)
+row("select", lambda x, y: T.select([x > 1, x > 0], [x, y], y), lambda x, y: np.select([x > 1, x > 0], [x, y], y),
+    lambda c: [c.x(), c.partner(dtype=c.dtype)], dtypes=(*WIDE, "int64"))  # fmt: skip
+
+
+def _blocks(c):
+    shape = c.shape()
+    c.x(special=False)
+    c.x(special=False, shape=shape)
+
+
+row("block", lambda x, y: T.block([[x, y], [y, x]]), lambda x, y: np.block([[x, y], [y, x]]), _blocks, ranks=(0, 1, 2, 3),
+    dtypes=(*WIDE, "int64"))  # fmt: skip
+
+
+def _powers(c):
+    c.x(special=False)
+    return {"N": c.pick(None, 1, 3), "increasing": c.flip()}
+
+
+row("vander", T.vander, np.vander, _powers, ranks=(1,), dtypes=("float64", "int64"), **PLAIN)
+
+
+def _bits(c):
+    c.x()
+    return {"axis": c.pick(None, c.axis()), "bitorder": c.pick("big", "little")}
+
+
+row("packbits", T.packbits, np.packbits, _bits, ranks=(1, 2, 3), dtypes=("bool", "uint8", "int64"), smooth=False)
+row("unpackbits", T.unpackbits, np.unpackbits, _bits, ranks=(1, 2, 3), dtypes=("uint8",), smooth=False)
+
+# ---------------------------------------------------------------------- matrices
+SOLVED = {"scaled": True, "loose": 2e3, "special": False}
+
+
+def _positive(c):
+    c.matrix("n", "n", "positive")
+
+
+def _each(function):
+    def run(a):
+        flat = a.reshape((-1, *a.shape[-2:]))
+        return np.array([function(m) for m in flat], a.dtype).reshape(a.shape) if len(flat) else a
+
+    return run
+
+
+def _square(c):
+    c.matrix("n", "n")
+    c.matrix("m", "k")
+
+
+row("linalg.block_diag", T.linalg.block_diag, sla.block_diag, _square, ranks=(2,), dtypes=(*WIDE, "int64"), special=False)
+row("linalg.cho_factor", lambda a: T.linalg.cho_factor(a, True)[0], np.linalg.cholesky, _positive, ranks=(2, 3),
+    dtypes=(*WIDE, "complex128"), smooth=False, **SOLVED)  # fmt: skip
+row("linalg.sqrtm", T.linalg.sqrtm, _each(sla.sqrtm), _positive, ranks=(2, 3), dtypes=("float64", "complex128"), smooth=False, **SOLVED)
+row(".copy", lambda x: x.copy(), lambda x: x.copy(), lambda c: c.x(), dtypes=REAL)

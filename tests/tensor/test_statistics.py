@@ -1,0 +1,155 @@
+"""Statistics, and functions that put numbers in places, beside NumPy and SciPy; their gradients beside differences."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import termgraph as tg
+import termgraph.tensor as T
+
+X = np.random.default_rng(0).normal(size=(3, 4, 5))
+WITH_NAN = np.where(X > 1, np.nan, X)
+PLACES = np.cumsum(np.random.default_rng(1).uniform(0.1, 1, 4))
+WHOLE = np.random.default_rng(2).integers(0, 9, (3, 4))
+C = T.constant
+
+
+def same(ours, numpys, rtol=1e-6):
+    """Shapes, dtypes and values, of one result or a list of them."""
+    ours, numpys = [v if isinstance(v, (list, tuple)) else [v] for v in (ours, numpys)]
+    assert len(ours) == len(numpys)
+    for got, want in zip(tg.function([], list(ours), mode="FAST_COMPILE")(), map(np.asarray, numpys), strict=True):
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), -1])
+def test_sums_and_means_of_what_is_there(axis):
+    for x in (WITH_NAN, WHOLE if axis in (None, 0, -1) else X, WITH_NAN.astype("float32"), WITH_NAN + 1j):
+        same(T.nansum(C(x), axis), np.nansum(x, axis), rtol=1e-5)
+        same(T.nanmean(C(x), axis, keepdims=True), np.nanmean(x, axis, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("q", [0.3, [0.1, 0.5], [[0.0, 1.0], [0.2, 0.7]]], ids=["one", "two", "four"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2)])
+def test_quantiles(axis, q):
+    for method in ("linear", "lower", "higher", "midpoint"):
+        for x in (X, X.astype("float32"), WITH_NAN):
+            same(T.quantile(C(x), q, axis, method), np.quantile(x, q, axis=axis, method=method), rtol=1e-5)
+    same(T.quantile(C(X), q, axis, keepdims=True), np.quantile(X, q, axis=axis, keepdims=True))
+
+
+def test_percentiles():
+    for x in (X, X.astype("float32"), np.arange(6)):
+        same([T.percentile(C(x), 30), T.percentile(C(x), [30, 40])], [np.percentile(x, 30), np.percentile(x, [30, 40])])
+    with pytest.raises(ValueError, match="method must be one of linear"):
+        T.quantile(C(X), 0.5, method="median")
+
+
+def test_histograms():
+    some = [{}, {"bins": 5}, {"bins": [-1.0, 0, 0.5, 2]}, {"range": (-1.0, 1.0)}, {"density": True}]
+    for options in [*some, {"weights": abs(X)}, {"bins": 4, "weights": abs(X), "density": True}]:
+        same(T.histogram(C(X), **options), np.histogram(X, **options))
+    for x in (np.arange(9), np.ones(3)):
+        same(T.histogram(C(x), 3), np.histogram(x, 3))
+
+
+def test_correlations():
+    for x in (X[0], X[0] + 1j * X[1], X[0, 0]):
+        same(T.corrcoef(C(x)), np.corrcoef(x))
+    same(T.corrcoef(C(X[0]), C(X[1]), rowvar=False), np.corrcoef(X[0], X[1], rowvar=False))
+
+
+def test_areas():
+    same(T.trapezoid(C(X)), np.trapezoid(X))
+    same(T.trapezoid(C(X), PLACES, axis=1), np.trapezoid(X, PLACES, axis=1))
+    same(T.trapezoid(C(X), dx=0.3, axis=0), np.trapezoid(X, dx=0.3, axis=0))
+    same(T.trapezoid(C(X), C(X), axis=0), np.trapezoid(X, X, axis=0))
+    same(T.trapezoid([1, 2, 4]), np.trapezoid([1, 2, 4]))
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_slopes(edge_order):
+    for x, spacing, axis in [(X, (), None), (X, (0.5,), 1), (X, (PLACES,), 1), (X, (2.0, PLACES, 3), None),
+                             (X.astype("float32"), (), 0), (np.array([1, 2, 4, 7]), (), None)]:  # fmt: skip
+        ours = T.gradient(C(x), *spacing, axis=axis, edge_order=edge_order)
+        same(ours, np.gradient(x, *spacing, axis=axis, edge_order=edge_order), rtol=1e-5)
+
+
+def test_members_and_choices():
+    same(T.isin(C(WHOLE), [1, 2, 20]), np.isin(WHOLE, [1, 2, 20]))
+    same(T.isin(C(X), X[0], invert=True), np.isin(X, X[0], invert=True))
+    same(T.isin(C(WHOLE), np.zeros(0, int)), np.isin(WHOLE, np.zeros(0, int)))
+    same(T.isin([np.nan, 1.0], [np.nan, 1.0]), np.isin([np.nan, 1.0], [np.nan, 1.0]))
+    same(T.select([C(X) < 0, C(X) < 1], [C(X), 2 * C(X)], 7.0), np.select([X < 0, X < 1], [X, 2 * X], 7.0))
+    with pytest.raises(TypeError, match="conditions are bool"):
+        T.select([C(X)], [C(X)])
+
+
+def test_blocks():
+    a, b = X[0], X[1]
+    same(T.block([[C(a), C(b)], [C(b), C(a)]]), np.block([[a, b], [b, a]]))
+    same(T.block([C(a[0]), 1.0]), np.block([a[0], 1.0]))
+    same(T.block([[C(X)], [C(X)]]), np.block([[X], [X]]))
+    same(T.linalg.block_diag(C(a), C(b[0]), [[1]]), scipy.linalg.block_diag(a, b[0], [[1]]))
+    with pytest.raises(ValueError, match="nested equally deep"):
+        T.block([[C(a)], C(b)])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+def test_powers_of_a_vector(dtype):
+    v = np.arange(3).astype(dtype)
+    for n in (None, 0, 1, 5):
+        same([T.vander(C(v), n), T.vander(C(v), n, True)], [np.vander(v, n), np.vander(v, n, True)])
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_bits(axis, order):
+    bits = np.random.default_rng(0).integers(0, 2, (3, 11)).astype(bool)
+    packed = np.packbits(bits, axis, order)
+    same(T.packbits(C(bits), axis, order), packed)
+    same(T.unpackbits(C(packed), axis, 5, order), np.unpackbits(packed, axis, 5, order))
+
+
+def test_special_functions():
+    a, b, x = X[0] ** 2 + 0.3, X[1] ** 2 + 0.3, 1 / (1 + np.exp(X[2]))
+    same(T.betainc(C(a), C(b), C(x)), scipy.special.betainc(a, b, x))
+    same([T.logit(C(x)), T.betaln(C(a), C(b))], [scipy.special.logit(x), scipy.special.betaln(a, b)])
+
+
+def test_roots_of_matrices():
+    a = X[0, :, :4] @ X[0, :, :4].T + np.eye(4)
+    same(T.linalg.sqrtm(C(a)), scipy.linalg.sqrtm(a))
+    same(T.linalg.cho_solve(T.linalg.cho_factor(C(a)), C(a[0])), np.linalg.solve(a, a[0]))
+    with pytest.raises(np.linalg.LinAlgError, match="no real square root"):
+        T.linalg.sqrtm(C(-a)).eval()
+
+
+def test_gradients():
+    rng, x = np.random.default_rng(0), X[0]
+    positive = x[:, :4] @ x[:, :4].T + np.eye(4)
+    for function, value in {
+        T.nansum: x, T.nanmean: x, T.corrcoef: x, T.trapezoid: x, T.logit: 1 / (1 + np.exp(x)),
+        T.linalg.sqrtm: positive,
+        lambda v: T.quantile(v, [0.2, 0.7], axis=1): x, lambda v: T.gradient(v, 0.5, axis=1, edge_order=2): x,
+        lambda v: T.vander(v[0], 4): x, lambda v: T.block([[v, v * v]]): x,
+        lambda v: T.linalg.block_diag(v, v * v): x,
+        lambda v: T.select([v > 0], [v], v * v): x, lambda v: T.histogram(x, 3, weights=v)[0]: x,
+        lambda v: T.betaln(v * v + 1, 2.0): x, lambda v: T.linalg.cho_factor(v)[0]: positive,
+    }.items():  # fmt: skip
+        tg.verify_grad(function, [value], rng=rng, mode="FAST_COMPILE")
+
+
+def test_softmax_of_a_matrix_asks_for_the_axis():
+    x, v = T.dmatrix("x"), T.dvector("v")
+    for function in (T.softmax, T.log_softmax):
+        with pytest.warns(UserWarning, match="axis=-1 for each row") as caught:
+            function(x)
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            function(v), function(x, axis=None), function(x, -1)
