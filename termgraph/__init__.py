@@ -47,7 +47,7 @@ if _TYPE_CHECKING:
     from termgraph.function.files import load, save
     from termgraph.function.jit import jit
     from termgraph.function.verify import verify_grad
-    from termgraph.grad.api import DisconnectedType, grad
+    from termgraph.grad.api import grad
     from termgraph.grad.checkpoint import checkpoint
     from termgraph.grad.marks import (
         consider_constant,
@@ -59,7 +59,7 @@ if _TYPE_CHECKING:
         zero_grad,
     )
     from termgraph.grad.products import Lop, Rop, hessian, hessian_vector_product, jacobian, subgraph_grad
-    from termgraph.grad.user_defined import grad_not_implemented, grad_undefined
+    from termgraph.grad.user_defined import DisconnectedType, grad_not_implemented, grad_undefined
     from termgraph.grad.values import value_and_grad
     from termgraph.loops import scan_module
     from termgraph.loops.ifelse import ifelse
@@ -77,11 +77,11 @@ _LATER = {
     "termgraph.function.files": "load save",
     "termgraph.function.jit": "jit",
     "termgraph.function.verify": "verify_grad",
-    "termgraph.grad.api": "DisconnectedType grad",
+    "termgraph.grad.api": "grad",
     "termgraph.grad.checkpoint": "checkpoint",
     "termgraph.grad.marks": "consider_constant disconnected_grad grad_clip grad_reverse grad_scale undefined_grad "
     "zero_grad",
-    "termgraph.grad.user_defined": "grad_not_implemented grad_undefined",
+    "termgraph.grad.user_defined": "DisconnectedType grad_not_implemented grad_undefined",
     "termgraph.grad.values": "value_and_grad",
     "termgraph.grad.products": "Lop Rop hessian hessian_vector_product jacobian subgraph_grad",
     "termgraph.loops": "scan_module",

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from unification import Var
 
-from termgraph.db import loading
+from termgraph.db import images, loading
 from termgraph.db.query import EVERYTHING, OVERFLOW, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
+from termgraph.rules.facts import FACTS
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith, this
 from termgraph.rules.stdgoals import within_limits
@@ -144,8 +145,6 @@ def _unknown(names: Iterable[str]) -> list[tuple[str, str]]:
 
 def _derivative_rules() -> list[Rule]:
     """The rules with the tag `grad` among others: their files alone are read if only those of the library count."""
-    from termgraph.db import images
-
     if _loaded or images.changed():
         return all_rules()
     with _loading:
@@ -155,8 +154,6 @@ def _derivative_rules() -> list[Rule]:
 
 def _stored(asked: Query) -> RuleSet | None:
     """The rule set of a usual query from its image, which is made if there is none; None for other queries."""
-    from termgraph.db import images
-
     if not images.usable(asked):
         return None
     with _loading:
@@ -174,8 +171,6 @@ def _library_rules(image: Image) -> list[Rule]:
 def _trusted(asked: Query) -> frozenset[str]:
     if EVERYTHING not in asked.assume:
         return asked.assume
-    from termgraph.rules.facts import FACTS
-
     return asked.assume | FACTS.keys()
 
 

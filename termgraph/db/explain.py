@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
 from unification import Var
 
 from termgraph.db.database import all_rules, heads_of, rewrite_traced
-from termgraph.rules.definition import Rule, is_nary
+from termgraph.rules.definition import Rule
 from termgraph.rules.fit import BAD_TYPES, fit
+from termgraph.rules.forms import is_nary
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.interpret import REST, Env, Matcher, argument, result, solve
 from termgraph.rules.text import pattern_text
@@ -75,8 +77,6 @@ def find_rule(name: Any) -> Rule:
         return name
     known = {r.name: r for r in all_rules()}
     if name not in known:
-        import difflib
-
         close = difflib.get_close_matches(str(name), known, 3)
         raise RuleError(f"no rule {name!r}" + (f"; did you mean {', '.join(close)}?" if close else ""))
     return known[name]

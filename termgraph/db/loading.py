@@ -14,6 +14,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,6 @@ def load_library() -> None:
             load(file)
     if not (config.plugins and _rulelib.plugins()):
         return
-    from importlib.metadata import entry_points
-
     for point in sorted(entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         _guarded(f"entry point {point.name} = {point.value}", point.load)
 

@@ -7,12 +7,14 @@ termgraph rules why "log(1 + exp(x))"              termgraph rules prove my_rule
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import termgraph.tensor as T
 from termgraph.db import checking, database, loading
 from termgraph.db.explain import find_rule, why_not
 from termgraph.rules.checking.examples import examples
@@ -81,8 +83,6 @@ def _chosen(what: list[str]) -> tuple[list[Rule], list[Path], list[str]]:
 
 def _operator(name: str) -> Any:
     if name not in OPS:
-        import difflib
-
         close = difflib.get_close_matches(name, OPS, 3)
         raise LookupError(f"no operator {name!r}" + (f"; did you mean {', '.join(close)}?" if close else ""))
     return OPS[name]
@@ -161,8 +161,6 @@ class _Names(dict):
     """The tensor language by name; any other name is a new input."""
 
     def __init__(self, types: dict[str, str]) -> None:
-        import termgraph.tensor as T
-
         super().__init__(vars(T))
         self.types, self.tensor = types, T
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
+from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.bipartite import DeferredView, ancestors
 from termgraph.tensor.origins import note_origins
 from termgraph.tensor.testvalues import note_test_value
@@ -23,19 +24,7 @@ from termgraph.terms.ops.sparse import csm, csm_data, csm_indices, csm_indptr, c
 from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first, resolve_bound, subterms
-from termgraph.terms.types import TensorType, Type
-
-
-class DisconnectedType(Type):
-    """The type of a gradient that does not exist because nothing connects the cost with the input."""
-
-    __slots__ = ()
-
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
-        raise TypeError("a disconnected gradient has no value")
-
-    def __repr__(self) -> str:
-        return "DisconnectedType()"
+from termgraph.terms.types import TensorType
 
 
 # ---------------------------------------------------------------------- grad

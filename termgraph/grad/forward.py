@@ -16,6 +16,7 @@ from termgraph.grad.user_defined import results_of, user_pushforward
 from termgraph.terms.build import filled_like
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.call import body_on
 from termgraph.terms.ops.derivative import no_gradient
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.term import Input, Term, mk
@@ -74,7 +75,7 @@ def _tangent(t: Any, tangents: Sequence[Any], read: Collection[int]) -> Any:
         if several:
             return [None if s is NOTHING else s for s in found.args]
         return None if found is NOTHING else fit_gradient(found, data_of(t))
-    own = user_pushforward(t, tangents)
+    own = user_pushforward(t, tangents, body_tangents)
     if own is not None:
         fitted = [None if s is None else fit_gradient(s, y) for s, y in zip(own, results_of(t))]
         return fitted if several else fitted[0]
@@ -128,3 +129,8 @@ def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool, read: Collec
 
 
 __all__ = ["Refusal", "tangents_of"]
+
+
+def body_tangents(t: Term, tangents: Sequence[Any]) -> list[Any]:
+    """The tangents of a call's results, from those of its operands."""
+    return tangents_of(body_on(t.op, t.args), {a: s for a, s in zip(t.args, tangents) if s is not None})

@@ -13,6 +13,7 @@ from termgraph.grad.api import (
     Gap,
     check_wrt,
     checked_cotangent,
+    connected,
     fill_gaps,
     grad,
     gradients_of,
@@ -114,8 +115,6 @@ def _no_tangent(y: Variable, wrt: Sequence[Variable], disconnected: str, returne
 
 
 def _depends(y: Variable, v: Variable) -> bool:
-    from termgraph.grad.api import connected
-
     return v.term in connected([y.term], set())
 
 

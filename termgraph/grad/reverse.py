@@ -11,17 +11,18 @@ from typing import Any
 
 from termgraph.grad.fit import fit_thin, spread
 from termgraph.grad.table import pullbacks
-from termgraph.grad.user_defined import user_pullback
+from termgraph.grad.user_defined import NOTHING, RECOMPUTE, user_pullback
 from termgraph.terms.build import filled_like
 from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
+from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.ops.derivative import missing, no_gradient, undefined_gradient
+from termgraph.terms.ops.derivative import missing, no_gradient, undefined, undefined_gradient
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.ops.gradmarks import disconnected_grad
 from termgraph.terms.ops.sparse import csm_data
 from termgraph.terms.sparse import SparseType
-from termgraph.terms.term import Term, mk
-from termgraph.terms.traverse import children_first
+from termgraph.terms.term import Arg, Term, mk
+from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType
 
 
@@ -182,8 +183,45 @@ def contributions_of(t: Term, cotangents: Sequence[Any], wanted: Sequence[bool] 
     found = pullbacks.ask(t.op, (t, *cotangents))
     if found is not None:
         return found.args
-    own = user_pullback(t, cotangents)
+    own = user_pullback(t, cotangents, body_pullback)
     if own is not None:
         return own
     lost = missing(f"there is no rule pullback({t.op.name}(...), g); write one as in rules/grad.py")
     return (lost,) * len(t.args)
+
+
+# ---------------------------------------------------------------------- bodies of calls
+def body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
+    """The gradient of the body, with the operands put in."""
+    body, takes = t.op.params["body"], t.op.params["takes"]
+    args = [Arg(i, type_) for i, type_ in enumerate(takes)]
+    seeds: dict[Any, Any] = {}
+    places: dict[Any, Any] = {}
+    for j, (y, g) in enumerate(zip(body, cotangents)):
+        if not can_move(y):
+            continue
+        seed = Arg(len(args) + j, y.type)
+        places[seed] = g
+        seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
+    run = Backward({y: _sum(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
+    operands = list(t.args)
+    if t.op.params["lop"] == RECOMPUTE:
+        operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]
+    places.update(zip(args, operands))
+    out = []
+    for a in args:
+        if id(a) in run.refused:
+            refusal = run.refused[id(a)]
+            out.append((undefined if refusal.kind is NullTypeGradError else missing)(refusal.what))
+        else:
+            out.append(run.gradients.get(id(a), NOTHING))
+    inner = next(iter(run.refused.values()), None)
+    if inner is not None:
+        out = [
+            missing(f"inside {t.op}: {inner.what}") if c is NOTHING and can_move(a) else c for a, c in zip(args, out)
+        ]
+    return substitute(out, places)
+
+
+def _sum(parts: list) -> Any:
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from termgraph import db
+from termgraph.rules.tree import matcher
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import GRADIENTS, pullback, pushforward
 
@@ -32,8 +34,6 @@ class DerivativeTable:
 
     def refresh(self) -> None:
         """Take notice of rules defined since the last time."""
-        from termgraph import db
-
         rules = db.query("+grad")
         if rules is self.rules:
             return
@@ -49,15 +49,13 @@ class DerivativeTable:
     def ask(self, op: Op, args: tuple) -> Any:
         """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""
         family = op.family
-        matcher = self.matchers.get(family)
-        if matcher is None:
-            matcher = self.matchers[family] = self._compile(family)
-        found = matcher(Question(self.head, args))
+        ask = self.matchers.get(family)
+        if ask is None:
+            ask = self.matchers[family] = self._compile(family)
+        found = ask(Question(self.head, args))
         return None if found is None else found[0]
 
     def _compile(self, family: Op) -> Callable:
-        from termgraph.rules.tree import matcher
-
         rows = sorted([*self.rows.get(family, ()), *self.rows.get(None, ())], key=lambda row: row[1])
         if not rows:
             return lambda question: None

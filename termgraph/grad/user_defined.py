@@ -10,17 +10,29 @@ from typing import Any
 
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.variable import Variable
-from termgraph.terms.errors import NullTypeGradError
-from termgraph.terms.ops.barrier import later
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.derivative import missing, no_gradient, undefined
 from termgraph.terms.ops.elementwise import conj
-from termgraph.terms.term import Arg, Term, mk, mk1
-from termgraph.terms.traverse import substitute
-from termgraph.terms.types import TensorType, TupleType
+from termgraph.terms.term import Term, mk, mk1
+from termgraph.terms.types import TensorType, TupleType, Type
+
+
+class DisconnectedType(Type):
+    """The type of a gradient that does not exist because nothing connects the cost with the input."""
+
+    __slots__ = ()
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+        raise TypeError("a disconnected gradient has no value")
+
+    def __repr__(self) -> str:
+        return "DisconnectedType()"
+
 
 NOTHING = mk(no_gradient, ())
+Pullback = Callable[[Term, Sequence[Any]], Sequence[Any]]
 RECOMPUTE = "recompute"  # the `lop` of a call whose body is computed again when its gradient is
 
 
@@ -36,11 +48,11 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Vari
 
 
 # ---------------------------------------------------------------------- reverse
-def user_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any] | None:
-    """The contributions an op's own definition gives; None if it says nothing."""
+def user_pullback(t: Term, cotangents: Sequence[Any], of_body: Pullback) -> Sequence[Any] | None:
+    """The contributions that the definition of an op gives, a call by its body; None if it says nothing."""
     op = t.op
     if op.family is call:
-        return _call_pullback(t, cotangents)
+        return _call_pullback(t, cotangents, of_body)
     direct = getattr(op, "pullback_terms", None)  # ops of the library whose gradient is a program, such as loops
     if direct is not None:
         return [NOTHING if c is None else c for c in direct(t, cotangents)]
@@ -63,62 +75,24 @@ def results_of(t: Term) -> list[Any]:
     return [t]
 
 
-def _call_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
+def _call_pullback(t: Term, cotangents: Sequence[Any], of_body: Pullback) -> Sequence[Any]:
     lop = t.op.params["lop"]
     if lop is None or lop == RECOMPUTE:
-        return _body_pullback(t, cotangents)
+        return of_body(t, cotangents)
     given = (_variables(t.args), [_variable(y) for y in results_of(t)], _conjugated(cotangents))
     if callable(lop):
         return _terms(f"lop_overrides of {t.op}", lop(*given), t)
     if len(lop) > len(t.args):
         raise ValueError(f"lop_overrides of {t.op} lists {len(lop)} entries for {len(t.args)} inputs")
-    usual = _body_pullback(t, cotangents)
+    usual = of_body(t, cotangents)
     found = [usual[i] if f is None or f == "default" else f(*given) for i, f in enumerate(lop)]
     return _terms(f"lop_overrides of {t.op}", [*found, *usual[len(lop) :]], t)
 
 
-def _body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
-    """The gradient of the body, with the operands put in."""
-    from termgraph.grad.reverse import Backward, can_move
-
-    body, takes = t.op.params["body"], t.op.params["takes"]
-    args = [Arg(i, type_) for i, type_ in enumerate(takes)]
-    seeds: dict[Any, Any] = {}
-    places: dict[Any, Any] = {}
-    for j, (y, g) in enumerate(zip(body, cotangents)):
-        if not can_move(y):
-            continue
-        seed = Arg(len(args) + j, y.type)
-        places[seed] = g
-        seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
-    run = Backward({y: _sum(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
-    operands = list(t.args)
-    if t.op.params["lop"] == RECOMPUTE:
-        operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]
-    places.update(zip(args, operands))
-    out = []
-    for a in args:
-        if id(a) in run.refused:
-            refusal = run.refused[id(a)]
-            out.append((undefined if refusal.kind is NullTypeGradError else missing)(refusal.what))
-        else:
-            out.append(run.gradients.get(id(a), NOTHING))
-    inner = next(iter(run.refused.values()), None)
-    if inner is not None:
-        out = [
-            missing(f"inside {t.op}: {inner.what}") if c is NOTHING and can_move(a) else c for a, c in zip(args, out)
-        ]
-    return substitute(out, places)
-
-
-def _sum(parts: list) -> Any:
-    from termgraph.terms.ops.elementwise import add
-
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
-
-
 # ---------------------------------------------------------------------- forward
-def user_pushforward(t: Term, tangents: Sequence[Any]) -> list[Any] | None:
+def user_pushforward(
+    t: Term, tangents: Sequence[Any], of_body: Callable[[Term, Sequence[Any]], list[Any]]
+) -> list[Any] | None:
     """The tangents of the results that an op's own definition gives; None if it says nothing."""
     op = t.op
     points = [None if s is None else _variable(s) for s in tangents]
@@ -126,11 +100,7 @@ def user_pushforward(t: Term, tangents: Sequence[Any]) -> list[Any] | None:
         rop = op.params["rop"]
         if callable(rop):
             return _tangent_terms(f"rop_overrides of {op}", rop(_variables(t.args), points), t)
-        from termgraph.grad.forward import tangents_of
-        from termgraph.terms.ops.call import body_on
-
-        given = {a: s for a, s in zip(t.args, tangents) if s is not None}
-        return tangents_of(body_on(op, t.args), given)
+        return of_body(t, tangents)
     direct = getattr(op, "pushforward_terms", None)
     if direct is not None:
         return list(direct(t, tangents))
@@ -174,8 +144,6 @@ def _terms(what: str, found: Any, t: Term) -> list[Any]:
 
 
 def _gradient_term(what: str, g: Any) -> Any:
-    from termgraph.grad.api import DisconnectedType
-
     if g is None or isinstance(getattr(g, "type", None), DisconnectedType):
         return NOTHING
     term = _term(what, g)
@@ -183,8 +151,6 @@ def _gradient_term(what: str, g: Any) -> Any:
 
 
 def _term(what: str, value: Any) -> Any:
-    from termgraph.tensor.wrap import as_tensor
-
     if value.__class__ is Term:
         return value
     if not isinstance(value, Variable):

@@ -3,6 +3,7 @@
 from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, nonzero
 """
 
+from importlib import import_module
 from typing import Any as _Any
 
 from termgraph.rules import propagation as _propagation  # noqa: F401  fills the facts' tables
@@ -82,8 +83,6 @@ _TOOLS = {"lint": "termgraph.db.checking", "prove": "termgraph.db.checking"}
 
 def __getattr__(name: str) -> _Any:
     if name in _TOOLS:
-        from importlib import import_module
-
         return getattr(import_module(_TOOLS[name]), name)
     raise AttributeError(f"module 'termgraph.rules' has no attribute {name!r}")
 

@@ -16,8 +16,11 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import Rule, is_nary
+from termgraph._lazy import lazy
+from termgraph.rules.definition import Rule
+from termgraph.rules.exprs import unwrap
 from termgraph.rules.facts import knowledge_version
+from termgraph.rules.forms import is_nary
 from termgraph.rules.lazy_activation import Form, LazyActivation
 from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
 from termgraph.rules.pattern import Captured
@@ -30,6 +33,8 @@ from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.text import html_table
 from termgraph.terms.traverse import subterms
 
+difflib = lazy("difflib")
+relations = lazy("termgraph.rules.relation")  # brings kanren
 _SHOWN = 50  # rules in a notebook
 
 # One thread rewrites at a time: rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
@@ -106,8 +111,6 @@ class RuleSet:
         for r in self.rules:
             if r.name == name:
                 return r
-        import difflib
-
         close = difflib.get_close_matches(name, [r.name for r in self.rules], 3)
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise KeyError(f"no rule {name!r} in this set of {len(self.rules)}{hint}")
@@ -268,8 +271,6 @@ class RuleSet:
 
     def rewrite_traced(self, expr: Any, *, strict: bool = False, budget: int | None = None) -> tuple[Any, Trace]:
         """As `rewrite`, with the trace of what was done."""
-        from termgraph.rules.exprs import unwrap
-
         terms, wrap = unwrap(expr)
         new, trace = self.rewrite_terms(terms, strict=strict, budget=budget)
         return wrap(new, trace), trace
@@ -301,15 +302,11 @@ class RuleSet:
     # ------------------------------------------------------------------ relational
     def relation(self, a: Any, b: Any) -> Any:
         """A kanren goal: one rule of the set takes `a` to `b` at the root. Either side may be unknown."""
-        from termgraph.rules.relation import ruleset_relation
-
-        return ruleset_relation(self.rules, a, b, self.assume)
+        return relations.ruleset_relation(self.rules, a, b, self.assume)
 
 
 def rewrite_in_stages(expr: Any, sets: Sequence[RuleSet], strict: bool = False) -> Any:
     """A variable or term, or a list of them, rewritten by one rule set after the other."""
-    from termgraph.rules.exprs import unwrap
-
     terms, wrap = unwrap(expr)
     memo, traces = Memo(sets), Traces()
     for rs in sets:

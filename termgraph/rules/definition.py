@@ -9,16 +9,20 @@ from typing import Any
 
 from unification import Var
 
+from termgraph._lazy import lazy
+from termgraph.rules.forms import flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall, call_site
 from termgraph.rules.kinds import Guard, Kind, SegVar
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
-from termgraph.rules.same_kind import WORDS, different_kinds
+from termgraph.rules.stage import stage
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
+from termgraph.terms.facts import version
 from termgraph.terms.op import Op, is_var
-from termgraph.terms.term import Lit, Term, is_term, mk
+from termgraph.terms.term import Lit, Term, is_term
 from termgraph.terms.text import html_table
 
+relations = lazy("termgraph.rules.relation")  # brings kanren
 SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
 STAGE_SETS = {
     "canonicalize": ("fast_run", "fast_compile"),
@@ -73,15 +77,10 @@ class Rule:
     # ------------------------------------------------------------------ uses
     def relation(self, a: Any, b: Any) -> Any:
         """A kanren goal: `a` becomes `b` by this rule, applied at the root. Either side may be unknown."""
-        from termgraph.rules.relation import rule_relation
-
-        return rule_relation(self, a, b)
+        return relations.rule_relation(self, a, b)
 
     def instances(self) -> list:
         """The rule with its goals over operators solved: one instance per answer, in a fixed order."""
-        from termgraph.rules.stage import stage
-        from termgraph.terms.facts import version
-
         if self._staged_version != version():
             self._staged, self._staged_version = stage(self), version()
         return self._staged
@@ -164,30 +163,6 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
     return made
 
 
-def flat_pattern(pattern: Any) -> Any:
-    """The pattern with nested sums (products, ...) flattened, as the graph has them: `x + y + 1` is one sum."""
-    if pattern.__class__ is not Term or not pattern.lvars:
-        return pattern
-    args: list[Any] = []
-    for a in map(flat_pattern, pattern.args):
-        if is_nary(pattern.op) and a.__class__ is Term and a.op is pattern.op:
-            args.extend(a.args)
-        else:
-            args.append(a)
-    return mk(pattern.op, tuple(args))
-
-
-def is_nary(op: Any) -> bool:
-    """Whether the op is associative and commutative with any number of operands: matched in any order, with a rest."""
-    return isinstance(op, Op) and op.arity is None and op.associative and op.commutative
-
-
-def loose_operands(items: list) -> list[Var]:
-    """The metavariables among the operands of an n-ary pattern that may take several: those that occur only once."""
-    used = [v for a in items for v in (a.lvars if a.__class__ is Term else (a,))]
-    return [a for a in items if is_var(a) and used.count(a) == 1]
-
-
 def _check(r: Rule, short: str) -> None:
     _check_left(r)
     bound = set(free_variables(r.lhs)) | {this.term}
@@ -202,17 +177,6 @@ def _check(r: Rule, short: str) -> None:
     if r.lhs is r.rhs:
         raise RuleError("both sides are the same")
     refuse_other_kind(r.lhs, r.rhs, r.guards)
-
-
-def refuse_other_kind(lhs: Any, rhs: Any, guards: dict[Var, Guard]) -> None:
-    """RuleError where the right side is, say, a truth value and the left one a number."""
-    found = different_kinds(lhs, rhs, guards)
-    if found is not None:
-        left, right = found
-        raise RuleError(
-            f"the left side {pattern_text(lhs)} gives {WORDS[left]}, the right side {pattern_text(rhs)} "
-            f"{WORDS[right]}; if that is meant, write the cast: cast(..., dtype=d) with dtype_of(this, d)"
-        )
 
 
 def _check_left(r: Rule) -> None:

@@ -14,13 +14,13 @@ from unification import Var
 
 from termgraph.rules import fit as fitting
 from termgraph.rules.clients import used_once
-from termgraph.rules.definition import is_nary, loose_operands
 from termgraph.rules.facts import TermFact
+from termgraph.rules.forms import Instance, is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import NAMES, Guard, SegVar
 from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.pattern import Captured, HeadWith, this
-from termgraph.rules.stage import Instance
+from termgraph.rules.searching import searcher
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, mk, mk1, mk2
 
@@ -383,8 +383,6 @@ class Writer:
 
     def _search(self, call: GoalCall, rest: tuple, bound: Bindings, ind: int) -> None:
         """A kanren search on the matched terms."""
-        from termgraph.rules.relation import searcher
-
         out = self.out
         outputs = sorted((v for v in call.variables() if v not in bound), key=lambda v: str(v.token))
         known = sorted((v for v in call.variables() if v in bound), key=lambda v: str(v.token))

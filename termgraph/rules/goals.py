@@ -15,6 +15,7 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules.pattern import Pattern, free_variables
+from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import OpRelation
 
@@ -56,9 +57,15 @@ class GoalCall:
         return best
 
     def __repr__(self) -> str:
-        from termgraph.rules.text import pattern_text
-
         return f"{self.name}({', '.join(map(pattern_text, self.args))})"
+
+
+def _as_goal(self: Pattern, relation: OpRelation, args: tuple) -> GoalCall:
+    """Called by a relation over operators that got a pattern: the goal, as data."""
+    return GoalCall(relation, args)
+
+
+Pattern.as_goal = _as_goal  # type: ignore[attr-defined]
 
 
 class Goal:

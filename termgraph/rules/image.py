@@ -18,8 +18,8 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from termgraph import _rulelib
-from termgraph.rules.definition import is_nary
 from termgraph.rules.emit import COMMON, Source
+from termgraph.rules.forms import is_nary
 from termgraph.rules.stored_names import found, named
 from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts

@@ -10,11 +10,12 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import is_nary, loose_operands
 from termgraph.rules.fit import carry, full, nary, num, rest_term
+from termgraph.rules.forms import is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall, answers
 from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, this
+from termgraph.rules.searching import searcher
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, as_term, is_term, mk
 
@@ -176,8 +177,6 @@ def _accept(a: Any, value: Any, bound: Env) -> bool:
 
 
 def _search(call: GoalCall, env: Env) -> Iterator[Env]:
-    from termgraph.rules.relation import searcher
-
     known = sorted((v for v in call.variables() if v in env), key=lambda v: str(v.token))
     outputs = sorted((v for v in call.variables() if v not in env), key=lambda v: str(v.token))
     for values in searcher(call, known, outputs, None)(*[env[v] for v in known]):

@@ -12,6 +12,7 @@ import numpy as np
 from unification import Var
 
 from termgraph.rules.kinds import Kind, SegVar
+from termgraph.rules.text import pattern_text
 from termgraph.terms.op import Lift, Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.derivative import no_gradient, tup
@@ -99,15 +100,7 @@ class Pattern:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pattern) and other.term is self.term
 
-    def as_goal(self, relation: Any, args: tuple) -> Any:
-        """Called by a relation over operators that got a pattern: the goal, as data."""
-        from termgraph.rules.goals import GoalCall
-
-        return GoalCall(relation, args)
-
     def __repr__(self) -> str:
-        from termgraph.rules.text import pattern_text
-
         return pattern_text(self.term)
 
 

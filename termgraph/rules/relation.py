@@ -12,24 +12,21 @@ from typing import Any
 
 from kanren.constraints import ConstrainedState, PredicateStore
 from unification import Var, reify, unify, var
-from unification.core import isground
 
-from termgraph.rules.definition import Rule, is_nary
 from termgraph.rules.fit import BAD_TYPES, fit
+from termgraph.rules.forms import Instance, Stated, is_nary
 from termgraph.rules.goals import Goal, GoalCall, answers
 from termgraph.rules.interpret import Env, Matcher, argument, result, solve
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
-from termgraph.rules.stage import Instance
-from termgraph.terms.op import Op
 from termgraph.terms.relational import ILL_TYPED
-from termgraph.terms.term import Lit, Term, as_term, is_term, mk
+from termgraph.terms.term import Lit, Term, is_term, mk
 
 State = Any
 Stream = Iterator[State]
 
 
-def rule_relation(rule: Rule, a: Any, b: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+def rule_relation(rule: Stated, a: Any, b: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
     """A kanren goal: `a` becomes `b` by the rule, at the root."""
     a, b = getattr(a, "term", a), getattr(b, "term", b)
 
@@ -49,7 +46,7 @@ def rule_relation(rule: Rule, a: Any, b: Any, assume: frozenset = frozenset()) -
 
 
 def ruleset_relation(
-    rules: Iterable[Rule], a: Any, b: Any, assume: frozenset = frozenset()
+    rules: Iterable[Stated], a: Any, b: Any, assume: frozenset = frozenset()
 ) -> Callable[[State], Stream]:
     """A kanren goal: some rule takes `a` to `b` at the root."""
     rules = tuple(rules)
@@ -62,7 +59,7 @@ def ruleset_relation(
 
 
 # ---------------------------------------------------------------------- forwards
-def results(rule: Rule, t: Any, assume: frozenset = frozenset()) -> Iterator[Any]:
+def results(rule: Stated, t: Any, assume: frozenset = frozenset()) -> Iterator[Any]:
     """Everything the rule makes of a term, with the type kept, each once."""
     seen: set[int] = set()
     for instance in rule.instances():
@@ -74,7 +71,7 @@ def results(rule: Rule, t: Any, assume: frozenset = frozenset()) -> Iterator[Any
                     yield new
 
 
-def _made(instance: Instance, t: Any, env: Env, rule: Rule) -> Any:
+def _made(instance: Instance, t: Any, env: Env, rule: Stated) -> Any:
     try:
         new = result(instance.rhs, instance.lhs.op, t, env)
     except BAD_TYPES:
@@ -82,7 +79,7 @@ def _made(instance: Instance, t: Any, env: Env, rule: Rule) -> Any:
     return new if new.type is t.type else fit(new, t, rule.name)
 
 
-def _forwards(rule: Rule, left: Any, right: Any, state: State, assume: frozenset) -> Stream:
+def _forwards(rule: Stated, left: Any, right: Any, state: State, assume: frozenset) -> Stream:
     for new in results(rule, left, assume):
         extended = unify(right, new, state)
         if extended is not False:
@@ -90,7 +87,7 @@ def _forwards(rule: Rule, left: Any, right: Any, state: State, assume: frozenset
 
 
 # ---------------------------------------------------------------------- backwards
-def _backwards(rule: Rule, left: Any, right: Any, state: State) -> Stream:
+def _backwards(rule: Stated, left: Any, right: Any, state: State) -> Stream:
     for instance in rule.instances():
         if not instance.main:
             continue
@@ -106,7 +103,7 @@ def _sources(instance: Instance, right: Any) -> Iterator[Env]:
     yield from Matcher(instance.rule.guards).match(rhs, right, {})
 
 
-def _undone(rule: Rule, instance: Instance, left: Any, right: Any, env: Env, state: State) -> Stream:
+def _undone(rule: Stated, instance: Instance, left: Any, right: Any, env: Env, state: State) -> Stream:
     for bound, open_goals in _solve_any_order(instance.goals, env):
         fresh = {v: _fresh(v) for v in free_variables(instance.lhs) if v not in bound}
         if any(v.__class__ is SegVar for v in fresh):
@@ -126,7 +123,7 @@ def _fresh(v: Var) -> Var:
     return SegVar(var().token) if v.__class__ is SegVar else var()
 
 
-def _same_type(source: Any, right: Any, rule: Rule) -> bool:
+def _same_type(source: Any, right: Any, rule: Stated) -> bool:
     """Whether applying the rule forwards would give exactly `right`: it must not need a cast or a broadcast."""
     if not is_term(source) or source.lvars:
         return True
@@ -213,7 +210,7 @@ def _open_parameter(value: Any, env: Env) -> Any:
 
 
 # ---------------------------------------------------------------------- neither side known
-def _patterns(rule: Rule, left: Any, right: Any, state: State) -> Stream:
+def _patterns(rule: Stated, left: Any, right: Any, state: State) -> Stream:
     """The rule's own sides, renamed apart, unified with what is partly known."""
     for instance in rule.instances():
         names = free_variables(instance.lhs) | free_variables(instance.rhs)
@@ -262,7 +259,7 @@ def _is_known(value: Any) -> bool:
     return not isinstance(value, Var) and not getattr(value, "lvars", None)
 
 
-def _with_delayed(rule: Rule, open_goals: list[GoalCall], env: Env, fresh: dict, state: State) -> Stream:
+def _with_delayed(rule: Stated, open_goals: list[GoalCall], env: Env, fresh: dict, state: State) -> Stream:
     """The state with guards and goals on unknowns attached; conditions on known values are checked now."""
     conditions: list[tuple[Any, _Delayed]] = []
     for v, guard in rule.guards.items():
@@ -306,28 +303,3 @@ def _delay(value: Any, condition: _Delayed, state: State) -> State:
         known = handle
     state.constraints.setdefault(DelayedStore, DelayedStore()).add(known, condition)
     return state
-
-
-# ---------------------------------------------------------------------- searches inside a match
-def searcher(call: GoalCall, known: list[Var], outputs: list[Var], rule: Any) -> Callable[..., Iterator[tuple]]:
-    """A function of the known values that runs a kanren goal and yields the values of the unknown variables."""
-
-    def search(*values: Any) -> Iterator[tuple]:
-        given = dict(zip(known, values, strict=True))
-        for state in call.goal(*[reify(a, given) for a in call.args])({}):
-            answer = tuple([_value(reify(v, state)) for v in outputs])
-            if all(isground(a, state) for a in answer):
-                yield answer
-
-    search.__name__ = call.name
-    return search
-
-
-def _value(found: Any) -> Any:
-    """An answer as the engine holds it: expression tuples become terms; operators, numbers and tuples stay."""
-    if isinstance(found, (Var, Op, tuple, str)) and found.__class__ is not Term:
-        return found
-    try:
-        return as_term(found)
-    except TypeError:
-        return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -335,8 +336,6 @@ class _Run:
         """Called when more rewrites happened than allowed: a graph of N nodes gets 1000 + 30 N."""
         if self.budget is None and limit == FIRST_BUDGET:
             return FIRST_BUDGET + BUDGET_PER_NODE * USES.size()
-        from collections import Counter
-
         chain = [self.rs.rules[f.rid].name for f in self._pending()][-200:]
         counts = Counter(chain) or Counter(self.rs.rules[i].name for i, _, _ in self.trace.steps)
         names = [n for n, _ in counts.most_common(4)]

@@ -12,7 +12,8 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import Rule, flat_pattern, is_nary, refuse_other_kind
+from termgraph._lazy import lazy
+from termgraph.rules.forms import Instance, Stated, flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import HeadKind, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
@@ -22,10 +23,11 @@ from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
+kanren = lazy("kanren")
 _MOST_ORDERS = 16
 
 
-def _of_other_kind(rule: Rule, answer: tuple, lhs: Any, rhs: Any) -> bool:
+def _of_other_kind(rule: Stated, answer: tuple, lhs: Any, rhs: Any) -> bool:
     """Whether a rule must not be used for these operators, since its sides would be of different kinds; reported."""
     try:
         refuse_other_kind(lhs, rhs, rule.guards)
@@ -36,29 +38,7 @@ def _of_other_kind(rule: Rule, answer: tuple, lhs: Any, rhs: Any) -> bool:
     return False
 
 
-class Instance:
-    """One specialised form of a rule, as the matcher compiler takes it."""
-
-    __slots__ = ("answer", "goals", "lhs", "main", "place", "rhs", "rule")
-
-    def __init__(self, rule: Rule, lhs: Any, rhs: Any, goals: tuple, answer: tuple = (), main: bool = True) -> None:
-        self.rule, self.lhs, self.rhs, self.goals = rule, lhs, rhs, goals
-        self.answer = answer  # the operators and numbers this instance was made for
-        self.main = main  # False for alternative spellings of the same left side
-        self.place = 0  # among the instances of its rule
-
-    @property
-    def label(self) -> str:
-        """The rule's name with the staged answer: `algebra.inverse[log, exp]`."""
-        return f"{self.rule.name}[{', '.join(map(repr, self.answer))}]" if self.answer else self.rule.name
-
-    def __repr__(self) -> str:
-        from termgraph.rules.text import pattern_text
-
-        return f"<{self.label}: {pattern_text(self.lhs)} -> {pattern_text(self.rhs)}>"
-
-
-def stage(rule: Rule) -> list[Instance]:
+def stage(rule: Stated) -> list[Instance]:
     """All instances of a rule: staged answers first, then the spellings of each left side."""
     out: list[Instance] = []
     for answer, made in _solved(rule):
@@ -74,7 +54,7 @@ def stage(rule: Rule) -> list[Instance]:
     return out
 
 
-def _solved(rule: Rule) -> list[tuple[tuple, Any]]:
+def _solved(rule: Stated) -> list[tuple[tuple, Any]]:
     staged = [g for g in rule.goals if g.over_operators]
     rest = tuple(g for g in rule.goals if not g.over_operators)
     variables = sorted({v for g in staged for v in g.variables()}, key=lambda v: str(v.token))
@@ -88,7 +68,7 @@ def _solved(rule: Rule) -> list[tuple[tuple, Any]]:
     return found
 
 
-def _families(rule: Rule, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
+def _families(rule: Stated, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
     """The head metavariables of this rule that are restricted by `head[...]` and that no goal settles."""
     used = free_variables(rule.lhs)
     return {
@@ -101,13 +81,11 @@ def _families(rule: Rule, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
 def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple]:
     if not staged:
         return [()]
-    from kanren import run
-
     goals = [g.goal(*g.args) for g in staged]
-    return sorted(set(run(0, tuple(variables), *goals)), key=stable_text)
+    return sorted(set(kanren.run(0, tuple(variables), *goals)), key=stable_text)
 
 
-def _specialised(rule: Rule, goals: tuple, values: dict[Var, Any]) -> Any:
+def _specialised(rule: Stated, goals: tuple, values: dict[Var, Any]) -> Any:
     try:
         lhs = flat_pattern(substitute(rule.lhs, values))
         rhs = substitute(rule.rhs, values)

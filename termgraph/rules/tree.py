@@ -13,12 +13,11 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import is_nary
 from termgraph.rules.emit import COMMON, Bindings, Items, Source, Writer, start_bindings
+from termgraph.rules.forms import Instance, is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.screen import write_screen
-from termgraph.rules.stage import Instance
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term
 

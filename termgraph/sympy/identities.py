@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from unification import Var
 
 from termgraph.rules.definition import Rule
+from termgraph.rules.forms import Instance, Stated
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, free_variables
-from termgraph.rules.stage import Instance
 from termgraph.sympy.outward import write
 from termgraph.sympy.table import ALWAYS, FACTS, GUARDS, require_sympy, writers
 from termgraph.terms.op import is_var
@@ -40,7 +40,7 @@ class Condition(NamedTuple):
 class Identity:
     """`lhs` may be replaced by `rhs` where the conditions hold; both are SymPy expressions over wildcards."""
 
-    def __init__(self, name: str, lhs: Any, rhs: Any, conditions: Iterable[Condition], rule: Rule) -> None:
+    def __init__(self, name: str, lhs: Any, rhs: Any, conditions: Iterable[Condition], rule: Stated) -> None:
         self.name, self.lhs, self.rhs = name, lhs, rhs
         self.conditions, self.assumes, self.where = tuple(conditions), rule.assumes, rule.where
 

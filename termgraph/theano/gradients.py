@@ -11,13 +11,13 @@ import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.function.mode import get_mode
 from termgraph.function.verify import verify_grad as native_verify_grad
-from termgraph.grad.api import DisconnectedType
 from termgraph.grad.api import grad as native_grad
 from termgraph.grad.products import Lop as native_Lop
 from termgraph.grad.products import Rop as native_Rop
 from termgraph.grad.products import hessian as native_hessian
 from termgraph.grad.products import jacobian as native_jacobian
 from termgraph.grad.products import subgraph_grad as native_subgraph_grad
+from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.graph import clone
 from termgraph.tensor.origins import note_origins
 from termgraph.tensor.variable import Variable

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.backends.c.build import cache_files, compilers
 from termgraph.backends.c.build.cache import default_cache
-from termgraph.backends.c.build.library import build_library
+from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.run import blas as blas_module
 from termgraph.backends.c.run import glue, numpy_loops
 from termgraph.backends.c.run.cores import thread_count

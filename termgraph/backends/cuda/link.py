@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from termgraph.backends.cuda.generate import CudaProgram, generated
-from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import Spare, as_device_array, to_host
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.backends.cuda.run.loop_calls import LoopProgram

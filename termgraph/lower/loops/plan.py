@@ -9,9 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from termgraph.lower.lengths.index import EMPTY, Poly, Var, poly
+from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import join_later_readers, phases, writers_of
+from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.loops.tree import (
     Accumulate,
     Branch,
@@ -71,39 +72,6 @@ class RowBuffer:
     first: int
     later: list[int]
     write: bool  # whether a store of its own is needed
-
-
-class Scope:
-    """A place in the tree where terms are computed: a loop body, or a guarded arm that nothing leaves."""
-
-    def __init__(self, parent: Scope | None, var: Var | None = None, guard: bool = False) -> None:
-        self.parent, self.guard = parent, guard
-        self.nodes: list[Node] = []
-        self.known: set[Any] = set()
-        self.stored: dict[Any, tuple[Buf, Poly]] = {}
-        self.bound: frozenset[Var] = (parent.bound if parent else EMPTY) | ({var} if var is not None else EMPTY)
-        self.carried: frozenset[Buf] = parent.carried if parent else EMPTY
-        self.depth: int = parent.depth + (var is not None) if parent else 0
-
-    def knows(self, t: Any) -> bool:
-        """Whether t is computed here or further out (a value kept for the row is read back on first use)."""
-        scope: Scope | None = self
-        while scope is not None:
-            if t in scope.known:
-                return True
-            if t in scope.stored:
-                scope.nodes.append(Let(t, scope.stored[t]))
-                scope.known.add(t)
-                return True
-            scope = scope.parent
-        return False
-
-    def home(self, free: frozenset[Var]) -> Scope:
-        """The outermost scope in which all the variables are bound."""
-        scope = self
-        while scope.parent is not None and not scope.guard and free <= scope.parent.bound:
-            scope = scope.parent
-        return scope
 
 
 class Planner:

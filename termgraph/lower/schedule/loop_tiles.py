@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.lower.lengths.index import Var, poly
+from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.loops.tree import Tiles, Write
 from termgraph.lower.push.kernel import Buf, kids
 from termgraph.lower.storage.policy import Store
@@ -16,7 +17,7 @@ from termgraph.terms.op import CONST
 LIMIT, WIDTH = 200, 512
 
 
-def cut_into_tiles(planner: Any, var: Var, statements: list[Any], scope: Any) -> Tiles | None:
+def cut_into_tiles(planner: Plans, var: Var, statements: list[Any], scope: Scope) -> Tiles | None:
     """The tiles of a loop with more than LIMIT operations, or None if it is short or not straight-line."""
     order = _operations(planner, var, statements)
     if order is None or len(order) <= LIMIT:
@@ -33,7 +34,7 @@ def cut_into_tiles(planner: Any, var: Var, statements: list[Any], scope: Any) ->
     return _parts(planner, var, statements, scope, order, part, last)
 
 
-def _operations(planner: Any, var: Var, statements: list[Any]) -> list[Any] | None:
+def _operations(planner: Plans, var: Var, statements: list[Any]) -> list[Any] | None:
     """Element-wise operations of the body, operands first; None if there is anything else."""
     order: list[Any] = []
     seen: set[Any] = set()
@@ -58,10 +59,8 @@ def _operations(planner: Any, var: Var, statements: list[Any]) -> list[Any] | No
 
 
 def _parts(
-    planner: Any, var: Var, statements: list[Any], scope: Any, order: list[Any], part: dict, last: dict
+    planner: Plans, var: Var, statements: list[Any], scope: Scope, order: list[Any], part: dict, last: dict
 ) -> Tiles:
-    from termgraph.lower.loops.plan import Scope
-
     slots: dict[Any, Buf] = {}
     free: list[Buf] = []
     every: list[Buf] = []

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import writers_of
+from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, indices, operands_first, scalars
 from termgraph.lower.storage.policy import Store
 
-if TYPE_CHECKING:
-    from termgraph.lower.loops.plan import Planner, Scope
 
-
-def computed_where_needed(planner: Planner, statements: Sequence[Any], top: Scope) -> list[Any]:
+def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope) -> list[Any]:
     """The statements, with loads of stored values replaced by the values where that joins two loops."""
     found = _Joining(planner, statements, top)
     for k in range(len(statements)):
@@ -36,7 +34,7 @@ class _Joining:
     A trial changes one statement. When the others run is remembered, and what waits for the changed one is forgotten.
     """
 
-    def __init__(self, planner: Planner, statements: Sequence[Any], top: Scope) -> None:
+    def __init__(self, planner: Plans, statements: Sequence[Any], top: Scope) -> None:
         self.planner, self.top = planner, top
         self.statements = list(statements)
         self.writers = writers_of(statements)
@@ -162,7 +160,7 @@ def _one_for_each(x: Any) -> bool:
     return plain and len(x.vars) == 1 and x.buf.kind == "temp" and not index_values(x.offset)
 
 
-def _reads_in_step(planner: Planner, x: Any, w: Store) -> bool:
+def _reads_in_step(planner: Plans, x: Any, w: Store) -> bool:
     """Whether x reads w, and only the element of the step that it is at."""
     if not isinstance(x, Store) or x is w or x.ordered or w.buf not in planner.needs(x):
         return False

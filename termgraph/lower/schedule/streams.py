@@ -11,7 +11,8 @@ from typing import Any
 
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.phases import phases
-from termgraph.lower.loops.plan import Planner, Scope
+from termgraph.lower.loops.plan import Planner
+from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, operands_first, scalars
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store

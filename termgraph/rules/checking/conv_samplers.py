@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from termgraph.rules.checking.draw import Draw, Head, Want
-from termgraph.rules.checking.samplers import sampler
+from termgraph.rules.checking.families import sampler
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS, result_lengths
 from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, places

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from unification import Var
 
+from termgraph.rules.checking.families import LEADING, WRAPPERS, families, sampler_of
 from termgraph.rules.checking.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
-from termgraph.rules.definition import is_nary
+from termgraph.rules.forms import is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, nested_vars
 from termgraph.terms.dtypes import numpy_dtype, promote
@@ -174,8 +175,6 @@ class Draw:
 
     def apply(self, head: Head, args: list, want: Want) -> Any:
         """`head` applied to operands drawn by the sampler of its family."""
-        from termgraph.rules.checking.samplers import sampler_of
-
         if self.depth > 12:
             raise Retry
         self.depth += 1
@@ -195,8 +194,6 @@ class Draw:
 
     def _spread(self, family: Op, args: list, whole: Any) -> list:
         """Operand patterns as samplers like them: leading operands one by one, known segments opened."""
-        from termgraph.rules.checking.samplers import LEADING
-
         if whole is None:
             return [t for a in args for t in (self.env[a] if a.__class__ is SegVar and a in self.env else (a,))]
         if family.arity is not None:
@@ -223,10 +220,8 @@ class Draw:
         return Head(self, family, params, v)
 
     def _some_family(self, args: tuple) -> Op:
-        from termgraph.rules.checking.samplers import FAMILIES
-
         open_ended = any(a.__class__ is SegVar for a in args)
-        fits = [f for f in FAMILIES if open_ended or f.arity == len(args) or f.arity is None]
+        fits = [f for f in families() if open_ended or f.arity == len(args) or f.arity is None]
         if self.chance(0.75):
             fits = [f for f in fits if f.kind == "elementwise"] or fits
         return self.rng.choice(fits)
@@ -394,11 +389,9 @@ class Draw:
 
     def expression(self, want: Want) -> Any:
         """A small expression of some family, of (about) the lengths wanted."""
-        from termgraph.rules.checking.samplers import FAMILIES, WRAPPERS
-
         if self.favourite is None:
             self.favourite = self.rng.choice(WRAPPERS)
-        family = self.favourite if self.chance(0.7) else self.rng.choice(WRAPPERS if self.chance(0.6) else FAMILIES)
+        family = self.favourite if self.chance(0.7) else self.rng.choice(WRAPPERS if self.chance(0.6) else families())
         made = self.of_family(family, want)
         if want.dtype is not None and made.type.dtype != want.dtype:
             raise Retry

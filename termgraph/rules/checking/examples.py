@@ -10,13 +10,13 @@ from typing import Any
 from unification import Var
 
 from termgraph.rules.checking.draw import Draw, Retry
+from termgraph.rules.checking.families import WRAPPERS
 from termgraph.rules.checking.hints import HINTS
-from termgraph.rules.checking.samplers import WRAPPERS
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS, TermFact
 from termgraph.rules.fit import BAD_TYPES, fit
+from termgraph.rules.forms import Instance
 from termgraph.rules.interpret import Matcher, argument, result, solve
-from termgraph.rules.stage import Instance
 from termgraph.terms.term import Term
 
 _TRIES_PER_SAMPLE = 40

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules.checking.draw import Draw, Head, Retry, Want
-from termgraph.rules.checking.samplers import sampler
+from termgraph.rules.checking.families import sampler
 from termgraph.terms.ops.indexing import FULL, numpy_index
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unification import Var
 
 from termgraph.rules.checking.draw import Draw, Head, Retry, Want
-from termgraph.rules.checking.samplers import sampler
+from termgraph.rules.checking.families import sampler
 from termgraph.terms.ops import linalg
 
 FLOATING = ("float64", "float64", "float64", "float32", "complex128")

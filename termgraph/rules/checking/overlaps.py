@@ -17,12 +17,12 @@ from unification import Var
 from termgraph.rules.checking.draw import Draw, Retry
 from termgraph.rules.checking.unifying import apply, renamed, unify
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.definition import Rule, is_nary
+from termgraph.rules.definition import Rule
+from termgraph.rules.forms import Instance, Stated, is_nary
 from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.relation import results
 from termgraph.rules.rewrite import LoopError, RuleFailure
-from termgraph.rules.stage import Instance
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import CONST, Op
@@ -35,8 +35,8 @@ Path = tuple[int, ...]
 class Pair(NamedTuple):
     """A term that two rules take to different ends."""
 
-    first: Rule
-    second: Rule
+    first: Stated
+    second: Stated
     term: Any
     one: Any
     other: Any

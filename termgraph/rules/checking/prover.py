@@ -30,7 +30,7 @@ from termgraph.rules.checking.values import fact_holds, specials_for
 from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS
-from termgraph.rules.stage import Instance
+from termgraph.rules.forms import Instance
 from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate

@@ -7,44 +7,19 @@ the way. Families without one of their own are drawn like element-wise ops.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from termgraph.rules.checking.draw import ANY, Draw, Head, Retry, Want
+from termgraph.rules.checking.families import fallback, sampler
+from termgraph.rules.kinds import SegVar
 from termgraph.terms.dtypes import promote
-from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.reduce import default_sum_dtype
-
-Sampler = Callable[[Draw, Head, list, Want], list]
-SAMPLERS: dict[str, Sampler] = {}
-# How many operands come before those that a family takes any number of.
-LEADING = {"reshape": 1, "alloc": 1, "specify_shape": 1, "subtensor": 1, "gather": 1, "set_subtensor": 2,
-           "inc_subtensor": 2, "scatter_set": 2, "scatter_add": 2, "check": 1, "ifelse": 1, "windows": 1,
-           "AbstractConv2d_gradInputs": 2, "pool_sum_grad": 1, "AbstractConv2d_gradWeights": 2}  # fmt: skip
-
-
-def sampler(*names: str) -> Callable[[Sampler], Sampler]:
-    """Register the sampler of some families."""
-
-    def add(function: Sampler) -> Sampler:
-        for name in names:
-            SAMPLERS[name] = function
-        return function
-
-    return add
-
-
-def sampler_of(family: Op) -> Sampler:
-    """The sampler of a family."""
-    found = SAMPLERS.get(family.name)
-    if found is not None:
-        return found
-    return elementwise if family.kind == "elementwise" else others
 
 
 # ---------------------------------------------------------------------- element-wise and unknown ops
+@fallback("elementwise")
 def elementwise(d: Draw, h: Head, args: list, want: Want) -> list:
     """Operands whose shapes broadcast together."""
     shape = d.shape() if want.shape is None else want.shape
@@ -55,6 +30,7 @@ def elementwise(d: Draw, h: Head, args: list, want: Want) -> list:
     return d.fill(args, wants)
 
 
+@fallback("other")
 def others(d: Draw, h: Head, args: list, want: Want) -> list:
     """Operands of any shape, for ops nobody wrote a sampler for."""
     return d.fill(args, [Want(d.shape()) for _ in range(d.count(h, args))])
@@ -226,8 +202,6 @@ def _reshape(d: Draw, h: Head, args: list, want: Want) -> list:
 
 def _fixed_count(d: Draw, patterns: list) -> int | None:
     """How many operands patterns stand for, if a `seg` does not leave that open."""
-    from termgraph.rules.kinds import SegVar
-
     total = 0
     for p in patterns:
         if p.__class__ is SegVar:
@@ -380,27 +354,3 @@ def _ifelse(d: Draw, h: Head, args: list, want: Want) -> list:
 def _check(d: Draw, h: Head, args: list, want: Want) -> list:
     x = d.make(args[0], want)  # first: it may settle which conditions there are
     return [x, *d.fill(args[1:], [Want((), "bool")] * (d.count(h, args) - 1))]
-
-
-# ---------------------------------------------------------------------- what expressions are made of
-def _families() -> tuple[Op, ...]:
-    unfit = {"nth", "ifelse", "check", "print", "call", "nonzero", "bincount", "unique", "unique_all", "lstsq", "eig",
-             "eigvals", "searchsorted", "nextafter", "erfcinv", "assume"}  # fmt: skip
-    return tuple([
-        op for op in OPS.values()
-        if op.nout == 1 and op.name not in unfit and not op.user_made
-        and op.kind not in ("control", "conv", "effect", "random")
-        and (op.kind == "elementwise" or op.name in SAMPLERS)
-    ])  # fmt: skip
-
-
-from termgraph.rules.checking import conv_samplers as _conv  # noqa: E402,F401
-from termgraph.rules.checking import indexing_samplers as _indexing  # noqa: E402,F401  fill SAMPLERS
-from termgraph.rules.checking import linalg_samplers as _linalg  # noqa: E402,F401
-
-FAMILIES: tuple[Op, ...] = _families()
-WRAPPERS: tuple[Op, ...] = tuple([
-    OPS[name]
-    for name in ("dimshuffle", "dimshuffle", "alloc", "neg", "add", "mul", "sub", "exp", "cast", "subtensor", "reshape",
-                 "true_div", "sum", "abs", "join", "sqr", "switch", "sigmoid", "log", "lt")
-])  # fmt: skip

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from unification import Var
 
 from termgraph.rules.definition import Rule
+from termgraph.rules.forms import Instance
 from termgraph.rules.pattern import HeadWith
-from termgraph.rules.stage import Instance
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 

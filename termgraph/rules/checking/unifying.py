@@ -12,7 +12,7 @@ from typing import Any
 
 from unification import Var
 
-from termgraph.rules.definition import is_nary
+from termgraph.rules.forms import is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.terms.op import CONST, Op

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from termgraph.backends.c.build.library import build_library
+from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 

@@ -15,7 +15,8 @@ from termgraph.backends.c import doctor
 from termgraph.backends.c.build import library as libraries
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import CompileError, find_compiler
-from termgraph.backends.c.build.library import NoCompilerError, build_library
+from termgraph.backends.c.build.library import NoCompilerError
+from termgraph.backends.c.build.program_library import build_library, program_header
 from termgraph.backends.c.run import blas, cores, glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
@@ -69,6 +70,7 @@ def test_a_second_process_compiles_nothing(cache_dir, kernels):
     code = f"""
 import numpy as np, sys
 from termgraph.backends.c.build import library as libraries
+from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature
@@ -76,7 +78,7 @@ from termgraph.config import config
 config.cache.dir = {str(cache_dir)!r}
 if sys.argv[1] == "warm":
     compilers.start_compiler = libraries.start_compiler = None
-library = libraries.build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
+library = build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
 f = glue.bind(library, Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one"))
 print(library.how, f(np.zeros(2)), glue.provider().__name__)
 """
@@ -233,7 +235,7 @@ def test_numpys_own_library_can_stand_in(monkeypatch, cache_dir):
         inputs = [Input("a", "float64", (None, None)), Input("b", "float64", (None, None))]
         library = build_library(gemm("d", "double"), "gemm", needs_blas=True)
         f = glue.bind(library, Signature(inputs, outputs=[Output("float64", 2)], returns="one"))
-        assert blas.load().wide and "int64_t tg_int" in libraries.program_header(needs_blas=True)
+        assert blas.load().wide and "int64_t tg_int" in program_header(needs_blas=True)
         np.testing.assert_allclose(f(np.eye(3), np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3).T)
     finally:
         blas._load.cache_clear()
@@ -278,6 +280,7 @@ PROCESS = """
 import sys
 import numpy as np
 from termgraph.backends.c.build import library as libraries
+from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
@@ -286,7 +289,7 @@ signature = Signature([Input("x", "float64", (None,))], outputs=[Output("float64
 built = []
 for i in range(5):
     k = (first + i) % 5
-    library = libraries.build_library(sys.argv[3].replace("TYPE", "double").replace("+ 1", f"+ {k}"), f"add {k}")
+    library = build_library(sys.argv[3].replace("TYPE", "double").replace("+ 1", f"+ {k}"), f"add {k}")
     assert list(glue.bind(library, signature)(np.zeros(2))) == [k, k]
     built.append((k, library.how))
 print(built)

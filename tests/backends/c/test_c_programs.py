@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.build.library import build_library
+from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.generate import generate
 from termgraph.backends.c.run.bind import compile_terms
 from termgraph.terms.dtypes import kind_of, numpy_dtype

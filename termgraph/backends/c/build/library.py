@@ -26,8 +26,6 @@ from termgraph.backends.c.build.compilers import (
     wait_for_compiler,
     why_no_compiler,
 )
-from termgraph.backends.c.run import blas as blas_module
-from termgraph.backends.c.run import numpy_loops
 from termgraph.config import config
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,38 +66,6 @@ def package_text(name: str) -> str:
         return source.read()
 
 
-def program_header(needs_blas: bool = False) -> str:
-    """What stands in front of every generated source: the ABI, the services and, if needed, the BLAS table."""
-    text = package_text("abi.h") + package_text("bind.h") + package_text("veclib.h")
-    return text + (blas_module.header(blas_module.load().wide) if needs_blas else "")
-
-
-def build_library(
-    sources: str | Sequence[str],
-    name: str,
-    *,
-    needs_blas: bool = False,
-    flags: Sequence[str] = (),
-    libraries: Sequence[str] = ("-lm",),
-    parts: Mapping[str, Any] | None = None,
-    note: str | None = None,
-) -> Library:
-    """Compile C text, or take it from the cache, load it and give it the run-time services.
-
-    Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
-    those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
-    such as the hash of a header file of the user. `note` says why the next start will not be warm.
-    Errors: CompileError, NoCompilerError, BlasError, NativesError.
-    """
-    texts = (sources,) if isinstance(sources, str) else tuple(sources)
-    header = program_header(needs_blas)
-    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
-    _bind(library, needs_blas)
-    for text in texts:
-        numpy_loops.fill(library.handle, text)
-    return library
-
-
 def build_plain(
     texts: Sequence[str],
     name: str,
@@ -112,7 +78,13 @@ def build_plain(
     load: bool = True,
     note: str | None = None,
 ) -> Library:
-    """The same without run-time services: for the glue itself, and for libraries that need none."""
+    """Compile C text, or take it from the cache, and load it: for the glue itself, and for what needs no services.
+
+    Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
+    those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
+    such as the hash of a header file of the user. `note` says why the next start will not be warm.
+    Errors: CompileError, NoCompilerError, NativesError.
+    """
     begin = time.perf_counter()
     compiler = find_compiler()
     if compiler is None:
@@ -231,29 +203,3 @@ def _run_all(
 def _write(directory: str, name: str, text: str) -> None:
     with open(os.path.join(directory, name), "w", encoding="utf-8") as out:
         out.write(text)
-
-
-# -- run-time services -------------------------------------------------------------------------
-
-
-class _Runtime(ctypes.Structure):
-    """tg_runtime of abi.h."""
-
-    _fields_ = [
-        ("abi", ctypes.c_int64),
-        ("parallel_for", ctypes.c_void_p),
-        ("parts", ctypes.c_void_p),
-        ("clock_ns", ctypes.c_void_p),
-        ("relayout", ctypes.c_void_p),
-        ("blas", ctypes.c_void_p),
-    ]
-
-
-def _bind(library: Library, needs_blas: bool) -> None:
-    from termgraph.backends.c.run import glue
-
-    glue.use_threads()
-    address = glue.provider().runtime()
-    if needs_blas:
-        _Runtime.from_address(address).blas = ctypes.addressof(blas_module.load().table)
-    library.handle.tg_bind(ctypes.c_void_p(address))

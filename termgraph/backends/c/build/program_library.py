@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from termgraph.backends.c.build.compiler_errors import CompileError
-from termgraph.backends.c.build.library import Library, build_library
+from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.cprogram import CProgram
+from termgraph.backends.c.run import blas as blas_module
+from termgraph.backends.c.run import glue, numpy_loops
 
 Again = Callable[[], CProgram]
 
@@ -28,3 +32,56 @@ def with_terms(program: CProgram, again: Again | None) -> CProgram:
         if made.source == program.source:
             return made
     return program
+
+
+# -- with run-time services --------------------------------------------------------------------
+
+
+def program_header(needs_blas: bool = False) -> str:
+    """What stands in front of every generated source: the ABI, the services and, if needed, the BLAS table."""
+    text = package_text("abi.h") + package_text("bind.h") + package_text("veclib.h")
+    return text + (blas_module.header(blas_module.load().wide) if needs_blas else "")
+
+
+def build_library(
+    sources: str | Sequence[str],
+    name: str,
+    *,
+    needs_blas: bool = False,
+    flags: Sequence[str] = (),
+    libraries: Sequence[str] = ("-lm",),
+    parts: Mapping[str, Any] | None = None,
+    note: str | None = None,
+) -> Library:
+    """As `build_plain`, and give the library the run-time services.
+
+    Errors: those of `build_plain`, and BlasError.
+    """
+    texts = (sources,) if isinstance(sources, str) else tuple(sources)
+    header = program_header(needs_blas)
+    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
+    _bind(library, needs_blas)
+    for text in texts:
+        numpy_loops.fill(library.handle, text)
+    return library
+
+
+class _Runtime(ctypes.Structure):
+    """tg_runtime of abi.h."""
+
+    _fields_ = [
+        ("abi", ctypes.c_int64),
+        ("parallel_for", ctypes.c_void_p),
+        ("parts", ctypes.c_void_p),
+        ("clock_ns", ctypes.c_void_p),
+        ("relayout", ctypes.c_void_p),
+        ("blas", ctypes.c_void_p),
+    ]
+
+
+def _bind(library: Library, needs_blas: bool) -> None:
+    glue.use_threads()
+    address = glue.provider().runtime()
+    if needs_blas:
+        _Runtime.from_address(address).blas = ctypes.addressof(blas_module.load().table)
+    library.handle.tg_bind(ctypes.c_void_p(address))

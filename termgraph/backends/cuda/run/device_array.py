@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.cuda.run.device import Device, current, numbered
+from termgraph.backends.cuda.run.context import Device, current, helpers, numbered
+from termgraph.backends.cuda.run.dlpack import capsule, imported
 from termgraph.terms.dtypes import BFLOAT16_TYPESTR, numpy_dtype
 
 DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours does not wait for it by itself
@@ -116,10 +117,7 @@ class DeviceArray:
         """The array itself, or a copy if it is not C-contiguous."""
         if self.strides is None:
             return self
-        from termgraph.backends.cuda.text.copying import copier
-
-        (made,) = copier(self.device, self.dtype, self.ndim)(self)
-        return made
+        return helpers().copy(self)
 
     @property
     def is_foreign(self) -> bool:
@@ -192,8 +190,6 @@ class DeviceArray:
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         """A capsule for the library that asks: its `stream` waits for us, and we for it before we reuse the memory."""
-        from termgraph.backends.cuda.run.dlpack import capsule
-
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"this array is on device {self.__dlpack_device__()}, not on {tuple(dl_device)}")
         if copy:
@@ -317,8 +313,6 @@ def interface_of(value: Any) -> dict[str, Any] | None:
     """Where an array of another library lies on the GPU; None if it is not there."""
     found = getattr(value, "__cuda_array_interface__", None)
     if found is None and hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2:
-        from termgraph.backends.cuda.run.dlpack import imported
-
         return imported(value)
     return found
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.backends.c.run.bind import failure
 from termgraph.backends.cuda.build.compile import compile_text, warn_of_spills
 from termgraph.backends.cuda.driver.base import DeviceLost
 from termgraph.backends.cuda.generate import CudaProgram
-from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.run.launches import plan_launch, plan_products
 from termgraph.backends.cuda.run.step_loops import LARGEST, PlannedSteps
@@ -396,8 +397,6 @@ class Executable:
 
     def failure(self, code: int, site: int, *numbers: int) -> Exception:
         """The exception for a failure, with the term that it is about."""
-        from termgraph.backends.c.run.bind import failure
-
         error: Any = failure(self.program, code, site, *numbers)  # type: ignore[arg-type]
         error.plain = str(error)  # for whoever can name the term better
         return error

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.generate import CudaProgram, generate
-from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, to_host
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.ops import elementwise as ew

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.backends.cuda.generate import generate
-from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.term import Arg
 from termgraph.terms.types import TensorType

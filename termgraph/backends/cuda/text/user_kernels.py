@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from termgraph.backends.cuda.run.device import Device
+from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.text import prelude
 from termgraph.backends.cuda.text.dialect import STORED
