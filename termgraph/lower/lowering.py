@@ -220,7 +220,7 @@ def stored(value: Measured) -> Stored:
     """What gets storage, with an index pushed through everything else."""
     region = value.expanded.region
     storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal, fuse=region.fuse)
-    return Stored(value.expanded, with_streams(storage, storage.run()))
+    return Stored(value.expanded, with_streams(storage))
 
 
 def planted(value: Stored) -> Lowered:

@@ -60,7 +60,8 @@ def found(inputs, u, loops):
     args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
     outputs, _ = expand(substitute([o.term for o in products(u, loops)], args), ["float64"])
     storage = Storage(outputs, Lengths(outputs, False, False, ()))
-    return streams(storage, storage.run())
+    storage.settle()
+    return streams(storage)
 
 
 @pytest.mark.parametrize(

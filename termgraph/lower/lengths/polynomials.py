@@ -132,10 +132,11 @@ _INTEGERS: dict[int, Poly] = {}
 class Poly:
     """A polynomial in normal form. Interned: `is` means equal. Supports + - * with polynomials, atoms and integers."""
 
-    __slots__ = ("__weakref__", "_h", "fv", "key", "terms")
+    __slots__ = ("__weakref__", "_h", "fv", "key", "terms", "values")
     terms: tuple[tuple[Monomial, int], ...]
     fv: frozenset[Var]
     key: str
+    values: tuple[Any, ...]  # the kernel terms whose values it uses, also inside opaque atoms
     _h: int
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Poly:
@@ -147,6 +148,7 @@ class Poly:
         self = object.__new__(cls)
         self.terms, self.key = tuple(rows), key
         self.fv = _union(a.fv for m, _ in rows for a in m)
+        self.values = tuple(dict.fromkeys(t for m, _ in rows for a in m for t in _values_in(a)))
         self._h = stable_hash("poly", key)
         return _POLYS.setdefault(key, self)
 
@@ -200,6 +202,12 @@ class Poly:
 
     def __repr__(self) -> str:
         return show(self)
+
+
+def _values_in(a: Atom) -> tuple[Any, ...]:
+    if a.__class__ is Value:
+        return (a.term,)  # type: ignore[attr-defined]
+    return tuple(t for p in a.args for t in p.values) if a.__class__ is Apply else ()  # type: ignore[attr-defined]
 
 
 def _row_key(row: tuple[Monomial, int]) -> tuple:
@@ -333,17 +341,9 @@ def symbols(p: Poly) -> list[Sym]:
     return list(out)
 
 
-def values(p: Poly) -> list[Any]:
+def values(p: Poly) -> tuple[Any, ...]:
     """The kernel terms whose values p uses, also inside opaque atoms."""
-    out: dict[Any, None] = {}
-    todo = [p]
-    while todo:
-        for a in todo.pop().atoms():
-            if isinstance(a, Value):
-                out[a.term] = None
-            elif isinstance(a, Apply):
-                todo.extend(a.args)
-    return list(out)
+    return p.values
 
 
 def show(p: Poly) -> str:

@@ -46,8 +46,6 @@ def choose(s: Storage, t: Any) -> None:
     if any(len(side) < len(results) for side in sides):
         raise NotLowerable(t, "two of its values are the same")
     leaves = _leaves(s, t, [a for side in sides for a in side], known)
-    if s.wanted:
-        return
     number = s.order.index(t)
     trees = [_tree(s, side, leaves, f"{s.prefix}C{number}{'ab'[k]}_") for k, side in enumerate(sides)]
     condition = s.scalars.cast(s.push.at(t.args[0], ()), "bool")
@@ -58,7 +56,7 @@ def choose(s: Storage, t: Any) -> None:
     consts = {c: b for _, storage in trees for c, b in storage.consts.items()}
     then, orelse = (nodes for nodes, _ in trees)
     reads = tuple(leaves.values())
-    s.stores.append(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts))
+    s.add(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts))
 
 
 def _projections(s: Storage, t: Any) -> dict[int, Buf]:
@@ -73,11 +71,9 @@ def _leaves(s: Storage, t: Any, roots: Sequence[Any], known: set[Any]) -> dict[A
             raise NotLowerable(t, "it reads one of several results")
         if a.op is ARG or a in s.given:
             s.inputs.setdefault(a, s.leaf(a))
-        buf = s.inputs[a] if a in s.inputs else s.push.bufs.get(a) if a in s.cuts else None
-        if buf is None:
-            s.wanted.append(a)
-        else:
-            out[a] = buf
+        if a not in s.inputs:
+            s.keep(a)
+        out[a] = s.inputs[a] if a in s.inputs else s.push.bufs[a]
     return out
 
 

@@ -14,7 +14,7 @@ from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.choices import choose
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Carried, Node, Repeat, Rows
-from termgraph.lower.memory.operand_places import View, is_dense, view_of
+from termgraph.lower.memory.operand_places import View, is_dense, place_of, view_of
 from termgraph.lower.memory.plan import share_room, update_modes, writes
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage.cut_rules import is_matrix, shuffled
@@ -40,9 +40,7 @@ def _result(s: Storage, t: Any, buf: Buf) -> None:
     if of in s.repeated:
         return
     s.repeated.add(of)
-    statement = _Builder(s, of).statement()
-    if statement is not None:
-        s.stores.append(statement)
+    s.add(_Builder(s, of).statement())
 
 
 @dataclass
@@ -69,15 +67,12 @@ class _Builder:
         self.leaves = self.op.leaves
         self.first_carry, self.first_x = self.op.n_consts, self.op.n_consts + self.op.n_carry
 
-    def statement(self) -> Repeat | None:
+    def statement(self) -> Repeat:
         views = self.operands()
-        if views is None:
-            return None
-        body = self.body(views)
-        return self.assembled(body, views)
+        return self.assembled(self.body(views), views)
 
-    def operands(self) -> list[View] | None:
-        """Where all operands lie; those that have to be stored first are asked for."""
+    def operands(self) -> list[View]:
+        """Where all operands lie; those that have to be stored are, from now on."""
         s, views = self.s, []
         for i, a in enumerate([*self.parts.consts, *self.parts.inits, *self.parts.xs]):
             view = view_of(s, a)
@@ -85,10 +80,10 @@ class _Builder:
             copied = a not in s.cuts and self.better_copied(i, view)
             if view is None or copied or (is_init and not is_dense(s.lengths[a], view[2])):
                 assert a not in s.cuts, f"a stored operand that a loop cannot read: {a!r:.200}"
-                s.wanted.append(a)
-            else:
-                views.append(view)
-        return None if s.wanted else views
+                s.keep(a)
+                view = place_of(s, a)
+            views.append(view)
+        return views
 
     def better_copied(self, i: int, view: View | None) -> bool:
         """Whether a constant that is multiplied by in every step is read from a copy that is made once.

@@ -14,6 +14,8 @@ View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its st
 
 def view_of(s: Storage, a: Any) -> View | None:
     """Where an operand lies, through whatever views it is seen; None if it has to be stored first."""
+    if s.is_computed(a):
+        return None
     shape = s.lengths[a]
     vars = [Var(k, n) for k, n in enumerate(shape)]
     value = s.push.at(a, tuple([ZERO if n == 1 else poly(v) for n, v in zip(a.type.shape, vars)]))
@@ -26,6 +28,16 @@ def view_of(s: Storage, a: Any) -> View | None:
         if straight and whole is offset and not values(offset):
             return value.op.params["buf"], base, strides
     return None
+
+
+def place_of(s: Storage, a: Any) -> View:
+    """The same; what lies nowhere is stored."""
+    found = view_of(s, a)
+    if found is None:
+        s.keep(a)
+        found = view_of(s, a)
+    assert found is not None, f"a stored operand that cannot be read: {a!r:.200}"
+    return found
 
 
 def is_dense(shape: Sequence[Poly], strides: Sequence[Poly]) -> bool:

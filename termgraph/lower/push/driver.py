@@ -48,13 +48,20 @@ def moves(family: str) -> Callable[[Callable], Callable]:
 
 
 class Push:
-    """Scalars of the elements of a graph's terms. `bufs` says which terms have storage: those are loaded."""
+    """Scalars of the elements of a graph's terms. `bufs` says which terms have storage: those are loaded.
 
-    def __init__(self, lengths: Lengths, bufs: Mapping[Any, Buf], scalars: Scalars, base: int = 0) -> None:
-        self.lengths, self.scalars, self.base = lengths, scalars, base
+    `judge` is asked of every new scalar with its term and index, and gives the scalar to use for it from then on.
+    """
+
+    def __init__(
+        self, lengths: Lengths, bufs: Mapping[Any, Buf], scalars: Scalars, base: int = 0,
+        judge: Callable[[Any, Index, Any], Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.lengths, self.scalars, self.base, self.judge = lengths, scalars, base, judge
         self.bufs = dict(bufs)
-        self.memo: dict[tuple, Any] = {}
+        self.memo: dict[Any, dict[Index, Any]] = {}  # of each term, the elements that are known
         self.origin: dict[Any, tuple[Any, Index]] = {}  # the tensor element a scalar stands for
+        self.pushes = 0  # how often a rule has run
 
     def at(self, t: Any, index: Index) -> Any:
         """The scalar kernel term of one element of t."""
@@ -62,7 +69,7 @@ class Push:
 
     def drive(self, steps: Steps) -> Any:
         """Run a rule, and the rules of all elements it asks for, on a stack of our own."""
-        memo = self.memo
+        memo, origin = self.memo, self.origin
         stack: list[tuple[Any, Steps]] = [(None, steps)]
         answer = None
         while True:
@@ -72,14 +79,20 @@ class Push:
                 wanted, _ = stack.pop()
                 if not stack:
                     return end.value
-                memo[wanted] = answer = end.value
-                self.origin.setdefault(answer, wanted)
+                answer, (t, index) = end.value, wanted
+                if answer not in origin:
+                    origin[answer] = wanted
+                    if self.judge is not None:
+                        answer = self.judge(t, index, answer)
+                memo.setdefault(t, {})[index] = answer
                 continue
-            answer = memo.get(wanted)
+            t, index = wanted
+            known = memo.get(t)
+            answer = known.get(index) if known is not None else None
             if answer is None:
-                t, index = wanted
                 if len(index) != t.type.ndim:
                     raise AssertionError(f"{len(index)} indices for {t.type} in {t.op}")
+                self.pushes += 1
                 stack.append((wanted, self.rule(t)(self, t, index)))
 
     def rule(self, t: Any) -> Rule:
@@ -97,11 +110,12 @@ class Push:
         """The scalar computed by t itself, even if t has storage."""
         if t.op is ARG or (t.op is CONST and t.scalar is None) or t not in self.bufs:
             return self.at(t, index)  # a uniform constant may have storage, for a library call: it is filled
-        buf = self.bufs.pop(t)
-        self.memo.pop((t, index), None)
+        buf, known = self.bufs.pop(t), self.memo.pop(t, None)
         found = self.at(t, index)
         self.bufs[t] = buf
-        del self.memo[t, index]
+        self.memo.pop(t, None)
+        if known is not None:
+            self.memo[t] = known
         return found
 
     # ------------------------------------------------------------------ for rules

@@ -241,11 +241,11 @@ def kids(t: Any) -> tuple:
     """The scalar terms a term is computed from: its arguments, and values used in its indices."""
     family = t.op.family
     if family is LOAD:
-        return tuple(values(t.op.params["offset"]))
+        return t.op.params["offset"].values
     if family is IVAL:
-        return tuple(values(t.op.params["index"]))
+        return t.op.params["index"].values
     if family is ITEST:
-        return (*values(t.op.params["a"]), *values(t.op.params["b"]))
+        return (*t.op.params["a"].values, *t.op.params["b"].values)
     return t.args
 
 

@@ -7,16 +7,18 @@ hundreds of operations. May import terms and this package.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.push.driver import Index, Push, Steps
-from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, own_cost, scalars
+from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, kids, own_cost, scalars
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximum, minimum, mul
 
 MOST = 16  # elements
 MOST_WORK = 160  # operations and loads that are written out
+MOST_LOOKED_AT = 2000  # scalars of one element: what is longer is not written out
 
 PAIRS: dict[str, Op] = {
     "sum": add, "prod": mul, "max": maximum, "min": minimum, "any": logical_or, "all": logical_and,
@@ -55,12 +57,36 @@ def _filled_in(i: Index, axes: Sequence[int], place: tuple[int, ...], ndim: int)
 
 def _is_cheap(elements: Sequence[Any], count: int) -> bool:
     """Whether what differs from element to element is little, and has no loops, checks or choices."""
-    mine, shared = [set(scalars([e])) for e in (elements[-1], elements[0])]
-    own = mine - shared if len(elements) > 1 else mine
-    kinds = {t.op.family for t in own}
-    if (FOLD in kinds or INDEX in kinds or PICK in kinds) and (len(elements) > 1 or count == 1):
+    if len(elements) == 1:
+        return count > 1 or {FOLD, INDEX, PICK}.isdisjoint({t.op.family for t in scalars(elements)})
+    first, second = elements[0], elements[-1]
+    own = _unlike(second, first)
+    if _are_few(own, count):
+        return True
+    if len(own) > MOST_LOOKED_AT:
         return False
-    return len(elements) == 1 or (_weight(own) * count <= MOST_WORK and all(own_cost(t) < HEAVY for t in own))
+    shared = set(scalars([first]))
+    return _are_few([t for t in own if t not in shared], count)
+
+
+def _unlike(a: Any, b: Any) -> list[Any]:
+    """The scalars below `a` where it differs from `b`, place by place: all that only `a` has, and perhaps more."""
+    seen: dict[Any, None] = {}
+    todo = [(a, b)]
+    while todo:
+        x, y = todo.pop()
+        if x is y or x in seen:
+            continue
+        seen[x] = None
+        others = kids(y) if y is not None else ()
+        todo += zip_longest(kids(x), others[: len(kids(x))])
+    return list(seen)
+
+
+def _are_few(own: Sequence[Any], count: int) -> bool:
+    if not {FOLD, INDEX, PICK}.isdisjoint({t.op.family for t in own}):
+        return False
+    return _weight(own) * count <= MOST_WORK and all(own_cost(t) < HEAVY for t in own)
 
 
 def _work(roots: Sequence[Any]) -> int:

@@ -21,26 +21,22 @@ FEW = 64  # elements: an array as small as that costs less to compute again than
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
 
 
-def with_streams(storage: Storage, settled: Statements) -> Statements:
-    """The statements, with streams stored. `settled` is what the storage's own criterion gives."""
-    found = streams(storage, settled)
-    if not found:
-        return settled
-    storage.cuts.update(dict.fromkeys(found))
-    rounds = settled.rounds
-    again = storage.run()
-    again.rounds += rounds
-    return again
+def with_streams(storage: Storage) -> Statements:
+    """The statements of a program, with streams stored beside what the storage's own criterion gives."""
+    storage.settle()
+    for t in streams(storage):
+        storage.keep(t)
+    return storage.run()
 
 
-def streams(storage: Storage, settled: Statements) -> list[Any]:
-    """The terms to store: `users` loops read `loads` arrays each, instead of one.
+def streams(storage: Storage) -> list[Any]:
+    """The terms to store besides those that are: `users` loops read `loads` arrays each, instead of one.
 
     Stored, the arrays are read once, the value is written, and each of the loops reads it.
     """
-    origin = storage.push.origin
-    users = _users(storage, settled)
-    values = operands_first([x.value for x in settled.stores if isinstance(x, Store)])
+    origin, known, stores = storage.push.origin, storage.scalars, storage.stores
+    users = _users(storage, stores)
+    values = operands_first([x.value for x in stores if isinstance(x, Store)])
     inside = _inside(values, users)
     reads: dict[Any, frozenset] = {}  # scalar -> the loads it is computed from
     found: dict[Any, None] = {}
@@ -52,22 +48,22 @@ def streams(storage: Storage, settled: Statements) -> list[Any]:
         if t in found:
             reads[s] = frozenset((s,))
             continue
-        free = settled.scalars.free(s)
-        loads = sum(free <= settled.scalars.free(x) for x in reads[s])  # what is broadcast is small
+        free = known.free(s)
+        loads = sum(free <= known.free(x) for x in reads[s])  # what is broadcast is small
         if len(users[s]) * (loads - 1) > loads + 1:
             found[t] = None
             reads[s] = frozenset((s,))
     return list(found)
 
 
-def _users(storage: Storage, settled: Statements) -> dict[Any, set]:
+def _users(storage: Storage, stores: list[Any]) -> dict[Any, set]:
     """For each element of a value that could be stored, the loops that compute it."""
-    planner, top = Planner(settled.scalars), Scope(None)
-    folds = planner.placeable(settled.stores, top)
-    phase = phases(planner.predecessors(folds, settled.stores, top))
+    planner, top = Planner(storage.scalars), Scope(None)
+    folds = planner.placeable(stores, top)
+    phase = phases(planner.predecessors(folds, stores, top))
     outer = set(folds)
     users: dict[Any, set] = {}
-    for y, value, var in _loops(folds, settled.stores):
+    for y, value, var in _loops(folds, stores):
         for s in scalars([value], lambda t, y=y: t in outer and t is not y):
             if _could_be_stored(storage, s):
                 users.setdefault(s, set()).add((phase[y], var))

@@ -18,29 +18,31 @@ from termgraph.lower.storage.policy import Storage, call_rule, nest
 def _along(s: Storage, t: Any, buf: Buf) -> None:
     """The operand seen as (before, along, after) the axis, C-contiguous."""
     (x,), axis = t.args, t.op.params["axis"]
-    found = _contiguous(s, x, buf)
-    if found is None:
-        if x in s.cuts:
-            raise AssertionError(f"a stored operand that is not contiguous: {x!r:.200}")
-        s.wanted.append(x)
-        return
+    found = _place(s, x, buf)
     shape = s.lengths[x]
     sizes = (product(shape[:axis]), shape[axis], product(shape[axis + 1 :]))
     options = {"batch": [], "beta": 0, "dtype": t.type.dtype}
-    s.stores.append(Call(t.op.family.name, buf, [(*found, ())], sizes, options=options))
+    s.add(Call(t.op.family.name, buf, [(*found, ())], sizes, options=options))
 
 
 @call_rule("searchsorted")
 def _searched(s: Storage, t: Any, buf: Buf) -> None:
     """A sorted vector, and values of any shape."""
-    places = [_contiguous(s, x, Buf("", x.type.dtype, s.lengths[x], "temp")) for x in t.args]
-    s.wanted += [x for x, place in zip(t.args, places) if place is None]
-    if None in places:
-        return
+    places = [_place(s, x, Buf("", x.type.dtype, s.lengths[x], "temp")) for x in t.args]
     table, values_ = t.args
     options = {"batch": [], "beta": 0, "dtype": t.type.dtype, "side": t.op.params["side"]}
     sizes = (ONE, s.lengths[table][0], product(s.lengths[values_]))
-    s.stores.append(Call("searchsorted", buf, [(*place, ()) for place in places if place], sizes, options=options))
+    s.add(Call("searchsorted", buf, [(*place, ()) for place in places], sizes, options=options))
+
+
+def _place(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly]:
+    """Where x is, one element after the other; else it is stored."""
+    found = _contiguous(s, x, like)
+    if found is None:
+        s.keep(x)
+        found = _contiguous(s, x, like)
+    assert found is not None, f"a stored operand that is not contiguous: {x!r:.200}"
+    return found
 
 
 def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:

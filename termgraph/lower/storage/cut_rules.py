@@ -21,6 +21,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, mul
 
 Place = Callable[[Index], Index]  # where an element goes in the buffer
+Operand = tuple[Buf, Poly, tuple[Poly, ...]]  # where it begins, and its strides
 
 
 # ---------------------------------------------------------------------- products of matrices
@@ -30,8 +31,6 @@ def _product(s: Storage, t: Any, buf: Buf) -> None:
     batch = s.lengths[t][: max(a.type.ndim, b.type.ndim, 2) - 2]
     outer = [Var(k, n) for k, n in enumerate(batch)]
     left, right = _operand(s, a, outer, a.type.ndim), _operand(s, b, outer, b.type.ndim)
-    if left is None or right is None:
-        return
     k = s.lengths[a][-1]
     steps = _steps(buf.shape[: len(batch)], buf)
     options: dict[str, Any] = {"batch": [(v, p) for v, p in zip(outer, steps)], "dtype": t.type.dtype, "beta": 0}
@@ -42,7 +41,7 @@ def _product(s: Storage, t: Any, buf: Buf) -> None:
         call = Call("gemv", buf, [(matrix, offset, (column, row)), left], (s.lengths[b][1], k), options=options)
     else:
         call = Call("gemm", buf, [left, right], (s.lengths[a][-2], s.lengths[b][-1], k), options=options)
-    s.stores.append(call)
+    s.add(call)
 
 
 @cut_rule("gemm")
@@ -50,13 +49,11 @@ def _added_product(s: Storage, t: Any, buf: Buf) -> None:
     """c + alpha * a @ b: c goes to the result first."""
     c, a, b, alpha = t.args
     left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
-    if left is None or right is None:
-        return
     index, vars = nest(s.lengths[t])
-    s.stores.append(Store(buf, buf.offset(index), s.push.at(c, s.push.read_at(c, index)), vars))
+    s.add(Store(buf, buf.offset(index), s.push.at(c, s.push.read_at(c, index)), vars))
     options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": s.push.at(alpha, ())}
     sizes = (s.lengths[a][0], s.lengths[b][1], s.lengths[a][1])
-    s.stores.append(Call("gemm", buf, [left, right], sizes, 1, options=options))
+    s.add(Call("gemm", buf, [left, right], sizes, 1, options=options))
 
 
 def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
@@ -70,25 +67,33 @@ def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
     return out[::-1]
 
 
-def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> tuple[Buf, Poly, tuple[Poly, ...]] | None:
+def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand:
     """Pointer, offset and strides of an operand, whatever views it is seen through; else it is stored first."""
+    found = None if s.is_computed(a) else _matrix(s, a, outer, ndim)
+    if found is None:
+        s.keep(_to_store(s, a))
+        found = _matrix(s, a, outer, ndim)
+    assert found is not None, f"a stored operand that BLAS cannot read: {a!r:.200}"
+    return found
+
+
+def _matrix(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand | None:
+    """The same; None if it lies nowhere, or in a way that BLAS cannot read."""
     shape = s.lengths[a]
     own = min(ndim, 2)
     lead = outer[len(outer) - (ndim - own) :] if ndim > own else []
     head = tuple([ZERO if n == 1 else poly(v) for v, n in zip(lead, a.type.shape)])
     inner = [Var(len(outer) + k, n) for k, n in enumerate(shape[ndim - own :])]
     value = s.push.at(a, (*head, *[poly(v) for v in inner]))
-    if value.op.family is LOAD and a.type.dtype == value.type.dtype:
-        offset = value.op.params["offset"]
-        strides = tuple([offset.coefficient(v) for v in inner])
-        base = offset.without(inner)
-        whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
-        if whole is offset and not values(offset) and is_matrix(strides, shape[ndim - own :]):
-            return value.op.params["buf"], base, strides
-    if a not in s.cuts:
-        s.wanted.append(_to_store(s, a))
+    if value.op.family is not LOAD or a.type.dtype != value.type.dtype:
         return None
-    raise AssertionError(f"a stored operand that BLAS cannot read: {value!r:.200}")
+    offset = value.op.params["offset"]
+    strides = tuple([offset.coefficient(v) for v in inner])
+    base = offset.without(inner)
+    whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
+    if whole is not offset or values(offset) or not is_matrix(strides, shape[ndim - own :]):
+        return None
+    return value.op.params["buf"], base, strides
 
 
 def _to_store(s: Storage, a: Any) -> Any:
@@ -140,7 +145,7 @@ def _updated(s: Storage, t: Any, buf: Buf) -> None:
 
 def _fill(s: Storage, x: Any, buf: Buf) -> None:
     index, vars = nest(s.lengths[x])
-    s.stores.append(Store(buf, buf.offset(index), s.push.at(x, index), vars))
+    s.add(Store(buf, buf.offset(index), s.push.at(x, index), vars))
 
 
 def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
@@ -151,7 +156,7 @@ def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank:
     offset = buf.offset(place)
     ordered = frozenset(vars) if values(offset) else frozenset()
     apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
-    s.stores.append(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
+    s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
 
 
 def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
@@ -179,11 +184,11 @@ def _joined(s: Storage, t: Any, buf: Buf) -> None:
         elif part is t:
             for k, a in enumerate(part.args):
                 value = s.scalars.cast(s.push.at(a, ()), t.type.dtype)
-                s.stores.append(Store(buf, poly(k), value, []))
+                s.add(Store(buf, poly(k), value, []))
         else:
             index, vars = nest(s.lengths[part])
             value = s.scalars.cast(s.push.at(part, index), t.type.dtype)
-            s.stores.append(Store(buf, buf.offset(place(index)), value, vars))
+            s.add(Store(buf, buf.offset(place(index)), value, vars))
 
 
 def _shifted(place: Place, axis: int, start: Poly) -> Place:
@@ -203,4 +208,4 @@ def _running(s: Storage, t: Any, buf: Buf) -> None:
         first = s.scalars.test("eq", index[axis], ZERO)
         value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
     own = index[axis].fv
-    s.stores.append(Store(buf, offset, value, vars, ordered=own))
+    s.add(Store(buf, offset, value, vars, ordered=own))

@@ -16,15 +16,14 @@ from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.lower.loops.tree import Call, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
 from termgraph.lower.push.driver import Index, Push
-from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.lower.storage.criterion import holes, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
+from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import reshape
-from termgraph.terms.traverse import children_first_until
 from termgraph.terms.types import TensorType
-
-DEEPEST_CHOICE = 3
 
 
 @dataclass(eq=False)
@@ -53,7 +52,8 @@ class Statements:
     lengths: Lengths
     scalars: Scalars
     cuts: list[Any] = field(default_factory=list)
-    rounds: int = 1
+    rounds: int = 1  # how often all elements were looked at for what has to be stored
+    pushes: int = 0  # how often a rule pushed an index through a term
     stored: dict[Buf, Any] = field(default_factory=dict)  # which term a buffer holds
 
 
@@ -97,6 +97,8 @@ def cut_rule(*families: str) -> Callable:
     return declare
 
 
+# Ops whose result is a place in their first operand, or may be.
+VIEWS = frozenset(("dimshuffle", "reshape", "subtensor", "specify_shape", "unbroadcast", "diagonal", "windows"))
 # Ops that say where elements are, or pass results on: no storage even where nothing is fused.
 MOVES = frozenset(("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "nth"))
 
@@ -118,6 +120,9 @@ class Storage:
         for k, t in enumerate(outputs):
             self.targets.setdefault(t, Buf(f"{prefix}out{k}", t.type.dtype, lengths[t], "output"))
         self.bodies: dict[Any, Any] = {}  # loops whose body is lowered already
+        self.split: dict[Index, set[Any]] = {}  # roots of a shape that are left with a division in one loop
+        self.rounds = 0
+        self.work: Worklist | None = None
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
 
     def is_cut(self, t: Any) -> bool:
@@ -146,60 +151,165 @@ class Storage:
         return Buf(f"in{t.index}", t.type.dtype, shape, "input", strides)
 
     def run(self) -> Statements:
-        """Repeat until nothing more has to be stored: each time something is, so there is an end."""
-        rounds = 1
-        while new := self._round():
+        """Decide what is stored, and write it down."""
+        self.settle()
+        return self.statements()
+
+    # ------------------------------------------------------------------ deciding
+    def settle(self) -> None:
+        """Store terms until nothing more has to be: each time something is, so there is an end.
+
+        Roots are written users first. What is to be stored is mostly seen while an index is pushed to it, and what was
+        pushed is kept: only what lies between a newly stored term and the roots above it is pushed anew.
+        """
+        if self.work is None:
+            self._begin({t: f"w{k}" for k, t in enumerate(self.order)}, self._judged)
+            self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
+            for t in self.order:
+                if t in self.cuts or t in self.targets:
+                    self.work.add(t, early=self._is_call(t))
+        while True:
+            self._work_off(self.work)
+            self.rounds += 1
+            new = self._unsettled()
+            if not new:
+                return
             again = [t for t in new if t in self.cuts]
             assert not again, f"stored already: {again[0]!r:.200}"
+            for t in new:
+                self.keep(t)
+
+    def keep(self, t: Any) -> None:
+        """Give a term storage, from now on."""
+        if t in self.cuts:
+            return
+        self.cuts[t] = None
+        self.push.bufs[t] = self._buf(t)
+        assert self.work is not None, "what is stored is decided before it is written down"
+        self.work.add(t, early=self._is_call(t))
+        if t in self.push.memo:
+            self._forget(self.work, t)
+            self.late.append(t)
+
+    def _forget(self, work: Worklist, t: Any) -> None:
+        """What was pushed through a term, and the statements it is part of."""
+        self.push.memo.pop(t, None)
+        for u in work.above(t):
+            self.push.memo.pop(u, None)
+            if u in self.cuts or u in self.targets:
+                work.add(u, early=self._is_call(u))
+
+    def _judged(self, t: Any, index: Index, value: Any) -> Any:
+        """An element that has just been made, or what it is read from if it would be computed again and again."""
+        s = self.scalars
+        if not is_work(s, value) or t in self.cuts or t.op in (ARG, CONST) or not holes(s.free(value)):
+            return value
+        self.keep(t)
+        buf = self.push.bufs[t]
+        return s.load(buf, buf.offset(index))
+
+    def _work_off(self, work: Worklist) -> None:
+        while (t := work.pop()) is not None:
+            self.repeated.difference_update((t, *t.args))
+            self.late = []
+            self._write(t)
+            for u in self.late:  # while the statement was made, more was pushed through what is stored now
+                self._forget(work, u)
+
+    def _unsettled(self) -> list[Any]:
+        values = [x.value for x in self.stores if isinstance(x, Store)]
+        return unsettled(self.push, values, self.cuts, self.cut_at)
+
+    # ------------------------------------------------------------------ writing down
+    def statements(self) -> Statements:
+        """All statements, with storage numbered in the order of the terms."""
+        while True:
+            kept = [t for t in self.order if t in self.cuts]
+            self._begin({t: f"t{n}" for n, t in enumerate(kept)}, None)
+            for t in self.order:
+                if t in self.cuts or t in self.targets:
+                    self._write(t)
+            new = self._unsettled()
+            if not new:
+                return self._result()
             self.cuts.update(dict.fromkeys(new))
-            rounds += 1
-        return self._result(rounds)
+            self.work = None
+            self.settle()
 
-    def _result(self, rounds: int) -> Statements:
-        bufs = self.push.bufs
-        consts = {t: b for t, b in bufs.items() if b.kind == "const"}
-        written = [b for s in self.stores for b in (s.bufs if isinstance(s, Compound) else (s.buf,))]
-        temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
-        for s in self.stores:
-            consts |= s.consts if isinstance(s, Compound) else {}
-        return Statements(
-            self.stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
-            list(self.cuts), rounds, {b: t for t, b in bufs.items()},
-        )  # fmt: skip
-
-    # ------------------------------------------------------------------ one round
-    def _round(self) -> list[Any]:
-        self.scalars = Scalars(self.reciprocal)
-        bufs: dict[Any, Buf] = dict(self.inputs)
-        for n, t in enumerate([t for t in self.order if t in self.cuts]):
-            bufs[t] = self.targets.get(t) or Buf(f"{self.prefix}t{n}", t.type.dtype, self.lengths[t], "temp")
-        self.push = Push(self.lengths, bufs, self.scalars)
-        self.stores: list[Any] = []
-        self.wanted: list[Any] = []
+    def _begin(self, names: Mapping[Any, str], judge: Callable[[Any, Index, Any], Any] | None) -> None:
+        self.names, self.scalars = names, Scalars(self.reciprocal)
+        pushes = self.push.pushes if hasattr(self, "push") else 0
+        self.push = Push(self.lengths, self.inputs, self.scalars, judge=judge)
+        self.push.pushes = pushes
+        self.push.bufs.update((t, self._buf(t)) for t in self.order if t in self.cuts)
+        self.made: dict[Any, list[Any]] = {}  # the statements of each root
+        self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
         self.repeated: set[Any] = set()  # loops whose statement is made
-        roots = [t for t in self.order if t in self.cuts or t in self.targets]
-        flat = self._flat_shapes(roots)
-        for t in roots:
-            buf = bufs.get(t) if t in self.cuts else self.targets[t]
-            assert buf is not None
-            rule = self.own_rule(t)
-            if rule is not None:
-                rule(self, t, buf)
-            else:
-                self.store(t, buf, flat[self.lengths[t]])
-        return list(dict.fromkeys(self.wanted)) or self._choose()
 
-    def _flat_shapes(self, roots: list[Any]) -> dict[Index, bool]:
-        """Which shapes become one flat loop: those where no root of that shape is left with a division."""
-        flat: dict[Index, bool] = {}
-        for t in roots:
-            shape = self.lengths[t]
-            if self.own_rule(t) is not None:
-                continue
-            if flat.get(shape, True):
-                flat[shape] = len([n for n in shape if n is not poly(1)]) < 2 or self._keeps_whole(t, shape)
-        return flat
+    def _buf(self, t: Any) -> Buf:
+        return self.targets.get(t) or Buf(f"{self.prefix}{self.names[t]}", t.type.dtype, self.lengths[t], "temp")
+
+    def _result(self) -> Statements:
+        bufs, stores = self.push.bufs, self.stores
+        consts = {t: b for t, b in bufs.items() if b.kind == "const"}
+        written = [b for s in stores for b in (s.bufs if isinstance(s, Compound) else (s.buf,))]
+        temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
+        for s in stores:
+            consts |= s.consts if isinstance(s, Compound) else {}
+        return Statements(
+            stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
+            list(self.cuts), self.rounds, self.push.pushes, {b: t for t, b in bufs.items()},
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ one statement
+    @property
+    def stores(self) -> list[Any]:
+        """All statements made so far, in the order of the terms."""
+        return [x for t in self.order for x in self.made.get(t, ())]
+
+    def _write(self, t: Any) -> None:
+        """The statements of one root."""
+        self.made[t] = self._own = []
+        buf = self.push.bufs[t] if t in self.cuts else self.targets[t]
+        rule = self.own_rule(t)
+        if rule is not None:
+            rule(self, t, buf)
+        else:
+            self.store(t, buf, self._is_flat(t))
+
+    def add(self, statement: Any) -> None:
+        """One more statement of the root that is being written."""
+        self._own.append(statement)
+
+    def _is_call(self, t: Any) -> bool:
+        """Whether a term is made from arrays that have to lie somewhere: these are stored before anything is pushed."""
+        return t.op.family.name in CUTS or t.op.family.name in self.lengths.calls
+
+    def is_computed(self, a: Any) -> bool:
+        """Whether no view can show an operand: it is made element by element, and not stored."""
+        while a.op.family.name in VIEWS and a not in self.push.bufs:
+            a = a.args[0]
+        return a.op.kind == "elementwise" and bool(a.args) and a not in self.push.bufs
+
+    def _is_flat(self, t: Any) -> bool:
+        """Whether the loops over a shape are one: if no root of that shape is left with a division."""
+        shape = self.lengths[t]
+        if len([n for n in shape if n is not poly(1)]) < 2:
+            return True
+        split = self.split.setdefault(shape, set())
+        if self.push.judge is None:  # it is decided
+            return not split
+        before = bool(split)
+        split.discard(t)
+        if not split and not self._keeps_whole(t, shape):
+            split.add(t)
+        if bool(split) != before:
+            for u in self.made:
+                if u is not t and self.lengths[u] is shape and self.own_rule(u) is None:
+                    assert self.work is not None
+                    self.work.add(u)
+        return not split
 
     def _keeps_whole(self, t: Any, shape: Index) -> bool:
         value = self.value(t, unravelled(shape, poly(Var(0, product(shape)))))
@@ -214,7 +324,7 @@ class Storage:
             return
         if flat and shape:
             var = Var(0, product(shape))
-            self.stores.append(
+            self.add(
                 Store(buf, poly(var), self.value(t, unravelled(shape, poly(var))), [var])
                 if var.extent is not poly(1)
                 else Store(buf, ZERO, self.value(t, (ZERO,) * len(shape)), [])
@@ -224,7 +334,7 @@ class Storage:
         value = self.value(t, index)
         if value in self.scalars.divides and self._store_as_before(t, buf):
             return
-        self.stores.append(Store(buf, buf.offset(index), value, vars))
+        self.add(Store(buf, buf.offset(index), value, vars))
 
     def _store_as_before(self, t: Any, buf: Buf) -> bool:
         """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
@@ -237,7 +347,7 @@ class Storage:
         value = self.value(source, index)
         if value in self.scalars.divides:
             return False
-        self.stores.append(Store(buf, _row_major(self.lengths[source], index), value, vars))
+        self.add(Store(buf, _row_major(self.lengths[source], index), value, vars))
         return True
 
     def store_parts(self, t: Any, buf: Buf, parts: Parts) -> None:
@@ -252,7 +362,7 @@ class Storage:
                 index, vars = nest(shape)
                 place, value = self._moved(t, index, axis, start)
             self.cut_at.add(place[axis])
-            self.stores.append(Store(buf, buf.offset(place), value, vars))
+            self.add(Store(buf, buf.offset(place), value, vars))
 
     def _moved(self, t: Any, index: Index, axis: int, start: Poly) -> tuple[Index, Any]:
         """The place of an element of a part, and the element."""
@@ -264,66 +374,6 @@ class Storage:
         given = self.inputs.get(t)
         return self.push.through(t, index) if given is None else self.scalars.load(given, given.offset(index))
 
-    # ------------------------------------------------------------------ the criterion
-    def _choose(self) -> list[Any]:
-        """Terms to store in the next round; of two, one above the other, only the inner one."""
-        s, origin = self.scalars, self.push.origin
-        new: dict[Any, None] = {}
-        images: dict[Any, set] = {}
-        for t in scalars([x.value for x in self.stores if isinstance(x, Store)]):
-            if t.op.family is PICK:
-                self._folds_in_arms(t, new)
-            heavy = own_cost(t) >= HEAVY or t in s.costly
-            if not (heavy or t.op.family in (FOLD, INDEX)) or t not in origin:
-                continue
-            source = origin[t][0]
-            if source in self.cuts or source.op in (ARG, CONST):
-                continue
-            if heavy or t.op.family is FOLD:
-                images.setdefault(source, set()).add(self._image(t))
-                if holes(s.free(t)):
-                    new[source] = None
-        new.update((t, None) for t, found in images.items() if len(found) > 1)
-        self._deep_choices(new)
-        return self._inner(list(new))
-
-    def _image(self, t: Any) -> Any:
-        """What is the same for elements that are computed once: the parts of an axis have different ones."""
-        index = self.push.origin[t][1]
-        return t if self.cut_at.isdisjoint(index) else tuple([None if p in self.cut_at else p for p in index])
-
-    def _folds_in_arms(self, pick: Any, new: dict[Any, None]) -> None:
-        """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""
-        s, origin = self.scalars, self.push.origin
-        for arm in pick.args[1:]:
-            for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=lambda f: f._h):
-                if s.free(f) and f in origin and origin[f][0] not in self.cuts:
-                    new[origin[f][0]] = None
-
-    def _deep_choices(self, new: dict[Any, None]) -> None:
-        """Choices within choices: each arm repeats what is inside, so a few levels are the most."""
-        depth: dict[Any, int] = {}
-        for t in operands_first([x.value for x in self.stores if isinstance(x, Store)]):
-            inner = max([depth[a] for a in kids(t)], default=0)
-            depth[t] = inner + (t.op.family is PICK)
-        if max(depth.values(), default=0) <= DEEPEST_CHOICE:
-            return
-        for t, d in depth.items():
-            if d == DEEPEST_CHOICE and t.op.family is PICK and t in self.push.origin:
-                source = self.push.origin[t][0]
-                if source not in self.cuts and source.args:
-                    new[source] = None
-
-    def _inner(self, new: list[Any]) -> list[Any]:
-        """Storing an inner term may make the outer one needless, unless something stored lies between them."""
-        if len(new) < 2:
-            return new
-        among = set(new)
-        has_inner: dict[Any, bool] = {}
-        for t in children_first_until(new, {id(t): t for t in self.cuts}):
-            has_inner[t] = any(has_inner[a] or a in among for a in t.args if a not in self.cuts)
-        return [t for t in new if not has_inner[t]]
-
 
 def _is_count(t: Any) -> bool:
     """Integers without axes: lengths are computed from them."""
@@ -333,12 +383,6 @@ def _is_count(t: Any) -> bool:
 def _asks_equality(t: Any) -> bool:
     """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
     return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
-
-
-def holes(free: frozenset[Var]) -> list[int]:
-    """Loop levels outside the deepest variable that are missing."""
-    levels = {v.level for v in free}
-    return [k for k in range(max(levels, default=0)) if k not in levels]
 
 
 def _row_major(shape: Index, index: Index) -> Poly:

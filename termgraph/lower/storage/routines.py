@@ -12,7 +12,7 @@ from typing import Any
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
 from termgraph.lower.loops.tree import Place, Routine
-from termgraph.lower.memory.operand_places import view_of
+from termgraph.lower.memory.operand_places import place_of
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage import conv_routines, pool_routines  # noqa: F401  they declare their routines
 from termgraph.lower.storage.policy import Storage, cut_rule
@@ -113,14 +113,11 @@ def call_routine(s: Storage, t: Any) -> None:
     if t in s.repeated:
         return
     s.repeated.add(t)
-    views = [view_of(s, a) for a in t.args]
-    s.wanted += [a for a, view in zip(t.args, views) if view is None]
-    if s.wanted:
-        return
+    views = [place_of(s, a) for a in t.args]
     spec = _spec(t)
     batch = _batch(s.lengths, t, spec)
     reads = []
-    for (buf, base, strides), a, core in zip(views, t.args, spec.ins):  # type: ignore[misc]
+    for (buf, base, strides), a, core in zip(views, t.args, spec.ins):
         reads.append(_place(buf, base, strides, a.type, core, spec, len(batch)))
     bufs, rooms, results = _results(s, t, spec, len(batch))
     sizes = core_lengths(s.lengths, t, spec)
@@ -128,7 +125,7 @@ def call_routine(s: Storage, t: Any) -> None:
         rooms += [_room(s, t, "a", bufs[0].dtype, (*batch, sizes["m"], sizes["n"]))]
         rooms += [_room(s, t, "tau", bufs[0].dtype, (*batch, sizes["p"]))]
     sites = [s.lengths.site(t, text) if text else -1 for text in (spec.fails, spec.finite)]
-    s.stores.append(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
+    s.add(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
 
 
 def _results(s: Storage, t: Any, spec: Spec, batch: int) -> tuple[list[Buf], list[Buf], list[Place]]:

@@ -1,0 +1,96 @@
+"""What has to be stored, read off the scalars of a program: values that would be computed again and again.
+
+A value would be if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
+needed at two different indices (*images*). Folds in arms of choices and deep choices are stored because of their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from termgraph.lower.lengths.index import Poly, Var
+from termgraph.lower.push.driver import Push
+from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.terms.op import ARG, CONST
+from termgraph.terms.traverse import children_first_until
+
+DEEPEST_CHOICE = 3
+
+
+def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: Collection[Poly]) -> list[Any]:
+    """Terms to store, read off the values of all statements; of two, one above the other, only the inner one.
+
+    `cut_at` are indices along an axis of which each part has a statement of its own.
+    """
+    s, origin = push.scalars, push.origin
+    new: dict[Any, None] = {}
+    images: dict[Any, set] = {}
+    for t in scalars(values):
+        if t.op.family is PICK:
+            _folds_in_arms(push, t, cuts, new)
+        if not is_work(s, t) or t not in origin:
+            continue
+        source, index = origin[t]
+        if source in cuts or source.op in (ARG, CONST):
+            continue
+        images.setdefault(source, set()).add(_image(t, index, cut_at))
+        if holes(s.free(t)):
+            new[source] = None
+    new.update((t, None) for t, found in images.items() if len(found) > 1)
+    _deep_choices(push, values, cuts, new)
+    return _inner(list(new), cuts)
+
+
+def is_work(s: Scalars, t: Any) -> bool:
+    """Whether a scalar is worth keeping: a fold, or a function that takes long."""
+    return t.op.family is FOLD or own_cost(t) >= HEAVY or t in s.costly
+
+
+def holes(free: frozenset[Var]) -> list[int]:
+    """Loop levels outside the deepest variable that are missing."""
+    levels = {v.level for v in free}
+    return [k for k in range(max(levels, default=0)) if k not in levels]
+
+
+def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:
+    """What is the same for elements that are computed once: the parts of an axis have different ones."""
+    return tuple([None if p in cut_at else p for p in index]) if any(p in cut_at for p in index) else t
+
+
+def _folds_in_arms(push: Push, pick: Any, cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""
+    s, origin = push.scalars, push.origin
+    for arm in pick.args[1:]:
+        for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=lambda f: f._h):
+            if s.free(f) and f in origin and origin[f][0] not in cuts:
+                new[origin[f][0]] = None
+
+
+def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """Choices within choices: each arm repeats what is inside, so a few levels are the most."""
+    depth: dict[Any, int] = {}
+    for t in operands_first(values):
+        inner = max([depth[a] for a in kids(t)], default=0)
+        depth[t] = inner + (t.op.family is PICK)
+    if max(depth.values(), default=0) <= DEEPEST_CHOICE:
+        return
+    for t, d in depth.items():
+        if d == DEEPEST_CHOICE and t.op.family is PICK and t in push.origin:
+            source = push.origin[t][0]
+            if source not in cuts and source.args:
+                new[source] = None
+
+
+def _inner(new: list[Any], cuts: Collection[Any]) -> list[Any]:
+    """Storing an inner term may make the outer one needless, unless something stored lies between them."""
+    if len(new) < 2:
+        return new
+    among = set(new)
+    has_inner: dict[Any, bool] = {}
+    for t in children_first_until(new, {id(t): t for t in cuts}):
+        has_inner[t] = any(has_inner[a] or a in among for a in t.args if a not in cuts)
+    return [t for t in new if not has_inner[t]]
+
+
+__all__ = ["holes", "is_work", "unsettled"]

@@ -1,0 +1,54 @@
+"""Roots whose statements have to be made, or made anew: users before what they use.
+
+What has to be stored is then known before its own statement is made. Knows the graph, nothing of what is done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+
+class Worklist:
+    """The roots that wait. `is_stored(t)` says whether users of a term read it instead of computing it."""
+
+    def __init__(self, order: Sequence[Any], leaves: Collection[Any], is_stored: Callable[[Any], bool]) -> None:
+        self.order, self.is_stored = order, is_stored
+        self.position = {t: k for k, t in enumerate(order)}
+        self.users: dict[Any, list[Any]] = {}
+        for t in order:
+            if t not in leaves:
+                for a in dict.fromkeys(t.args):
+                    self.users.setdefault(a, []).append(t)
+        self.heap: list[tuple[bool, int]] = []
+        self.waiting: set[Any] = set()
+
+    def add(self, t: Any, early: bool = False) -> None:
+        """One more root; those that are `early` come before all others."""
+        if t not in self.waiting:
+            self.waiting.add(t)
+            heappush(self.heap, (not early, -self.position[t]))
+
+    def pop(self) -> Any:
+        """The next one, or None."""
+        if not self.heap:
+            return None
+        t = self.order[-heappop(self.heap)[1]]
+        self.waiting.remove(t)
+        return t
+
+    def above(self, t: Any) -> list[Any]:
+        """Everything that is computed from a term with nothing stored between: the first stored users end it."""
+        out: dict[Any, None] = {}
+        todo = [t]
+        while todo:
+            for u in self.users.get(todo.pop(), ()):
+                if u not in out:
+                    out[u] = None
+                    if not self.is_stored(u):
+                        todo.append(u)
+        return list(out)
+
+
+__all__ = ["Worklist"]
