@@ -414,9 +414,9 @@ def _rank(a: Atom) -> tuple:
 def index_references(n: Node) -> list[Any]:
     """The terms whose values a statement uses inside an index."""
     if isinstance(n, Let) and n.stored is not None:
-        return values(n.stored[1])
+        return list(values(n.stored[1]))
     if isinstance(n, (Loop, Reduce, Columns)):
-        return values(n.var.extent)
+        return list(values(n.var.extent))
     return []
 
 

@@ -4,9 +4,11 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.lower.loops import phases
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.lowering import lower
 from termgraph.lower.memory import plan as memory
+from termgraph.lower.push import small_folds
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule import product_epilogues
 from termgraph.terms.term import Arg
@@ -39,6 +41,42 @@ def test_the_number_of_rounds_does_not_grow_with_depth(gradient):
     assert few.rounds == many.rounds <= 8
     per_layer = (len(many.cuts) - len(few.cuts)) / 8  # and what is stored grows by the same for each layer
     assert per_layer == int(per_layer)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_each_term_is_pushed_through_a_few_times_at_any_depth(gradient):
+    """Rules that ran, by term: three passes and what is pushed anew where something is stored later."""
+    per_term = []
+    for layers in (4, 16, 32):
+        made = lowered(layers, gradient)
+        per_term.append(made.statements.pushes / len(made.lengths.shapes))
+    assert per_term[2] <= per_term[1] * 1.02 <= per_term[0] * 1.3, per_term
+    assert per_term[2] <= 25, per_term
+
+
+def test_folds_over_few_elements_do_not_walk_all_that_is_below(monkeypatch):
+    """Of two elements only the places are looked at where they differ."""
+    seen = [0]
+    real = small_folds.kids
+    monkeypatch.setattr(small_folds, "kids", lambda t: seen.__setitem__(0, seen[0] + 1) or real(t))
+    counts = []
+    for layers in (4, 8, 16):
+        seen[0] = 0
+        lowered(layers)
+        counts.append(seen[0])
+    a, b, c = counts
+    assert 0 < c - b <= 2.2 * (b - a), counts
+
+
+def test_columns_that_are_read_together_are_found_by_what_they_read(monkeypatch):
+    """What a store reads is looked at once, not once for every other store."""
+    count = [0]
+    real = phases._read
+    monkeypatch.setattr(phases, "_read", lambda x: count.__setitem__(0, count[0] + 1) or real(x))
+    x = T.tensor("x", dtype="float32", shape=(20, 30))
+    outputs = [(x * k).sum(axis=0) for k in range(2, 22)]
+    made = lower(substitute([o.term for o in outputs], {x.term: Arg(0, x.term.type)}))
+    assert count[0] <= 2 * len(made.statements.stores)
 
 
 def test_a_net_deeper_than_any_limit_there_was_is_lowered():

@@ -126,6 +126,7 @@ class _Writer:
         self.quick, self.timed, self.returns, self.names = ports.quick, ports.timed, ports.returns, ports.names
         self.args, self.cells, self.updated = ports.args, ports.cells, ports.updated
         self.lowered, self.roots, self.st = lowered, lowered.region.roots, lowered.statements
+        self.first = {t: k for k, t in reversed(list(enumerate(self.roots)))}  # where each root stands first
         self.count = len(self.roots) - len(ports.updated)
         self.d = CDialect()
         self.consts = list(self.st.consts)
@@ -176,12 +177,14 @@ class _Writer:
     def slots(self) -> dict[Buf, int]:
         """Position of every buffer in `buf`."""
         s, n = self.signature, len(self.args)
-        out = {b: s.input_buf(t.index) if t.index < n else s.cell_buf(t.index - n) for t, b in self.st.inputs.items()}
-        out |= {self.st.consts[t]: s.constant_buf(k) for k, t in enumerate(self.consts)}
-        out |= {b: s.output_buf(k) for k, b in self.targets.items()}  # updates follow outputs
-        out |= {b: s.buf_size + k for k, b in enumerate(self.places)}
+        cell, constant, output = s.cell_buf(0), s.constant_buf(0), s.output_buf(0)
+        place, workspace = s.buf_size, s.workspace_buf(self.copied)
+        out = {b: s.input_buf(t.index) if t.index < n else cell + t.index - n for t, b in self.st.inputs.items()}
+        out |= {self.st.consts[t]: constant + k for k, t in enumerate(self.consts)}
+        out |= {b: output + k for k, b in self.targets.items()}  # updates follow outputs
+        out |= {b: place + k for k, b in enumerate(self.places)}
         out |= {product: out[b] for product, b in self.finished.items()}
-        return out | {b: s.workspace_buf(self.copied + k) for k, room in enumerate(self.rooms) for b in room}
+        return out | {b: workspace + k for k, room in enumerate(self.rooms) for b in room}
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
@@ -250,7 +253,7 @@ class _Writer:
     def shape(self, t: Any) -> tuple[Poly, ...]:
         """Lengths of an output (composite ops were expanded: look it up by position)."""
         lengths = self.lowered.lengths
-        return lengths[self.lowered.outputs[self.roots.index(t)]]
+        return lengths[self.lowered.outputs[self.first[t]]]
 
     def bytes_of(self, b: Buf) -> Poly:
         """Size of a buffer."""

@@ -205,9 +205,9 @@ class Poly:
 
 
 def _values_in(a: Atom) -> tuple[Any, ...]:
-    if a.__class__ is Value:
-        return (a.term,)  # type: ignore[attr-defined]
-    return tuple(t for p in a.args for t in p.values) if a.__class__ is Apply else ()  # type: ignore[attr-defined]
+    if isinstance(a, Value):
+        return (a.term,)
+    return tuple(t for p in a.args for t in p.values) if isinstance(a, Apply) else ()
 
 
 def _row_key(row: tuple[Monomial, int]) -> tuple:

@@ -45,10 +45,13 @@ def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[
     Two sums over the columns of a matrix then read it once, also if one of them needs the means of the rows.
     """
     awaited = {y for found in before.values() for y in found}
-    free = [x for x in statements if _is_plain(x) and x not in awaited]
-    for x in free:
-        mine = _read(x)
-        later = [phase[y] for y in free if phase[y] > phase[x] and y.vars[0] is x.vars[0] and mine & _read(y)]
+    read = {x: _read(x) for x in statements if _is_plain(x) and x not in awaited}
+    readers: dict[Any, list[Any]] = {}
+    for x, mine in read.items():
+        for b in mine:
+            readers.setdefault((b, x.vars[0]), []).append(x)
+    for x, mine in read.items():
+        later = [phase[y] for b in mine for y in readers[b, x.vars[0]] if phase[y] > phase[x]]
         if later:
             phase[x] = min(later)
 

@@ -18,7 +18,7 @@ from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximu
 
 MOST = 16  # elements
 MOST_WORK = 160  # operations and loads that are written out
-MOST_LOOKED_AT = 2000  # scalars of one element: what is longer is not written out
+MOST_LOOKED_AT = 3 * MOST_WORK  # of these, with what neighbours share: what is more is not written out
 
 PAIRS: dict[str, Op] = {
     "sum": add, "prod": mul, "max": maximum, "min": minimum, "any": logical_or, "all": logical_and,
@@ -59,18 +59,20 @@ def _is_cheap(elements: Sequence[Any], count: int) -> bool:
     """Whether what differs from element to element is little, and has no loops, checks or choices."""
     if len(elements) == 1:
         return count > 1 or {FOLD, INDEX, PICK}.isdisjoint({t.op.family for t in scalars(elements)})
-    first, second = elements[0], elements[-1]
-    own = _unlike(second, first)
+    own = _unlike(elements[-1], elements[0], MOST_LOOKED_AT // count)
+    if own is None:
+        return False
     if _are_few(own, count):
         return True
-    if len(own) > MOST_LOOKED_AT:
-        return False
-    shared = set(scalars([first]))
+    shared = set(scalars([elements[0]]))
     return _are_few([t for t in own if t not in shared], count)
 
 
-def _unlike(a: Any, b: Any) -> list[Any]:
-    """The scalars below `a` where it differs from `b`, place by place: all that only `a` has, and perhaps more."""
+def _unlike(a: Any, b: Any, most: int) -> list[Any] | None:
+    """The scalars below `a` where it differs from `b`, place by place: all that only `a` has, and perhaps more.
+
+    None if these are more work than `most`.
+    """
     seen: dict[Any, None] = {}
     todo = [(a, b)]
     while todo:
@@ -78,6 +80,9 @@ def _unlike(a: Any, b: Any) -> list[Any]:
         if x is y or x in seen:
             continue
         seen[x] = None
+        most -= own_cost(x) + (x.op.family is LOAD)
+        if most < 0:
+            return None
         others = kids(y) if y is not None else ()
         todo += zip_longest(kids(x), others[: len(kids(x))])
     return list(seen)

@@ -123,6 +123,8 @@ class Storage:
         self.split: dict[Index, set[Any]] = {}  # roots of a shape that are left with a division in one loop
         self.rounds = 0
         self.work: Worklist | None = None
+        self.push = Push(lengths, self.inputs, Scalars(self.reciprocal))
+        self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
 
     def is_cut(self, t: Any) -> bool:
@@ -211,10 +213,9 @@ class Storage:
     def _work_off(self, work: Worklist) -> None:
         while (t := work.pop()) is not None:
             self.repeated.difference_update((t, *t.args))
-            self.late = []
             self._write(t)
-            for u in self.late:  # while the statement was made, more was pushed through what is stored now
-                self._forget(work, u)
+            while self.late:  # while the statement was made, more was pushed through what is stored now
+                self._forget(work, self.late.pop())
 
     def _unsettled(self) -> list[Any]:
         values = [x.value for x in self.stores if isinstance(x, Store)]
@@ -237,13 +238,13 @@ class Storage:
             self.settle()
 
     def _begin(self, names: Mapping[Any, str], judge: Callable[[Any, Index, Any], Any] | None) -> None:
+        """Nothing is pushed or written yet; stored terms have these names."""
         self.names, self.scalars = names, Scalars(self.reciprocal)
-        pushes = self.push.pushes if hasattr(self, "push") else 0
+        pushes = self.push.pushes
         self.push = Push(self.lengths, self.inputs, self.scalars, judge=judge)
         self.push.pushes = pushes
         self.push.bufs.update((t, self._buf(t)) for t in self.order if t in self.cuts)
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
-        self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
         self.repeated: set[Any] = set()  # loops whose statement is made
 
@@ -270,7 +271,8 @@ class Storage:
 
     def _write(self, t: Any) -> None:
         """The statements of one root."""
-        self.made[t] = self._own = []
+        self.made[t] = []
+        self.root = t
         buf = self.push.bufs[t] if t in self.cuts else self.targets[t]
         rule = self.own_rule(t)
         if rule is not None:
@@ -280,7 +282,7 @@ class Storage:
 
     def add(self, statement: Any) -> None:
         """One more statement of the root that is being written."""
-        self._own.append(statement)
+        self.made[self.root].append(statement)
 
     def _is_call(self, t: Any) -> bool:
         """Whether a term is made from arrays that have to lie somewhere: these are stored before anything is pushed."""
