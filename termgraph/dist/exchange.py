@@ -61,6 +61,10 @@ class Exchange:
         """End this generation."""
         self._head[CLOSED] = 1
 
+    def release(self) -> None:
+        """Give the memory back."""
+        self.memory.close()
+
     def put(self, step: int, shard: int, results: Sequence[np.ndarray], share: float, examples: int) -> None:
         """Fill a slot with a shard's part of the means. Without results (a shard without examples) with zeros."""
         for slot, value in zip(self._slots[shard], results or self._slots[shard]):

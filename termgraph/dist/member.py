@@ -271,7 +271,7 @@ class SynchronousMember:
 
     def release(self) -> None:
         """Give the memory of this generation back."""
-        self.exchange.memory.close()
+        self.exchange.release()
 
     def run(self) -> None:
         """Steps until the last one, or until the driver closes the generation (Closed)."""

@@ -1,4 +1,4 @@
-"""Workers on Ray, on one machine or many: actors for control, and a mean that goes from worker to worker.
+"""Workers on Ray, on one machine or many: actors for control; the parts of a mean go from worker to worker.
 
 Ray starts the actors, carries messages and says who has died. It repeats nothing by itself: who takes part, and what is
 done again, is the driver's business, as on one machine. Ray itself is imported when it is used.
@@ -7,9 +7,11 @@ done again, is the driver's business, as on one machine. Ray itself is imported 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import queue
+import secrets
 import sys
 import threading
 import time
@@ -22,9 +24,10 @@ from termgraph.config import config
 from termgraph.dist.crew import GONE, IDLE, RUNNING, Crew, Hand, WorkersLost
 from termgraph.dist.exchange import Closed, Exchange
 from termgraph.dist.layout import Layout
+from termgraph.dist.links import Door, Link, gather
 from termgraph.dist.member import Job, Line, Member, failure, one_thread
 from termgraph.dist.memory import Shared
-from termgraph.dist.messages import Give, Given, Join, ToDriver, ToWorker
+from termgraph.dist.messages import Give, Given, Join, Ready, ToDriver, ToWorker
 from termgraph.dist.ray_centre import Keeper, RayCentre
 from termgraph.dist.tree import piece, tree_sum
 
@@ -55,7 +58,7 @@ class Shelf:
         self.exchange: RayExchange | None = None
         self.closed = -1  # the latest generation that is over
 
-    def take(self, generation: int, what: str, step: int, rank: int) -> list[list[np.ndarray]] | None:
+    def take(self, generation: int, what: str, step: int, rank: int) -> list[np.ndarray] | None:
         """The part for a member, as soon as it is there. None: not yet, or not any more."""
         with self.changed:
             self.changed.wait_for(lambda: self._there(generation, what, step), ANSWER_WITHIN)
@@ -93,10 +96,10 @@ def asking(keeper: Any) -> Callable[..., Any]:
 class RayExchange(Exchange):
     """An Exchange whose memory is this worker's own; what others have put or added comes from them."""
 
-    def __init__(self, shelf: Shelf, peers: list[Any], generation: int, layout: Layout, *args: Any) -> None:
+    def __init__(self, shelf: Shelf, links: dict[int, Link], generation: int, layout: Layout, *args: Any) -> None:
         shards, members = args[0], args[1]
         super().__init__(Shared(Exchange.size(layout, shards, members)), layout, *args)
-        self.shelf, self.peers, self.generation = shelf, peers, generation
+        self.shelf, self.links, self.generation = shelf, links, generation
         self.offered = {"slots": 0, "sum": 0, "digest": 0}
         self._digest = 0
         with shelf.changed:
@@ -105,28 +108,36 @@ class RayExchange(Exchange):
                 self.close()
             shelf.changed.notify_all()
 
-    def give(self, what: str, rank: int) -> list[list[np.ndarray]]:
+    def release(self) -> None:
+        """Give memory and connections back."""
+        super().release()
+        for link in self.links.values():
+            link.close()
+
+    def give(self, what: str, rank: int) -> list[np.ndarray]:
         """What a member needs: its piece of my slots, my piece of the sum, or my digest."""
+        if what == "digest":
+            return [np.array([self._digest], np.int64)]
+        return [a.copy() for a in self._pieces(what, self.rank, rank)]
+
+    def _pieces(self, what: str, giver: int, taker: int) -> list[np.ndarray]:
+        """The parts of this memory that go from one member to another."""
         if what == "slots":
-            return [[a[piece(a.size, rank, self.members)].copy() for a in self._flat[j]] for j in self.mine]
+            own = [j for j in range(self.shards) if self.owner[j] == giver]
+            return [a[piece(a.size, taker, self.members)] for j in own for a in self._flat[j]]
         if what == "sum":
-            return [[a[piece(a.size, self.rank, self.members)].copy() for a in self._sum_flat]]
-        return [[np.array([self._digest])]]
+            return [a[piece(a.size, giver, self.members)] for a in self._sum_flat]
+        return [self._digests[giver : giver + 1]]
 
     def total(self, step: int) -> list[np.ndarray]:
         """The means of a step: my piece of everybody's slots is added, then the other pieces come."""
         self._offer("slots", step)
-        for rank, parts in self._gather("slots", step).items():
-            for j, arrays in zip([j for j in range(self.shards) if self.owner[j] == rank], parts):
-                for a, part in zip(self._flat[j], arrays):
-                    a[piece(a.size, self.rank, self.members)] = part
+        self._gather("slots", step)
         for k, out in enumerate(self._sum_flat):
             own = piece(out.size, self.rank, self.members)
             tree_sum([flat[k][own] for flat in self._flat], out[own])
         self._offer("sum", step)
-        for rank, parts in self._gather("sum", step).items():
-            for a, part in zip(self._sum_flat, parts[0]):
-                a[piece(a.size, rank, self.members)] = part
+        self._gather("sum", step)
         self._added[:] = step + 1
         return self._sum
 
@@ -137,8 +148,7 @@ class RayExchange(Exchange):
 
     def compare(self, step: int) -> None:
         """Compare the digests of all members."""
-        for rank, parts in self._gather("digest", step).items():
-            self._digests[rank] = parts[0][0][0]
+        self._gather("digest", step)
         self._checked[:] = step + 1
         super().compare(step)
 
@@ -147,48 +157,42 @@ class RayExchange(Exchange):
             self.offered[what] = step + 1
             self.shelf.changed.notify_all()
 
-    def _gather(self, what: str, step: int) -> dict[int, Any]:
-        """What the others give, by rank. Asks again while they have nothing yet, or are gone, until this is closed."""
-        import ray
-
-        missing = {
-            r: p.take.remote(self.generation, what, step, self.rank) for r, p in enumerate(self.peers) if r != self.rank
-        }
-        found: dict[int, Any] = {}
+    def _gather(self, what: str, step: int) -> None:
+        """Take what the others give. Asks again while they have nothing yet, or are gone, until this is closed."""
         begun = time.monotonic()
-        while missing:
+
+        def pause(missing: list[int]) -> None:
+            nonlocal begun
             if self.closed:
                 raise Closed
-            ready, _ = ray.wait(list(missing.values()), num_returns=1, timeout=0.2)
-            for rank in [r for r, ref in missing.items() if ref in ready]:
-                answer = None
-                with contextlib.suppress(ray.exceptions.RayError):
-                    answer = ray.get(missing.pop(rank))
-                if answer is None:
-                    time.sleep(0.01)
-                    missing[rank] = self.peers[rank].take.remote(self.generation, what, step, self.rank)
-                else:
-                    found[rank] = answer
-            if missing and time.monotonic() - begun > self.timeout:
-                self.late(sorted(missing))
+            if time.monotonic() - begun > self.timeout:
+                self.late(missing)
                 begun = time.monotonic()
-        return found
+
+        places = {rank: self._pieces(what, rank, self.rank) for rank in self.links}
+        shapes = {rank: [(a.dtype, a.size) for a in arrays] for rank, arrays in places.items()}
+        for rank, arrays in gather(self.links, (self.generation, what, step, self.rank), shapes, pause).items():
+            for place, array in zip(places[rank], arrays):
+                place[...] = array
 
 
 class RayLine(Line):
     """The worker's end of the connection: messages wait until the driver asks for them."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, shelf: Shelf, host: str, secret: bytes) -> None:
+        self.shelf, self._secret = shelf, secret
+        self._door = Door(host, secret, shelf.take)
         self.out: queue.Queue[tuple[ToDriver, bytes]] = queue.Queue()
         self.orders: queue.Queue[tuple[ToWorker, bytes, list[Any]]] = queue.Queue()
         self._given = Shared()
 
     def send(self, message: ToDriver | ToWorker, *fds: int) -> None:
-        """Put a message where the driver finds it; a state that was given goes with it."""
+        """Put a message where the driver finds it; a state that was given goes with it, and where peers can ask."""
         content = b""
         if isinstance(message, Given):
             content = os.pread(self._given.fd, os.fstat(self._given.fd).st_size, 0)
+        if isinstance(message, Ready):
+            content = json.dumps(self._door.address).encode()
         self.out.put((message, content))  # type: ignore[arg-type]
 
     def receive(self) -> ToDriver | ToWorker:
@@ -208,7 +212,8 @@ class RayLine(Line):
 
     def exchange(self, join: Join, layout: Layout, *args: Any) -> Exchange:
         """The exchange of a generation."""
-        return RayExchange(self.shelf, self._peers, join.generation, layout, *args)
+        links = {r: Link(address, self._secret) for r, address in enumerate(self._peers) if r != join.rank}
+        return RayExchange(self.shelf, links, join.generation, layout, *args)
 
     def centre(self, join: Join, layout: Layout, timeout: float, late: Callable[[int], None]) -> RayCentre:
         """The centre of an asynchronous training, by its keeper."""
@@ -218,9 +223,11 @@ class RayLine(Line):
 class Host:
     """The actor: one worker in a thread, and others in which it answers the driver and its peers."""
 
-    def __init__(self, job: Job, number: int) -> None:
+    def __init__(self, job: Job, number: int, secret: bytes) -> None:
+        import ray
+
         self.shelf = Shelf()
-        self.line = RayLine(self.shelf)
+        self.line = RayLine(self.shelf, ray.util.get_node_ip_address(), secret)
         threading.Thread(target=self._run, args=(job, number), daemon=True).start()
 
     def _run(self, job: Job, number: int) -> None:
@@ -248,10 +255,6 @@ class Host:
     def obey(self, message: ToWorker, state: bytes, peers: list[Any]) -> None:
         """Pass an order on to the worker."""
         self.line.orders.put((message, state, peers))
-
-    def take(self, generation: int, what: str, step: int, rank: int) -> list[list[np.ndarray]] | None:
-        """What a peer needs."""
-        return self.shelf.take(generation, what, step, rank)
 
     def close(self, generation: int) -> None:
         """Close a generation."""
@@ -293,18 +296,20 @@ class RayCrew(Crew):
         self.hands, self.generation, self.progress, self._progress_at_loss, self._losses = {}, -1, -1, -1, 0
         self._heard: dict[int, Any] = {}
         self._giving: dict[int, int] = {}
+        self._doors: dict[int, Any] = {}  # where each worker can be asked
+        self._secret = secrets.token_bytes(32)
         self._packed_job = self.ray.put(job)
         environment = {"env_vars": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
         if address == "local":  # the same machine: modules are where they are here
             environment["env_vars"]["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         options = {"max_restarts": 0, "max_task_retries": 0, "num_cpus": 0 if address == "local" else 1}
-        self._options = {"runtime_env": environment, "max_concurrency": 8 + 2 * job.workers} | options
+        self._options = {"runtime_env": environment, "max_concurrency": 8 + job.workers} | options
         self._host = self.ray.remote(Host).options(**self._options)
         self._keeper: Any = None  # of the centre, if the training is asynchronous
 
     def start(self, number: int) -> None:
         """Start an actor."""
-        actor = Actor(self.ray, self._host.remote(self._packed_job, number))
+        actor = Actor(self.ray, self._host.remote(self._packed_job, number, self._secret))
         hand = self.hands[number] = Hand(number, actor, None)  # type: ignore[arg-type]
         self._heard[number] = actor.handle.hear.remote()
         self.note("started", hand, "actor")
@@ -336,7 +341,7 @@ class RayCrew(Crew):
             if self._keeper is not None:
                 peers = [self._keeper]
             else:
-                peers = [self.hands[number].process.handle for number in message.numbers]  # type: ignore[attr-defined]
+                peers = [self._doors[number] for number in message.numbers]
             hand.status, hand.rank, hand.since, hand.finished = RUNNING, message.rank, time.monotonic(), False
         hand.process.handle.obey.remote(message, state, peers)  # type: ignore[attr-defined]
 
@@ -360,6 +365,8 @@ class RayCrew(Crew):
             for message, content in messages:
                 if isinstance(message, Given):
                     os.pwrite(self._giving.pop(hand.number), content, 0)
+                elif isinstance(message, Ready):
+                    self._doors[hand.number] = tuple(json.loads(content))
                 self._take(hand, message)
         self.end_slow_starts()
 

@@ -185,7 +185,7 @@ def test_what_is_not_on_ray_is_said():
 
 def exchange(shelf, generation, rank=0):
     layout = Layout([("float64", ()), ("float32", (100,))])
-    return RayExchange(shelf, [None, None], generation, layout, 2, 2, rank, 0.1, lambda ranks: None)
+    return RayExchange(shelf, {}, generation, layout, 2, 2, rank, 0.1, lambda ranks: None)
 
 
 def test_a_worker_gives_only_what_is_there_and_of_this_generation(monkeypatch):
@@ -197,7 +197,7 @@ def test_a_worker_gives_only_what_is_there_and_of_this_generation(monkeypatch):
     made.put(0, 0, [np.float64(2), np.arange(100, dtype="float32")], 0.5, 1)
     made._offer("slots", 0)
     pieces = shelf.take(0, "slots", 0, 1)
-    assert len(pieces) == 1 and [a.dtype for a in pieces[0]] == ["float64", "float32"]
+    assert [a.dtype for a in pieces] == ["float64", "float32"]
     assert shelf.take(1, "slots", 0, 1) is None and shelf.take(0, "slots", 1, 1) is None
     exchange(shelf, 1)
     assert shelf.take(0, "slots", 0, 1) is None
