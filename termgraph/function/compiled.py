@@ -20,6 +20,7 @@ from termgraph.compile.warm import keep_parts
 from termgraph.config import config
 from termgraph.function.inout import In
 from termgraph.function.mode import Mode
+from termgraph.function.storages import Storages
 from termgraph.stages import Table
 from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.tensor.trace import placed
@@ -35,16 +36,14 @@ from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
 
 
-class Function:
+class Function(Storages):
     """A compiled function. Call it with one value per input, by position or by name.
 
     `maker` holds the graph and how it was made, `input_storage` the containers of all inputs (shared variables
     included), `trust_input=True` skips the checks of arguments where they cost anything.
     """
 
-    maker: Any
     name: str | None
-    input_storage: list[Container]
     defaults: list[tuple]
     trust_input = False
 
@@ -83,7 +82,7 @@ class Function:
 
     def _with_subset(self, *args: Any, output_subset: Sequence[Any], **kwargs: Any) -> Any:
         """A call of which only some results are wanted: numbers of outputs, or their keys. All updates are made."""
-        results = self(*args, **kwargs)  # type: ignore[operator]  # what is called is a subclass
+        results = self(*args, **kwargs)
         if self.maker.return_none:
             results = []
         return self._subset([results] if self.maker.unpack_single else results, output_subset)

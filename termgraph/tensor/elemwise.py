@@ -92,8 +92,24 @@ def round(x: Any, decimals: int = 0) -> Any:
     scale = 10.0 ** max(decimals, -decimals)  # `abs` is the symbolic function here
     if decimals > 0:
         return ew.true_div(ew.round_(ew.mul(x, scale)), scale)
-    rounded = ew.mul(ew.round_(ew.true_div(x, scale)), scale)
-    return cast(rounded, x.type.dtype) if x.type.kind in "iu" else rounded
+    if x.type.kind in "iu":
+        return _round_whole(x, 10**-decimals)
+    return ew.mul(ew.round_(ew.true_div(x, scale)), scale)
+
+
+def _round_whole(x: Any, step: int) -> Any:
+    """The nearest multiple of a whole number, exactly: on the way through floats digits would be lost, and those beyond
+    the largest whole number become anything.
+    """
+    if step > np.iinfo(x.type.np_dtype).max:
+        return cast(ew.mul(ew.round_(ew.true_div(x, float(step))), float(step)), x.type.dtype)
+    whole = as_tensor(step, dtype=x.type.dtype)
+    times = ew.floor_div(x, whole)
+    above = ew.sub(x, ew.mul(times, whole))
+    below = ew.sub(whole, above)
+    tie = ew.logical_and(ew.eq(above, below), ew.neq(ew.mod(times, as_tensor(2, dtype=x.type.dtype)), 0))
+    up = ew.logical_or(ew.gt(above, below), tie)
+    return ew.mul(ew.add(times, cast(up, x.type.dtype)), whole)
 
 
 @on_terms

@@ -87,3 +87,43 @@ def test_names_that_meant_something_else():
     a = T.fmatrix("a")
     both = value([a], list(T.linalg.slogdet(a)), np.eye(2, dtype="f"))
     assert [type(v) for v in both] == [np.ndarray] * 2
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("rules", ["None", "FAST_RUN"])
+def test_whole_numbers_are_rounded_to_tens_exactly(linker, rules):
+    """As floats they lost digits; beyond the largest number C made something else of them than NumPy."""
+    for dtype in ("uint8", "uint32", "uint64", "int8", "int64"):
+        info = np.iinfo(dtype)
+        given = [3, 5, 14, 15, 25, 26, info.max, info.max - 6, info.min, *([-5, -15, -25, -26] if info.min else [])]
+        whole = [q * 10 + (r > 5 or (r == 5 and q % 2)) * 10 for q, r in (divmod(v, 10) for v in given)]
+        expected = [v % 2**info.bits for v in whole]
+        x = T.tensor("x", dtype=dtype, shape=(None,))
+        found = value([x], T.round(x, -1), np.array(given, dtype=dtype), linker=linker, rules=rules)
+        assert [int(v) % 2**info.bits for v in found] == expected, dtype
+    x = T.lvector("x")
+    assert value([x], T.round(x, -20), np.array([5, -7]), linker=linker, rules=rules).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("rules", ["None", "FAST_RUN"])
+def test_numbers_of_64_bits_stay_such_in_c(linker, rules):
+    """`~0u` and `100000 * 100000` are computed in 32 bits where the numbers are written without their type."""
+    x = T.tensor("x", dtype="uint64", shape=(None,))
+    given = np.array([1, 2], dtype="uint64")
+    found = value([x], T.invert(T.pad(x, 1, mode="constant")), given, linker=linker, rules=rules)
+    np.testing.assert_array_equal(found, ~np.pad(given, 1))
+    found = value([x], T.neg(T.cast(T.pad(x, 1), "int64")) << 40, given, linker=linker, rules=rules)
+    np.testing.assert_array_equal(found, -np.pad(given, 1).astype("int64") << 40)
+    wide = T.concatenate([T.constant(np.array([100000])), T.cast(x, "int64")])
+    found = value([x], wide * 100000 * wide[0], given, linker=linker, rules=rules)
+    np.testing.assert_array_equal(found, np.array([100000, 1, 2]) * 100000 * 100000)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_signs_of_floats(linker, dtype):
+    """gcc gave up on `signbit` of bfloat16 in a loop of vectors."""
+    x = T.tensor("x", dtype=dtype, shape=(None,))
+    given = T.constant([1.0, -2.0, -0.0, 0.0, -np.inf] * 4, dtype=dtype).data
+    assert value([x], T.signbit(x), given, linker=linker).tolist() == [False, True, True, False, True] * 4

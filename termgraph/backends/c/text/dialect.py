@@ -106,6 +106,9 @@ def _cast(given: str, to: str, a: str) -> str:
 
 
 # ---------------------------------------------------------------------- numbers, elements, folds
+_SUFFIXES = {"uint32": "u", "int64": "l", "uint64": "ul"}
+
+
 def literal(value: Any, dtype: str) -> str:
     """A number as C text."""
     x = np.asarray(value).item()
@@ -121,11 +124,10 @@ def literal(value: Any, dtype: str) -> str:
 
 
 def _integer(x: int, dtype: str) -> str:
+    """With the suffix of its type: `~0` in an unsigned type of 64 bits is not what it is in `unsigned`."""
     if x == -(2**63):
-        return "(-9223372036854775807 - 1)"
-    text = f"{x}u" if dtype in ("uint32", "uint64") else str(x)
-    if dtype in ("int64", "uint64") and abs(x) >= 2**31:
-        text += "l"
+        return "(-9223372036854775807l - 1l)"
+    text = f"{x}{_SUFFIXES.get(dtype, '')}"
     return f"({text})" if x < 0 else text
 
 
