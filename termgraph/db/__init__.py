@@ -4,6 +4,8 @@ from termgraph import db
 rs = db.query("+fast_run", "-inplace", "&stabilize")
 """
 
+from typing import Any as _Any
+
 from termgraph.db.database import (
     PASSES,
     GraphPass,
@@ -21,7 +23,16 @@ from termgraph.db.loading import ERRORS
 from termgraph.db.query import TRUSTED, Query
 from termgraph.db.saturating import saturate
 
+
+def __getattr__(name: str) -> _Any:
+    if name == "discover":  # it needs the prover, which compiling does not
+        from termgraph.db.discovering import discover
+
+        return discover
+    raise AttributeError(f"module 'termgraph.db' has no attribute {name!r}")
+
+
 __all__ = [
-    "ERRORS", "PASSES", "TRUSTED", "Explanation", "GraphPass", "Query", "all_rules", "find_rule", "load", "makes",
-    "query", "register_pass", "rewrite", "rewrites", "rules", "saturate", "why", "why_not",
+    "ERRORS", "PASSES", "TRUSTED", "Explanation", "GraphPass", "Query", "all_rules", "discover", "find_rule", "load",
+    "makes", "query", "register_pass", "rewrite", "rewrites", "rules", "saturate", "why", "why_not",
 ]  # fmt: skip

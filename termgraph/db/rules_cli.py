@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import runpy
+import sys
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -16,10 +18,13 @@ from typing import Any
 
 import termgraph.tensor as T
 from termgraph.db import checking, database, loading
+from termgraph.db.discovering import discover
 from termgraph.db.explain import find_rule, why_not
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
+from termgraph.tensor.variable import Variable
+from termgraph.terms.dtypes import numpy_dtype
 from termgraph.terms.op import OPS
 
 SUCCESS, FOUND = 0, 1
@@ -45,6 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     proving.add_argument("--samples", type=int, default=24, help="terms to try per rule (%(default)s)")
     proving.add_argument("--jobs", type=int, default=checking.processors(), help="processes (%(default)s)")
     proving.add_argument("--all", action="store_true", help="print a line for every rule, not only what is wrong")
+    discovering = actions.add_parser("discover", help="find rules that the library has not, and prove them")
+    discovering.add_argument("--ops", required=True, metavar="OPS", help='operators, such as "exp log + *"')
+    discovering.add_argument("--size", type=int, default=5, help="operations and inputs of a term (%(default)s)")
+    discovering.add_argument("--facts", default="", help='what is known of all inputs, such as "positive"')
+    discovering.add_argument("--dtype", default="float64", help="of the inputs (%(default)s)")
+    discovering.add_argument("--numbers", default="0 1 2", help='that may occur ("%(default)s")')
+    discovering.add_argument("--variables", type=int, default=3, help="how many inputs (%(default)s)")
+    discovering.add_argument("--without", default="", metavar="TOPICS", help="rules taken for unknown")
+    discovering.add_argument("--corpus", metavar="FILE", help="Python file with expressions to rank the rules on")
+    discovering.add_argument("--seconds", type=float, default=60, help="how long to search (%(default)s)")
+    discovering.add_argument("--table", action="store_true", help="print a table, not a file of rules")
     for action in (linting, proving):
         action.add_argument("--seed", type=int, default=0, help="of the random terms (%(default)s)")
     for action in (listing, showing, why, linting, proving):
@@ -61,7 +77,8 @@ def _action(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; the answer is the exit code."""
-    return {"list": _list, "show": _show, "why": _why, "lint": _lint, "prove": _prove}[arguments.action](arguments)
+    actions = {"list": _list, "show": _show, "why": _why, "lint": _lint, "prove": _prove, "discover": _discover}
+    return actions[arguments.action](arguments)
 
 
 # ---------------------------------------------------------------------- choosing
@@ -263,3 +280,32 @@ def _prove(arguments: argparse.Namespace) -> int:
 
 def _verdict(row: dict[str, Any]) -> str:
     return row["verdict"] + (" (undeclared)" if row["undeclared"] else "")
+
+
+# ---------------------------------------------------------------------- discover
+def _discover(arguments: argparse.Namespace) -> int:
+    kind = int if numpy_dtype(arguments.dtype).kind in "iu" else float
+    found = discover(
+        arguments.ops, arguments.size, facts=arguments.facts, dtype=arguments.dtype,
+        numbers=[kind(n) for n in arguments.numbers.split()], variables=arguments.variables,
+        without=arguments.without.split(), corpus=_corpus(arguments.corpus), seconds=arguments.seconds,
+        report=lambda line: print(line, file=sys.stderr, flush=True),
+    )  # fmt: skip
+    if arguments.table:
+        print(found)
+    else:
+        print(found.text(), end="")
+        print(found.summary, file=sys.stderr)
+    return SUCCESS
+
+
+def _corpus(path: str | None) -> list[Any]:
+    """The expressions that a Python file gives names, or puts into lists."""
+    if path is None:
+        return []
+    values = [v for name, v in runpy.run_path(path).items() if not name.startswith("_")]
+    flat = [item for v in values for item in (v if isinstance(v, (list, tuple)) else (v,))]
+    found = [v for v in flat if isinstance(v, Variable)]
+    if not found:
+        raise ValueError(f"{path} gives no expression a name: write e = T.log(1 + x), or a list of such")
+    return found

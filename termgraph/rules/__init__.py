@@ -78,7 +78,11 @@ from termgraph.terms.facts import (
 )
 
 # imported when first used; they take names of rules, which the database knows
-_TOOLS = {"lint": "termgraph.db.checking", "prove": "termgraph.db.checking"}
+_TOOLS = {
+    "discover": "termgraph.db.discovering",
+    "lint": "termgraph.db.checking",
+    "prove": "termgraph.db.checking",
+}
 
 
 def __getattr__(name: str) -> _Any:

@@ -67,7 +67,9 @@ class Classes:
         self.nodes[b] = {}
         if self.best[b][0] < self.best[a][0]:
             self.best[a] = self.best[b]
-            self.terms[a] = self.terms[b]
+            self.terms.pop(a, None)
+            if b in self.terms:
+                self.terms[a] = self.terms[b]
 
     def settle(self) -> None:
         """Equal operands make equal nodes: join their classes, as long as there are any; then find what is cheapest."""

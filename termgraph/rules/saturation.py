@@ -59,6 +59,21 @@ def saturate(
     return search.found(stopped)
 
 
+def joined(
+    a: Any, b: Any, rules: Sequence[Rule], price: Callable[[Any], float], assume: frozenset, rounds: int, limit: int
+) -> bool:
+    """Whether these rules, read from left to right and from right to left, show two terms to be equal."""
+    search = _Search([a, b], both_ways(rules), price, assume, limit)
+    for _ in range(rounds):
+        more = search.round()
+        search.classes.settle()
+        if search.classes.find(search.ids[0]) == search.classes.find(search.ids[1]):
+            return True
+        if not more or search.full:
+            return False
+    return False
+
+
 def both_ways(rules: Sequence[Rule]) -> list[Rule]:
     """The rules, and those that can be turned round: all of whose metavariables are on the right side."""
     out = list(rules)

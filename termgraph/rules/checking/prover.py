@@ -146,6 +146,7 @@ class _Trials:
         if outcome.kind == WRONG:
             v.counterexamples = [shown]
         elif not outcome.excuses & self.rule.assumes:
+            v.needs.add(outcome.excuses)
             self.beyond |= outcome.kind not in (ROUNDING, ZERO_SIGN) and REPAIRED not in outcome.excuses
             remedies = " or ".join(f"assumes=[{e!r}]" for e in sorted(outcome.excuses) if e in ASSUMPTIONS)
             if not any(outcome.note in u for u in v.undeclared) and len(v.undeclared) < 3:

@@ -25,6 +25,7 @@ class Verdict:
         self.example: Any = None
         self.undeclared: list[str] = []  # differences that nothing in `assumes` excuses
         self.counterexamples: list[str] = []
+        self.needs: set[frozenset[str]] = set()  # for each of these, one that would excuse a difference
 
     @property
     def name(self) -> str:

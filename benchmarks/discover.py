@@ -1,0 +1,204 @@
+"""Rules found by machine, domain by domain, and how much of the library is found again when a topic is left out.
+
+python benchmarks/discover.py              what is new      (time, terms, pairs that nothing joins, rules proved)
+python benchmarks/discover.py --again      what is found again of the topics of a domain, when these are left out
+python benchmarks/discover.py trigonometry --show     one domain, with the rules as a file
+"""
+
+import argparse
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from unification import Var
+
+from termgraph import db
+from termgraph.db.discovering import library
+from termgraph.rules.definition import Rule
+from termgraph.rules.discovery.report import Discovery
+from termgraph.rules.discovery.vocabulary import ALONG, SYMBOLS
+from termgraph.rules.facts import TermFact
+from termgraph.rules.kinds import SegVar
+from termgraph.rules.stage import Instance
+from termgraph.rules.stdgoals import same_dtype
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.ops.assume import assume
+from termgraph.terms.term import Const, Input, Lit, Term, mk
+from termgraph.terms.traverse import children_first
+from termgraph.terms.types import TensorType
+
+_inputs: dict[tuple, Any] = {}  # by metavariable and dtype
+
+
+class Search(NamedTuple):
+    """One search: operators, size of terms, what is left to say."""
+
+    ops: str
+    size: int
+    options: dict[str, Any] = {}
+
+
+class Domain(NamedTuple):
+    """Searches, and the topics whose rules they are about."""
+
+    topics: tuple[str, ...]
+    searches: tuple[Search, ...]
+
+
+ONE: dict[str, Any] = {"variables": 1}
+TWO: dict[str, Any] = {"variables": 2}
+LOGS = ("logs", "sigmoids", "softplus", "exponentials")
+
+DOMAINS = {
+    "arithmetic": Domain(("algebra", "negation"), (Search("+ - * / neg", 5),)),
+    "exponents": Domain(
+        ("exponentials", "logs", "roots"),
+        (
+            Search("exp log sqrt sqr * /", 5, TWO),
+            Search("exp log sqrt ** * /", 5, TWO | {"facts": "positive", "numbers": (1, 2)}),
+        ),
+    ),
+    "near one": Domain(
+        LOGS, (Search("exp expm1 log log1p sigmoid softplus log1mexp neg + - /", 5, ONE | {"numbers": (1,)}),)
+    ),
+    "trigonometry": Domain(("trigonometry",), (Search("sin cos tan sqr + - * /", 7, ONE | {"numbers": (1,)}),)),
+    "hyperbolic": Domain(("hyperbolic",), (Search("sinh cosh tanh exp sqr neg + - /", 7, ONE | {"numbers": ()}),)),
+    "bounds": Domain(
+        ("bounds",),
+        (
+            Search("min max abs neg", 6, TWO | {"numbers": (0, 1)}),
+            Search("min max abs neg", 4, TWO | {"numbers": (0, 1), "facts": "nonnegative"}),
+            Search("min max abs neg", 4, TWO | {"numbers": (0, 1), "facts": "nonpositive"}),
+        ),
+    ),
+    "choices": Domain(("switch", "choices"), (Search("where not < max min", 5, TWO | {"numbers": (0, 1)}),)),
+    "integers": Domain(
+        ("divisions", "algebra"),
+        (
+            Search("// % + * -", 5, TWO | {"dtype": "int64"}),
+            Search("// % + * min max", 5, TWO | {"dtype": "int64", "facts": "positive"}),
+        ),
+    ),
+    "comparisons": Domain(
+        ("comparisons",),
+        (
+            Search("< <= > >= == != not neg", 5, TWO | {"numbers": (0,)}),
+            Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "nonnegative"}),
+            Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "positive"}),
+            Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "negative"}),
+        ),
+    ),
+    "logic": Domain(("logic",), (Search("and or not logical_xor ^ & |", 5, {"dtype": "bool"}),)),
+    "reductions": Domain(("reductions",), (Search("sum max_ min_ * neg exp", 5, {"numbers": (2,)}),)),
+    "matrices": Domain(("dots", "matrix_inverses"), (Search("dot T inv neg", 6, TWO | {"numbers": ()}),)),
+}
+
+
+def main() -> None:
+    """One line for each domain."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("domains", nargs="*", default=list(DOMAINS), help="of " + ", ".join(DOMAINS))
+    words.add_argument("--again", action="store_true", help="leave out the topics of a domain, and look for them")
+    words.add_argument("--seconds", type=float, default=120.0, help="for each domain (%(default)s)")
+    words.add_argument("--show", action="store_true", help="print the rules found")
+    given = words.parse_args()
+    warnings.simplefilter("ignore")
+    for name in given.domains:
+        topics, searches = DOMAINS[name]
+        found = [
+            db.discover(s.ops, s.size, without=topics if given.again else (), seconds=given.seconds, **s.options)
+            for s in searches
+        ]
+        for one, search in zip(found, searches, strict=True):
+            print(f"{name:14} {search.ops} {search.options.get('facts', '')}: {one.summary}", flush=True)
+            if given.show:
+                print(one.text(), flush=True)
+        if given.again:
+            print(f"{name:14} found again: {found_again(topics, found)}", flush=True)
+
+
+# ---------------------------------------------------------------------- found again
+class Again(NamedTuple):
+    """Of the data rules of some topics: how many are within reach of a search, how many were found, and which not."""
+
+    data: int
+    within_reach: int
+    found: int
+    missing: list[str]
+
+    def __str__(self) -> str:
+        missing = f"; missing: {'; '.join(self.missing)}" if self.missing else ""
+        return f"{self.found} of {self.within_reach} within reach, of {self.data} data rules{missing}"
+
+
+def found_again(topics: tuple[str, ...], found: list[Discovery]) -> Again:
+    """Which rules of the topics join with what was found, and did not without."""
+    without, by_found = library(topics), library(topics)
+    for r in (r for one in found for r in one.rules):
+        by_found.add(r)
+    data, reach, met, missing = 0, 0, 0, []
+    for rule in (r for r in db.all_rules() if r.topic in topics and is_data(r)):
+        data += 1
+        tried = (grounded(rule, i, one) for one in found for i in rule.instances() if i.main)
+        sides = next((s for s in tried if s is not None), None)
+        if sides is None or without.joins(*sides):
+            continue
+        reach += 1
+        if by_found.joins(*sides) or by_found.saturates(*sides, ()):
+            met += 1
+        else:
+            missing.append(f"{rule.before} -> {rule.after}")
+    return Again(data, reach, met, missing)
+
+
+def is_data(rule: Rule) -> bool:
+    """Whether both sides are patterns, and all conditions facts about operands or operators, or about dtypes."""
+    return all(isinstance(g.goal, TermFact) or g.over_operators or g.goal is same_dtype for g in rule.goals)
+
+
+def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any] | None:
+    """Both sides about inputs; None where other operators, numbers or longer terms are needed than were searched."""
+    facts = {v: g.goal.name for g in rule.goals if isinstance(g.goal, TermFact) for v in g.variables()}
+    first = found.words.leaves[0].type
+    try:
+        left, right = (_ground(p, rule, facts, first) for p in (instance.lhs, instance.rhs))
+    except (LookupError, TypeError):  # operators that are not for this dtype
+        return None
+    ops = {t.op.name for t in children_first([left, right]) if t.args} - {"assume"}
+    numbers = {t.value.item() for t in children_first([left, right]) if t.op is CONST}
+    said = {SYMBOLS.get(w.name, ALONG.get(w.name, w.name)) for w in found.words.words}
+    said |= {"dimshuffle"} if "T" in said else set()
+    known = {n.value.item() for n in found.words.numbers} | {True, False}
+    assumed = set(facts.values()) <= set(found.words.facts)
+    return (left, right) if assumed and ops <= said and numbers <= known and _size(left) <= found.size else None
+
+
+def _ground(p: Any, rule: Rule, facts: dict, first: TensorType) -> Any:
+    if p.__class__ is SegVar:
+        raise LookupError
+    if isinstance(p, Var):
+        guard = repr(rule.guards.get(p, ""))
+        dtype = "bool" if "Bool" in guard else first.dtype
+        made = _inputs.setdefault((p, dtype), Input(str(p.token), TensorType.of(dtype, first.shape)))
+        return mk(assume.bind(facts=(facts[p],)), (made,)) if p in facts else made
+    if p.__class__ is Lit:
+        return Const(np.asarray(p.value, first.dtype))
+    if p.__class__ is not Term:
+        return p
+    if not isinstance(p.op, Op):
+        raise LookupError
+    params = {k: {"axis": (0,), "dtype": first.dtype}.get(k) for k, v in p.op.params.items() if isinstance(v, Var)}
+    if None in params.values():
+        raise LookupError
+    op = p.op.family.bind(**{**p.op.params, **params}) if params else p.op
+    return mk(op, tuple([_ground(a, rule, facts, first) for a in p.args]))
+
+
+def _size(t: Any) -> int:
+    if not t.args or t.op.name == "assume":
+        return 1
+    return 1 + sum(map(_size, t.args))
+
+
+if __name__ == "__main__":
+    main()

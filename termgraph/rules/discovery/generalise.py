@@ -1,0 +1,229 @@
+"""From two equal terms to a finished rule: metavariables, direction, guards, goals, and what has to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from unification import Var
+
+from termgraph.rules.checking.compare import ASSUMPTIONS, WRONG
+from termgraph.rules.checking.prover import prove_rule
+from termgraph.rules.checking.verdict import ACCURATE, Verdict
+from termgraph.rules.definition import Rule, finish
+from termgraph.rules.discovery.known import cost_of_term
+from termgraph.rules.discovery.vocabulary import Vocabulary, input_of
+from termgraph.rules.facts import FACTS
+from termgraph.rules.goals import GoalCall
+from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, param
+from termgraph.rules.pattern import Pattern
+from termgraph.terms.dtypes import kind_of
+from termgraph.terms.errors import RuleError
+from termgraph.terms.op import CONST
+from termgraph.terms.term import Const, Lit, Term, mk
+from termgraph.terms.traverse import children_first
+
+_PREFERRED = ("reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
+_WEAKER = {"positive": ("nonzero", "nonnegative"), "negative": ("nonzero", "nonpositive")}
+_FEW, _MANY = 6, 24  # terms that the prover tries
+TOPIC = "found"
+
+
+class Finding(NamedTuple):
+    """A proved rule."""
+
+    rule: Rule
+    verdict: Verdict
+
+
+def oriented(a: Any, b: Any, first: Sequence[str] = ()) -> tuple[Any, Any] | None:
+    """The dearer term and the cheaper one; None where neither is cheaper, or the cheaper one has other inputs.
+
+    Where the cost is the same, the form that makes do with operators that are named earlier is the better one.
+    """
+
+    def cost(t: Any) -> tuple:
+        return (*cost_of_term(t), _places(t, first))
+
+    before, after = sorted((a, b), key=cost, reverse=True)
+    if cost(before) == cost(after) or not before.args or before.op is CONST:
+        return None
+    return (before, after) if _inputs(after) <= _inputs(before) else None
+
+
+def _places(t: Any, names: Sequence[str]) -> list[int]:
+    """Where a term's operators stand in a list, the last first."""
+    places = {name: i for i, name in enumerate(names)}
+    return sorted([places.get(s.op.name, -1) for s in children_first([t]) if s.args], reverse=True)
+
+
+def _inputs(t: Any) -> set:
+    return {s for s in children_first([t]) if not s.args and s.op is not CONST}
+
+
+class Generaliser:
+    """Makes rules about the inputs of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.names = {t: Var(input_of(t).name) for t in vocabulary.leaves}
+        self.used: set[str] = set()
+        self.refused: set[tuple] = set()
+
+    def finding(self, before: Any, after: Any) -> Finding | None:
+        """The most general rule that takes one term to the other and that the prover accepts."""
+        for open_axis in (True, False) if _has_axis(before) else (False,):
+            left, right = (self._pattern(t, open_axis) for t in (before, after))
+            shape = (left, right)
+            if shape in self.refused:
+                continue
+            found = self._proved(left, right, open_axis)
+            if found is not None:
+                return found
+            self.refused.add(shape)
+        return None
+
+    def _pattern(self, t: Any, open_axis: bool) -> Any:
+        if t in self.names:
+            return self.names[t]
+        if t.op is CONST:
+            return Lit(t.value.item()) if t.value.ndim == 0 else t
+        if not t.args:
+            return self.names[t]
+        op, params = t.op, {}
+        if t.op.kind == "reduce":
+            params = {k: Var("d") for k in ("dtype",) if k in op.params}
+            params |= {"axis": Var("a")} if open_axis else {}
+        return mk(op.bind(**params) if params else op, tuple([self._pattern(a, open_axis) for a in t.args]))
+
+    # ------------------------------------------------------------------ guards and goals
+    def _proved(self, left: Any, right: Any, open_axis: bool) -> Finding | None:
+        last = None
+        for kinds in self._kinds(open_axis):
+            found = self._with_facts(left, right, kinds)
+            if found is not None and "overflow" not in found.rule.assumes:
+                return found
+            last = last or found
+        return last
+
+    def _kinds(self, open_axis: bool) -> Iterator[dict[Var, Kind]]:
+        """What the metavariables are restricted to: nothing at first, then more and more."""
+        dtype = self.vocabulary.leaves[0].type.np_dtype
+        ladder: dict[str, Sequence[Guard | None]] = {
+            "f": (None, Inexact, Real, Float), "i": (None, Integer), "b": (None, Bool),
+        }  # fmt: skip
+        ranked = not self.vocabulary.elementwise and not open_axis
+        for guard in ladder.get(kind_of(dtype), (None,)):
+            kinds: dict[Var, Kind] = {Var("a"): param, Var("d"): param}
+            for leaf, v in self.names.items():
+                own = Bool if kind_of(leaf.type.np_dtype) == "b" and kind_of(dtype) != "b" else guard
+                rank = {1: Vector, 2: Matrix}.get(leaf.type.ndim) if ranked else None
+                both = rank & own if rank is not None and own is not None else rank or own
+                if both is not None:
+                    kinds[v] = both
+            yield kinds
+
+    def _with_facts(self, left: Any, right: Any, kinds: dict[Var, Kind]) -> Finding | None:
+        """With the facts that the inputs have, each of them left out or weakened where the rule holds without."""
+        metavariables = [v for v in self.names.values() if v in _free(left)]
+        goals = {v: list(self.vocabulary.facts) for v in metavariables}
+        found = self._assuming(left, right, kinds, goals)
+        if found is None or not self.vocabulary.facts:
+            return found
+        for v in metavariables:
+            for fewer in _weakened(goals[v]):
+                less = self._assuming(left, right, kinds, {**goals, v: fewer})
+                if less is not None and less.rule.assumes <= found.rule.assumes | {"domain"}:
+                    found, goals[v] = less, fewer
+                    break
+        return found
+
+    def _assuming(self, left: Any, right: Any, kinds: dict, goals: dict[Var, list[str]]) -> Finding | None:
+        """With the assumptions that the prover asks for, if there are such."""
+        calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
+        assumes: frozenset[str] = frozenset()
+        for samples in (_FEW, _FEW, _MANY, _MANY):
+            rule = self._rule(left, right, kinds, calls, assumes)
+            if rule is None:
+                return None
+            verdict = prove_rule(rule, samples)
+            if verdict.kind == WRONG:
+                return None
+            more = chosen_assumptions(verdict.needs, assumes) if verdict.undeclared else assumes
+            if more is None or not (verdict.ok or verdict.undeclared):
+                return None
+            if verdict.ok and samples == _MANY:
+                return Finding(rule, verdict)
+            assumes = more
+        return None
+
+    def _rule(self, left: Any, right: Any, kinds: dict, goals: tuple, assumes: Iterable[str]) -> Rule | None:
+        made = Rule(self._name(left), left, right, goals, assumes, "found by machine", "")
+        try:
+            return finish(made, TOPIC, (), kinds, (TOPIC, len(self.used)))
+        except RuleError:
+            return None
+
+    def _name(self, left: Any) -> str:
+        names = [s.op.name for s in _preorder(left)]
+        short = base = "_".join([n.removeprefix("true_").removeprefix("logical_") for n in names[:4]])
+        number = 2
+        while short in self.used:
+            short, number = f"{base}_{number}", number + 1
+        return short
+
+    def ground(self, pattern: Any, inputs: dict[Var, Any]) -> Any:
+        """A pattern about inputs again; parameters that were left open are those of float64 and the first axis."""
+        if isinstance(pattern, Var):
+            return inputs[pattern]
+        if pattern.__class__ is Lit:
+            return Const(np.asarray(pattern.value, self.vocabulary.leaves[0].type.dtype))
+        if pattern.__class__ is not Term:
+            return pattern
+        op = pattern.op
+        if op.lvars:
+            chosen = {"axis": (0,), "dtype": self.vocabulary.leaves[0].type.dtype}
+            op = op.family.bind(**{k: chosen[k] if isinstance(v, Var) else v for k, v in op.params.items()})
+        return mk(op, tuple([self.ground(a, inputs) for a in pattern.args]))
+
+    def keep(self, found: Finding) -> None:
+        """The rule is used: no other gets its name."""
+        self.used.add(found.rule.name.partition(".")[2])
+
+
+def chosen_assumptions(needs: Iterable[frozenset[str]], given: frozenset[str]) -> frozenset[str] | None:
+    """A small choice of assumptions, one at least for each need; None where nothing would excuse a difference."""
+    chosen = set(given)
+    for need in sorted(needs, key=lambda n: (len(n), sorted(n))):
+        possible = [a for a in _PREFERRED if a in need & ASSUMPTIONS.keys()]
+        if not possible:
+            return None
+        if not chosen & need:
+            chosen.add(possible[0])
+    return frozenset(chosen)
+
+
+def _weakened(facts: list[str]) -> Iterator[list[str]]:
+    yield []
+    for fact in facts:
+        for weaker in _WEAKER.get(fact, ()):
+            yield [weaker]
+
+
+def _has_axis(t: Any) -> bool:
+    return any(s.args and s.op.kind == "reduce" for s in children_first([t]))
+
+
+def _free(pattern: Any) -> frozenset:
+    return frozenset((pattern,)) if isinstance(pattern, Var) else getattr(pattern, "lvars", frozenset())
+
+
+def _preorder(pattern: Any) -> Iterator[Any]:
+    if pattern.__class__ is Term:
+        yield pattern
+        for a in pattern.args:
+            yield from _preorder(a)
+
+
+__all__ = ["ACCURATE", "TOPIC", "Finding", "Generaliser", "chosen_assumptions", "oriented"]

@@ -1,0 +1,148 @@
+"""Values of terms at chosen points, keys that group terms of equal values, and the closer look at two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.discovery.vocabulary import Vocabulary, input_of
+from termgraph.terms.dtypes import kind_of
+from termgraph.terms.evaluate import apply_meaning
+from termgraph.terms.op import CONST
+
+_CORE, _AROUND = 48, 64  # points where most functions are defined, and points of all signs
+_MATRICES = 3  # of each sort
+_ODD = 0.7310585786300049  # no value that terms usually have is a round number times this
+_CLOSE, _TINY = 1e-8, 1e-11
+EQUAL, INSIDE, OUTSIDE, DIFFERENT = "equal", "inside", "outside", "different"
+_SIGNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "positive": lambda v: np.abs(v) + (v == 0), "nonnegative": np.abs, "negative": lambda v: -np.abs(v) - (v == 0),
+    "nonpositive": lambda v: -np.abs(v), "nonzero": lambda v: v + (v == 0),
+}  # fmt: skip
+
+
+class Values:
+    """What a term is worth at the points: arrays of each world, the first of which are the core."""
+
+    __slots__ = ("around", "core")
+
+    def __init__(self, core: tuple, around: tuple) -> None:
+        self.core, self.around = core, around
+
+
+class Points:
+    """The worlds: choices of values for all inputs. In the core all numbers are positive, around it they are not."""
+
+    def __init__(self, vocabulary: Vocabulary, seed: int = 0) -> None:
+        self.facts = vocabulary.facts
+        rng = np.random.default_rng(seed)
+        self.inputs = [input_of(t) for t in vocabulary.leaves]
+        small = vocabulary.elementwise
+        self.core = [self._world(rng, _CORE, True) for _ in range(1 if small else _MATRICES)]
+        self.around = [self._world(rng, _AROUND, False) for _ in range(1 if small else _MATRICES)]
+
+    def _world(self, rng: np.random.Generator, n: int, core: bool) -> dict:
+        return {x: self._drawn(rng, x.type, n, core) for x in self.inputs}
+
+    def _drawn(self, rng: np.random.Generator, type_: Any, n: int, core: bool) -> np.ndarray:
+        matrices = any(x.type.ndim > 1 for x in self.inputs)
+        shape = (3,) * type_.ndim if matrices else (n,) * type_.ndim
+        kind = kind_of(type_.np_dtype)
+        if kind == "b":
+            return rng.random(shape) < 0.5
+        if kind in "iu":
+            low = 1 if core else 0 if kind == "u" else -9
+            return self._with_facts(rng.integers(low, 10, shape)).astype(type_.np_dtype)
+        if core:
+            return self._with_facts(rng.uniform(0.1, 3.0, shape)).astype(type_.np_dtype)
+        mixed = np.where(rng.random(shape) < 0.4, rng.uniform(-1, 1, shape), rng.normal(size=shape) * 2)
+        whole = rng.integers(-3, 4, shape).astype(float)
+        found = mixed if matrices else np.where(rng.random(shape) < 0.2, whole, mixed)
+        return self._with_facts(found).astype(type_.np_dtype)
+
+    def _with_facts(self, v: np.ndarray) -> np.ndarray:
+        for fact in self.facts:
+            v = _SIGNS[fact](v) if fact in _SIGNS else v
+        return v
+
+    def of(self, t: Any, args: tuple[Values, ...]) -> Values | None:
+        """The values of a term from those of its operands; None if it cannot be computed."""
+        try:
+            with np.errstate(all="ignore"):
+                return Values(
+                    tuple([self._one(t, w, [a.core[i] for a in args]) for i, w in enumerate(self.core)]),
+                    tuple([self._one(t, w, [a.around[i] for a in args]) for i, w in enumerate(self.around)]),
+                )
+        except Exception:  # an op refuses values in its own way, such as a singular matrix
+            return None
+
+    def _one(self, t: Any, world: dict, args: list) -> Any:
+        if t.op is CONST:
+            return t.value
+        return apply_meaning(t, args) if args else world[t]
+
+    def leaf(self, t: Any) -> Values:
+        """The values of an input, a number, or an input of which something is assumed."""
+        made = self.of(input_of(t), ())
+        assert made is not None
+        return made
+
+
+def key_of(t: Any, arrays: tuple) -> tuple:
+    """What terms of (nearly) the same values have in common."""
+    return (t.type, *[_rounded(v) for v in arrays])
+
+
+def _rounded(v: np.ndarray) -> bytes:
+    if kind_of(v.dtype) not in "fc":
+        return v.tobytes()
+    with np.errstate(all="ignore"):
+        scaled = np.where(np.abs(v) < 1e-10, 0.0, v) * _ODD
+        part, power = np.frexp(scaled)
+        text = np.where(np.isfinite(v), np.round(part * 2**22), 0).astype(np.int64).tobytes() + power.tobytes()
+    return text + np.isnan(v).tobytes() + (np.sign(v) * np.isinf(v)).tobytes()
+
+
+def same_everywhere(values: Values) -> float | None:
+    """The number that a term is at all points, if it is one."""
+    arrays = [*values.core, *values.around]
+    first = arrays[0].flat[0] if arrays[0].size else np.nan
+    with np.errstate(all="ignore"):
+        if not np.isfinite(first) or kind_of(arrays[0].dtype) == "c":
+            return None
+        near = all(np.all(np.isnan(v) | (np.abs(v - float(first)) <= _TINY)) for v in arrays)
+    number = float(first)
+    return (round(number) if abs(number - round(number)) <= _TINY else number) if near else None
+
+
+def mostly_finite(values: Values) -> bool:
+    """Whether a term is a number at half of the core points: elsewhere nothing can be learned from it."""
+    with np.errstate(all="ignore"):
+        return all(kind_of(v.dtype) not in "fc" or np.isfinite(v).mean() >= 0.5 for v in values.core)
+
+
+def agreement(left: Values, right: Values) -> str:
+    """EQUAL; INSIDE: equal where the left side is a number; OUTSIDE: where the right one is; else DIFFERENT."""
+    pairs = [*zip(left.core, right.core, strict=True), *zip(left.around, right.around, strict=True)]
+    found = {_agree(a, b) for a, b in pairs} - {EQUAL}
+    return EQUAL if not found else found.pop() if len(found) == 1 else DIFFERENT
+
+
+def _agree(a: np.ndarray, b: np.ndarray) -> str:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return DIFFERENT
+    if kind_of(a.dtype) not in "fc":
+        return EQUAL if np.array_equal(a, b) else DIFFERENT
+    lost, gained = np.isnan(a), np.isnan(b)
+    both = ~(lost | gained)
+    x, y = a[both], b[both]
+    with np.errstate(all="ignore"):
+        scale = float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0))
+        near = (x == y) | (np.abs(x - y) <= _CLOSE * np.abs(x) + _TINY * max(scale, 1.0))
+    if not both.any() or not near.all():
+        return DIFFERENT
+    if (lost & ~gained).any():
+        return DIFFERENT if (gained & ~lost).any() else INSIDE
+    return OUTSIDE if (gained & ~lost).any() else EQUAL

@@ -1,0 +1,279 @@
+"""The search: terms by size, groups of equal values, and out of each pair that nothing joins a proved rule.
+
+    found = discover(["exp log + *"], 5, Known(stages));  print(found);  print(found.text())
+
+The idea is that of theory exploration with equality saturation, as in Ruler and Enumo.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from termgraph.rules.definition import Rule
+from termgraph.rules.discovery.generalise import Finding, Generaliser, oriented
+from termgraph.rules.discovery.known import Known, cost_of_term
+from termgraph.rules.discovery.points import (
+    DIFFERENT,
+    EQUAL,
+    Points,
+    Values,
+    agreement,
+    key_of,
+    mostly_finite,
+    same_everywhere,
+)
+from termgraph.rules.discovery.report import Discovery
+from termgraph.rules.discovery.vocabulary import Vocabulary, Word, vocabulary
+from termgraph.terms.op import CONST
+from termgraph.terms.term import Const
+from termgraph.terms.traverse import children_first
+
+_NEST = 2  # functions such as exp inside each other
+_SHAPES = ("source", "length")
+_CORPUS = 4000  # terms that rules found are counted on
+
+
+def discover(
+    ops: Sequence[str], size: int, known: Known, *, facts: Sequence[str] = (), dtype: str = "float64",
+    numbers: Sequence[float] = (0, 1, 2), variables: int = 3, seconds: float = 60.0, corpus: Sequence[Any] = (),
+    both_ways: Sequence[Rule] = (), report: Callable[[str], None] = lambda line: None,
+) -> Discovery:  # fmt: skip
+    """Rules between terms of up to `size` operations and inputs that `known` does not join.
+
+    `facts` hold for all inputs (`positive`), `both_ways` are rules that saturation may use in both directions before
+    a rule counts as new, `seconds` of the processor bound the search; `report` is told how it goes.
+    """
+    words = vocabulary(ops, dtype, facts, numbers, variables)
+    return _Search(words, size, known, seconds, report, list(corpus), both_ways).run()
+
+
+class _Entry:
+    """A term whose values no smaller term has."""
+
+    __slots__ = ("nest", "term", "values")
+
+    def __init__(self, term: Any, values: Values, nest: int) -> None:
+        self.term, self.values, self.nest = term, values, nest
+
+
+class _Search:
+    def __init__(
+        self, words: Vocabulary, size: int, known: Known, seconds: float, report: Callable[[str], None],
+        corpus: list[Any], both_ways: Sequence[Rule],
+    ) -> None:  # fmt: skip
+        self.words, self.size, self.known, self.report = words, size, known, report
+        self.corpus, self.both_ways = corpus, both_ways
+        self.points = Points(words)
+        self.generaliser = Generaliser(words)
+        self.levels: list[list[_Entry]] = [[], []]
+        self.classes: dict[tuple, list[_Entry]] = {}
+        self.seen: set[Any] = set()
+        self.order = {t: i for i, t in enumerate(words.leaves)}
+        self.met: list[Any] = []
+        self.out = Discovery(words, size)
+        self.began = time.process_time()
+        self.until = self.began + seconds
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.process_time() > self.until
+
+    def run(self) -> Discovery:
+        """All sizes in turn, then only what is needed of the rules, the most used first."""
+        for t in self.words.first_terms():
+            self._take(t, self.points.leaf(t), 0, self.levels[1])
+        for size in range(2, self.size + 1):
+            candidates = self._level(size)
+            self.out.candidates += len(candidates)
+            self._settle(candidates)
+            self.report(
+                f"size {size}: {self.out.terms} terms, {len(candidates)} pairs to join, "
+                f"{len(self.out.findings)} rules, {time.process_time() - self.began:.0f} s"
+            )
+            if self.late:
+                self.out.stopped = f"stopped after {self.until - self.began:g} s, within size {size}"
+                break
+        self._minimise()
+        self._rank()
+        self.out.seconds = time.process_time() - self.began
+        return self.out
+
+    # ------------------------------------------------------------------ terms
+    def _level(self, size: int) -> list[tuple[Any, Any]]:
+        """All terms of a size; pairs of terms of equal values that nothing joins."""
+        level: list[_Entry] = []
+        self.levels.append(level)
+        pairs: list[tuple[Any, Any]] = []
+        for n, (term, operands) in enumerate(self._made(size)):
+            if n % 64 == 0 and self.late:
+                break
+            values = self.points.of(term, tuple([e.values for e in operands]))
+            if values is None or not mostly_finite(values):
+                continue
+            self.out.terms += 1
+            nest = max(e.nest for e in operands) + _steep(term)
+            number = same_everywhere(values)
+            equal = self._take(term, values, nest, level) if number is None else self._number(term, number)
+            if equal is not None and self._in_order(term):
+                self.met.append(term)
+                if not self.known.joins(term, equal):
+                    pairs.append((term, equal))
+        return pairs
+
+    def _number(self, term: Any, number: float) -> Any:
+        """The number that a term always is; numbers that are not in the vocabulary are no right sides."""
+        known = [n for n in self.words.numbers if n.value == number]
+        truth = number if term.type.dtype == "bool" else None
+        return Const(np.asarray(bool(truth))) if truth is not None else known[0] if known else None
+
+    def _made(self, size: int) -> Iterator[tuple[Any, tuple[_Entry, ...]]]:
+        for word in self.words.words:
+            for operands in self._operands(word, size - 1):
+                if all(e.term.op is CONST for e in operands):
+                    continue
+                if not word.plain and max(e.nest for e in operands) >= _NEST:
+                    continue
+                for term in word.make(tuple([e.term for e in operands])):
+                    if term not in self.seen and (size < self.size or self._in_order(term)):
+                        self.seen.add(term)
+                        yield term, operands
+
+    def _operands(self, word: Word, total: int) -> Iterator[tuple[_Entry, ...]]:
+        for sizes in _splits(total, word.arity):
+            if word.commutative and sizes[0] < sizes[1]:
+                continue
+            if word.commutative and sizes[0] == sizes[1]:
+                yield from combinations_with_replacement(self.levels[sizes[0]], 2)
+            else:
+                yield from product(*[self.levels[s] for s in sizes])
+
+    def _in_order(self, term: Any) -> bool:
+        """Whether inputs come in their order: other terms differ from such a one in their names only."""
+        last = -1
+        for t in _leaves_in_order(term):
+            place = self.order.get(t)
+            if place is None or place <= last:
+                continue
+            if place > last + 1 and not self._other_sort(last + 1, place):
+                return False
+            last = place
+        return True
+
+    def _other_sort(self, first: int, last: int) -> bool:
+        types = {t.type for t in self.words.leaves[first:last]}
+        return self.words.leaves[last].type not in types
+
+    def _take(self, term: Any, values: Values, nest: int, level: list[_Entry]) -> Any:
+        """Put a term among those of equal values; the one it is equal to, if any is, perhaps where both are numbers."""
+        group = self.classes.setdefault(key_of(term, values.core), [])
+        alike = None
+        for other in group:
+            how = agreement(values, other.values)
+            if how == EQUAL:
+                return other.term
+            if how != DIFFERENT and alike is None:
+                alike = other.term
+        entry = _Entry(term, values, nest)
+        group.append(entry)
+        level.append(entry)
+        return alike
+
+    # ------------------------------------------------------------------ rules
+    def _settle(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Rules for pairs, the simplest and most general first, until all pairs are joined or the time is up."""
+        for term, equal in sorted(pairs, key=_simplicity):
+            if self.late:
+                return
+            if self.known.joins(term, equal):
+                continue
+            found = self._rule_for(term, equal)
+            if found is None:
+                self.out.refused += 1
+            elif self._useful(found, term, equal):
+                self.generaliser.keep(found)
+                self.out.findings.append(found)
+
+    def _rule_for(self, term: Any, equal: Any) -> Finding | None:
+        sides = oriented(self.known.form(term), self.known.form(equal), self.words.names)
+        if sides is not None and any(t.args and t.op.kind in _SHAPES for t in children_first([sides[0]])):
+            return None  # what is left of a constant term
+        if sides is None:
+            self.out.both_ways.append((term, equal))
+            return None
+        return self.generaliser.finding(*sides)
+
+    def _useful(self, found: Finding, term: Any, equal: Any) -> bool:
+        """Whether the rule, used from now on, joins what it was made for."""
+        self.known.add(found.rule)
+        if self.known.joins(term, equal):
+            return True
+        self.known.remove(found.rule)
+        return False
+
+    def _minimise(self) -> None:
+        """Leave out rules that the others make needless, the longest first."""
+        for found in sorted(self.out.findings, key=lambda f: -_length(f.rule)):
+            left, right = self._sides(found.rule)
+            self.known.remove(found.rule)
+            if self.known.joins(left, right) or self.known.saturates(left, right, self.both_ways):
+                self.out.findings.remove(found)
+                self.out.derivable += 1
+            else:
+                self.known.add(found.rule)
+
+    def _sides(self, rule: Rule) -> tuple[Any, Any]:
+        """Both sides of a rule about the inputs themselves."""
+        back = {v: t for t, v in self.generaliser.names.items()}
+        return self.generaliser.ground(rule.lhs, back), self.generaliser.ground(rule.rhs, back)
+
+    def _rank(self) -> None:
+        """How often each rule fires on the corpus; without one, on the terms that were enumerated."""
+        if self.known.added is None:
+            return
+        before = self.known.added.counts.copy()
+        for t in self.corpus or self.met[:_CORPUS]:
+            self.known.form(t)
+        counts = self.known.added.counts - before
+        self.out.uses = {f.rule.name: counts[f.rule.name] for f in self.out.findings}
+        self.out.findings.sort(key=lambda f: -self.out.uses[f.rule.name])
+
+
+def _splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 1:
+        if total >= 1:
+            yield (total,)
+        return
+    for first in range(1, total - parts + 2):
+        for rest in _splits(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def _steep(term: Any) -> int:
+    """1 for functions such as exp, of which few are nested."""
+    plain = ("add", "sub", "mul", "true_div", "neg", "sqr", "floor_div", "mod", "switch")
+    return int(term.op.kind == "elementwise" and len(term.args) == 1 and term.op.name not in plain)
+
+
+def _leaves_in_order(t: Any) -> Iterator[Any]:
+    stack = [t]
+    while stack:
+        s = stack.pop()
+        if s.args and s.op.name != "assume":
+            stack.extend(reversed(s.args))
+        else:
+            yield s
+
+
+def _simplicity(pair: tuple[Any, Any]) -> tuple:
+    inputs = sum(1 for t in children_first(list(pair)) if not t.args and t.op is not CONST)
+    return sum(cost_of_term(t)[1] + cost_of_term(t)[2] for t in pair), -inputs, repr(pair)
+
+
+def _length(rule: Rule) -> int:
+    return len(rule.before) + len(rule.after)
