@@ -290,8 +290,16 @@ def _choose(c: Conversion, node: Any, a: Any, choices: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- checks and choices
+# PyMC's checks of parameters are errors, minus infinity or nothing, as the conversion was told. The modes leave it to
+# rewritings of PyTensor's graph, which PyMC names in its query.
 @converts("CheckAndRaise", reads="msg exc_type can_be_replaced_by_ninf")
 def _check(c: Conversion, node: Any, x: Any, *conditions: Any) -> Any:
+    if getattr(node.op, "can_be_replaced_by_ninf", False) and c.checks == "minus infinity":
+        for condition in conditions:
+            x = T.switch(T.all(condition), x, T.constant(np.array(-np.inf, x.dtype)))
+        return x
+    if type(node.op).__name__ == "CheckParameterValue" and c.checks == "none":
+        return x
     return T.CheckAndRaise(node.op.exc_type, node.op.msg)(x, *conditions)
 
 

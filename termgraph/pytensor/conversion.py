@@ -105,8 +105,8 @@ def site_of(v: Any) -> tuple:
 class Conversion:
     """One conversion: what became of which variable, and which ops had to be called."""
 
-    def __init__(self, strict: bool = False) -> None:
-        self.strict = strict
+    def __init__(self, strict: bool = False, checks: str = "errors") -> None:
+        self.strict, self.checks = strict, checks  # what PyMC's checks of parameters become, see `arrays.py`
         self.called: Counter[str] = Counter()  # ops without a counterpart, run by PyTensor's own code
         self.converted: Counter[str] = Counter()
 

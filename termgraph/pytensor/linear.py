@@ -129,7 +129,7 @@ def _blockwise(c: Conversion, node: Any, *xs: Any) -> Any:
 
 def _ranges(core: Any, xs: tuple) -> Any:
     """Ranges of one length, which PyTensor promises: vmap could not know."""
-    start, stop, step = [cast(x, core.dtype) for x in xs]
+    start, stop, step = T.broadcast_arrays(*[cast(x, core.dtype) for x in xs])
     first, last, by = [x[(0,) * x.type.ndim] for x in (start, stop, step)]
     return T.expand_dims(start, -1) + T.expand_dims(step, -1) * T.arange(0, last - first, by, dtype=core.dtype)
 
