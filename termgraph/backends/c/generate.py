@@ -15,7 +15,7 @@ from termgraph.backends.c.signature import CellInput, Input, Output, Signature, 
 from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
-from termgraph.backends.c.text.packing import PACKING
+from termgraph.backends.c.text.packing import PACKING, PACKING_BY_TABLE
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
@@ -194,7 +194,7 @@ class _Writer:
         run = kernels.finish(self.run_text(kernels))
         plan = self.plan_text()
         size = self.signature.buf_size + len(self.places)
-        packing = PACKING.strip() if self.packed else ""
+        packing = self.packing()
         clock = (timers.TEXT + timers.STEPS).strip() if self.timed else ""
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
@@ -218,6 +218,7 @@ class _Writer:
         """tg_plan: check lengths, say how large everything is."""
         p = Printer(self.d, [])
         lines: list[str] = []
+        lengths: list[tuple[int, Poly]] = []
         lines += self.assumed_lengths()
         for check in self.lowered.lengths.checks.values():
             a, b = p.poly(check.a), p.poly(check.b)
@@ -225,18 +226,28 @@ class _Writer:
             lines.append(f"    if ({a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
         s = self.signature
         for k, t in enumerate(self.roots):
-            at = s.output_env(k)
-            lines += [f"    env[{at + d}] = {p.poly(n)};" for d, n in enumerate(self.shape(t))]
+            lengths.extend(enumerate(self.shape(t), s.output_env(k)))
+        lines += self.numbers(p, lengths)
         if self.packed:
             lines += self.room_for_copies(s.workspace_env(0))
-        for k, room in enumerate(self.rooms, self.copied):
-            size = functools.reduce(maximum, [self.bytes_of(b) for b in room])
-            lines.append(f"    env[{s.workspace_env(k)}] = {p.poly(size)};")
+        sizes = [functools.reduce(maximum, [self.bytes_of(b) for b in room]) for room in self.rooms]
+        lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
         head = [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms]
         return "\n".join(
             ["TG_EXPORT int tg_plan(int64_t *env, tg_status *st)", "{", *head, *lines, "    return 0;", "}"]
         )
+
+    def numbers(self, p: Printer, given: Sequence[tuple[int, Poly]]) -> list[str]:
+        """Puts numbers into places of env that follow each other: line by line, or from a table if they are known."""
+        first, known = given[0][0] if given else 0, [n.const for _, n in given]
+        if len(given) < MANY or None in known or given[-1][0] - first != len(given) - 1:
+            return [f"    env[{at}] = {p.poly(n)};" for at, n in given]
+        row = ",".join(map(str, known))
+        return [
+            f"    static const int64_t from{first}[] = {{{row}}};",
+            f"    for (int k = 0; k < {len(known)}; k++) env[{first} + k] = from{first}[k];",
+        ]
 
     def assumed_lengths(self) -> list[str]:
         """Another program answers where lengths of cells are not those that this one was made for."""
@@ -261,20 +272,40 @@ class _Writer:
 
     def room_for_copies(self, at: int) -> list[str]:
         """Bytes for the arguments that have to be copied. Most calls copy none: strides are compared first."""
-        odd = []
-        for a in self.packed:
-            first, nd = self.port_env(a.index), a.type.ndim
-            odd.append(f"(env[{first + 2 * nd - 1}] - 1)")
-            odd += [
-                f"(env[{first + nd + d}] - env[{first + nd + d + 1}] * env[{first + d + 1}])" for d in range(nd - 1)
-            ]
-        sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
-        lines = [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
+        if self.many_packed:
+            lines = [f"    env[{at}] = tg_copied_size(env);"]
+        else:
+            odd = [self.misplaced(a) for a in self.packed]
+            sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
+            lines = [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
         if self.asked:
             places = ", ".join(f"{self.port_env(a.index)}, {a.type.ndim}" for a in self.asked)
             asks = f"tg_rt->relayout(tg_orders, env, (const int32_t[]){{{places}}}, {len(self.asked)}, env[{at}])"
             lines.append(f"    if (env[{at}] >= {MUCH} && {asks}) return (int)(st->code = TG_LAYOUT);")
         return lines
+
+    def misplaced(self, a: Any) -> str:
+        """Not zero if an argument does not lie in row-major order."""
+        first, nd = self.port_env(a.index), a.type.ndim
+        steps = [f"(env[{first + nd + d}] - env[{first + nd + d + 1}] * env[{first + d + 1}])" for d in range(nd - 1)]
+        return " | ".join([f"(env[{first + 2 * nd - 1}] - 1)", *steps])
+
+    @property
+    def many_packed(self) -> bool:
+        """Whether arguments that may be copied are in a table."""
+        return len(self.packed) >= MANY
+
+    def packing(self) -> str:
+        """What copies arguments, with a table of these if they are many."""
+        if not self.many_packed:
+            return PACKING.strip() if self.packed else ""
+        slots = self.slots()
+        rows = [
+            (self.port_env(a.index), a.type.ndim, a.type.np_dtype.itemsize, slots[self.st.inputs[a]])
+            for a in self.packed
+        ]
+        table = ",".join(str(n) for row in rows for n in row)
+        return "\n".join([PACKING.strip(), f"static const int32_t tg_ports[] = {{{table}}};", PACKING_BY_TABLE.strip()])
 
     def layout(self, a: Any) -> str:
         """What helpers are told of an argument: its lengths and strides, their number, the size of an element."""
@@ -284,9 +315,12 @@ class _Writer:
         """The function that copies arguments that do not lie in row-major order; called only if there are some."""
         head = "static __attribute__((noinline, cold)) void tg_pack_arguments(tg_context *c)"
         lines = ["    const int64_t *env = c->env;", f"    char *at = c->buf[{self.signature.workspace_buf(0)}];"]
-        for a in self.packed:
-            slot = self.slots()[self.st.inputs[a]]
-            lines.append(f"    c->buf[{slot}] = tg_packed(&at, c->buf[{slot}], {self.layout(a)});")
+        if self.many_packed:
+            lines.append("    tg_pack_ports(c->buf, env, at);")
+        else:
+            slots = [self.slots()[self.st.inputs[a]] for a in self.packed]
+            copies = [f"tg_packed(&at, c->buf[{slot}], {self.layout(a)})" for slot, a in zip(slots, self.packed)]
+            lines += [f"    c->buf[{slot}] = {copy};" for slot, copy in zip(slots, copies)]
         return "\n".join([head, "{", *lines, "}"]) if self.packed else ""
 
     def bytes_held(self) -> Poly:

@@ -58,6 +58,40 @@ def test_values_are_those_of_a_program_without_a_table(symbolic, options, monkey
         np.testing.assert_array_equal(got, wanted)
 
 
+def test_text_of_sixty_equal_layers_is_half_as_much_again_as_that_of_three():
+    def text(layers):
+        x, h = (T.tensor("x", dtype="float32", shape=(16, 32)),) * 2
+        weights = [(tg.shared(np.eye(32, dtype="float32")), tg.shared(np.zeros(32, "float32"))) for _ in range(layers)]
+        for w, b in weights:
+            h = T.tanh(h @ w + b)
+        loss = (h * h).mean()
+        wrt = [v for pair in weights for v in pair]
+        return len(compiled([x], [loss, *tg.grad(loss, wrt)]).source("c"))
+
+    assert text(60) <= 1.5 * text(3)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_many_arguments_may_lie_anyhow(symbolic):
+    """Strides of many arguments are compared, and copies of them made, by a table."""
+    inputs, outputs, values = mlp(24, symbolic=symbolic)
+    f = compiled(inputs, outputs)
+    assert "tg_ports[]" in f.source("c")
+    wanted = [np.array(v) for v in f(*values)]
+    wide = np.zeros((8, 40), "float32")
+    wide[:, ::5] = values[3]
+    others = [
+        values[0],
+        np.asfortranarray(values[1]),
+        values[2][::-1, ::-1].copy()[::-1, ::-1],
+        wide[:, ::5],
+        *values[4:],
+    ]
+    for changed in (others, [np.asfortranarray(v) for v in values]):
+        for got, want in zip(f(*changed), wanted):
+            np.testing.assert_array_equal(got, want)
+
+
 def test_on_several_threads():
     x, y = T.dmatrix("x"), T.dmatrix("y")
     out = x

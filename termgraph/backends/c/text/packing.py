@@ -50,3 +50,31 @@ static inline char *tg_packed(char **at, char *from, const int64_t *env, int nd,
     return to;
 }
 """
+
+# The same for many arguments: `tg_ports` has of each where its lengths are in env, how many, the size of an element and
+# its place in buf.
+PACKING_BY_TABLE = """
+enum { TG_PORTS = sizeof tg_ports / sizeof *tg_ports };
+/* Bytes for the copies of all arguments; strides are compared first, since most calls copy none. */
+static int64_t tg_copied_size(const int64_t *env)
+{
+    int64_t odd = 0, size = 0;
+    for (int k = 0; k < TG_PORTS; k += 4) {
+        const int64_t *lengths = env + tg_ports[k], *strides = lengths + tg_ports[k + 1];
+        int last = tg_ports[k + 1] - 1;
+        odd |= strides[last] - 1;
+        for (int d = 0; d < last; d++) odd |= strides[d] - strides[d + 1] * lengths[d + 1];
+    }
+    if (odd)
+        for (int k = 0; k < TG_PORTS; k += 4)
+            size += tg_packed_size(env + tg_ports[k], tg_ports[k + 1], tg_ports[k + 2]);
+    return size;
+}
+static void tg_pack_ports(char **buf, const int64_t *env, char *at)
+{
+    for (int k = 0; k < TG_PORTS; k += 4) {
+        char **place = buf + tg_ports[k + 3];
+        *place = tg_packed(&at, *place, env + tg_ports[k], tg_ports[k + 1], tg_ports[k + 2]);
+    }
+}
+"""
