@@ -12,6 +12,7 @@ import signal
 import time
 
 import hypothesis
+import leftovers
 import numpy as np
 import pytest
 
@@ -42,6 +43,7 @@ def pytest_configure(config):
         config.option.hypothesis_seed = str(seed)
     hypothesis.settings.load_profile("repeatable" if seed is None else "explore")
     config.started = time.monotonic()
+    leftovers.watch()
 
 
 def pytest_report_header(config):

@@ -1,4 +1,4 @@
-"""The body of a loop for printouts: its arguments with where they come from, and its results as variables."""
+"""The graphs inside loops and graphs that are ops, for printouts: arguments with where they come from, and results."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from typing import Any
 
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Apply, Variable
-from termgraph.terms.ops.loop import places_of
+from termgraph.terms.ops.call import call
+from termgraph.terms.ops.loop import loop, places_of
+from termgraph.terms.term import Arg
+
+HAVE_GRAPHS = (loop, call)  # families of ops with a graph inside
 
 
 def inner_graph(node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str, Variable]]]:
     """(argument text, operand outside) for each argument of the body, and (what it is, variable) for each result."""
     op: Any = node.op
+    if op.family is call:
+        return _called(op, node)
     known = places_of(op)
     shown = {leaf: _argument(leaf, known.get(leaf, (None,))[0]) for leaf in op.leaves}
     c, s = op.n_consts, op.n_consts + op.n_carry
@@ -26,8 +32,17 @@ def inner_graph(node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str
     return arguments, list(zip(labels, roots))
 
 
+def _called(op: Any, node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str, Variable]]]:
+    """Those of a graph that is an op: its arguments are the operands."""
+    leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]
+    roots = variables_of(
+        op.params["body"], dict(zip(leaves, variables_of(leaves, names={leaf: repr(leaf) for leaf in leaves})))
+    )
+    return list(zip(map(repr, leaves), node.inputs)), [(f"result {k}", v) for k, v in enumerate(roots)]
+
+
 def _argument(leaf: Any, name: str | None) -> str:
     return f"{name} {leaf!r}" if name else repr(leaf)
 
 
-__all__ = ["inner_graph"]
+__all__ = ["HAVE_GRAPHS", "inner_graph"]

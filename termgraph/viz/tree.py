@@ -13,9 +13,8 @@ from termgraph.config import config
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.display_names import applied_name, constant_text, print_style, short_repr, type_name
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import is_term
-from termgraph.viz.loops import inner_graph
+from termgraph.viz.loops import HAVE_GRAPHS, inner_graph
 
 ID_TYPES = ("CHAR", "@", "int", "id", "auto", "")
 
@@ -106,7 +105,7 @@ class _Printer:
         # entries: (variable, text before it, text before its children, nesting, the node that shows it)
         stack: list[tuple] = [(r, "", "", 0, None) for r in reversed(roots)]
         while stack or self.inner:
-            if not stack:  # the tree is done: the bodies of its loops follow
+            if not stack:  # the tree is done: the graphs inside its loops and calls follow
                 yield from self._start_body(stack)
                 continue
             v, before, below, level, parent = stack.pop()
@@ -120,7 +119,7 @@ class _Printer:
             named = self.stop_on_name and v.name is not None and level > 0
             if node is None or seen or named or (self.depth >= 0 and level >= self.depth):
                 continue
-            if node.op.family is loop and node.op not in self.shown:
+            if node.op.family in HAVE_GRAPHS and node.op not in self.shown:
                 self.shown.add(node.op)
                 self.inner.append((node, self._id(key)))
             inputs = self._inputs(node)

@@ -2,6 +2,9 @@
 
 import argparse
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the emulated GPU is a neighbour
 
 from .judge import MODES
 from .runner import fuzz

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import nullcontext
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 import termgraph as tg
+from emucuda.driver import emulation
 from termgraph.terms.dtypes import finfo, kind_of
 
 from .programs import Program, Variable, meaning, noisy
@@ -20,6 +23,7 @@ MODES = {
     "STRICT, VM": "tg.Mode(optimizer='fast_run', strict=True, linker='py')",
     "None, C": "tg.Mode(optimizer='None', linker='auto')",
     "FAST_COMPILE, C": "tg.Mode(optimizer='fast_compile', linker='auto')",
+    "FAST_RUN, CUDA": "tg.Mode(optimizer='fast_run', linker='cuda')",
 }
 WORD = re.compile(r"\bv\d+\b")
 REFERENCE = "tg.Mode(optimizer='None', linker='py')"
@@ -131,7 +135,7 @@ def run(program: Program, mode: str) -> str | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            results = program.function(mode_of(mode))(*program.values)
+            (results,) = together([program], mode)
         except Exception as error:
             if allowed.shaken is None:
                 return None
@@ -139,8 +143,23 @@ def run(program: Program, mode: str) -> str | None:
     return verdict(program, allowed, results, mode)
 
 
+def together(programs: list[Program], mode: str) -> list[list[np.ndarray]]:
+    """The results of each program, computed by one function."""
+    parts = [p.parts() for p in programs]
+    inputs = [v for part in parts for v in part.inputs]
+    outputs = [v for part in parts for v in part.outputs]
+    updates = [pair for part in parts for pair in part.updates]
+    givens = {old: new for part in parts for old, new in part.givens.items()}
+    values = [value for p in programs for value in p.values]
+    with warnings.catch_warnings(), np.errstate(all="ignore"), emulation() if "CUDA" in mode else nullcontext():
+        warnings.simplefilter("ignore")
+        f = tg.function(inputs, outputs, updates=updates, givens=givens, mode=mode_of(mode), on_unused_input="ignore")
+        rest = iter(f(*values))
+        return [[*islice(rest, len(p.outputs)), *[v.get_value() for v, _ in p.updates]] for p in parts]
+
+
 def verdict(program: Program, allowed: Allowed, results: list, mode: str) -> str | None:
-    for name, got in zip(program.outputs, results):
+    for name, got in zip(program.results, results):
         wrong = allowed.wrong(name, got, is_strict(mode))
         if wrong:
             return wrong
@@ -152,4 +171,4 @@ def _short(error: Exception) -> str:
     return " | ".join(lines[:2])[:200]
 
 
-__all__ = ["MODES", "REFERENCE", "Allowed", "Variable", "mode_of", "run", "verdict"]
+__all__ = ["MODES", "REFERENCE", "Allowed", "Variable", "mode_of", "run", "together", "verdict"]

@@ -339,6 +339,22 @@ def scan(g):
 
 
 @statement(2)
+def nested_scan(g):
+    """A loop in the body of a loop: over the elements of each row, or a few steps of its own."""
+    v = g.pick("f", (2,), longest=40)
+    body = g.choice(*BODIES).format(s="a", x="e")
+    zero = f"T.zeros((), {v.dtype!r})"
+    inner = g.choice(
+        f"tg.scan(lambda e, a: {body}, sequences=row, outputs_info={zero})[0][-1]",
+        f"tg.scan(lambda a, e: {body}, outputs_info=s, non_sequences=T.sum(row), n_steps=2)[0][-1]",
+        "T.sum(tg.map(lambda e: T.tanh(e + s), row)[0])",
+    )
+    if not v.shape[1]:
+        raise Unfit
+    return f"tg.scan(lambda row, s: s * 0.5 + {inner}, sequences={v.name}, outputs_info={zero})[0]"
+
+
+@statement(2)
 def lazily(g):
     a = g.pick()
     cond = g.choice(f"T.sum({g.pick('f').name}) > 0", f"T.any({g.pick('b').name})")

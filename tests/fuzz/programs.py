@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,10 +50,22 @@ class Program:
 
     variables: list[Variable] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    updates: dict[str, str] = field(default_factory=dict)  # inputs that are shared variables, and what becomes of them
+    given: str = ""  # a statement that stands in `givens` for a variable without a value
 
     @property
     def inputs(self) -> list[Variable]:
         return [v for v in self.variables if v.text is None]
+
+    @property
+    def arguments(self) -> list[Variable]:
+        """The inputs that a call is given."""
+        return [v for v in self.inputs if v.name not in self.updates]
+
+    @property
+    def results(self) -> list[str]:
+        """What a run makes: outputs, then the new values of shared variables."""
+        return [*self.outputs, *self.updates.values()]
 
     def build(self) -> dict[str, Any]:
         """The symbolic variables by name, made anew."""
@@ -62,10 +74,32 @@ class Program:
             made[v.name] = v.symbolic = eval(v.declared, {**NAMES, **made})
         return made
 
-    def function(self, mode: Any) -> Any:
-        made = self.build()
-        return tg.function([made[v.name] for v in self.inputs], [made[o] for o in self.outputs], mode=mode,
-                           on_unused_input="ignore")  # fmt: skip
+    def parts(self) -> Parts:
+        """What a function of the program is made of, with shared variables and placeholders."""
+        made: dict[str, Any] = {}
+        givens = {}
+        for v in self.variables:
+            made[v.name] = eval(self.written(v), {**NAMES, **made, "value": v.value})
+            if v.name == self.given:
+                placeholder = made[v.name].type()
+                givens[placeholder], made[v.name] = made[v.name], placeholder
+        return Parts(
+            [made[v.name] for v in self.arguments],
+            [made[o] for o in self.outputs],
+            [(made[v], made[u]) for v, u in self.updates.items()],
+            givens,
+        )
+
+    def written(self, v: Variable) -> str:
+        """The right side of a variable."""
+        return f"tg.shared(value, name={v.name!r})" if v.name in self.updates else v.declared
+
+    def only(self, variables: list[Variable], outputs: list[str]) -> Program:
+        """A smaller program: with the updates and the given statement that it still has."""
+        names = {v.name for v in variables}
+        inputs = {v.name for v in variables if v.text is None}
+        updates = {v: u for v, u in self.updates.items() if v in inputs and u in names}
+        return Program(variables, outputs, updates, self.given if self.given in names - inputs else "")
 
     def source(self, modes: tuple[str, str] = ("", "")) -> str:
         """The program as Python that runs by itself and prints the results of two modes."""
@@ -77,19 +111,36 @@ class Program:
             "",
         ]
         lines += ["from numpy import inf, nan", ""] if "nan" in repr(self.values) or "inf" in repr(self.values) else []
-        lines += [f"{v.name} = {v.declared}" for v in self.variables]
-        given = ", ".join(literal(v.value) for v in self.inputs)
-        arguments = f"[{', '.join(v.name for v in self.inputs)}], [{', '.join(self.outputs)}]"
+        for v in self.variables:
+            lines.append(f"{v.name} = {self.written(v).replace('(value,', f'({literal(v.value)},')}")
+            if v.name == self.given:
+                lines.append(f"given, {v.name} = {v.name}, {v.name}.type()")
+        given = ", ".join(literal(v.value) for v in self.arguments)
+        arguments = f"[{', '.join(v.name for v in self.arguments)}], [{', '.join(self.outputs)}]"
+        if self.updates:
+            arguments += f", updates=[{', '.join(f'({v}, {u})' for v, u in self.updates.items())}]"
+        if self.given:
+            arguments += f", givens={{{self.given}: given}}"
         lines += [
             f"for mode in ({', '.join(modes)}):",
+            *[f"    {v}.set_value({literal(w.value)})" for v in self.updates for w in self.inputs if w.name == v],
             f"    f = tg.function({arguments}, mode=mode, on_unused_input='ignore')",
-            f"    print(f({given}))",
+            f"    print(f({given}){''.join(f', {v}.get_value()' for v in self.updates)})",
         ]
         return "\n".join(lines)
 
     @property
     def values(self) -> list[np.ndarray]:
-        return [v.value for v in self.inputs]
+        return [v.value for v in self.arguments]
+
+
+class Parts(NamedTuple):
+    """Arguments of `function()`."""
+
+    inputs: list
+    outputs: list
+    updates: list
+    givens: dict
 
 
 def literal(value: np.ndarray) -> str:
@@ -131,7 +182,19 @@ def grow(seed: int, steps: int, special: bool = False) -> Program:
             program.variables.append(added)
     made = [v.name for v in program.variables if v.text]
     program.outputs = sorted(set(made[-1:] + rnd.sample(made, min(2, len(made)))), key=lambda n: int(n[1:]))
+    _with_memory(program, random.Random(-seed - 1))
     return program
+
+
+def _with_memory(program: Program, rnd: random.Random) -> None:
+    """Make some inputs shared variables with updates, and give one statement for a variable."""
+    made = [v for v in program.variables if v.text]
+    for v in program.inputs:
+        fits = [u.name for u in made if u.dtype == v.dtype and u.shape == v.shape]
+        if fits and not any(v.known) and rnd.random() < 0.3:
+            program.updates[v.name] = rnd.choice(fits)
+    if made and rnd.random() < 0.3:
+        program.given = rnd.choice(made).name
 
 
 def numbers(rng: np.random.Generator, dtype: str, shape: tuple, special: bool) -> np.ndarray:

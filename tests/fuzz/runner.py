@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
-import termgraph as tg
-
-from .judge import MODES, REFERENCE, Allowed, mode_of, run, verdict
+from .judge import MODES, REFERENCE, Allowed, run, together, verdict
 from .programs import Program, grow
 from .shrink import shrunk
 
@@ -104,18 +99,3 @@ def try_all(programs: list[tuple[int, Program, Allowed]], mode: str, report: Rep
                 kind = what.partition(":")[0] if "Error" in what[:40] or "Mismatch" in what[:40] else ""
                 small = shrunk(program, lambda p, k=kind: (run(p, mode) or "").startswith(k) and bool(run(p, mode)))
                 report.failures.append((seed, mode, run(small, mode) or what, small))
-
-
-def together(programs: list[Program], mode: str) -> list[list[np.ndarray]]:
-    """The results of each program, computed by one function."""
-    inputs, outputs, values = [], [], []
-    for p in programs:
-        made = p.build()
-        inputs += [made[v.name] for v in p.inputs]
-        outputs += [made[o] for o in p.outputs]
-        values += p.values
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        found = tg.function(inputs, outputs, mode=mode_of(mode), on_unused_input="ignore")(*values)
-    rest = list(found)
-    return [[rest.pop(0) for _ in p.outputs] for p in programs]

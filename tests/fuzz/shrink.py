@@ -29,9 +29,13 @@ def shrunk(program: Program, fails: Callable[[Program], bool], tries: int = 150)
 
 def simpler(program: Program) -> Iterator[Program]:
     """Programs one step simpler, the boldest steps first."""
+    if program.given:
+        yield replace(program, given="")
+    for name in program.updates:
+        yield replace(program, updates={v: u for v, u in program.updates.items() if v != name})
     if len(program.outputs) > 1:
         for name in program.outputs:
-            yield trimmed(Program(program.variables, [name]))
+            yield trimmed(program.only(program.variables, [name]))
     try:
         values = Allowed(program).values
     except Exception:
@@ -45,7 +49,9 @@ def simpler(program: Program) -> Iterator[Program]:
     for v in statements:
         yield from (trimmed(replaced(program, v.name, w)) for w in _alike(program, v, values))
         if program.outputs == [v.name]:
-            yield from (trimmed(Program(program.variables, [w])) for w in WORD.findall(v.text or "") if w in values)
+            yield from (
+                trimmed(program.only(program.variables, [w])) for w in WORD.findall(v.text or "") if w in values
+            )
     for v in program.inputs:
         for value in _plainer(v.value):
             yield with_variable(program, v, Variable(v.name, value, None, v.known))
@@ -57,23 +63,23 @@ def simpler(program: Program) -> Iterator[Program]:
 
 def trimmed(program: Program) -> Program:
     """Without what no result needs."""
-    needed, kept = set(program.outputs), []
+    needed, kept = set(program.results), []
     for v in reversed(program.variables):
         if v.name in needed:
             kept.append(replace(v))
             needed |= set(WORD.findall(v.text or ""))
-    return Program(kept[::-1], list(program.outputs))
+    return program.only(kept[::-1], list(program.outputs))
 
 
 def with_variable(program: Program, old: Variable, new: Variable) -> Program:
-    return Program([new if v is old else replace(v) for v in program.variables], list(program.outputs))
+    return program.only([new if v is old else replace(v) for v in program.variables], list(program.outputs))
 
 
 def replaced(program: Program, name: str, other: str) -> Program:
     """Every use of a variable replaced by another of its type."""
     swap = lambda text: WORD.sub(lambda m: other if m[0] == name else m[0], text)  # noqa: E731
     variables = [replace(v, text=swap(v.text)) if v.text else replace(v) for v in program.variables]
-    return Program(variables, list(dict.fromkeys(other if o == name else o for o in program.outputs)))
+    return program.only(variables, list(dict.fromkeys(other if o == name else o for o in program.outputs)))
 
 
 def _alike(program: Program, v: Variable, values: dict) -> list[str]:

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 
 from fuzz import runner
-from fuzz.judge import MODES, Allowed
+from fuzz.judge import MODES, Allowed, run, verdict
 from fuzz.language import STATEMENTS
 from fuzz.programs import Program, grow
 from fuzz.runner import fuzz, grown
 from fuzz.shrink import shrunk
 
 VM = tuple(m for m in MODES if m.endswith("VM"))
-C = tuple(m for m in MODES if m.endswith("C"))
+C = tuple(m for m in MODES if m.endswith(", C"))
+CUDA = ("FAST_RUN, CUDA",)
 
 
-@pytest.mark.parametrize("modes, programs", [(VM, 24), (C, 8)], ids=["VM", "C"])
+@pytest.mark.parametrize("modes, programs", [(VM, 24), (C, 8), (CUDA, 3)], ids=["VM", "C", "CUDA"])
 def test_random_programs(modes, programs):
     report = fuzz(3600, 1, modes, limit=programs)
-    assert sum(report.judged.values()) > programs and not report.failures, str(report)
+    assert sum(report.judged.values()) > programs * len(modes) // 2 and not report.failures, str(report)
 
 
 def test_random_programs_of_special_values():
@@ -41,6 +42,30 @@ def test_every_statement_is_written_by_some_program():
                  "linalg", "switch", "bfloat16", "softmax", "fft"):  # fmt: skip
         assert word in text, word
     assert len(set(STATEMENTS)) > 25
+
+
+def test_programs_have_memory_and_given_values():
+    programs = [grown(seed) for seed in range(60)]
+    assert sum(bool(p.updates) for p in programs) > 10 < sum(bool(p.given) for p in programs)
+    p = next(p for p in programs if p.updates and p.given)
+    text = p.source(("'FAST_COMPILE'", "'STRICT'"))
+    assert "updates=[" in text and "givens={" in text and ".get_value()" in text
+    exec(text, {"print": lambda *values: None})
+    assert run(p, "STRICT, VM") is None
+
+
+def test_a_wrong_update_is_seen():
+    seen = 0
+    for p in map(grown, range(60)):
+        late = [u for u in p.updates.values() if u not in p.outputs]
+        allowed = Allowed(p)
+        if late and allowed.judges(VM[0]) and allowed.values[late[0]].dtype.name in ("float64", "float32"):
+            results = [np.asarray(allowed.values[name]) for name in p.results]
+            assert verdict(p, allowed, results, VM[0]) is None
+            at = p.results.index(late[0])
+            results[at] = results[at] + results[at].dtype.type(1 + np.abs(results[at]).max())
+            seen += late[0] in (verdict(p, allowed, results, VM[0]) or "")
+    assert seen >= 2
 
 
 def test_a_program_is_the_same_for_a_seed_and_runs_as_it_is_printed(tmp_path):

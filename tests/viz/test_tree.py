@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph import config
 from termgraph.printing import dprint, pp
@@ -96,3 +97,13 @@ def test_pickled_variables_keep_names_sharing_and_lines():
     for _ in range(50_000):
         t = t + x
     assert pickle.loads(pickle.dumps(t)).term is t.term
+
+
+def test_graphs_that_are_ops_are_shown_once_below_f80_():
+    x, z = T.dmatrix("x"), T.dmatrix("z")
+    inner = tg.OpFromGraph([x], [T.exp(x)], name="inner")
+    outer = tg.OpFromGraph([x], [inner(x) + 1, T.tanh(x)], name="outer")
+    text = tg.dprint([*outer(z), outer(T.sin(z))[0]], file="str")
+    assert text.count("Inner graph of outer") == text.count("Inner graph of inner") == 1
+    below = text.partition("Inner graph of outer")[2]
+    assert " $0 <- z [id B]" in below and " result 1:\n  tanh" in below and "exp" in below.partition("inner [id")[2]
