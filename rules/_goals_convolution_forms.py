@@ -7,6 +7,7 @@ from typing import Any
 import termgraph.tensor as T
 from termgraph.rulelib._goals_convolutions import (
     by,
+    fitting,
     integers,
     overlapped,
     padded,
@@ -60,7 +61,7 @@ def summed_forward(f: Any, x: Any, w: Any) -> Any:
     p, x, w = by("direct", f), handle(x), handle(w)
     if p is None:
         return None
-    n = x.ndim - 2
+    n, w = x.ndim - 2, fitting(w, length(x, 1), p["groups"])
     found = _places_and_taps(x, lengths(w)[2:], p)
     out = _summed(found, _as_filters(w, p), (3, *range(4 + n, 4 + 2 * n)))
     return out.reshape([length(x, 0), length(w, 0), *lengths(out)[3:]]).term

@@ -16,7 +16,9 @@ from termgraph.tensor.padding import pad
 from termgraph.terms.build import lengths as length_terms
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.convolution import conv, conv_panels, conv_taps, padding, reach, windows
+from termgraph.terms.ops.conv_prices import fits_winograd, prices
+from termgraph.terms.ops.convolution import conv, conv_panels, conv_taps, conv_winograd, padding, reach, windows
+from termgraph.terms.ops.shaping import specify_shape
 from termgraph.terms.term import mk, mk2
 
 
@@ -51,13 +53,18 @@ def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- small things
+ROUTINES = ("panels", "winograd")  # ways that are routines of compiled code
+
+
 def by(way: str, f: Any) -> Any:
     """The parameters of a placeholder that may be computed this way; None otherwise.
 
-    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain".
+    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain". What Winograd's
+    algorithm does not know, as the gradient of filters, is computed by panels.
     """
     named = f.params["algo"]
-    return f.params if not f.params["flip"] and (named in (None, way) or (named == "plain" and way != "panels")) else None
+    fits = named in (None, way) or (named, way) == ("winograd", "panels") or (named == "plain" and way not in ROUTINES)
+    return f.params if fits and not f.params["flip"] else None
 
 
 def integers(ns: tuple) -> list:
@@ -128,23 +135,36 @@ def _with_numbers(p: Any, image: list, taps: list) -> dict | None:
     return {**p, "border": pads, "algo": None}
 
 
-def _of_floats(*xs: Any) -> bool:
-    return all(x.type.kind == "f" for x in xs)
+def _of_reals(*xs: Any) -> bool:
+    return all(x.type.kind in "fiu" for x in xs)
 
 
 @goal("iiio")
 def panels_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution by the routine that packs panels."""
     p = by("panels", f)
-    how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:]) if p is not None and _of_floats(x, w) else None
+    how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:]) if p is not None and _of_reals(x, w) else None
     return None if how is None else mk(conv_panels.bind(**how), (x, w))
+
+
+@goal("iiio")
+def winograd_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution by Winograd's algorithm, where filters are of 3x3 and it is expected to be faster, or asked for."""
+    p = by("winograd", f)
+    if p is None or not fits_winograd(f.params, x, w):
+        return None
+    price = prices(f.params, x.type.shape, w.type.shape, mk2(f, x, w).type.shape)
+    if p["algo"] is None and min(price, key=price.__getitem__, default=None) != "winograd":
+        return None
+    how = _with_numbers(p, lengths(handle(x))[2:], [3, 3])
+    return None if how is None else mk(conv_winograd.bind(**how), (x, w))
 
 
 @goal("iiiio")
 def panels_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
     """The filters' gradient by the routine that goes from tap to tap."""
     p = by("panels", f)
-    how = _with_numbers(p, lengths(handle(x))[2:], integers(ks)) if p is not None and _of_floats(x, g) else None
+    how = _with_numbers(p, lengths(handle(x))[2:], integers(ks)) if p is not None and _of_reals(x, g) else None
     return None if how is None else mk(conv_taps.bind(**how), (x, g, *ks))
 
 
@@ -154,7 +174,7 @@ def panels_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
     p = by("panels", f)
     w, g, image = handle(w), handle(g), integers(ns)
     taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
-    if p is None or not _of_floats(w, g) or not all(isinstance(k, int) for k in (*image, *taps, *places)):
+    if p is None or not _of_reals(w, g) or not all(isinstance(k, int) for k in (*image, *taps, *places)):
         return None
     if any(e != 1 and s != 1 for e, s in zip(p["dilation"], p["stride"])):
         return None
@@ -214,12 +234,24 @@ def _phase(w: Any, g: Any, p: Any, pick: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- products of matrices
+def fitting(w: Any, channels: Any, groups: int) -> Any:
+    """Filters that read so many channels, which is checked where it is not known."""
+    each = length(w, 1)
+    if isinstance(channels, int) and isinstance(each, int):
+        return w
+    per = f" in each of {groups} groups" if groups > 1 else ""
+    told = f"the filters read {{0}} channels{per}, the image has {{1}}{per}"
+    flags = (False, True, *[False] * (w.ndim - 2))
+    return specify_shape(w, *length_operands([part(channels, groups)]), known=flags, told=told)
+
+
 @goal("iiio")
 def product_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution as a product of the filters with the windows as columns."""
     p, x, w = by("gemm", f), handle(x), handle(w)
     if p is None:
         return None
+    w = fitting(w, length(x, 1), p["groups"])
     columns, places = _columns(x, lengths(w)[2:], p)
     return T.matmul(_by_group(w, p), columns).reshape([length(x, 0), length(w, 0), *places]).term
 

@@ -27,7 +27,7 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("check_twice",    check(check(x, *xs, error=e, message=m), *xs, error=e, message=m), check(x, *xs, error=e, message=m))
 
     # promises about shapes
-    yield rule("specify_known",  specify_shape(x, *ns, known=w),                 x,                           kept_promises(x, ns, w))
+    yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,                           kept_promises(x, ns, w))
     yield rule("unbroadcast",    unbroadcast(x, axis=a),                         x,                           unknown_anyway(x, a))
 
 

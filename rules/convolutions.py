@@ -1,9 +1,9 @@
 """How convolutions are computed: each way is one rule, and a query chooses among them.
 
-The tags `conv_panels` (products of panels, in a routine of compiled code), `conv_gemm` (products of matrices),
-`conv_direct` (sums of products) and `conv_fft` (Fourier transforms) include and exclude them; the first in this order
+The tags `conv_winograd` (fewer products for filters of 3x3) and `conv_panels` (products of panels), both routines of
+compiled code, `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier transforms) include and exclude them; the first in this order
 that is not excluded is used. A placeholder that no rule replaces is computed by its plain meaning, slowly. Rules are
-tried in the order of their topics' names: that is why these are b, g, s, t.
+tried in the order of their topics' names: that is why these are a, b, g, s, t.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from termgraph.rulelib._goals_convolutions import (
     turned_forward,
     turned_inputs,
     turned_weights,
+    winograd_forward,
 )
 from termgraph.rules import head, rule, ruleset, seg
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
@@ -38,6 +39,11 @@ def convolutions(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], 
     yield rule("turned",          f(x, w),       y,  turned_forward(f, x, w, y))
     yield rule("turned_inputs",   h(w, g, *ns),  y,  turned_inputs(h, w, g, ns, y))
     yield rule("turned_weights",  k(x, g, *ns),  y,  turned_weights(k, x, g, ns, y))
+
+
+@ruleset("specialize", "conv_winograd", "fast_run", "fast_compile")
+def conv_as_winograd(x, w, y, f: head[conv]):
+    yield rule("forward",         f(x, w),       y,  winograd_forward(f, x, w, y), assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize", "conv_panels", "fast_run", "fast_compile")

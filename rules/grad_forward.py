@@ -74,13 +74,13 @@ def in_sorted_order(x, t, axis):
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def forward_linear(x, y, c, t, u, v, r, w, a: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
+def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
                    f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real, imag, conj, to_device],
                    m: head[reshape, alloc, subtensor, gather], j: head[join, make_vector],
                    s: head[inc_subtensor, set_subtensor, scatter_add], p: head[dot, matmul]):
     yield rule("linear",    pushforward(f(x), t),                        f(t))
     yield rule("moves",     pushforward(m(x, *ns), t, *us),              m(t, *ns))
-    yield rule("specify",   pushforward(specify_shape(x, *ns, known=a), t, *us),  specify_shape(t, *ns, known=a))
+    yield rule("specify",   pushforward(specify_shape(x, *ns, known=a, told=b), t, *us),  specify_shape(t, *ns, known=a, told=b))
     yield rule("joins",     pushforward(j(*xs), *ts),                    j(*rs),                      or_zeros(xs, ts, rs))
     yield rule("writes",    pushforward(s(x, y, *ns), t, u, *us),        s(v, w, *ns),                or_zero(x, t, v), or_zero(y, u, w))
     yield rule("scatter",   pushforward(scatter_set(x, y, *ns, index=a), t, u, *us),  scatter_set(v, w, *ns, index=a),  or_zero(x, t, v), or_zero(y, u, w))

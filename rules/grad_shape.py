@@ -143,7 +143,7 @@ def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms:
     yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=b),),      order_back(x, a, b))
     yield rule("reshape",       pullback(reshape(x, *ns), g),               tup(reshape(g, *ms), *hs),      lengths_of(x, ms), nothing_for_each(ns, hs))
     yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *hs),                    nothing_for_each(ns, hs))
-    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a), g), tup(g, *hs),                   nothing_for_each(ns, hs))
+    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *hs),           nothing_for_each(ns, hs))
     yield rule("unbroadcast",   pullback(unbroadcast(x, axis=a), g),        (g,))
     yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),                       items(xs, g, gs))
     yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*gs),                       pieces(xs, a, g, gs))

@@ -164,6 +164,7 @@ LINKERS = choice("auto", "c", "py", "cuda", spellings={"cvm": "c", "vm": "py"})
 MODES = choice("Mode", "FAST_RUN", "FAST_COMPILE", "UNSAFE", "STRICT", "DEBUG_MODE", "NanGuardMode", "None")
 CONVOLUTION = choice(
     *(
+        "panels",
         "gemm",
         "direct",
         "none",

@@ -12,12 +12,13 @@ from termgraph.tensor.shaping import dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.convolution import BORDERS
+from termgraph.terms.ops.conv_prices import fits_winograd, prices
+from termgraph.terms.ops.convolution import BORDERS, FORWARD
 from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
 
-ALGORITHMS = ("panels", "gemm", "direct", "fft")
+ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft")
 
 
 # ---------------------------------------------------------------------- arguments as users write them
@@ -79,7 +80,32 @@ def _convolve(name: str, n: int, input: Any, filters: Any, shapes: tuple, **how:
     x, w = _array(name, "input", input, n, shapes[0]), _array(name, "filters", filters, n, shapes[1])
     if how["algo"] == "fft" and None in (*x.type.shape[2:], *w.type.shape[2:]):
         raise ValueError(f"{name}: algo='fft' needs lengths that are known: give input_shape and filter_shape")
-    return conv_op(x, w, **parameters(name, n, **how))
+    found = conv_op(x, w, **parameters(name, n, **how))
+    if how["algo"] == "winograd" and not fits_winograd(found.term.op.params, x, w):
+        unknown = None in w.type.shape[2:]
+        raise ValueError(
+            f"{name}: algo='winograd' takes filters of 3x3 floating-point numbers in one group, subsample and "
+            f"filter_dilation (1, 1); the filters are {w.type}" + unknown * ": give filter_shape"
+        )
+    return found
+
+
+def conv_prices(y: Any) -> dict[str, float]:
+    """What a convolution is expected to cost by each routine that knows it, in multiply-adds; the cheapest is used.
+
+    `y` is the result of conv1d, conv2d or conv3d. Empty where its lengths are not known: panels are used then.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.tensor("x", dtype="float32", shape=(8, 64, 56, 56))
+    >>> w = T.tensor("w", dtype="float32", shape=(64, 64, 3, 3))
+    >>> prices = T.nnet.conv_prices(T.nnet.conv2d(x, w, border_mode="half"))
+    >>> min(prices, key=prices.get)
+    'winograd'
+    """
+    t = as_tensor(y).term
+    if not t.args or t.op.family.name != FORWARD:
+        raise TypeError(f"conv_prices takes the result of a convolution, got {y} of type {as_tensor(y).type}")
+    return prices(t.op.params, t.args[0].type.shape, t.args[1].type.shape, t.type.shape)
 
 
 # ---------------------------------------------------------------------- forward
@@ -93,8 +119,8 @@ def conv2d(
 
     `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
     add: a number, one per dimension, or pairs. `filter_flip=False` gives the correlation that other libraries call
-    convolution. `algo` says how to compute it: 'panels', 'gemm', 'direct' or 'fft'; by default it is
-    chosen.
+    convolution. `algo` says how to compute it: 'winograd', 'panels', 'gemm', 'direct' or 'fft'; by
+    default it is chosen (see `conv_prices`).
 
     >>> import termgraph.tensor as T
     >>> x, w = T.tensor("x", dtype="float32", shape=(8, 3, 32, 32)), T.tensor("w", dtype="float32", shape=(16, 3, 5, 5))

@@ -16,6 +16,7 @@ from termgraph.tensor.convolution import (
     conv2d_grad_wrt_weights,
     conv2d_transpose,
     conv3d,
+    conv_prices,
 )
 from termgraph.tensor.creation import arange
 from termgraph.tensor.lengths import length
@@ -227,7 +228,7 @@ def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 __all__ = [
     "binary_crossentropy", "categorical_crossentropy", "conv1d", "conv2d", "conv2d_grad_wrt_inputs",
-    "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "crossentropy_categorical_1hot",
+    "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot",
     "crossentropy_softmax_1hot",
     "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu", "log_sigmoid",

@@ -110,7 +110,7 @@ def _specified(s: Lengths, t: Any) -> Shape:
     terms = iter(wanted)
     out = []
     for d, (n, flag) in enumerate(zip(s[x], t.op.params["known"])):
-        text = f"dimension {d} has length {{0}}, {{1}} was promised"
+        text = t.op.params["told"] or f"dimension {d} has length {{0}}, {{1}} was promised"
         out.append(s.equal(t, n, s.as_length(next(terms), t), text) if flag else n)
     return tuple(out)
 

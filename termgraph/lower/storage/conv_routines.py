@@ -10,7 +10,12 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 
-FLOATS = ("float32", "float64", *HALVES)
+# What routines compute in: other whole numbers are computed modulo the range of these, which holds theirs.
+WORKING = {
+    **dict.fromkeys(("float32", *HALVES), "float32"), "float64": "float64",
+    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32", "uint32"), "int32"),
+    **dict.fromkeys(("int64", "uint64"), "int64"),
+}  # fmt: skip
 
 
 def _image(n: int) -> tuple[str, ...]:
@@ -30,7 +35,7 @@ def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | 
 
     def rule(t: Any) -> Spec | None:
         n = len(t.op.params["stride"])
-        if n > 3 or any(a.type.dtype not in FLOATS for a in t.args[:2]):
+        if n > 3 or t.type.dtype not in WORKING:
             return None
         return Spec(text, (), (_image(n), second(n), *[()] * (len(t.args) - 2)), (out(n),))
 
@@ -39,14 +44,14 @@ def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | 
 
 def _reads(t: Any) -> tuple[str, ...]:
     """Both arrays in the dtype to compute in; lengths."""
-    wide = "float32" if t.type.dtype in HALVES else t.type.dtype
+    wide = WORKING[t.type.dtype]
     return (wide, wide, *["int64"] * (len(t.args) - 2))
 
 
 def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
     """The lengths of the result, and what the others must agree in."""
     p, name = t.op.params, t.op.name
-    groups, forward = p["groups"], t.op.family.name == "conv_panels"
+    groups, forward = p["groups"], t.op.family.name != "conv_taps"
     if forward:
         text = f"{name}: the image has {{0}} channels, the filters read {{1}}"
         s.equal(t, sizes["channels"], sizes["each"] * groups, text)
@@ -67,6 +72,8 @@ def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
         sizes[f"o{d}"] = places
 
 
-SPECS.update(conv_panels=_spec("conv_panels", _filters, _result), conv_taps=_spec("conv_taps", _result, _filters))
-READS.update(dict.fromkeys(("conv_panels", "conv_taps"), _reads))
-SIZES.update(dict.fromkeys(("conv_panels", "conv_taps"), _sizes))
+SPECS.update({name: _spec(name, _filters, _result) for name in ("conv_panels", "conv_winograd")})
+SPECS.update(conv_taps=_spec("conv_taps", _result, _filters))
+NAMES = ("conv_panels", "conv_taps", "conv_winograd")
+READS.update(dict.fromkeys(NAMES, _reads))
+SIZES.update(dict.fromkeys(NAMES, _sizes))

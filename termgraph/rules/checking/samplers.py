@@ -264,6 +264,7 @@ def _make_vector(d: Draw, h: Head, args: list, want: Want) -> list:
 def _specify_shape(d: Draw, h: Head, args: list, want: Want) -> list:
     x = d.make(args[0], Want(want.shape, want.dtype))
     known = h.settle("known", lambda: tuple([d.chance(0.6) for _ in x.type.shape]))
+    h.settle("told", lambda: "")
     lengths = [n for n, k in zip(x.type.shape, known, strict=False) if k]
     return [x, *d.fill(args[1:], _lengths(tuple(lengths)))]
 

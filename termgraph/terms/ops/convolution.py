@@ -241,6 +241,10 @@ conv_panels = OPS["conv_panels"] = Op(
     "conv_panels", arity=2, infer=_infer_forward, meaning=_forward, kind="conv_routine", params=PARAMS,
     doc="A convolution as products of panels that are packed from the image.",
 )  # fmt: skip
+conv_winograd = OPS["conv_winograd"] = Op(
+    "conv_winograd", arity=2, infer=_infer_forward, meaning=_forward, kind="conv_routine", params=PARAMS,
+    doc="A convolution with filters of 3x3 by Winograd's algorithm F(2x2, 3x3).",
+)  # fmt: skip
 conv_taps = OPS["conv_taps"] = Op(
     "conv_taps", arity=None, infer=_infer_weights, meaning=_grad_weights, kind="conv_routine", params=PARAMS,
     by_value=True, doc="The filters' gradient of a convolution, tap by tap.",
@@ -286,6 +290,6 @@ windows = OPS["windows"] = Op(
 )
 
 __all__ = [
-    "BORDERS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels", "conv_taps", "padding", "reach",
-    "windows",
+    "BORDERS", "FORWARD", "INPUTS", "WEIGHTS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels",
+    "conv_taps", "conv_winograd", "padding", "reach", "windows",
 ]  # fmt: skip

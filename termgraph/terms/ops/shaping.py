@@ -188,7 +188,7 @@ def _known_flags(known: Any, ndim: int) -> tuple[bool, ...]:
     return known
 
 
-def _infer_specify_shape(x: Any, *lengths: Any, known: tuple) -> TensorType:
+def _infer_specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> TensorType:
     tensor = require_tensor(x.type, "operand of specify_shape")
     flags = _known_flags(known, tensor.ndim)
     if len(lengths) != sum(map(bool, flags)):
@@ -201,11 +201,12 @@ def _infer_specify_shape(x: Any, *lengths: Any, known: tuple) -> TensorType:
     return TensorType.of(tensor.dtype, shape)
 
 
-def _specify_shape(x: Any, *lengths: Any, known: tuple) -> Any:
+def _specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> Any:
     given = iter(_run_time_lengths(lengths))
     for d, (n, flag) in enumerate(zip(x.shape, known, strict=True)):
         if flag and n != (want := next(given)):
-            raise ShapeError(f"specify_shape: dimension {d} has length {n}, {want} was promised (shape {x.shape})")
+            text = told or f"specify_shape: dimension {d} has length {{0}}, {{1}} was promised (shape {x.shape})"
+            raise ShapeError(text.format(n, want))
     return x
 
 
@@ -222,9 +223,10 @@ specify_shape = define(
     kind="shape",
     length_from=_promised,
     by_value=True,
-    params={"known": ()},
+    params={"known": (), "told": ""},
     view=0,
-    doc="The same array, whose lengths are promised (checked at run time): specify_shape(x, *lengths, known=flags).",
+    doc="The same array, whose lengths are promised (checked at run time): specify_shape(x, *lengths, known=flags). "
+    "Where a promise is broken, `told` is said of the length and the one promised, {0} and {1}.",
 )
 
 

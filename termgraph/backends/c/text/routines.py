@@ -257,7 +257,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "qr": _qr,
     "lstsq": _lstsq,
     **dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _pool),
-    **dict.fromkeys(("conv_panels", "conv_taps"), _convolution),
+    **dict.fromkeys(("conv_panels", "conv_taps", "conv_winograd"), _convolution),
 }
 
 

@@ -1,0 +1,179 @@
+"""C text of convolutions as products of panels that are packed from the image. Pure text.
+
+A panel holds some taps of as many places as a tile is wide, counted through all images; it is used for all filters
+before the next one is packed. Filters are packed in chunks of taps that fill half of a second-level cache.
+"""
+
+from __future__ import annotations
+
+FORWARD = """
+/* Some places: runs of them that lie along memory begin `at` a column, are read `from` there, and have a length. */
+typedef struct {
+    int64_t begin, width, count, parts;
+    int64_t at[3 * TG_CONV_LANES_$N], from[3 * TG_CONV_LANES_$N], length[3 * TG_CONV_LANES_$N];
+} tg_panel_$N;
+
+/* The filters of a group in panels of rows: [chunk of taps][filters / rows][tap][rows]. */
+static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t f, int64_t c)
+{
+    enum { ROWS = TG_CONV_ROWS_$N };
+    const tg_conv_shape *const q = &z->q;
+    const int64_t *const ws = z->ws, k2 = q->k[2], k1 = q->k[1], k0 = q->k[0];
+    $T *to = z->packed;
+    int64_t *const at = malloc((z->taps + 1) * sizeof *at); /* distances of taps */
+    for (int64_t t = 0; at && t < z->taps; t++)
+        at[t] = t / k2 / k1 / k0 * ws[1] + t / k2 / k1 % k0 * ws[2] + t / k2 % k1 * ws[3] + t % k2 * ws[4];
+    for (int64_t b = 0; at && b < z->taps; b += z->chunk) {
+        const int64_t n = z->taps - b < z->chunk ? z->taps - b : z->chunk;
+        const int64_t span = ws[0] < ws[1] ? 32 : n; /* taps for which all filters are packed: reading along memory */
+        for (int64_t from = 0; from < n; from += span)
+            for (int64_t r = 0; r < f; r += ROWS) {
+                const int64_t rows = f - r < ROWS ? f - r : ROWS, end = from + span < n ? from + span : n;
+                const $T *const first = w + r * ws[0];
+                $T *const here = to + r * n;
+                if (rows == ROWS)
+                    for (int64_t i = from; i < end; i++)
+                        for (int64_t u = 0; u < ROWS; u++) here[i * ROWS + u] = first[u * ws[0] + at[b + i]];
+                else
+                    for (int64_t i = from * ROWS; i < end * ROWS; i++) here[i] = 0;
+                for (int64_t u = 0; u < rows && rows < ROWS; u++)
+                    for (int64_t i = from; i < end; i++) here[i * ROWS + u] = first[u * ws[0] + at[b + i]];
+            }
+        to += (f + ROWS - 1) / ROWS * ROWS * n;
+    }
+    free(at);
+}
+
+/* Some blocks of places, for all filters of a group. */
+static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES };
+    tg_conv_$N *const z = context;
+    const tg_conv_shape *const q = &z->q;
+    const int64_t f = q->f / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS;
+    const int64_t all = q->n * z->places, image = q->c * z->plane;
+    const int64_t per_panel = z->chunk * WIDE + LANES;
+    const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane;
+    tg_panel_$N *const panels = malloc(z->block * sizeof *panels);
+    $T *const b = malloc((z->block * per_panel + ROWS * WIDE + 2 * LANES) * sizeof *b);
+    $T *const t = b + z->block * per_panel + LANES; /* the sums of a tile that does not lie in the result as it is */
+    if (!panels || !b) z->failed = 1;
+    else
+    for (int64_t p0 = 0; p0 < z->taps; p0 += z->chunk) {
+        const int64_t n = z->taps - p0 < z->chunk ? z->taps - p0 : z->chunk;
+        for (int64_t block = begin; block < end; block++) {
+            int64_t j0 = block * z->block * WIDE, count = 0;
+            for (; count < z->block && j0 < all; count++) {
+                tg_panel_$N *const a = panels + count;
+                a->begin = j0, a->width = tg_conv_wide_$N(all - j0) * LANES, a->parts = 0;
+                if (count + 1 == z->block && a->width < WIDE && all - j0 > a->width) a->width = WIDE;
+                a->count = all - j0 < a->width ? all - j0 : a->width;
+                for (int64_t i = 0, run; i < a->count; i += run) {
+                    a->at[a->parts] = i;
+                    a->from[a->parts] = (j0 + i) / z->places * image + tg_conv_place_$N(z, (j0 + i) % z->places, &run);
+                    if (run > a->count - i) run = a->count - i;
+                    a->length[a->parts++] = run;
+                }
+                j0 += a->width;
+            }
+            for (int64_t i = 0; i < n; i++) {
+                const $T *const source = xp + z->off[p0 + i];
+                for (int64_t e = 0; e < count; e++) {
+                    const tg_panel_$N *const a = panels + e;
+                    $T *const row = b + e * per_panel + i * a->width;
+                    for (int64_t u = 0; u < a->parts; u++)
+                        for (int64_t d = 0; d < a->length[u]; d += LANES) /* the next run writes over the rest */
+                            *(tg_lanes_$N *)(row + a->at[u] + d) = *(const tg_lanes_$N *)(source + a->from[u] + d);
+                }
+            }
+            for (int64_t e = 0; e < count; e++) {
+                const tg_panel_$N *const a = panels + e;
+                const int64_t m = a->begin / z->places, o = a->begin % z->places, width = a->width;
+                tg_conv_forward_tile_$N *const tile = tg_conv_forwards_$N[width / LANES - 1];
+                const int inside = a->count == width && o + width <= z->places;
+                for (int64_t r = 0; r < f; r += ROWS) {
+                    const $T *const filters = z->packed + p0 * fr + r * n;
+                    $T *const to = z->y + (m * q->f + z->group * f + r) * z->places + o;
+                    if (inside && r + ROWS <= f) {
+                        tile(n, filters, b + e * per_panel, to, z->places, p0 > 0);
+                        continue;
+                    }
+                    tile(n, filters, b + e * per_panel, t, width, 0);
+                    for (int64_t u = 0; u < ROWS && r + u < f; u++)
+                        for (int64_t i = 0, im = m, at = o, run; i < a->count; i += run, im++, at = 0) {
+                            $T *restrict one = z->y + (im * q->f + z->group * f + r + u) * z->places + at;
+                            const $T *restrict sums = t + u * width + i;
+                            run = z->places - at < a->count - i ? z->places - at : a->count - i;
+                            if (p0) for (int64_t d = 0; d < run; d++) one[d] += sums[d];
+                            else for (int64_t d = 0; d < run; d++) one[d] = sums[d];
+                        }
+                }
+            }
+        }
+    }
+    free(panels), free(b);
+}
+
+/* Some planes of the result where each filter reads one channel: rows of it, moved and multiplied by the taps. */
+static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    enum { LANES = TG_CONV_LANES_$N };
+    tg_conv_$N *const z = context;
+    const tg_conv_shape *const q = &z->q;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t filter = i % q->f;
+        const $T *const source = z->images + (i / q->f * q->c + filter / (q->f / q->groups)) * z->plane;
+        const $T *const w = z->packed + filter * z->taps;
+        for (int64_t o = 0, run; o < z->places; o += run) {
+            const $T *const from = source + tg_conv_place_$N(z, o, &run);
+            $T *const to = z->y + i * z->places + o;
+            for (int64_t j = 0; j < run; j += LANES) {
+                tg_lanes_$N sum = {0};
+                for (int64_t t = 0; t < z->taps; t++) sum += w[t] * *(const tg_lanes_$N *)(from + z->off[t] + j);
+                if (j + LANES <= run) *(tg_lanes_$N *)(to + j) = sum;
+                else __builtin_memcpy(to + j, &sum, (run - j) * sizeof *to);
+            }
+        }
+    }
+}
+
+/* The convolution. Nonzero: no memory. */
+static TG_CONV int
+tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
+    tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y}, *const z = &here;
+    const int64_t f = shape.f / shape.groups, c = shape.c / shape.groups, fr = (f + ROWS - 1) / ROWS * ROWS;
+    const int64_t size = shape.n * shape.f * shape.out[0] * shape.out[1] * shape.out[2];
+    if (size == 0) return 0;
+    if (c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    int failed = tg_conv_begin_$N(z);
+    int64_t most = 524288 / (int64_t)sizeof(*y) / f; /* half of a second-level cache */
+    most = most > 1536 / (int64_t)sizeof(*y) ? 1536 / (int64_t)sizeof(*y) : most < 96 ? 96 : most;
+    const int64_t parts = (z->taps + most - 1) / most;
+    z->chunk = (z->taps + parts - 1) / parts;
+    z->block = 300000 / (int64_t)sizeof(*y) / (z->chunk * WIDE);
+    z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
+    z->packed = failed ? 0 : malloc((fr > shape.f ? fr : shape.f) * z->taps * sizeof *y + 64);
+    failed |= !z->packed;
+    const int64_t blocks = (shape.n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
+    const int64_t work = z->block * WIDE * z->taps * f / 16 + 1; /* of one block */
+    if (c == 1 && shape.groups > 1 && !failed) {
+        for (int64_t i = 0; i < shape.f * z->taps; i++) {
+            const int64_t t = i % z->taps, *const k = shape.k;
+            const int64_t at = t / k[2] / k[1] * ws[2] + t / k[2] % k[1] * ws[3] + t % k[2] * ws[4];
+            z->packed[i] = w[i / z->taps * ws[0] + at];
+        }
+        tg_rt->parallel_for(tg_conv_channels_$N, z, shape.n * shape.f, 150000 / (z->places * z->taps / 8 + 1) + 1);
+    } else
+    for (z->group = 0; z->group < shape.groups && !failed; z->group++) {
+        tg_conv_filters_$N(z, w + z->group * f * ws[0], f, c);
+        const int64_t grain = 150000 / work + 1;
+        tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
+        failed |= z->failed;
+    }
+    free(z->packed), free(z->room), free(z->off);
+    return failed;
+}
+"""
+__all__ = ["FORWARD"]

@@ -1,0 +1,42 @@
+"""What convolutions are expected to cost by each algorithm that has a routine, in multiply-adds of a tile.
+
+Rules choose by it, and users ask for it. The weights of transforms were measured against products on AVX-512.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+# A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers: of a window, to 2x2 places, of a
+# filter (which is read across memory, and written to where nothing was).
+OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER = 1.1, 300.0, 300.0, 1000.0
+# A panel is used for all filters: with few of them packing it costs as much as the products.
+OF_PACKING = 8.0
+
+
+def fits_winograd(p: dict[str, Any], x: Any, w: Any) -> bool:
+    """Whether the routine knows this convolution: filters of 3x3 that move by one."""
+    plain = p["groups"] == 1 and p["stride"] == (1, 1) == p["dilation"]
+    return plain and tuple(w.type.shape[2:]) == (3, 3) and x.type.kind == w.type.kind == "f"
+
+
+def prices(p: dict[str, Any], image: Sequence, filters: Sequence, result: Sequence) -> dict[str, float]:
+    """The expected cost by each routine that knows a convolution; empty where its lengths are not known."""
+    if None in (*image, *filters, *result):
+        return {}
+    batch, taps = result[0], 1
+    for k in filters[2:]:
+        taps *= k
+    places = batch
+    for n in result[2:]:
+        places *= n
+    f, c = filters[0], filters[1]
+    out = {"panels": places * taps * c * (f + OF_PACKING * p["groups"])}
+    if p["groups"] == 1 and tuple(p["stride"]) == (1, 1) == tuple(p["dilation"]) and tuple(filters[2:]) == (3, 3):
+        windows = batch * -(-result[2] // 2) * -(-result[3] // 2)
+        out["winograd"] = windows * (16 * OF_PRODUCT * f * c + OF_WINDOW * c + OF_PLACES * f) + OF_FILTER * f * c
+    return out
+
+
+__all__ = ["fits_winograd", "prices"]

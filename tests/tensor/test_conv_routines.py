@@ -1,0 +1,168 @@
+"""Routines of convolutions in compiled C: many shapes through each program, accuracy, whole numbers, the choice."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
+
+PLAIN = tg.Mode(linker="py", optimizer="None")
+C = tg.Mode(linker="c")
+HOW = [  # how images are convolved with filters of which sizes
+    {"stride": (1, 1), "border": ((1, 1), (1, 1)), "dilation": (1, 1), "groups": 1},
+    {"stride": (2, 3), "border": ((2, 0), (0, 1)), "dilation": (1, 1), "groups": 1},
+    {"stride": (1, 1), "border": ((0, 0), (3, 3)), "dilation": (2, 3), "groups": 1},
+    {"stride": (2, 1), "border": ((1, 0), (1, 2)), "dilation": (1, 1), "groups": 3},
+]
+
+
+def shapes(rng, how, count, taps=None):
+    """Images and filters that fit: empty batches, one pixel, one channel, and lengths around those of tiles."""
+    for _ in range(count):
+        k = taps or tuple(rng.integers(1, 5, 2))
+        room = [max((n - 1) * e + 1 - sum(b), 1) for n, e, b in zip(k, how["dilation"], how["border"])]
+        image = [int(m) + int(rng.choice((0, 1, 2, 13, 40))) for m in room]
+        groups = how["groups"]
+        batch, channels, filters = (int(rng.choice(c)) for c in ((0, 1, 2, 3), (1, 2, 5, 140), (1, 3, 8, 70)))
+        if channels * filters * np.prod(image) > 3e6:
+            channels = 1
+        yield (batch, channels * groups, *image), (filters * groups, channels, *map(int, k))
+
+
+def accurate(got, exact, terms):
+    """Whether the error (its root mean square) is what sums of so many terms lose that are rounded one by one."""
+    if not exact.any():
+        return not got.any()
+    error, scale = np.sqrt(np.mean(np.square(got - exact))), np.sqrt(np.mean(np.square(exact)))
+    return got.shape == exact.shape and error < (4 + 0.1 * np.sqrt(terms)) * scale * np.finfo(got.dtype).eps
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("k", range(len(HOW)))
+def test_f66_routines_are_accurate_for_any_shape(rng, k, flip):
+    how = {**HOW[k], "flip": flip, "algo": "panels"}
+    x, w, g = T.ftensor4("x"), T.ftensor4("w"), T.ftensor4("g")
+    f = tg.function([x, w], conv(x, w, **how), mode=C)
+    h = tg.function([x, g, w], conv_grad_weights(x, g, w.shape[2], w.shape[3], **how), mode=C, on_unused_input="ignore")
+    for image, filters in shapes(rng, how, 12):
+        a, b = rng.normal(size=image).astype("f"), rng.normal(size=filters).astype("f")
+        y = f(a, b)
+        exact = conv.bind(**how).meaning(a.astype("d"), b.astype("d"))
+        assert accurate(y, exact, np.prod(filters[1:]))
+        c = rng.normal(size=y.shape).astype("f")
+        exact = conv_grad_weights.bind(**how).meaning(a.astype("d"), c.astype("d"), *filters[2:])
+        assert accurate(h(a, c, b), exact, y[:, 0].size)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_f66_winograd_is_accurate_for_any_shape(rng, dtype):
+    for border in (((1, 1), (1, 1)), ((0, 2), (3, 0)), ((0, 0), (0, 0))):
+        how = {**HOW[0], "border": border, "flip": False, "algo": "winograd"}
+        x, w = T.tensor4("x", dtype=dtype), T.tensor("w", dtype=dtype, shape=(None, None, 3, 3))
+        f = tg.function([x, w], conv(x, w, **how), mode=C)
+        assert "conv_as_winograd.forward" in {r.rule for r in f.trace}
+        for image, filters in shapes(rng, how, 14, (3, 3)):
+            a, b = rng.normal(size=image).astype(dtype), rng.normal(size=filters).astype(dtype)
+            exact = conv.bind(**how).meaning(a.astype("d"), b.astype("d"))
+            y = f(a, b)
+            assert accurate(y, exact, np.prod(filters[1:]))
+
+
+def test_f66_winograd_takes_filters_some_at_a_time(rng):
+    x, w = (T.tensor(n, dtype="float64", shape=s) for n, s in (("x", (1, 600, 5, 4)), ("w", (150, 600, 3, 3))))
+    f = tg.function([x, w], T.nnet.conv2d(x, w, border_mode="half", algo="winograd"), mode=C)
+    a, b = rng.normal(size=(1, 600, 5, 4)), rng.normal(size=(150, 600, 3, 3))
+    exact = tg.function([x, w], T.nnet.conv2d(x, w, border_mode="half"), mode=PLAIN)(a, b)
+    np.testing.assert_allclose(f(a, b), exact, atol=1e-10)
+
+
+def test_f66_winograd_in_two_threads_and_of_views(rng):
+    x, w = T.dtensor4("x"), T.tensor("w", dtype="float64", shape=(None, None, 3, 3))
+    y = T.nnet.conv2d(x.dimshuffle(0, 3, 1, 2)[:, ::2], w[:, :, ::-1], border_mode=(1, 2), algo="winograd")
+    a, b = rng.normal(size=(3, 40, 41, 8)), rng.normal(size=(30, 4, 3, 3))
+    f, expected = tg.function([x, w], y, mode=C), tg.function([x, w], y, mode=PLAIN)(a, b)
+    np.testing.assert_allclose(f(a, b), expected, atol=1e-12)
+    with tg.config.change_flags(threads=2):
+        np.testing.assert_allclose(f(a, b), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
+def test_whole_numbers_have_no_stored_windows_and_wrap_around(rng, dtype):
+    x, w = T.tensor("x", dtype=dtype, shape=(2, 4, 9, 8)), T.tensor("w", dtype=dtype, shape=(6, 2, 3, 2))
+    y = T.nnet.conv2d(x, w, num_groups=2, subsample=(2, 1), border_mode=(1, 1))
+    outputs = [y, conv_grad_inputs(w, y, 9, 8, **y.owner.op.params), conv_grad_weights(x, y, 3, 2, **y.owner.op.params)]
+    values = [rng.integers(0, 127, s).astype(dtype) for s in ((2, 4, 9, 8), (6, 2, 3, 2))]
+    f = tg.function([x, w], outputs, mode=C)
+    assert {r.rule.partition(".")[0] for r in f.trace if r.rule.startswith("conv_")} == {"conv_by_panels"}
+    for got, wanted in zip(f(*values), tg.function([x, w], outputs, mode=PLAIN)(*values)):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype == dtype
+
+
+# ---------------------------------------------------------------------- which
+def chosen(batch, channels, n, filters, k=3, **how):
+    """The routine that is used, and the prices."""
+    x = T.tensor("x", dtype="float32", shape=(batch, channels, n, n))
+    w = T.tensor("w", dtype="float32", shape=(filters, channels, k, k))
+    y = T.nnet.conv2d(x, w, border_mode="half", **how)
+    routine = tg.function([x, w], y, mode=C).maker.fgraph.outputs[0].owner.op.name
+    return routine.removeprefix("conv_"), T.nnet.conv_prices(y)
+
+
+def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
+    for case in ((8, 256, 28, 512), (1, 64, 56, 64), (1, 512, 7, 512), (2, 3, 20, 4, 5)):
+        way, prices = chosen(*case)
+        assert way == min(prices, key=prices.get)
+    assert chosen(8, 256, 28, 512)[0] == "winograd" and chosen(1, 512, 7, 512)[0] == "panels"
+    assert chosen(8, 256, 28, 512, algo="panels")[0] == "panels"
+    assert chosen(1, 512, 7, 512, algo="winograd")[0] == "winograd"
+    assert set(chosen(2, 3, 20, 4, subsample=(2, 2))[1]) == {"panels"}
+    with tg.config.change_flags(**{"dnn.conv.algo_fwd": "panels"}):
+        assert chosen(8, 256, 28, 512)[0] == "panels"
+    x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(8, 8, 3, 3))
+    assert T.nnet.conv_prices(T.nnet.conv2d(x, w)) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no rule fails where lengths are not known
+        assert "conv_by_panels.forward" in {r.rule for r in tg.function([x, w], T.nnet.conv2d(x, w), mode=C).trace}
+    with pytest.raises(TypeError, match="conv_prices takes the result of a convolution"):
+        T.nnet.conv_prices(x)
+
+
+def test_f66_images_gradients_by_winograd(rng):
+    x = T.tensor("x", dtype="float32", shape=(2, 64, 20, 20))
+    w = T.tensor("w", dtype="float32", shape=(48, 64, 3, 3))
+    f = tg.function([x, w], tg.grad(T.sqr(T.nnet.conv2d(x, w, border_mode="half")).sum(), [x, w]), mode=C)
+    assert [r.rule for r in f.trace].count("conv_as_winograd.forward") == 2
+    a, b = rng.normal(size=(2, 64, 20, 20)).astype("f"), rng.normal(size=(48, 64, 3, 3)).astype("f")
+    y = T.nnet.conv2d(x, w, border_mode="half")
+    for got, wanted in zip(f(a, b), tg.function([x, w], tg.grad(T.sqr(y).sum(), [x, w]), mode=PLAIN)(a, b)):
+        np.testing.assert_allclose(got, wanted, atol=2e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    "build, message",
+    [
+        (lambda x: T.nnet.conv2d(x, np.ones((2, 3, 5, 5), "f"), algo="winograd"), "takes filters of 3x3"),
+        (lambda x: T.nnet.conv2d(x, np.ones((2, 3, 3, 3), "f"), subsample=2, algo="winograd"), "takes filters of 3x3"),
+        (lambda x: T.nnet.conv2d(x, T.ftensor4(), algo="winograd"), "give filter_shape"),
+    ],
+)  # fmt: skip
+def test_f66_winograd_says_what_it_takes(build, message):
+    with pytest.raises(ValueError, match=message):
+        build(T.tensor("x", dtype="float32", shape=(2, 3, 9, 9)))
+
+
+# ---------------------------------------------------------------------- channels
+@pytest.mark.parametrize("linker", ["c", "py"])
+@pytest.mark.parametrize("algo", ["panels", "gemm", "direct", "winograd"])
+def test_channels_that_do_not_fit_are_named_by_every_way(linker, algo):
+    x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(None, None, 3, 3))
+    f = tg.function([x, w], T.nnet.conv2d(x, w, algo=algo), mode=tg.Mode(linker=linker))  # the line to name
+    with pytest.raises(
+        ValueError, match="the image has 4 channels, the filters read 5|read 5 channels.* has 4"
+    ) as caught:
+        f(np.ones((2, 4, 6, 6), "f"), np.ones((3, 5, 3, 3), "f"))
+    assert "T.nnet.conv2d(x, w, algo=algo)" in str(caught.value)
