@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from termgraph.compile.conv_timing import fastest
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.tensor.trace import placed
@@ -14,9 +15,11 @@ from termgraph.terms.term import mk
 from termgraph.terms.traverse import subterms
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
-# Names of ours, and those of Theano by what they mean. Guessing leaves it to the rules, whose first is products.
+TIMED = ("time_once", "time_on_shape_change")
+# Names of ours, and those of Theano by what they mean. Guessing leaves it to the rules and their prices, as does timing
+# where lengths are not known.
 WAYS = {
-    **dict.fromkeys(("guess_once", "guess_on_shape_change")),
+    **dict.fromkeys(("guess_once", "guess_on_shape_change", *TIMED)),
     **dict.fromkeys(("gemm", "none", "small", "large", "deterministic"), "gemm"),
     **dict.fromkeys(("fft", "fft_tiling"), "fft"),
     "direct": "direct",
@@ -41,19 +44,14 @@ def _chosen(value: Rewritten, t: Any, args: tuple) -> Any:
     if _is_open(t):
         flag = FLAG[op.family.name]
         wanted = getattr(config.dnn.conv, flag)
-        if wanted not in WAYS:
-            raise NotImplementedError(_not_built(value, t, f"dnn.conv.{flag}={wanted}"))
-        way = WAYS[wanted] or (None if value.options.backend == "c" else "plain")  # the others have no routines
+        timed = fastest(t, value.options) if wanted in TIMED else None
+        way = timed.way if timed is not None else WAYS[wanted]
+        way = way or (None if value.options.backend == "c" else "plain")  # the others have no routines
         if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
             text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
             raise ValueError(placed(value.lookup(t)[1], text))
         op = op if way is None else op.bind(algo=way)
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
-
-
-def _not_built(value: Rewritten, t: Any, setting: str) -> str:
-    text = f"{setting} is not implemented: nothing is timed; set it to one of {', '.join(sorted(WAYS))}"
-    return placed(value.lookup(t)[1], text)
 
 
 __all__ = ["convolutions"]

@@ -1,0 +1,125 @@
+"""Convolutions timed: the fastest way for some lengths on this machine, remembered in the cache on disk.
+
+A record is kept by the operation with its parameters, lengths, dtypes, processor, compiler, threads and termgraph's
+files: the same record means the same choice, so results do not depend on a race. `termgraph cache clear` forgets them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.compilers import cpu_identity, find_compiler
+from termgraph.backends.c.run.cores import thread_count
+from termgraph.compile import shipped
+from termgraph.compile.capture import Captured
+from termgraph.compile.compilation import Compilation
+from termgraph.compile.options import Options
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.conv_prices import fits_winograd
+from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
+from termgraph.terms.term import Arg, mk
+from termgraph.vm.machine import Machine
+
+KIND, FORMAT = "convolution", 1
+CALLS = 3  # of each way; the least time counts
+MOST_WINDOWS = 1 << 28  # bytes of a matrix of all windows, up to which ways that make one are tried
+LONG = 15  # elements of filters along each dimension from which transforms are tried
+
+
+class Timed(NamedTuple):
+    """What was found: the fastest way, and the seconds of each."""
+
+    way: str
+    seconds: dict[str, float]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{way} {s * 1e3:.3g} ms" for way, s in sorted(self.seconds.items(), key=lambda item: item[1]))
+
+
+def fastest(t: Any, options: Options) -> Timed | None:
+    """The fastest way to compute a convolution (or a gradient of one); None where its lengths are not known."""
+    ways = candidates(t, options)
+    if len(ways) < 2:
+        return Timed(ways[0], {}) if ways else None
+    identity = _identity(t, options)
+    known = default_cache().read(KIND, identity)
+    if known is not None:
+        record = json.loads(known.read("record.json"))
+        return Timed(record["way"], record["seconds"])
+    seconds = {way: _seconds(t, way, options) for way in ways}
+    found = Timed(min(seconds, key=seconds.__getitem__), seconds)
+    text = json.dumps({"way": found.way, "seconds": seconds, "of": identity}, sort_keys=True)
+    default_cache().write(KIND, identity, {"record.json": text.encode()}, {"name": t.op.name})
+    return found
+
+
+def candidates(t: Any, options: Options) -> list[str]:
+    """The ways that may be the fastest; none where a length is not known, or where each way would round otherwise."""
+    lengths = [a for a in t.args if a.type.ndim == 0]
+    if (
+        options.strict
+        or options.backend == "cuda"
+        or any(None in a.type.shape for a in (t, *t.args))
+        or any(a.op is not CONST for a in lengths)
+    ):
+        return []
+    filters, result, taps = _parts(t)
+    each = math.prod(taps)
+    ways = []
+    if options.backend == "c":
+        fits = t.op.family.name != WEIGHTS and fits_winograd(t.op.params, result, filters)
+        ways += [*["winograd"] * fits, "panels"]
+    rows = result.type.shape[0] * math.prod(result.type.shape[2:])
+    if rows * filters.type.shape[1] * t.op.params["groups"] * each * t.type.np_dtype.itemsize <= MOST_WINDOWS:
+        ways.append("gemm")
+    if taps and min(taps) >= LONG and t.type.kind == "f":
+        ways.append("fft")
+    return [way for way in ways if f"conv_{way}" not in options.excluded]
+
+
+def _parts(t: Any) -> tuple[Any, Any, list[int]]:
+    """Something with the type of the filters, of the result, and the lengths of the filters."""
+    name = t.op.family.name
+    filters = {FORWARD: t.args[-1], INPUTS: t.args[0], WEIGHTS: t}[name]
+    return filters, t if name == FORWARD else t.args[1], list(filters.type.shape[2:])
+
+
+def _identity(t: Any, options: Options) -> str:
+    """Everything that the times depend on, as text."""
+    compiler = find_compiler() if options.backend == "c" else None
+    params = {k: repr(v) for k, v in t.op.params.items() if k != "algo"}
+    return json.dumps(
+        {
+            "format": FORMAT, "op": t.op.family.name, "params": params, "excluded": sorted(options.excluded),
+            "arrays": [f"{a.type.dtype}{list(a.type.shape)}" for a in (t, *t.args)],
+            "backend": options.backend, "compiler": compiler.identity if compiler else "", "cpu": cpu_identity(),
+            "threads": thread_count(), "termgraph": shipped.files_digest(),
+        },
+        sort_keys=True,
+    )  # fmt: skip
+
+
+def _seconds(t: Any, way: str, options: Options) -> float:
+    """The least time of some calls, of the convolution alone, with zeros."""
+    arrays = [a for a in t.args if a.type.ndim]
+    args = [Arg(i, a.type) for i, a in enumerate(arrays)]
+    root = mk(t.op.bind(algo=way), (*args, *t.args[len(arrays) :]))
+    work = Compilation(Captured(args, [root]), replace(options, linker="auto" if options.backend == "c" else "py"))
+    run = Machine(work.fastest_program())
+    values = [np.zeros(a.type.shape, a.type.np_dtype) for a in args]
+    times = []
+    for _ in range(CALLS + 1):
+        start = time.perf_counter()
+        run(values)
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+__all__ = ["Timed", "candidates", "fastest"]
