@@ -271,12 +271,7 @@ def termgraph_side(who: str, net: str, what: str, by: int) -> Statement:
         return out if b is None else out + b.dimshuffle("x", 0, "x", "x")
 
     def norm(x: Any, g: Any, b: Any, f: int) -> Any:
-        g, b = (v.dimshuffle("x", 0, "x", "x") for v in (g, b))
-        mean = x.mean(axis=(0, 2, 3), keepdims=True)
-        var = T.sqr(x - mean).mean(axis=(0, 2, 3), keepdims=True)
-        return (x - mean) / T.sqrt(var + np.float32(1e-5)) * g.dimshuffle("x", 0, "x", "x") + b.dimshuffle(
-            "x", 0, "x", "x"
-        )
+        return T.nnet.batch_normalization_train(x, g, b, axes="spatial", epsilon=1e-5)[0]
 
     class Termgraph:
         relu, channels = staticmethod(T.nnet.relu), staticmethod(lambda x: x.type.shape[1])

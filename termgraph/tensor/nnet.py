@@ -21,6 +21,12 @@ from termgraph.tensor.convolution import (
 from termgraph.tensor.creation import arange
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.normalization import (
+    batch_normalization,
+    batch_normalization_test,
+    batch_normalization_train,
+    local_response_normalization,
+)
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import expand_dims, squeeze
 from termgraph.tensor.signal import pool_2d, pool_3d
@@ -227,14 +233,14 @@ def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
 
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 __all__ = [
-    "binary_crossentropy", "categorical_crossentropy", "conv1d", "conv2d", "conv2d_grad_wrt_inputs",
-    "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot",
-    "crossentropy_softmax_1hot",
+    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "binary_crossentropy",
+    "categorical_crossentropy", "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights",
+    "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
     "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu", "log_sigmoid",
-    "log_softmax", "logsigmoid", "logsoftmax", "pool_2d", "pool_3d",
-    "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy",
-    "silu", "softmax", "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
+    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu",
+    "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid", "logsoftmax", "pool_2d", "pool_3d",
+    "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax", "softmax_with_bias",
+    "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
 ]  # fmt: skip
 
 

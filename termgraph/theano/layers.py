@@ -1,4 +1,4 @@
-"""theano.tensor.nnet and .signal where they are not termgraph's: old keywords, batch normalization, neighbourhoods.
+"""theano.tensor.nnet and .signal where they are not termgraph's: old keywords, neighbourhoods.
 
 May import the tensor language.
 """
@@ -6,7 +6,6 @@ May import the tensor language.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -428,85 +427,6 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> A
     blocks = W[T.dimshuffle(inputIdx, 0, 1, "x"), T.dimshuffle(outputIdx, 0, "x", 1)]
     found = b[outputIdx] + (T.dimshuffle(h, 0, 1, "x", 2, "x") * blocks).sum(axis=(1, 3))
     return found if batched else found[0]
-
-
-# ---------------------------------------------------------------------- batch normalization
-def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Any:
-    """(inputs - mean) * gamma / std + beta."""
-    if mode not in ("low_mem", "high_mem"):
-        raise ValueError(f"batch_normalization: mode must be 'low_mem' or 'high_mem', got {mode!r}")
-    return (inputs - mean) * (gamma / std) + beta
-
-
-def _bn_axes(axes: Any, ndim: int) -> tuple[tuple[int, ...], list]:
-    """The axes to normalize over, and how a parameter that skips these is brought to all dimensions."""
-    if axes == "per-activation":
-        axes = (0,)
-    elif axes == "spatial":
-        axes = (0, *range(2, ndim))
-    elif not isinstance(axes, Sequence) or isinstance(axes, str):
-        raise ValueError(f"batch normalization: axes must be 'per-activation', 'spatial' or numbers, got {axes!r}")
-    axes = tuple(sorted([int(a) % ndim for a in axes]))
-    left = iter(range(ndim))
-    return axes, ["x" if d in axes else next(left) for d in range(ndim)]
-
-
-def _spread(values: Sequence[Any], ndim: int, axes: tuple, order: list) -> list:
-    found = []
-    for v in map(T.as_tensor, values):
-        if v.ndim not in (ndim, ndim - len(axes)):
-            raise ValueError(f"batch normalization: {v} has {v.ndim} dimensions, expected {ndim} or {ndim - len(axes)}")
-        found.append(T.addbroadcast(v, *axes) if v.ndim == ndim else T.dimshuffle(v, *order))
-    return found
-
-
-def batch_normalization_train(
-    inputs: Any, gamma: Any, beta: Any, axes: Any = "per-activation", epsilon: float = 1e-4,
-    running_average_factor: float = 0.1, running_mean: Any = None, running_var: Any = None,
-) -> tuple:  # fmt: skip
-    """Inputs normalized by their own mean and variance: result, mean, 1 / deviation, and the running averages."""
-    x = T.as_tensor(inputs)
-    axes, order = _bn_axes(axes, x.ndim)
-    _check_bn(epsilon, running_mean, running_var)
-    given = [v for v in (gamma, beta, running_mean, running_var) if v is not None]
-    spread = _spread(given, x.ndim, axes, order)
-    mean = x.mean(axes, keepdims=True)
-    variance = T.var(x, axes, keepdims=True)
-    scale = T.reciprocal(T.sqrt(variance + np.asarray(epsilon, x.dtype)))
-    result = (x - mean) * (spread[0] * scale) + spread[1]
-    if running_mean is None:
-        return result, mean, scale
-    m = T.cast(T.prod(x.shape) / T.prod(mean.shape), x.dtype)
-    factor = T.cast(running_average_factor, x.dtype)
-    averages = (
-        spread[2] * (1 - factor) + mean * factor,
-        spread[3] * (1 - factor) + (m / (m - 1)) * variance * factor,
-    )
-    return result, mean, scale, *[_back(a, v, axes) for a, v in zip(averages, given[2:], strict=True)]
-
-
-def _back(average: Any, like: Any, axes: tuple) -> Any:
-    """A running average in the dimensions of what it replaces."""
-    like = T.as_tensor(like)
-    return T.patternbroadcast(average, like.broadcastable) if like.ndim == average.ndim else T.squeeze(average, axes)
-
-
-def _check_bn(epsilon: float, running_mean: Any, running_var: Any) -> None:
-    if epsilon < 1e-5:
-        raise ValueError(f"batch normalization: epsilon must be at least 1e-5, got {epsilon}")
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("batch normalization: give running_mean and running_var, or neither")
-
-
-def batch_normalization_test(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation", epsilon: float = 1e-4
-) -> Any:
-    """Inputs normalized by a mean and a variance that are given."""
-    x = T.as_tensor(inputs)
-    axes, order = _bn_axes(axes, x.ndim)
-    _check_bn(epsilon, None, None)
-    gamma, beta, mean, var = _spread([gamma, beta, mean, var], x.ndim, axes, order)
-    return (x - mean) * (gamma * T.reciprocal(T.sqrt(var + np.asarray(epsilon, x.dtype)))) + beta
 
 
 __all__ = ["border_mode_to_pad"]

@@ -221,7 +221,7 @@ LANGUAGE: dict[str, str] = {
     "tensor.nnet": f"""
         {_NNET}
         {_CONV}
-        layers: batch_normalization
+        nnet: batch_normalization
         classes: ConvOp
         as: tensor.nnet.opt
     """,
@@ -248,7 +248,7 @@ LANGUAGE: dict[str, str] = {
     "tensor.nnet.corr": "classes: BaseCorrMM CorrMM CorrMM_gradWeights CorrMM_gradInputs",
     "tensor.nnet.corr3d": "classes: BaseCorr3dMM Corr3dMM Corr3dMM_gradWeights Corr3dMM_gradInputs",
     "tensor.nnet.bn": """
-        layers: batch_normalization batch_normalization_train batch_normalization_test
+        nnet: batch_normalization batch_normalization_train batch_normalization_test
         classes: AbstractBatchNormTrain AbstractBatchNormInference AbstractBatchNormTrainGrad BNComposite
         !rewriting: local_abstract_batch_norm_train local_abstract_batch_norm_train_grad
         !rewriting: local_abstract_batch_norm_inference bn_groupopt

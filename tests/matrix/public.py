@@ -17,8 +17,8 @@ from .table import ROWS
 SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse}
 CONSTRUCTOR = re.compile(r"(cs[rc]_)?[bwilfdcz]?(scalar|vector|row|col|matrix|matrices|tensor\d?)s?")
 NO_VALUES = {
-    "about graphs, not values": "ancestors applies_between clone clone_replace equal_computations graph_inputs "
-    "explicit_graph_inputs get_test_value is_sparse",
+    "about graphs, not values": "ancestors applies_between clone clone_replace equal_computations conv_prices "
+    "graph_inputs explicit_graph_inputs get_test_value is_sparse",
     "make variables or ops": "as_op as_sparse as_sparse_variable as_sparse_or_tensor_variable as_tensor_variable "
     "constant shared",
     "about gradients: tests/grad": "grad jacobian",

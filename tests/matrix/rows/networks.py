@@ -107,6 +107,51 @@ for name, bias, extra in [("crossentropy_softmax_1hot", False, ""), ("crossentro
         _scores(bias), dtypes=FLOATING if not extra else FLOATING[2:], **{**LABELLED, **CLOSE})  # fmt: skip
 
 
+# ---------------------------------------------------------------------- normalization
+def _parameters(given):
+    """An array, and numbers for each place of its last dimension: a scale, a shift and what else is given."""
+
+    def draw(c):
+        shape = c.at_least(1, may_be_empty=False).shape()  # nothing has no mean
+        c.x(special=False)
+        for low, high in given:
+            c.x(low, high, shape=shape[1:], special=False)
+
+    return draw
+
+
+def _normalized(x, gamma, beta, mean, var):
+    return _like(x, (x - mean) / np.sqrt(var + 1e-4) * gamma + beta)
+
+
+def _by_the_batch(x, gamma, beta):
+    x64 = x.astype("float64")
+    return _like(x, (x64 - x64.mean(0)) / np.sqrt(x64.var(0) + 1e-4) * gamma + beta)
+
+
+BATCHES = {"dtypes": ("float32", "float64"), "ranks": (2, 3), "scaled": True, "loose": 60, "special": False}
+row("nnet.batch_normalization_train", lambda x, g, b: nnet.batch_normalization_train(x, g, b)[0], _by_the_batch,
+    _parameters([(0.5, 2), (-1, 1)]), **BATCHES)  # fmt: skip
+row("nnet.batch_normalization_test", nnet.batch_normalization_test, _normalized,
+    _parameters([(0.5, 2), (-1, 1), (-1, 1), (0.5, 2)]), **BATCHES)  # fmt: skip
+row("nnet.batch_normalization", nnet.batch_normalization, lambda x, g, b, m, s: _like(x, (x - m) * (g / s) + b),
+    _parameters([(0.5, 2), (-1, 1), (-1, 1), (0.5, 2)]), **BATCHES)  # fmt: skip
+
+
+def _neighbours(x, n):
+    squares = np.pad(x.astype("float64") ** 2, [(0, 0), (n // 2, n // 2)] + [(0, 0)] * (x.ndim - 2))
+    return _like(x, x / (2 + 1e-4 * sum(squares[:, i : i + x.shape[1]] for i in range(n))) ** 0.75)
+
+
+def _some_channels(c):
+    c.at_least(1, may_be_empty=False).x(special=False)
+    return {"n": c.pick(1, 3, 4, 5)}
+
+
+row("nnet.local_response_normalization", nnet.local_response_normalization, _neighbours, _some_channels,
+    **{**BATCHES, "ranks": (2, 3, 4)})  # fmt: skip
+
+
 # ---------------------------------------------------------------------- convolutions
 CONV = {"scaled": True, "loose": 60, "special": False}
 CONV_DTYPES = ("int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
