@@ -25,7 +25,8 @@ static struct {
     _Atomic uint32_t generation;   /* number of the current job */
     _Atomic uint64_t ticket;       /* generation in the upper half, next free part in the lower */
     _Atomic int64_t left;          /* parts not finished yet */
-    int size, workers, fork_handler;
+    _Atomic int size;              /* read by callers that do not hold the team */
+    int workers, fork_handler;
 } team = {.in_use = PTHREAD_MUTEX_INITIALIZER,
           .mutex = PTHREAD_MUTEX_INITIALIZER,
           .work = PTHREAD_COND_INITIALIZER,
@@ -118,7 +119,8 @@ static void hire(void)
 static int64_t parts(int64_t n, int64_t grain)
 {
     if (grain < 1) grain = 1;
-    int64_t most = team.size > 1 ? team.size * PARTS_PER_THREAD : 1, wanted = n / grain;
+    int size = atomic_load(&team.size);
+    int64_t most = size > 1 ? size * PARTS_PER_THREAD : 1, wanted = n / grain;
     return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
