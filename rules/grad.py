@@ -21,6 +21,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import missing, no_gradient, pullback, tup
+from termgraph.terms.ops.draws import beta_draw, gamma_draw
 from termgraph.terms.ops.elementwise import (
     abs_,
     add,
@@ -108,7 +109,6 @@ from termgraph.terms.ops.elementwise import (
     trunc,
     xlogy,
 )  # fmt: skip
-from termgraph.terms.ops.random import beta_quantile, gamma_quantile
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import mk, mk1, mk2
 
@@ -327,11 +327,7 @@ def grad_bessel(x, y, g):
 
 
 @ruleset("grad")
-def grad_quantiles(x, y, z, g):
-    # one over the density at the quantile
-    yield rule("gamma",      pullback(gamma_quantile(x, y), g),   (g * exp(gamma_quantile(x, y) + gammaln(y) - (y - 1) * log(gamma_quantile(x, y))),
-                                                                   missing("quantiles are differentiated by the probability, not by shape parameters")))
-    yield rule("beta",       pullback(beta_quantile(x, y, z), g), (g * exp(gammaln(y) + gammaln(z) - gammaln(y + z) - (y - 1) * log(beta_quantile(x, y, z))
-                                                                           - (z - 1) * log1p(-beta_quantile(x, y, z))),
-                                                                   missing("quantiles are differentiated by the probability, not by shape parameters"),
-                                                                   missing("quantiles are differentiated by the probability, not by shape parameters")))
+def grad_draws(k, n, i, x, y, g):
+    parameter = missing("draws are differentiated by their scale, not by shape parameters")
+    yield rule("gamma",      pullback(gamma_draw(k, n, i, x), g),   (None, None, None, parameter))
+    yield rule("beta",       pullback(beta_draw(k, n, i, x, y), g), (None, None, None, parameter, parameter))

@@ -1,6 +1,6 @@
 """The distributions of random streams: what becomes of random bits. Most are element-wise and may be fused.
 
-Those that have no formula in elementary functions are quantiles of one uniform number, computed by SciPy.
+Those that have no formula in elementary functions are drawn by rejection (`terms/ops/draws.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
+from termgraph.terms.ops import draws
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import random as ops
 from termgraph.terms.term import Const
@@ -133,8 +134,8 @@ class Distributions:
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
         """Gamma distributed numbers with mean `shape * scale`."""
         dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
-        u = self._unit(size, (shape, scale), "float64", open_=True)
-        return elemwise.cast(ops.gamma_quantile(u, elemwise.cast(shape, "float64")) * scale, dtype)
+        blocks = self._blocks(size, (shape, scale))
+        return elemwise.cast(draws.gamma_draw(*blocks, elemwise.cast(shape, "float64")) * scale, dtype)
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None) -> Any:
         """Gamma distributed numbers with scale 1."""
@@ -154,8 +155,8 @@ class Distributions:
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Any:
         """Beta distributed numbers: between 0 and 1, with mean a / (a + b)."""
         dtype, (a, b) = _float_dtype(dtype), _params(a, b)
-        u = self._unit(size, (a, b), "float64", open_=True)
-        return elemwise.cast(ops.beta_quantile(u, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
+        blocks = self._blocks(size, (a, b))
+        return elemwise.cast(draws.beta_draw(*blocks, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
 
     def dirichlet(self, alphas: Any, size: Any = None, dtype: Any = None) -> Any:
         """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
@@ -173,8 +174,8 @@ class Distributions:
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = "int64") -> Any:
         """Poisson distributed integers with mean `lam`."""
         (lam,) = _params(lam)
-        u = self._unit(size, (lam,), "float64", open_=True)
-        return elemwise.cast(ops.poisson_quantile(u, elemwise.cast(lam, "float64")), _dtype(dtype))
+        blocks = self._blocks(size, (lam,))
+        return elemwise.cast(draws.poisson_draw(*blocks, elemwise.cast(lam, "float64")), _dtype(dtype))
 
     def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: Any = "int64") -> Any:
         """1 with probability `p`, else 0."""
@@ -186,9 +187,9 @@ class Distributions:
         if isinstance(n, int) and n == 1:
             return self.bernoulli(p, size, dtype)
         n, p = _params(n, p)
-        u = self._unit(size, (n, p), "float64", open_=True)
+        blocks = self._blocks(size, (n, p))
         n, p = elemwise.cast(n, "float64"), elemwise.cast(p, "float64")
-        return elemwise.cast(ops.binomial_quantile(u, n, p), _dtype(dtype))
+        return elemwise.cast(draws.binomial_draw(*blocks, n, p), _dtype(dtype))
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = "int64") -> Any:
         """How many trials fail before `n` succeed, each with probability `p`."""

@@ -12,7 +12,6 @@ from termgraph.grad import table
 from termgraph.graph.basic import graph_inputs
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import linalg as la
-from termgraph.terms.ops import random as quantiles
 from termgraph.terms.ops.control import print_
 from termgraph.terms.ops.convolution import windows
 from termgraph.terms.ops.derivative import pullback, pushforward
@@ -51,8 +50,6 @@ CASES = {
         sum(f(2, x).sum() for f in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv))
         + T.betainc(2, 3, T.sigmoid(x)).sum()
         + (T.j0(x) + T.j1(x) + T.i0(x) + T.i1(x)).sum()
-        + quantiles.gamma_quantile(s, 2.0)
-        + quantiles.beta_quantile(s, 2.0, 3.0)
     ),
     "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
     "scattering": lambda: (scatter_set(v, v, PLACES, index=("a",)) * scatter_add(v, v, PLACES, index=("a",))).sum(),
@@ -137,12 +134,14 @@ def test_rop_and_grad_of_one_number_agree(name, rng):
     np.testing.assert_allclose(along, sum((g * d).sum() for g, d in zip(slopes, directions)), rtol=1e-6)
 
 
-def test_quantiles(rng):
-    shape = np.array([0.7, 2.0, 5.0])
-    check(lambda p: quantiles.gamma_quantile(p, shape), rng.uniform(0.2, 0.8, 3))
-    check(lambda p: quantiles.beta_quantile(p, shape, 1.5), rng.uniform(0.2, 0.8, 3))
-    with pytest.raises(NotImplementedError, match="not by shape parameters"):
-        tg.grad(quantiles.gamma_quantile(s, s), s)
+def test_draws_have_a_gradient_by_their_scale_only():
+    stream = T.random.RandomStream(seed=2)
+    scaled = stream.gamma(2.0, s, size=(3,))
+    drawn, slope = tg.function([s], [scaled.sum() / s, tg.grad(scaled.sum(), s)])(1.5)
+    np.testing.assert_allclose(slope, drawn)
+    for draw in (stream.gamma(s, size=(3,)), stream.beta(s, 2.0, size=(3,))):
+        with pytest.raises(NotImplementedError, match="not by shape parameters"):
+            tg.grad(draw.sum(), s)
 
 
 def test_rules_are_found_by_what_they_differentiate():

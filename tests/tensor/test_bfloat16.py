@@ -40,12 +40,7 @@ def loops(op, dtype):
         return None
 
 
-COUNTS = ("poisson_quantile", "binomial_quantile")  # they compute in float64
-ELEMENTWISE = [
-    op
-    for op in OPS.values()
-    if op.kind == "elementwise" and not op.params and op.name not in COUNTS and loops(op, HALF)
-]
+ELEMENTWISE = [op for op in OPS.values() if op.kind == "elementwise" and not op.params and loops(op, HALF)]
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)

@@ -11,7 +11,8 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.tensor import distributions
-from termgraph.terms.ops.random import binomial_quantile, philox_words, poisson_quantile, scale_bits
+from termgraph.terms.ops import draws
+from termgraph.terms.ops.random import philox_words, scale_bits
 
 N = 20_000
 needs_c = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -281,16 +282,59 @@ def test_open_intervals_are_open(dtype):
     assert 0 < low < high < 1
 
 
-def test_extreme_parameters_of_quantiles():
-    u, rounding = np.array([2.0**-53, 0.3, 0.999, 1 - 2.0**-53]), 1e-13
-    for mean in (0.0, 1e-3, 5.0, 1e6, 1e12):
-        k = poisson_quantile.meaning(u, np.array(mean))
-        assert (stats.poisson.cdf(k, mean) >= u - rounding).all()
-        assert ((k == 0) | (stats.poisson.cdf(k - 1, mean) < u + rounding)).all()
-    for n, p in ((0, 0.5), (7, 0.0), (7, 1.0), (7, 0.2), (10**6, 1e-7), (10**9, 0.3)):
-        k = binomial_quantile.meaning(u, np.array(n), np.array(p))
-        assert ((k >= 0) & (k <= n)).all() and (stats.binom.cdf(k, n, p) >= u - rounding).all()
-        assert ((k == 0) | (stats.binom.cdf(k - 1, n, p) < u + rounding)).all()
+CONTINUOUS = {
+    "gamma": [(a,) for a in (0.02, 0.3, 0.999, 1.0, 2.5, 40.0, 1e6)],
+    "beta": [(0.05, 0.5), (0.3, 4.0), (1.0, 1.0), (2.0, 3.0), (80.0, 0.5), (1e4, 2e4)],
+}
+DISCRETE = {
+    "poisson": [(m,) for m in (1e-3, 0.7, 9.99, 10.0, 25.0, 400.0, 1e6)],
+    "binomial": [(1, 0.3), (7, 0.2), (30, 0.9), (30, 0.34), (1000, 0.5), (1000, 0.01), (10**9, 0.3), (10**9, 1e-8)],
+}
+
+
+def of_op(name, params, n=20_000):
+    """The numbers that a stream draws, without compiling a function for them."""
+    index = np.arange(n, dtype=np.uint64)
+    return getattr(draws, f"{name}_draw").meaning(np.uint64(2**60 + 7), np.uint64(3), index, *map(np.float64, params))
+
+
+@pytest.mark.parametrize(("name", "params"), [(n, p) for n, some in CONTINUOUS.items() for p in some])
+def test_continuous_draws_by_rejection(name, params):
+    x = of_op(name, params)
+    x = x[x > 0]  # small shapes: what is below all numbers
+    law = getattr(stats, name)(*params)
+    with np.errstate(all="ignore"):
+        assert stats.kstest(np.log(x), lambda t: law.cdf(np.exp(t))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("name", "params"), [(n, p) for n, some in DISCRETE.items() for p in some])
+def test_discrete_draws_by_rejection(name, params):
+    """Jumps are spread evenly: cdf(k - 1) + u (cdf(k) - cdf(k - 1)) is uniform if the law is right."""
+    k = of_op(name, params)
+    law = getattr(stats, {"binomial": "binom"}.get(name, name))(*params)
+    below, at = law.cdf(k - 1), law.cdf(k)
+    spread = below + np.random.default_rng(3).random(k.shape) * (at - below)
+    assert stats.kstest(spread, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [2.5, 1e6])
+def test_the_tails_of_gamma_draws(shape):
+    x, law = of_op("gamma", (shape,), 100_000), stats.gamma(shape)
+    for share in (1e-3, 1e-4):
+        for count in ((x < law.ppf(share)).sum(), (x > law.isf(share)).sum()):
+            assert abs(count - share * x.size) < 5 * np.sqrt(share * x.size)
+
+
+def test_extreme_parameters_of_draws():
+    assert draw(lambda r: r.poisson(np.array([0.0, 0.0]))).tolist() == [0, 0]
+    large = draw(lambda r: r.poisson(1e15, size=2000))
+    assert abs(large.mean() - 1e15) < 5 * np.sqrt(1e15 / 2000) and abs(large.std() / np.sqrt(1e15) - 1) < 0.1
+    n, p = np.array([0, 7, 7, 1]), np.array([0.5, 0.0, 1.0, 1.0])
+    assert draw(lambda r: r.binomial(n, p)).tolist() == [0, 0, 7, 1]
+    odd = draw(lambda r: r.gamma(np.array([0.0, np.inf, -1.0, np.nan])))
+    assert odd[0] == 0 and odd[1] == np.inf and np.isnan(odd[2:]).all()
+    beta = draw(lambda r: r.beta(1e-4, 1e-4, size=2000))
+    assert np.isfinite(beta).all() and 0.4 < (beta > 0.5).mean() < 0.6
 
 
 @pytest.mark.parametrize(

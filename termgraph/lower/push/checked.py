@@ -11,25 +11,31 @@ from termgraph.terms.ops.elementwise import add, cast, ge, le, logical_and, logi
 from termgraph.terms.term import Const
 
 
-@pushes("poisson_quantile")
+@pushes("poisson_draw")
 def _poisson(p: Push, t: Any, i: Index) -> Steps:
-    """The quantile; the mean is checked."""
-    u, mean = (yield t.args[0], p.read_at(t.args[0], i)), (yield t.args[1], p.read_at(t.args[1], i))
-    mean = p.scalars.cast(mean, "float64")
+    """The draw; the mean is checked."""
+    *bits, mean = yield from _operands(p, t, i)
     fine = _all(p, (ge, mean, Const(0.0)), (lt, mean, Const(random.MOST_POISSON)))
-    return p.scalars.elementwise(t.op, (u, _checked(p, t, mean, fine, random.POISSON_REFUSES)))
+    return p.scalars.elementwise(t.op, (*bits, _checked(p, t, mean, fine, random.POISSON_REFUSES)))
 
 
-@pushes("binomial_quantile")
+@pushes("binomial_draw")
 def _binomial(p: Push, t: Any, i: Index) -> Steps:
-    """The quantile; the number of trials and the probability are checked."""
-    operands = []
-    for a in t.args:
-        operands.append(p.scalars.cast((yield a, p.read_at(a, i)), "float64"))
-    u, n, share = operands
+    """The draw; the number of trials and the probability are checked."""
+    *bits, n, share = yield from _operands(p, t, i)
     zero = Const(0.0)
-    fine = _all(p, (ge, n, zero), (ge, share, zero), (le, share, Const(1.0)))
-    return p.scalars.elementwise(t.op, (u, _checked(p, t, n, fine, random.BINOMIAL_REFUSES), share))
+    most = Const(random.MOST_POISSON)
+    fine = _all(p, (ge, n, zero), (lt, n, most), (ge, share, zero), (le, share, Const(1.0)))
+    return p.scalars.elementwise(t.op, (*bits, _checked(p, t, n, fine, random.BINOMIAL_REFUSES), share))
+
+
+def _operands(p: Push, t: Any, i: Index) -> Any:
+    """Key, step and index, and the parameters in float64."""
+    found = []
+    for k, a in enumerate(t.args):
+        value = yield a, p.read_at(a, i)
+        found.append(value if k < 3 else p.scalars.cast(value, "float64"))
+    return found
 
 
 def _all(p: Push, *tests: tuple) -> Any:

@@ -62,20 +62,6 @@ def _bits_rule(*dtypes: Any) -> tuple:
     return (np.dtype("uint64"),) * (len(dtypes) + 1)
 
 
-def _in_rule(function: Any) -> Any:
-    """The function with its result in the dtype that `_float_rule` promises; SciPy's own choice may differ."""
-
-    def meaning(*values: Any) -> Any:
-        out = _float_rule(*[np.asarray(v).dtype for v in values])[-1]
-        return np.asarray(function(*values)).astype(out, copy=False)
-
-    return meaning
-
-
-def _quantile_rule(*dtypes: Any) -> tuple:
-    return (*(np.dtype("float64"),) * len(dtypes), np.dtype("int64"))
-
-
 def _least(cdf: Any, guess: Any, u: Any, high: Any) -> Any:
     """The least whole number k from 0 to `high` with cdf(k) >= u. Guesses are checked; bisection corrects the rest."""
     found = np.clip(np.where(np.isnan(guess), 0.0, np.ceil(guess)), 0, high)
@@ -97,15 +83,7 @@ def _all_least(cdf: Any, k: Any, u: Any) -> bool:
 
 MOST_POISSON = 9e18
 POISSON_REFUSES = "poisson: the mean must be at least 0 and below 9e18"
-BINOMIAL_REFUSES = "binomial: n must be at least 0 and p between 0 and 1"
-
-
-def _poisson(u: Any, mean: Any) -> Any:
-    if not ((mean >= 0) & (mean < MOST_POISSON)).all():
-        raise ValueError(POISSON_REFUSES)
-    u, mean = np.broadcast_arrays(u, mean)
-    high = np.ceil(mean + 50 * np.sqrt(mean) + 100)
-    return _least(lambda k: special.pdtr(k, mean), special.pdtrik(u, mean), u, high).astype(np.int64)
+BINOMIAL_REFUSES = "binomial: n must be at least 0 and below 9e18, and p between 0 and 1"
 
 
 def _binomial(u: Any, n: Any, p: Any) -> Any:
@@ -140,18 +118,6 @@ def _infer_multinomial(u: Type, n: Type, p: Type) -> TensorType:
     return TensorType.of("int64", require_tensor(u, "operand 0 of multinomial_counts").shape)
 
 
-def _gamma(u: Any, shape: Any) -> Any:
-    return special.gammaincinv(shape, u)
-
-
-def _beta(u: Any, a: Any, b: Any) -> Any:
-    return special.betaincinv(a, b, u)
-
-
-def _float_rule(*dtypes: Any) -> tuple:
-    return (np.dtype("float64"),) * (len(dtypes) + 1)
-
-
 _BITS = "tg_philox({{0}}, {{1}}, {{2}}, {which})"
 philox_first = elementwise(
     "philox_first", 3, _first, _bits_rule, Spelling(biu=_BITS.format(which=0)),
@@ -165,21 +131,6 @@ scale_bits = elementwise(
     "scale_bits", 2, _scaled, _bits_rule, Spelling(biu="((uint64_t)(((unsigned __int128){0} * {1}) >> 64))"),
     cuda=Spelling(biu="((uint64_t)__umul64hi({0}, {1}))"),
     doc="64 random bits to an integer below a width: floor(bits * width / 2**64).",
-)  # fmt: skip
-poisson_quantile = elementwise(
-    "poisson_quantile", 2, _poisson, _quantile_rule, "tg_poisson_quantile", cost=2000, doc="Inverse of the Poisson cdf."
-)
-binomial_quantile = elementwise(
-    "binomial_quantile", 3, _binomial, _quantile_rule, "tg_binomial_quantile", cost=2000,
-    doc="Inverse of the binomial cdf.",
-)  # fmt: skip
-gamma_quantile = elementwise(
-    "gamma_quantile", 2, _in_rule(_gamma), _float_rule, "tg_gamma_quantile", cost=2000,
-    doc="Inverse of the cdf of Gamma(shape, 1).",
-)  # fmt: skip
-beta_quantile = elementwise(
-    "beta_quantile", 3, _in_rule(_beta), _float_rule, "tg_beta_quantile", cost=2000,
-    doc="Inverse of the cdf of Beta(a, b).",
 )  # fmt: skip
 multinomial_counts = define(
     "multinomial_counts",

@@ -11,6 +11,7 @@ import re
 
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import float32
+from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
 from termgraph.terms.op import OPS, Op
@@ -279,6 +280,7 @@ _FIXED = {
     **vector_functions(),
     "tg_philox": _philox(),
     **special_functions(),
+    **draw_functions(),
     **float32.functions(_INLINE),
 }
 _WORD = re.compile(r"[A-Za-z_]\w*")

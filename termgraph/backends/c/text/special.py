@@ -1,4 +1,4 @@
-"""C text of the special functions that libm lacks: inverse error functions, scaled erfc, digamma, quantiles. Pure text.
+"""C text of the special functions that libm lacks: inverse error functions, scaled erfc, digamma. Pure text.
 
 Those that are written out are computed in double, to about 1e-14 of the value. The constants are Taylor and Bernoulli
 numbers, worked out with mpmath; each function says how it gets from them to full precision.
@@ -105,47 +105,6 @@ _CALL = """static double tg_scipy(int native, double a, double b, double c, int 
     ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
     return out;
 }"""
-_GAMMA_QUANTILE = """static double tg_gamma_quantile_f64(double u, double shape)
-{
-    return tg_scipy(TG_NATIVE_special__gammaincinv__dd_d, shape, u, 0, 2);
-}"""
-_BETA_QUANTILE = """static double tg_beta_quantile_f64(double u, double a, double b)
-{
-    return tg_scipy(TG_NATIVE_special__betaincinv__ddd_d, a, b, u, 3);
-}"""
-# The least k whose cdf reaches u: a guess that is checked, else bisection, as in termgraph/terms/ops/random.py.
-_LEAST = """static int64_t tg_least(double (*cdf)(double, double, double), double a, double b, double guess, double u,
-                        double high)
-{
-    double found = guess != guess ? 0 : ceil(guess), below = -1;
-    found = found < 0 ? 0 : found > high ? high : found;
-    if (cdf(found, a, b) >= u && (found == 0 || cdf(found - 1, a, b) < u)) return (int64_t)found;
-    found = high;
-    for (int k = 0; k < 64 && found - below > 1; k++) {
-        const double middle = floor((below + found) / 2), at = middle < 0 ? 0 : middle;
-        if (cdf(at, a, b) >= u) found = at;
-        else below = middle;
-    }
-    return (int64_t)found;
-}"""
-_POISSON_CDF = """static double tg_poisson_cdf(double k, double mean, double unused)
-{
-    (void)unused;
-    return tg_scipy(TG_NATIVE_special__pdtr__dd_d, k, mean, 0, 2);
-}"""
-_POISSON_QUANTILE = """static int64_t tg_poisson_quantile_f64(double u, double mean)
-{
-    const double guess = tg_scipy(TG_NATIVE_special__pdtrik__dd_d, u, mean, 0, 2);
-    return tg_least(tg_poisson_cdf, mean, 0, guess, u, ceil(mean + 50 * sqrt(mean) + 100));
-}"""
-_BINOMIAL_CDF = """static double tg_binomial_cdf(double k, double n, double p)
-{
-    return k >= n ? 1 : tg_scipy(TG_NATIVE_special__betaincc__ddd_d, k + 1, n - k > 1 ? n - k : 1, p, 3);
-}"""
-_BINOMIAL_QUANTILE = """static int64_t tg_binomial_quantile_f64(double u, double n, double p)
-{
-    return tg_least(tg_binomial_cdf, n, p, tg_scipy(TG_NATIVE_special__bdtrik__ddd_d, u, n, p, 3), u, n);
-}"""
 _POLYGAMMA = """static double tg_polygamma_f64(double n, double x)
 {
     if (n == 0) return tg_scipy(TG_NATIVE_special__psi__d_d, x, 0, 0, 1);
@@ -179,13 +138,6 @@ def _called(name: str, count: int) -> dict[str, str]:
 _SCIPY = {
     **{key: text for name, count in _CALLED.items() for key, text in _called(name, count).items()},
     "scipy": _CALL,
-    "least": _LEAST,
-    "poisson_cdf": _POISSON_CDF,
-    "binomial_cdf": _BINOMIAL_CDF,
-    "gamma_quantile_f64": _GAMMA_QUANTILE,
-    "beta_quantile_f64": _BETA_QUANTILE,
-    "poisson_quantile_f64": _POISSON_QUANTILE,
-    "binomial_quantile_f64": _BINOMIAL_QUANTILE,
     "polygamma_f64": _POLYGAMMA,
     "polygamma_f32": _POLYGAMMA_F32,
 }
