@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from emucuda.driver import emulation
 from termgraph.backends.c.build.compilers import find_compiler
 
 LINKERS = ["py", pytest.param("auto", marks=pytest.mark.skipif(find_compiler() is None, reason="no C compiler"))]
@@ -127,3 +128,16 @@ def test_signs_of_floats(linker, dtype):
     x = T.tensor("x", dtype=dtype, shape=(None,))
     given = T.constant([1.0, -2.0, -0.0, 0.0, -np.inf] * 4, dtype=dtype).data
     assert value([x], T.signbit(x), given, linker=linker).tolist() == [False, True, True, False, True] * 4
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="g++")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_logarithms_of_the_largest_complex_numbers(dtype):
+    """On a GPU the absolute value overflowed on the way."""
+    most = np.finfo(dtype).max
+    z = T.tensor("z", dtype=dtype, shape=(None,))
+    given = np.array([complex(most, most), complex(-most, 1), complex(np.inf, 1), 3 + 4j], dtype=dtype)
+    with emulation():
+        found = value([z], [T.log(z), T.log2(z), T.log10(z)], given, linker="cuda")
+    for got, function in zip(found, (np.log, np.log2, np.log10)):
+        np.testing.assert_allclose(got, function(given.astype("complex128")), rtol=4 * np.finfo(dtype).eps)

@@ -80,7 +80,13 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     if (m == 0) return {m * copysign((R)1, cos(a.im)), m * copysign((R)1, sin(a.im))};
     return {m * cos(a.im), m * sin(a.im)};
 }""",
-    "tg_clog": _HEAD + "tg_clog(tg_complex<R> a) { return {log(tg_modulus(a)), atan2(a.im, a.re)}; }",
+    "tg_clog": _HEAD
+    + """tg_clog(tg_complex<R> a)
+{
+    R m = tg_modulus(a);
+    if (!isinf(m) || isinf(a.re) || isinf(a.im)) return {log(m), atan2(a.im, a.re)};
+    return {log(hypot(a.re / 2, a.im / 2)) + (R)0.69314718055994530942, atan2(a.im, a.re)}; /* a large number */
+}""",
     "tg_csqrt": _HEAD
     + """tg_csqrt(tg_complex<R> a)
 {
