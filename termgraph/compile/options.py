@@ -19,6 +19,7 @@ class Options:
     excluded: tuple[str, ...] = ()
     rewrites: bool = True
     strict: bool = False
+    relational: bool = False  # miniKanren finds every step of rewriting
     quick: bool = False  # the C compiler is told to do less
     linker: str = "py"
     backend: str = "vm"

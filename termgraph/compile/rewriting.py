@@ -152,7 +152,8 @@ def rules_of(options: Options, tag: str) -> Any:
     """The rules of a mode for one stage, or None while there is no rule database."""
     if find_spec("termgraph.db") is None:
         return None
-    return import_module("termgraph.db").query(*options.tags, f"&{tag}", assume=() if options.strict else None)
+    chosen = import_module("termgraph.db").query(*options.tags, f"&{tag}", assume=() if options.strict else None)
+    return import_module("termgraph.rules.relational").relational(chosen) if options.relational else chosen
 
 
 def _memo(value: Rewritten) -> Any:

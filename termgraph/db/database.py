@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from unification import Var
 
 from termgraph.db import images, loading
+from termgraph.db.asked import family_of
 from termgraph.db.query import EVERYTHING, OVERFLOW, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
@@ -254,16 +255,23 @@ def register_pass(
 def rules(head: Any = None, tag: str | None = None, makes: Any = None) -> list[Rule]:
     """Rules by the operator at the root of their left side, by tag (or name), by what their right side makes.
 
-    The rules of an operator include those that state its derivative; `tag="grad"` selects them alone.
+    An operator is named by what is at hand: `T.log`, `T.sum`, `T.linalg.det`, `np.exp`, `"log"`, `"@"`, or an
+    expression whose root it is. Its rules include those that state its derivative; `tag="grad"` selects them alone.
+
+    >>> import termgraph.tensor as T
+    >>> rules(head=T.softmax) == rules(head="softmax") == rules(head=T.softmax(T.vector()))
+    True
     """
     found = all_rules()
     if tag is not None:
+        for name, hint in _unknown([tag]):
+            warnings.warn(f"no rule has the tag or name {name!r}{hint}", RuleWarning, stacklevel=2)
         found = [r for r in found if tag in names_of(r)]
     if head is not None:
-        family = _family(head)
+        family = family_of(head)
         found = [r for r in found if not (heads := heads_of(r)) or family in heads or family in _differentiated(r)]
     if makes is not None:
-        family = _family(makes)
+        family = family_of(makes)
         found = [r for r in found if family in made_by(r)]
     return found
 
@@ -320,9 +328,3 @@ def rewrites(rule: Any, before: Any, after: Any) -> Any:
             yield from lall(eq(rule, r.name), r.relation(before, after))(state)
 
     return rewrites_goal
-
-
-def _family(op: Any) -> Op:
-    if not isinstance(op, Op):
-        raise TypeError(f"expected an op such as T.log, got {op!r:.60}")
-    return op.family

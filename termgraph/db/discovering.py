@@ -36,7 +36,7 @@ def discover(
     `seconds` of the processor bound the search; `report` is called with a line for each size.
 
     >>> from termgraph import db
-    >>> found = db.discover("exp sinh cosh + -", 5, variables=1, without=["hyperbolic"])
+    >>> found = db.discover("exp sinh cosh + -", 5, variables=1, numbers=[], without=["hyperbolic"])
     >>> print(found.rules[0])
     found.add_cosh_sinh: cosh(x) + sinh(x) -> exp(x)
 

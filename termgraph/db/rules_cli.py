@@ -7,8 +7,8 @@ termgraph rules why "log(1 + exp(x))"              termgraph rules prove my_rule
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
+import re
 import runpy
 import sys
 import warnings
@@ -18,6 +18,7 @@ from typing import Any
 
 import termgraph.tensor as T
 from termgraph.db import checking, database, loading
+from termgraph.db.asked import family_of
 from termgraph.db.discovering import discover
 from termgraph.db.explain import find_rule, why_not
 from termgraph.rules.checking.examples import examples
@@ -25,7 +26,6 @@ from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
 from termgraph.tensor.variable import Variable
 from termgraph.terms.dtypes import numpy_dtype
-from termgraph.terms.op import OPS
 
 SUCCESS, FOUND = 0, 1
 _STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")
@@ -98,13 +98,6 @@ def _chosen(what: list[str]) -> tuple[list[Rule], list[Path], list[str]]:
     return chosen, files, refused
 
 
-def _operator(name: str) -> Any:
-    if name not in OPS:
-        close = difflib.get_close_matches(name, OPS, 3)
-        raise LookupError(f"no operator {name!r}" + (f"; did you mean {', '.join(close)}?" if close else ""))
-    return OPS[name]
-
-
 def _record(rule: Rule) -> dict[str, Any]:
     return {
         "rule": rule.name, "before": rule.before, "after": rule.after, "conditions": rule.conditions(),
@@ -120,10 +113,10 @@ def _print_json(value: Any) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     chosen, _, refused = _chosen(arguments.what)
     if arguments.head:
-        found = set(database.rules(head=_operator(arguments.head)))
+        found = set(database.rules(head=family_of(arguments.head)))
         chosen = [r for r in chosen if r in found]
     if arguments.makes:
-        found = set(database.rules(makes=_operator(arguments.makes)))
+        found = set(database.rules(makes=family_of(arguments.makes)))
         chosen = [r for r in chosen if r in found]
     if arguments.json:
         _print_json([_record(r) for r in chosen])
@@ -174,6 +167,9 @@ def _paragraph(row: dict[str, Any]) -> str:
 
 
 # ---------------------------------------------------------------------- why
+_MODULES = ("T", "np", "numpy", "jnp", "pt", "tt", "tensor")  # what people call a module of such functions
+
+
 class _Names(dict):
     """The tensor language by name; any other name is a new input."""
 
@@ -182,7 +178,7 @@ class _Names(dict):
         self.types, self.tensor = types, T
 
     def __missing__(self, name: str) -> Any:
-        if name == "T":
+        if name in _MODULES:
             return self.tensor
         if name.startswith("__"):
             raise KeyError(name)
@@ -202,12 +198,16 @@ def expression(text: str, typed: list[str]) -> Any:
             raise ValueError(f"--type takes NAME=TYPE, such as x=fmatrix, not {pair!r}")
         types[name] = kind
     names = _Names(types)
-    for name in types:  # a name of the language, such as `e` or `sum`, may be given a type too
+    numbers = [n for n, v in names.items() if isinstance(v, float) and re.search(rf"\b{n}\.[a-zA-Z]", text)]
+    for name in (*types, *numbers):  # a name of the language may be given a type too; numbers have no methods
         names.pop(name, None)
     try:
         return eval(text, {"__builtins__": {}}, names)  # the user's own words, on the user's own command line
     except (SyntaxError, TypeError, AttributeError, NameError) as err:
-        raise ValueError(f"{text!r} is not an expression: {err}") from None
+        missing = getattr(err, "name", None)
+        known = isinstance(err, AttributeError) and missing in vars(names.tensor)
+        hint = f"; it is a function, not a method: write {missing}(...)" if known else ""
+        raise ValueError(f"{text!r} is not an expression: {err}{hint}") from None
 
 
 def _why(arguments: argparse.Namespace) -> int:

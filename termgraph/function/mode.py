@@ -14,6 +14,7 @@ from termgraph.compile.options import Options
 from termgraph.config import config
 
 _SETS = {"fast_run": "fast_run", "fast_compile": "fast_compile", "unsafe": "unsafe", "none": "None"}
+ENGINES = ("compiled", "relational")
 LINKERS = ("auto", "c", "py", "cuda")
 _LINKER_NAMES = {"vm": "py", "cvm": "c", "cvm_nogc": "c", "c|py": "auto", "vm_nogc": "py", "py_nogc": "py"}
 
@@ -23,7 +24,9 @@ class Mode:
 
     `optimizer` is a set of rules (`"fast_run"`, `"fast_compile"`, `"unsafe"`, `"None"`) or tags such as
     `"+fast_run -inplace"`; `linker` is `"c"`, `"py"`, `"cuda"` or `"auto"`. `strict` admits only rules that take
-    nothing on trust. Modes are values: `including`, `excluding` and `requiring` give new ones.
+    nothing on trust. `engine="relational"` has miniKanren find every step of rewriting, from the same rules: some
+    hundred times slower, and what the compiled matchers are compared with. Modes are values: `including`, `excluding`
+    and `requiring` give new ones.
 
     >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")
     Mode(optimizer='+fast_run -inplace', linker='py')
@@ -36,12 +39,14 @@ class Mode:
         strict: bool = False,
         name: str | None = None,
         allow_gc: bool | None = None,
+        engine: str = "compiled",
     ) -> None:
         linker = config.linker if linker is None else linker
         self.linker = _checked_linker(linker)
         if allow_gc is None and isinstance(linker, str) and linker.endswith("_nogc"):
             allow_gc = False
         self.strict, self.name, self.allow_gc = bool(strict), name, allow_gc
+        self.engine = _checked_engine(engine)
         base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
         self.base = base or config.optimizer
         self.include, self.exclude, self.require = include, exclude, require
@@ -72,7 +77,7 @@ class Mode:
 
     def options(self) -> Options:
         """What the stages of compiling are told; RuntimeError if this machine lacks what the linker insists on."""
-        chosen = self.include, self.exclude, self.rewrites, self.strict, self.quick
+        chosen = self.include, self.exclude, self.rewrites, self.strict, self.engine == "relational", self.quick
         return Options(self.tags, *chosen, self.linker, backend_of(self.linker))
 
     def including(self, *tags: str) -> Mode:
@@ -96,6 +101,8 @@ class Mode:
             changes |= {"base": base or config.optimizer, "include": include, "exclude": exclude, "require": require}
         if "linker" in changes:
             changes["linker"] = _checked_linker(changes["linker"])
+        if "engine" in changes:
+            _checked_engine(changes["engine"])
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> Mode:
@@ -124,14 +131,15 @@ class Mode:
         """Called after a run, before any update is written; a mode that checks raises here."""
 
     def __repr__(self) -> str:
-        strict = ", strict=True" if self.strict else ""
-        return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{strict})"
+        more = ", strict=True" if self.strict else ""
+        more += f", engine={self.engine!r}" if self.engine != "compiled" else ""
+        return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{more})"
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc))
+        return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc, self.engine))
 
 
 def _checked_linker(linker: Any) -> str:
@@ -141,6 +149,12 @@ def _checked_linker(linker: Any) -> str:
         hint = f"; for a set of rules write Mode(optimizer={linker!r})" if word in _SETS else ""
         raise ValueError(f"linker must be one of {', '.join(LINKERS)}, got {linker!r}{hint}")
     return word
+
+
+def _checked_engine(engine: str) -> str:
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    return engine
 
 
 def _words(tags: Iterable[str]) -> tuple[str, ...]:

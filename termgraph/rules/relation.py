@@ -63,12 +63,32 @@ def results(rule: Stated, t: Any, assume: frozenset = frozenset()) -> Iterator[A
     """Everything the rule makes of a term, with the type kept, each once."""
     seen: set[int] = set()
     for instance in rule.instances():
-        for env in Matcher(rule.guards).root(instance.lhs, t):
-            for bound in solve(instance.goals, env, assume):
-                new = _made(instance, t, bound, rule)
-                if new is not None and new is not t and id(new) not in seen:
-                    seen.add(id(new))
-                    yield new
+        for new in _results_of(instance, t, assume):
+            if id(new) not in seen:
+                seen.add(id(new))
+                yield new
+
+
+def _results_of(instance: Instance, t: Any, assume: frozenset) -> Iterator[Any]:
+    """Everything that one form of a rule makes of a term."""
+    rule = instance.rule
+    for env in Matcher(rule.guards).root(instance.lhs, t):
+        for bound in solve(instance.goals, env, assume):
+            new = _made(instance, t, bound, rule)
+            if new is not None and new is not t:
+                yield new
+
+
+def step(instance: Instance, t: Any, made: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+    """A kanren goal: one form of a rule makes `made` of the term `t`."""
+
+    def step_goal(state: State) -> Stream:
+        for new in _results_of(instance, t, assume):
+            extended = unify(made, new, state)
+            if extended is not False:
+                yield extended
+
+    return step_goal
 
 
 def _made(instance: Instance, t: Any, env: Env, rule: Stated) -> Any:

@@ -336,6 +336,29 @@ class Tree:
             writer.operands(p, f"{name}.args", [], bound, ind, then)
 
 
+class Priorities(Tree):
+    """The tree without its tests: in which order the forms of rules are tried."""
+
+    def forms(self, arity: int) -> list[Instance]:
+        """The forms for terms of the family with so many operands."""
+        self.tried: dict[Instance, None] = {}
+        if self.family.arity is None and not (is_nary(self.family) and arity == 2):
+            return [instance for _, instance in self.writers]
+        orders = _both_orders if is_nary(self.family) else lambda p: [p.args]
+        self.branch(self._rows(arity, orders), 1, set())
+        return list(self.tried)
+
+    def _action(self, row: Candidate, ind: int) -> None:
+        self.tried[row.writer.instance] = None
+
+
+def forms_as_tried(family: Op, rows: list[tuple[Instance, int]], arity: int) -> list[Instance]:
+    """The forms of rules for a family, in the order in which its compiled matcher tries them."""
+    source = Source()
+    writers = [(Writer(source, i, n, frozenset(), None), i) for i, n in rows]
+    return Priorities(family, source, writers).forms(arity)
+
+
 def _group_key(p: Any) -> tuple | None:
     """What of an operand the tree tests first; None if any head may match."""
     if p.__class__ is not Term:
