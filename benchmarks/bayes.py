@@ -195,7 +195,7 @@ def differences(got: dict, right: dict) -> list[str]:
 
 
 def compile_times(names: list[str], backends: list[str], cache: Path) -> None:
-    print("CPU seconds, cold / warm\n| model | " + " | ".join(backends) + " |\n|---" * (len(backends) + 1) + "|")
+    print(f"CPU seconds, cold / warm\n| model | {' | '.join(backends)} |\n{'|---' * (len(backends) + 1)}|")
     for name in names:
         cells = []
         for backend in backends:
