@@ -62,6 +62,13 @@ def written(x: Any, change: Callable) -> Any:
     return out
 
 
+def owned(found: Any) -> Any:
+    """Results that are views, copied."""
+    if isinstance(found, (list, tuple)):
+        return [owned(o) for o in found]
+    return found.clone() if hasattr(found, "clone") else np.array(found)
+
+
 class _Sparse:
     """Functions of SciPy's sparse matrices by the names of `termgraph.sparse`: of the elements that are stored."""
 
@@ -109,7 +116,7 @@ def _filled_diagonal(x: np.ndarray, value: float) -> np.ndarray:
 def space(who: str) -> dict[str, Any]:
     """What an expression of a library may name."""
     aliases, modules = ALIASES[who], MODULES[who]
-    more: dict[str, Any] = {"written": written, "nonzero_of": lambda x: x[x != 0]}
+    more: dict[str, Any] = {"written": written, "nonzero_of": lambda x: x[x != 0], "owned": owned}
     if who == "numpy":
         more |= {"_softplus": lambda x: np.logaddexp(0, x), "filled_diagonal": _filled_diagonal, "copied": copied,
                  "cleaned": cleaned, "structured": structured, "sparse": _Sparse()}  # fmt: skip

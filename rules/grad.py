@@ -52,6 +52,7 @@ from termgraph.terms.ops.elementwise import (
     erfinv,
     exp,
     exp2,
+    exp_below_zero,
     expm1,
     floor,
     fma,
@@ -261,6 +262,7 @@ def grad_conversion(x, y, g, a: param):
 @ruleset("grad")
 def grad_exponential(x, y, g):
     yield rule("exp",        pullback(exp(x), g),            (g * exp(x),))
+    yield rule("exp_below_zero", pullback(exp_below_zero(x), g), (g * exp_below_zero(x),))
     yield rule("exp2",       pullback(exp2(x), g),           (g * (LN2 * exp2(x)),))
     yield rule("expm1",      pullback(expm1(x), g),          (g * exp(x),))
     yield rule("log",        pullback(log(x), g),            (g / x,))

@@ -119,7 +119,7 @@ op(
     grad=True,
     **L | {"family": "product"},
 )
-op("linalg.matrix_transpose linalg.diagonal", "x", text="T.NAME(x)", numpy="np.NAME(x)", jax="jnp.NAME(x)", torch=None,
+op("linalg.matrix_transpose linalg.diagonal", "x", text="T.NAME(x)", numpy="np.NAME(x)", jax="jnp.NAME(x)", torch=None, view=True,
    sizes=("small", "middle"), dtypes=("float64",))  # fmt: skip
 op("linalg.outer", "x:f[n] y:f[m]", torch="torch.outer(x, y)")
 op(

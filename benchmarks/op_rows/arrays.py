@@ -4,7 +4,11 @@ from .table import op
 
 INT = ("int64",)
 MIDDLE = ("small", "middle")
-FREE = {"sizes": MIDDLE, "dtypes": ("float64",)}  # nothing is computed: what is seen is the call, or a copy
+FREE = {
+    "sizes": MIDDLE,
+    "dtypes": ("float64",),
+    "view": True,
+}  # nothing is computed: what is seen is the call, or a copy
 
 # ---------------------------------------------------------------------- shapes
 op("ravel flatten flipud fliplr atleast_1d atleast_2d atleast_3d", text="T.NAME(x)", **FREE)
@@ -12,7 +16,7 @@ op("matrix_transpose", text="T.matrix_transpose(x)", torch="x.mT", **FREE)
 op("transpose", text="T.transpose(x)", torch="x.T", **FREE)
 op("transpose (times 2)", text="x.T * 2")
 op("transpose (plus itself)", "x:f[n,n]", "x + x.T")
-op("transpose (slice)", text="x.T[1:]")
+op("transpose (slice)", text="x.T[1:]", view=True)
 op(
     "dimshuffle",
     "x:f[n,m]",
@@ -55,11 +59,11 @@ op(
     torch=None,
     **FREE,
 )
-op("broadcast_to", "x:f[m]", "T.broadcast_to(x, (n, m))")
+op("broadcast_to", "x:f[m]", "T.broadcast_to(x, (n, m))", view=True)
 op("broadcast_arrays", "x:f[n,1] y:f[m]", "T.broadcast_arrays(x, y)", torch="torch.broadcast_tensors(x, y)", **FREE)
-op("flip", text="T.flip(x, 0)", torch="torch.flip(x, (0,))")
+op("flip", text="T.flip(x, 0)", view=True, torch="torch.flip(x, (0,))")
 op("roll", text="T.roll(x, 3, axis=1)", torch="torch.roll(x, 3, 1)", grad=True)
-op("rot90", text="T.rot90(x)")
+op("rot90", text="T.rot90(x)", view=True)
 
 # ---------------------------------------------------------------------- arrays made
 op("zeros_like ones_like", text="T.NAME(x)")
@@ -89,7 +93,14 @@ op("arange", "x:f[k]", "T.arange(n) * x[0]", family="vector", dtypes=("float64",
 op("linspace", "x:f[k]", "T.linspace(x[0], x[1], n)", family="vector", dtypes=("float64",), torch=None)
 op("logspace", "x:u[k]", "T.logspace(x[0], x[1], n)", family="vector", dtypes=("float64",), torch=None)
 op("geomspace", "x:p[k]", "T.geomspace(x[0], x[1], n)", family="vector", dtypes=("float64",), torch=None)
-op("meshgrid", "x:f[n] y:f[m]", "T.meshgrid(x, y)", torch="torch.meshgrid(x, y, indexing='xy')", dtypes=("float64",))
+op(
+    "meshgrid",
+    "x:f[n] y:f[m]",
+    "T.meshgrid(x, y)",
+    view=True,
+    torch="torch.meshgrid(x, y, indexing='xy')",
+    dtypes=("float64",),
+)
 op("eye", "x:f[k]", "T.eye(n, m) * x[0]", dtypes=("float64",))
 op("tri", "x:f[k]", "T.tri(n, m) * x[0]", dtypes=("float64",), torch="torch.tril(torch.ones(n, m)) * x[0]")
 op("identity", "x:f[k]", "T.identity(n) * x[0]", dtypes=("float64",), torch="torch.eye(n) * x[0]")
@@ -147,10 +158,10 @@ op(
     torch="torch.split(x.reshape(n * 3, m), n)",
     sizes=MIDDLE,
 )
-op("array_split", "x", "T.array_split(x, 2)", torch="torch.tensor_split(x, 2)", sizes=MIDDLE)
-op("vsplit", "x:f[n,2,m]", "T.vsplit(T.reshape(x, (n * 2, m)), 2)", sizes=MIDDLE)
-op("hsplit", "x:f[n,m,2]", "T.hsplit(T.reshape(x, (n, m * 2)), 2)", sizes=MIDDLE)
-op("dsplit", "x:f[2,m,4]", "T.dsplit(x, 2)", sizes=MIDDLE)
+op("array_split", "x", "T.array_split(x, 2)", torch="torch.tensor_split(x, 2)", sizes=MIDDLE, view=True)
+op("vsplit", "x:f[n,2,m]", "T.vsplit(T.reshape(x, (n * 2, m)), 2)", sizes=MIDDLE, view=True)
+op("hsplit", "x:f[n,m,2]", "T.hsplit(T.reshape(x, (n, m * 2)), 2)", sizes=MIDDLE, view=True)
+op("dsplit", "x:f[2,m,4]", "T.dsplit(x, 2)", sizes=MIDDLE, view=True)
 op("tile", "x:f[n,m]", "T.tile(x, (2, 2))", grad=True)
 op("repeat", text="T.repeat(x, 2, axis=1)", torch="torch.repeat_interleave(x, 2, 1)", grad=True)
 op("repeat (each)", "x i:i[n]<4", "T.repeat(x, i, axis=0)", torch="torch.repeat_interleave(x, i, 0)", jax=None)
@@ -182,7 +193,7 @@ op("inc_subtensor (rows by index)", "x i:i[n]<n y", "T.inc_subtensor(x[i], y)", 
    numpy="T.written(x, lambda o: np.add.at(o, i, y))", grad=True)  # fmt: skip
 op("set_subtensor (mask)", "x c:b[n,m]", "T.set_subtensor(x[c], 0.0)", jax="jnp.where(c, 0, x)", torch="x.masked_fill(c, 0)",
    numpy="np.where(c, 0, x)")  # fmt: skip
-op("index (row)", "x", "x[1]", sizes=MIDDLE)
+op("index (row)", "x", "x[1]", view=True, sizes=MIDDLE)
 op("index (column)", "x", "x[:, 1] * 2")
 op("index (rows)", "x i:i[n]<n", "x[i]", grad=True)
 op("index (columns)", "x i:i[m]<m", "x[:, i]", grad=True)

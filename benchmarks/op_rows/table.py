@@ -63,6 +63,7 @@ class Row:
     `flops` is an expression of the lengths, for the physical limit. `grad`: rows for the gradient of half the sum of
     squares of all float results are made too. `unchecked`: results are not unique (draws, signs of eigenvectors);
     `unlike`: gradients are not (conjugates, which triangle of a symmetric matrix gets them, nothing but rounding).
+    `view`: NumPy and PyTorch give a view of the operand, which is copied, as ours and JAX's results own their memory.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Row:
     flops: str = ""
     unchecked: bool = False
     unlike: bool = False
+    view: bool = False
     peers: dict[str, str | None] = field(default_factory=dict)
 
     def lengths(self, size: str) -> dict[str, int]:
@@ -87,7 +89,7 @@ class Row:
         text = self.peers.get(who, self.text)
         if text is None:
             raise NotImplementedError("it has no such function")
-        return text
+        return f"T.owned({text})" if self.view and who in ("numpy", "torch") else text
 
     def values(self, size: str, dtype: str) -> list[Any]:
         """The operands, the same for every library."""

@@ -43,6 +43,9 @@ LONG = ("--param=vect-epilogues-nomask=0", "-fno-tree-slp-vectorize")
 # are mixed. A sixth faster; gcc's scheduler before the registers are given out is off by default.
 MIXED = ("-fschedule-insns", "-fsched-pressure")
 
+# Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
+UNTHREADED = ("-fno-thread-jumps",)
+
 
 @dataclass(frozen=True)
 class Ports:
@@ -209,7 +212,8 @@ class _Writer:
         constants = [np.asarray(t.value) for t in self.consts]
         tiled = any(type(n) is Tiles for n in walk(self.nodes))
         mixed = MIXED if kernels.own_functions else ()
-        flags = (*FLAGS, *(QUICK if self.quick else LONG if tiled else mixed))
+        unthreaded = UNTHREADED if "tg_exp_below_zero" in source else ()
+        flags = (*FLAGS, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program

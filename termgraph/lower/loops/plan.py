@@ -41,6 +41,7 @@ COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many column
 # a function is called for each element, the call is what takes time, and few fit registers better.
 LANES = {8: 64, 4: 128, 2: 128, 16: 32}
 LANES_HEAVY = {8: 16, 4: 32, 2: 32, 16: 16}
+WIDEST = 64  # bytes of the widest vectors there are
 
 
 @dataclass(eq=False)
@@ -316,8 +317,11 @@ class Planner:
         if kinds & set(ARG_FOLDS) or all(f.type.kind in "iub" for f in group.folds):
             return 0  # integers may be added in any order: compilers see to that themselves
         body = scalars(self.values_of(group), lambda t: group.var not in self.s.free(t))
-        heavy = kinds <= {"sum", "prod"} and any(own_cost(t) >= HEAVY for t in body if group.var in self.s.free(t))
-        return (LANES_HEAVY if heavy else LANES)[max(f.type.np_dtype.itemsize for f in group.folds)]
+        inside = [t for t in body if group.var in self.s.free(t)]
+        heavy = kinds <= {"sum", "prod"} and any(own_cost(t) >= HEAVY for t in inside)
+        found = (LANES_HEAVY if heavy else LANES)[max(f.type.np_dtype.itemsize for f in group.folds)]
+        narrow = min((t.type.np_dtype.itemsize for t in inside if t.op.family is LOAD), default=8)
+        return max(found, WIDEST // narrow)  # a vector of the narrowest elements, or the loop is none of vectors
 
     def is_serial(self, group: Group) -> bool:
         """Whether iterations must run one after the other."""

@@ -14,7 +14,19 @@ from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
-from termgraph.terms.ops.elementwise import add, cast, exp, isfinite, log, mul, neg, sub, switch, true_div
+from termgraph.terms.ops.elementwise import (
+    add,
+    cast,
+    exp,
+    exp_below_zero,
+    isfinite,
+    log,
+    mul,
+    neg,
+    sub,
+    switch,
+    true_div,
+)
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import Const, mk
@@ -62,10 +74,15 @@ def _fit(t: Any, dtype: str) -> Any:
     return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
 
 
+def _powers(shifted: Any) -> Any:
+    """exp of what is 0 at most. Vectors of float64 take ten times as long where a result is no normal number."""
+    return mk(exp_below_zero if shifted.type.dtype == "float64" else exp, (shifted,))
+
+
 def _softmax(x: Any, axis: tuple) -> Any:
     """The powers are those of `_logsumexp`, with which they are often shared. A row with an infinity in it is NaN."""
     x, dtype = _widened(x)
-    powers = mk(exp, (mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))),))
+    powers = _powers(mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))))
     total = _if_finite(mk(ROW_MAX.bind(axis=axis), (x,)), _sum(powers, axis), float("nan"))
     return _fit(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
@@ -73,14 +90,14 @@ def _softmax(x: Any, axis: tuple) -> Any:
 def _log_softmax(x: Any, axis: tuple) -> Any:
     x, dtype = _widened(x)
     shifted = mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim)))
-    total = mk(log, (_sum(mk(exp, (shifted,)), axis),))
+    total = mk(log, (_sum(_powers(shifted), axis),))
     return _fit(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
 
 
 def _logsumexp(x: Any, axis: tuple) -> Any:
     x, dtype = _widened(x)
     shift = _shift(x, axis)
-    powers = mk(exp, (mk(sub, (x, _kept(shift, axis, x.type.ndim))),))
+    powers = _powers(mk(sub, (x, _kept(shift, axis, x.type.ndim))))
     return _fit(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
 
 

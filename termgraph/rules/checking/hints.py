@@ -70,6 +70,24 @@ def _deviations(name: str) -> Callable[[Draw], Any]:
     return made
 
 
+def _masked(name: str) -> Callable[[Draw], Any]:
+    """Elements that a mask picks: written over, added to, or added up."""
+
+    def made(d: Draw) -> Any:
+        dtype = d.rng.choice(("float64", "float32"))
+        x = d.input(d.rng.choice(((4,), (3, 4))), dtype)
+        mask = d.input(x.type.shape, "bool")
+        n = x.type.ndim
+        found = mk(_op("nonzero"), (mask,))
+        places = tuple([mk(_op("nth", i=k), (found,)) for k in range(n)])
+        index = _op(name, index=("a",) * n)
+        if name == "gather":
+            return mk(_op("sum", axis=(0,), dtype=dtype), (mk(index, (x, *places)),))
+        return mk(index, (x, d.input((), dtype), *places))
+
+    return made
+
+
 def _scattered_rows(d: Draw) -> Any:
     """The row sums of numbers scattered into zeros, one in each row."""
     dtype = d.rng.choice(("float64", "float32"))
@@ -243,6 +261,9 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "writes.inc_zero": _added_zeros,
     "writes.inc_zeros": _added_to_zeros,
     "writes.add_set": _written_beside("add", "set_subtensor"),
+    "masks.set": _masked("scatter_set"),
+    "masks.add": _masked("scatter_add"),
+    "masks.sum": _masked("gather"),
     "writes.add_scatter": _written_beside("add", "scatter_add"),
     "writes.minus_scatter": _written_beside("sub", "scatter_add", last=True),
     "writes.scatter_minus": _written_beside("sub", "scatter_add"),

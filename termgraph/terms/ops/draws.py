@@ -108,9 +108,14 @@ def _gammas(words: _Words, shape: np.ndarray) -> np.ndarray:
     out = np.where(shape == 0, 0.0, np.where(shape == np.inf, np.inf, np.nan))
     fine = np.flatnonzero((shape > 0) & (shape < np.inf))
     out[fine] = _raised_gammas(words, shape, fine)[fine]
-    for k in fine[shape[fine] < 1]:  # the power of the C library, whose digits the native code has
-        out[k] *= math.pow(words.unit(np.array([k]))[0], 1.0 / shape[k])
+    small = fine[shape[fine] < 1]
+    out[small] *= _by_one(math.pow, words.unit(small), 1.0 / shape[small])
     return out
+
+
+def _by_one(function: Any, *values: np.ndarray) -> np.ndarray:
+    """A function of the C library, whose digits the native code has too; vectors of NumPy's may have others."""
+    return np.array([function(*v) for v in zip(*[v.tolist() for v in values])], np.float64)
 
 
 def _raised_gammas(words: _Words, shape: np.ndarray, left: np.ndarray) -> np.ndarray:
@@ -141,13 +146,15 @@ def _beta(key: Any, step: Any, index: Any, a: Any, b: Any) -> Any:
         x = _raised_gammas(words, a, fine)
         y = _raised_gammas(words, b, fine)
         out[fine] = (x / (x + y))[fine]
-    for k in fine[(a[fine] < 1) | (b[fine] < 1)]:
-        at, logs = np.array([k]), [math.log(x[k]), math.log(y[k])]
-        for j, shape in enumerate((a[k], b[k])):
-            if shape < 1:
-                logs[j] += math.log(words.unit(at)[0]) / shape
-        off = logs[1] - logs[0]
-        out[k] = 1.0 / (1.0 + math.exp(off)) if off < 700 else 0.0
+    small = fine[(a[fine] < 1) | (b[fine] < 1)]
+    logs = [_by_one(math.log, x[small]), _by_one(math.log, y[small])]
+    for log, shape in zip(logs, (a[small], b[small])):
+        below = np.flatnonzero(shape < 1)
+        log[below] += _by_one(math.log, words.unit(small[below])) / shape[below]
+    off = logs[1] - logs[0]
+    near = np.flatnonzero(off < 700)
+    out[small] = 0.0
+    out[small[near]] = 1.0 / (1.0 + _by_one(math.exp, off[near]))
     return out.reshape(lengths)
 
 

@@ -350,6 +350,10 @@ round_ = elementwise(
 
 # exponentials and logarithms
 exp = elementwise("exp", 1, np.exp, c=Spelling(f="exp", c="cexp"), cuda=Spelling(c="tg_cexp({0})"), vector=True)
+exp_below_zero = elementwise(
+    "exp_below_zero", 1, np.exp, c="tg_exp_below_zero", cuda=Spelling(f="exp"), vector=True,
+    doc="exp of what is not above zero, for sums with a term of 1: what is below 3.4e-308 is 0 in C.",
+)  # fmt: skip
 exp2 = elementwise("exp2", 1, np.exp2, c="exp2", cuda=Spelling(c="tg_cexp2({0})"), vector=True)
 expm1 = elementwise("expm1", 1, np.expm1, c="expm1", cuda=Spelling(c="tg_cexpm1({0})"), vector=True)
 log = elementwise("log", 1, np.log, c=Spelling(f="log", c="clog"), cuda=Spelling(c="tg_clog({0})"), vector=True)

@@ -57,7 +57,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
             #pragma GCC ivdep
             for (int64_t u = 0; u < 16; u++) {
                 const int64_t i1 = b1 + u;
-                const double v3 = exp((in0[i0*n0_1 + i1] - v2));
+                const double v3 = tg_exp_below_zero_f64((in0[i0*n0_1 + i1] - v2));
                 a1_lane[u] += v3;
                 out0[i0*n0_1 + i1] = v3;
             }
@@ -65,7 +65,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
         #pragma GCC ivdep
         for (int64_t u = 0; u < n0_1 - b1; u++) {
             const int64_t i1 = b1 + u;
-            const double v4 = exp((in0[i0*n0_1 + i1] - v2));
+            const double v4 = tg_exp_below_zero_f64((in0[i0*n0_1 + i1] - v2));
             a1_lane[u] += v4;
             out0[i0*n0_1 + i1] = v4;
         }

@@ -55,7 +55,7 @@ class Compiler:
 
     def suits(self, flag: str) -> bool:
         """Whether it knows a flag: parameters of the optimiser and its scheduler are gcc's own."""
-        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched"))
+        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
         """The command that makes an object file."""

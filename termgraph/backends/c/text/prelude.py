@@ -79,6 +79,12 @@ _FLOAT = {
     "isnan": "_Bool tg_isnan_{N}({T} x) {{ return x != x; }}",
     "tanh": "{T} tg_tanh_{N}({T} x) {{ {T} e = expm1{S}(-2 * fabs{S}(x)); return copysign{S}(-e / (2 + e), x); }}",
     "sigmoid": "{T} tg_sigmoid_{N}({T} x) {{ return 1 / (1 + exp{S}(-x)); }}",
+    "exp_below_zero": """{T} tg_exp_below_zero_{N}({T} x)
+{{
+    const {T} least = ({T})-708; /* below, libmvec computes vectors one element at a time */
+    const {T} e = exp{S}(x < least ? least : x);
+    return x < least ? 0 : e;
+}}""",
     "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
     "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
 {{
