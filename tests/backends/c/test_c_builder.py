@@ -1,6 +1,7 @@
 """From text to a loaded library, BLAS, the choice of glue or ctypes, the doctor, and warm starts."""
 
 import ast
+import importlib.util
 import os
 import pathlib
 import random
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from termgraph.backends.c import doctor
+from termgraph.backends.c.build import cache as caches
 from termgraph.backends.c.build import library as libraries
-from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.cache import default_cache, installation_cache
 from termgraph.backends.c.build.compilers import CompileError, find_compiler
 from termgraph.backends.c.build.library import NoCompilerError
 from termgraph.backends.c.build.program_library import build_library, program_header
@@ -90,6 +92,41 @@ print(library.how, f(np.zeros(2)), glue.provider().__name__)
         for step in ("cold", "warm")
     ]
     assert said == ["built [1. 1.] _glue\n", "hit [1. 1.] _glue\n"]
+
+
+def test_the_glue_is_built_once_per_installation(tmp_path):
+    """It is kept beside the bytecode: a process with an empty cache of programs compiles the program alone."""
+    code = """
+import sys, termgraph as tg, termgraph.tensor as T
+from termgraph.backends.c.build.cache import default_cache, installation_cache
+x = T.dvector("x")
+tg.function([x], x + float(sys.argv[1]), mode=tg.Mode(linker="c"))
+print(sorted(e.why["name"] for e in default_cache().entries()), end=" ")
+print([e.why["name"] for e in installation_cache().entries()], installation_cache().counts["built"])
+"""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    paths = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONPYCACHEPREFIX": str(tmp_path / "pyc")}
+    said = []
+    for k in "12":
+        environment = {**kept, **paths, "TERMGRAPH_FLAGS": f"cache.dir={tmp_path / k}"}
+        done = subprocess.run([sys.executable, "-c", code, k], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert "_glue" not in said[0].partition("]")[0] and "['_glue']" in said[0]
+    assert said[0].split()[-1] == "1" and said[1].split()[-1] == "0"
+
+
+def test_where_the_glue_is_kept(cache_dir, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert installation_cache() is default_cache()
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    assert installation_cache() is default_cache()  # Python has written nothing there
+    folder = pathlib.Path(importlib.util.cache_from_source(caches.__file__)).parent
+    folder.mkdir(parents=True)
+    assert installation_cache().root == str(folder / "compiled")
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)  # somebody else's installation
+    assert installation_cache() is default_cache()
 
 
 def test_compile_errors_show_the_line_of_the_generated_code(cache_dir):

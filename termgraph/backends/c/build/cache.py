@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import json
 import os
 import sys
@@ -356,6 +357,25 @@ def default_cache() -> Cache:
     if cache is None:
         cache = _caches.setdefault(root, Cache(root))
     return cache
+
+
+def installation_cache() -> Cache:
+    """Where code is kept that is no program's: beside termgraph's bytecode, if this user may keep something there.
+
+    It is to the C files of termgraph what bytecode is to its modules. Where Python keeps no bytecode, or the folder
+    belongs to somebody else, it is the cache.
+    """
+    if sys.dont_write_bytecode or not hasattr(os, "geteuid"):
+        return default_cache()
+    try:
+        folder = os.path.dirname(importlib.util.cache_from_source(os.path.abspath(__file__)))
+        root = os.path.join(folder, "compiled")
+        owner = os.stat(root if os.path.isdir(root) else folder).st_uid
+    except (NotImplementedError, OSError):  # a Python without bytecode, or nothing was written there
+        return default_cache()
+    if owner != os.geteuid() or not os.access(folder, os.W_OK):
+        return default_cache()
+    return _caches.get(root) or _caches.setdefault(root, Cache(root))
 
 
 def _artefact_parts(kind: str, identity: str) -> dict[str, str]:

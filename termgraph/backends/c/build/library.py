@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from termgraph.backends.c.build.cache import default_cache, key_of
+from termgraph.backends.c.build.cache import Cache, default_cache, key_of
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.backends.c.build.compilers import (
     CompileError,
@@ -77,12 +77,14 @@ def build_plain(
     defined: bool = True,
     load: bool = True,
     note: str | None = None,
+    cache: Cache | None = None,
 ) -> Library:
     """Compile C text, or take it from the cache, and load it: for the glue itself, and for what needs no services.
 
     Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
     those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
-    such as the hash of a header file of the user. `note` says why the next start will not be warm.
+    such as the hash of a header file of the user. `note` says why the next start will not be warm, `cache` where it is
+    kept if not in the cache of programs.
     Errors: CompileError, NoCompilerError, NativesError.
     """
     begin = time.perf_counter()
@@ -100,7 +102,7 @@ def build_plain(
         made = _compile(compiler, directory, texts, header, every_flag, libraries, name, defined)
         return made | ({"no warm start": note} if note else {})
 
-    entry, how, handle = _load_entry(why, make, name, load)
+    entry, how, handle = _load_entry(cache or default_cache(), why, make, name, load)
     library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, tuple(texts))
     return _loaded.setdefault(key, library) if load else library  # another thread may have been as fast
 
@@ -127,9 +129,8 @@ def library_parts(
     }
 
 
-def _load_entry(why: Mapping, make: Any, name: str, load: bool) -> tuple[Entry, str, Any]:
+def _load_entry(cache: Cache, why: Mapping, make: Any, name: str, load: bool) -> tuple[Entry, str, Any]:
     """Get the entry and load it; once more if another process has just evicted it."""
-    cache = default_cache()
     for attempt in range(3):
         entry, how = cache.get_or_make(why, make, name=name)
         if not load:

@@ -1,7 +1,7 @@
-"""The callable that runs a compiled program: built once per machine, or ctypes where that fails.
+"""The callable that runs a compiled program: built once per installation, or ctypes where that fails.
 
-May touch: the cache directory, the compiler, shared libraries. `bind` makes a callable of a library and a signature;
-`provider` is the module behind it, either the C glue or `fallback`, which do the same.
+May touch: the cache directory and the folder of bytecode, the compiler, shared libraries. `bind` makes a callable of a
+library and a signature; `provider` is the module behind it, either the C glue or `fallback`, which do the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.c.build.cache import installation_cache
 from termgraph.backends.c.build.compilers import CompileError
 from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.run.cores import thread_count
@@ -74,7 +75,7 @@ def _choose() -> Any:
 
 @functools.cache
 def load_glue() -> Any:
-    """Build the extension module if the cache has none, and connect it to NumPy."""
+    """Build the extension module if there is none beside the bytecode or in the cache, and connect it to NumPy."""
     if not _python_is_known():
         raise RuntimeError(f"the glue knows CPython 3.11 and later with a GIL, this is {sys.version}")
     source = "#define _GNU_SOURCE\n" + "\n".join(map(_part, _PARTS))
@@ -85,6 +86,7 @@ def load_glue() -> Any:
         libraries=("-lpthread",),
         defined=False,
         load=False,
+        cache=installation_cache(),
     )
     module = _import_extension("_glue", library.path)
     module.start(_numpy_api(), np.arange(6, dtype="f4").reshape(2, 3).T, np.float64(1.5), np.bool_(True))
