@@ -388,8 +388,8 @@ class Printer:
         extent = self.poly(s.var.extent)
         self.add(f"int64_t {rows} = 0;")
 
-        if not s.outer:
-            several = 8 if len(s.body) <= 2 else 4
+        several, known = (8 if len(s.body) <= 2 else 4), s.var.extent.const
+        if not s.outer and (known is None or known >= several):
             with self.block(f"for (; {rows} + {several} <= {extent}; {rows} += {several})"):
                 self.add(self.d.simd)
                 with self.block(step):
@@ -398,6 +398,8 @@ class Printer:
                         with self.block(""):
                             self.add(f"const int64_t {k} = {rows} + {q};")
                             self.body(s.body)
+        if not s.outer and known is not None and known % several == 0:
+            return
         with self.block(f"for (; {rows} < {extent}; {rows}++)"):
             self.add(f"const int64_t {k} = {rows};")
             self.body(s.outer)

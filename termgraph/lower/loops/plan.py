@@ -342,7 +342,9 @@ class Planner:
         if self.votes(var, folds) <= 0:
             return None
         inner.guard = True
-        return Columns(var, COLUMN_WIDTH, [self.sweep(g, inner) for g in self.groups(statements, inner)])
+        known = var.extent.const
+        width = COLUMN_WIDTH if known is None else min(COLUMN_WIDTH, -(-known // 16) * 16)
+        return Columns(var, width, [self.sweep(g, inner) for g in self.groups(statements, inner)])
 
     def votes(self, var: Var, folds: list[Any]) -> int:
         """Loads that run along memory with the outer variable against those that do so with the inner one."""
