@@ -182,7 +182,7 @@ def _ground(p: Any, rule: Rule, facts: dict, first: TensorType) -> Any:
         made = _inputs.setdefault((p, dtype), Input(str(p.token), TensorType.of(dtype, first.shape)))
         return mk(assume.bind(facts=(facts[p],)), (made,)) if p in facts else made
     if p.__class__ is Lit:
-        return Const(np.asarray(p.value, first.dtype))
+        return Const(np.asarray(p.value, "bool" if isinstance(p.value, bool) else first.dtype))
     if p.__class__ is not Term:
         return p
     if not isinstance(p.op, Op):
