@@ -23,6 +23,7 @@ PEERS = {
     "pytensor": ("pytensor==3.0.7", "pytensor"),
     "jax": ("jax==0.10.2", "jax"),
     "torch": ("torch==2.13.0", "torch"),
+    "optax": ("optax==0.2.8", "optax"),
     "egglog": ("egglog==13.2.0", "egglog"),
     "openblas": ("scipy-openblas32", "scipy_openblas32"),  # BLAS for PyTensor where the system has none
     "pymc": ("pymc", "pymc"),  # the newest for this Python; it brings the PyTensor that goes with it

@@ -40,7 +40,7 @@ from termgraph.terms.term import Term as _Term
 from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
-    from termgraph import db, dist, optim, printing, rules
+    from termgraph import db, dist, optim, printing, rules, train
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -107,6 +107,7 @@ _ROOMS = (
     "printing",
     "rules",
     "sympy",
+    "train",
     "viz",
     "vm",
 )
@@ -229,6 +230,7 @@ __all__ = [
     "shared",
     "sparse",
     "subgraph_grad",
+    "train",
     "undefined_grad",
     "until",
     "value_and_grad",

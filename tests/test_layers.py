@@ -35,6 +35,7 @@ ORDER = [
     "backends",
     "compile",  # the road from a graph to a program
     "function",  # what users call
+    "train",  # first values, batches, the loop around a step
     "dist",  # training on many workers
     "debug",
     "viz",

@@ -30,7 +30,7 @@ PAGES = {
     "networks": "T.nnet and T.signal",
     "random": "Random numbers",
     "sparse": "Sparse matrices",
-    "training": "tg.optim",
+    "training": "tg.optim and tg.train",
     "tools": "tg.db, tg.printing, tg.viz",
 }
 # Which page the names of a module of the language stand on; those of others stand on `arrays`.
@@ -52,6 +52,7 @@ SPACES: dict[str, tuple[Any, str]] = {
     "T.signal.": (T.signal, "networks"),
     "tg.sparse.": (sparse, "sparse"),
     "tg.optim.": (tg.optim, "training"),
+    "tg.train.": (tg.train, "training"),
     "tg.db.": (db, "tools"),
     "tg.printing.": (printing, "tools"),
     "tg.viz.": (viz, "tools"),

@@ -1,0 +1,167 @@
+"""The loop around a compiled step: epochs, a line of progress on a terminal, checkpoints, and going on from one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sized
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+
+logger = logging.getLogger("termgraph.train")
+REDRAW = 0.2  # seconds between two drawings of the line
+
+
+class Epoch(NamedTuple):
+    """One pass over the data: its number, the mean of the costs, and its seconds."""
+
+    number: int
+    cost: float
+    seconds: float
+
+
+class History(list[Epoch]):
+    """What `loop` returns: the epochs, those before a checkpoint included."""
+
+    @property
+    def costs(self) -> list[float]:
+        return [epoch.cost for epoch in self]
+
+
+def loop(
+    step: Callable[..., Any],
+    data: Iterable[tuple[Any, ...]],
+    epochs: int = 1,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[Epoch], Any] | None = None,
+) -> History:
+    """Call `step(*batch)` for every batch of `data`, `epochs` times over; the step's (first) result is the cost.
+
+    With `checkpoint`, the step's shared variables (parameters, an optimizer's state, random streams) are written to
+    that file after each epoch, and if the file is there at the start, training goes on from it. `progress` draws a
+    line on stderr; by default if that is a terminal. `on_epoch(epoch)` is called after each epoch; if it returns
+    True, training ends.
+    A cost that is NaN is an error that names the epoch and the batch.
+
+    >>> import numpy as np
+    >>> import termgraph as tg
+    >>> import termgraph.tensor as T
+    >>> x, w = T.dvector("x"), tg.shared(0.0, name="w")
+    >>> cost = ((w - x) ** 2).mean()
+    >>> step = tg.function([x], cost, updates=tg.optim.sgd(0.25)(cost, [w]))
+    >>> history = tg.train.loop(step, tg.train.batches(np.full(8, 3.0), size=4), epochs=3)
+    >>> history.costs
+    [5.625, 0.3515625, 0.02197265625]
+    """
+    history = History()
+    if checkpoint is not None and Path(checkpoint).exists():
+        history.extend(restore(step, checkpoint))
+        logger.info("%s: going on after %d epochs", checkpoint, len(history))
+    line = Line(sys.stderr) if progress or (progress is None and sys.stderr.isatty()) else None
+    for number in range(len(history), epochs):
+        if hasattr(data, "epoch"):
+            data.epoch = number  # the order of the data is that of an uninterrupted run
+        history.append(one_epoch(step, data, number, epochs, line))
+        logger.info("epoch %d: cost %.6g, %.2f s", *history[-1])
+        if checkpoint is not None:
+            save(step, checkpoint, history)
+        if on_epoch is not None and on_epoch(history[-1]) is True:
+            break
+    return history
+
+
+def one_epoch(step: Callable[..., Any], data: Iterable[tuple], number: int, epochs: int, line: Line | None) -> Epoch:
+    start, total, count = time.perf_counter(), 0.0, 0
+    batches = len(data) if isinstance(data, Sized) else None
+    for batch in data:
+        result = step(*batch) if isinstance(batch, tuple) else step(batch)
+        cost = float(np.asarray(result[0] if isinstance(result, (list, tuple)) else result))
+        count += 1
+        if math.isnan(cost):
+            raise FloatingPointError(
+                f"the cost of batch {count} of epoch {number} is NaN; compile the step with "
+                "mode=tg.NanGuardMode(True, True, False) to see which operation made the first one"
+            )
+        total += cost
+        if line is not None:
+            line.draw(
+                f"epoch {number + 1}/{epochs}  {count}{f'/{batches}' if batches else ''}  cost {total / count:.4g}"
+            )
+    if count == 0:
+        raise ValueError("the data has no batches (an iterator that is used up? give a list, or tg.train.batches)")
+    made = Epoch(number, total / count, time.perf_counter() - start)
+    if line is not None:
+        line.end(f"epoch {number + 1}/{epochs}  cost {made.cost:.4g}  {made.seconds:.1f} s")
+    return made
+
+
+class Line:
+    """One line of a terminal, drawn over itself."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.drawn, self.width = stream, 0.0, 0
+
+    def draw(self, text: str) -> None:
+        if time.monotonic() - self.drawn >= REDRAW:
+            self.drawn = time.monotonic()
+            self._write(text, "")
+
+    def end(self, text: str) -> None:
+        self._write(text, "\n")
+        self.width = 0
+
+    def _write(self, text: str, end: str) -> None:
+        self.stream.write("\r" + text.ljust(self.width) + end)
+        self.stream.flush()
+        self.width = len(text)
+
+
+# ---------------------------------------------------------------------- checkpoints
+def variables_of(step: Any) -> list[Any]:
+    """The shared variables of a compiled function, in its own order."""
+    if not hasattr(step, "get_shared"):
+        raise TypeError(f"checkpoint= needs a compiled function (tg.function), got {type(step).__name__}")
+    return list(step.get_shared())
+
+
+def save(step: Any, path: str | os.PathLike[str], history: History) -> None:
+    """Write a checkpoint: arrays and plain text. The old one is there until the new one is whole."""
+    variables = variables_of(step)
+    notes = {"names": [v.name for v in variables], "history": [list(epoch) for epoch in history], "version": 1}
+    arrays = {f"v{k}": np.asarray(v.get_value()) for k, v in enumerate(variables)}
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            np.savez(file, notes=np.array(json.dumps(notes)), **arrays)  # type: ignore[arg-type]
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def restore(step: Any, path: str | os.PathLike[str]) -> list[Epoch]:
+    """Set the shared variables of a step to what a checkpoint has, and give the epochs before it."""
+    variables = variables_of(step)
+    with np.load(path, allow_pickle=False) as file:
+        notes = json.loads(str(file["notes"]))
+        values = [file[f"v{k}"] for k in range(len(notes["names"]))]
+    names = [v.name for v in variables]
+    if notes["names"] != names:
+        raise ValueError(
+            f"{path} is of another step: it has {notes['names']}, this one {names}; give another file name"
+        )
+    for variable, value in zip(variables, values, strict=True):
+        if value.shape != np.shape(variable.get_value(borrow=True)):
+            now = np.shape(variable.get_value(borrow=True))
+            raise ValueError(f"{path}: {variable.name} has shape {value.shape} there and {now} here")
+    for variable, value in zip(variables, values, strict=True):
+        variable.set_value(value)
+    return [Epoch(int(number), cost, seconds) for number, cost, seconds in notes["history"]]
