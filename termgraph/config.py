@@ -14,6 +14,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from termgraph._flags import FLAGS, Flag, Refused
+from termgraph._lazy import lazy
+
+configparser = lazy("configparser")
+
+difflib = lazy("difflib")
 
 __all__ = ["Config", "ConfigError", "UnknownFlagError", "config", "describe"]
 
@@ -328,8 +333,6 @@ def _default(flag: Flag) -> Any:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    import difflib
-
     by_plain = {other.casefold(): other for other in known}
     close = difflib.get_close_matches(name.casefold(), by_plain, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(by_plain[plain]) for plain in close)}?" if close else ""
@@ -364,8 +367,6 @@ def _rc_files(environ: Mapping[str, str]) -> list[str]:
 
 
 def _read_rc(path: str) -> list[tuple[str, str]]:
-    import configparser
-
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # flag names keep their capitals
     try:

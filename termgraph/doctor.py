@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module, metadata
 from pathlib import Path
@@ -127,8 +128,6 @@ def requirements() -> list[str]:
     """What pyproject.toml declares, read from the checkout or from the installed distribution."""
     declared = _HERE.parent / "pyproject.toml"
     if declared.is_file():
-        import tomllib
-
         return tomllib.loads(declared.read_text(encoding="utf-8"))["project"]["dependencies"]
     return [text for text in metadata.requires("termgraph") or () if "extra ==" not in text]
 

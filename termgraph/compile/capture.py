@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.tensor.bipartite import ancestors, inputs_of
+from termgraph.tensor.display_names import apply_text
 from termgraph.tensor.sharedvar import compatible, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.text import one_line
@@ -56,8 +58,6 @@ def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Map
 
 def checked_givens(givens: Any, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
     """`givens` as a dictionary from variables to variables of a type that fits."""
-    from termgraph.tensor.wrap import as_tensor
-
     pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
     checked: dict[Variable, Variable] = {}
     for pair in pairs:
@@ -128,8 +128,6 @@ def describe(v: Variable) -> str:
     """A variable by its name, or by the application that makes it."""
     if v.name:
         return v.name
-    from termgraph.tensor.display_names import apply_text
-
     return apply_text(v.owner) if v.owner is not None else f"<{v.type}>"
 
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import TYPE_CHECKING
 
+from termgraph._lazy import lazy
 from termgraph.config import config
+
+if TYPE_CHECKING:
+    from termgraph.backends.c.build import compilers
+    from termgraph.backends.cuda.run import device
+else:
+    compilers = lazy("termgraph.backends.c.build.compilers")
+    device = lazy("termgraph.backends.cuda.run.device")
 
 
 def backend_of(linker: str) -> str:
@@ -18,23 +27,19 @@ def backend_of(linker: str) -> str:
 def available(linker: str) -> bool:
     """Whether programs of that kind can be made here."""
     if linker == "cuda":
-        from termgraph.backends.cuda.run.device import why_not
-
-        return why_not() is None
+        return device.why_not() is None
     return True
 
 
 def wants_c(linker: str) -> bool:
     """Whether programs of this linker are compiled to C here; "c" insists, "auto" takes what there is."""
-    from termgraph.backends.c.build.compilers import find_compiler, why_no_compiler
-
     if linker not in ("c", "auto"):
         return False
-    if find_compiler() is not None:
+    if compilers.find_compiler() is not None:
         return True
     if linker == "c":
-        raise RuntimeError(f"linker='c' needs a C compiler: {why_no_compiler()}; or use linker='py'")
-    _warn_once(why_no_compiler())
+        raise RuntimeError(f"linker='c' needs a C compiler: {compilers.why_no_compiler()}; or use linker='py'")
+    _warn_once(compilers.why_no_compiler())
     return False
 
 
@@ -42,9 +47,7 @@ def wants_gpu(linker: str) -> bool:
     """Whether programs of this linker run on the GPU; RuntimeError if they should and there is none."""
     if linker != "cuda" and (config.device != "cuda" or linker != "auto"):
         return False
-    from termgraph.backends.cuda.run.device import why_not
-
-    why = why_not()
+    why = device.why_not()
     if why is not None:
         chosen = "linker='cuda'" if linker == "cuda" else "device=cuda"
         raise RuntimeError(f"{chosen} was chosen, but {why}")

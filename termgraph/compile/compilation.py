@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
@@ -19,6 +20,15 @@ from termgraph.config import config
 from termgraph.stages import Ledger, Table, row
 from termgraph.tensor.trace import placed as at_line
 from termgraph.vm.program import Program
+
+if TYPE_CHECKING:
+    from termgraph.backends.c import segments
+    from termgraph.backends.c.build import compiler_errors
+    from termgraph.compile import rewriting
+else:
+    compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
+    segments = lazy("termgraph.backends.c.segments")
+    rewriting = lazy("termgraph.compile.rewriting")
 
 
 class Compilation:
@@ -60,10 +70,8 @@ class Compilation:
         """The graph after all rewriting."""
         with self._guard:
             if self._rewritten is None:
-                from termgraph.compile.rewriting import warn_of_idle_rules
-
                 with config.change_flags(self._flags):
-                    warn_of_idle_rules(self.options)
+                    rewriting.warn_of_idle_rules(self.options)
                     begun = Rewritten(self.captured, self.options, tuple(self.captured.roots))
                     self._rewritten = self.ledger.through(road.rewriting_of(self.options), begun)
             return self._rewritten
@@ -170,16 +178,12 @@ class Compilation:
         if not self.in_c:
             return self.program
         if self._segmented is None:
-            from termgraph.backends.c.build.compiler_errors import CompileError
-            from termgraph.backends.c.segments import Kept
-            from termgraph.backends.c.segments import link as link_segments
-
-            self.kept = self.kept or Kept()
+            self.kept = self.kept or segments.Kept()
             given, fuse = (self.args, self.placed.roots, "f", self.options.quick), self.options.fuse
-            self.again = lambda: link_segments(*given, Kept(), self.ledger, fuse)
+            self.again = lambda: segments.link(*given, segments.Kept(), self.ledger, fuse)
             try:
-                self._segmented = link_segments(*given, self.kept, self.ledger, fuse)
-            except CompileError as error:
+                self._segmented = segments.link(*given, self.kept, self.ledger, fuse)
+            except compiler_errors.CompileError as error:
                 react(in_users_words(error, self.lookup), self.options.insists)
                 self.in_c = False
                 return self.program
@@ -190,9 +194,7 @@ class Compilation:
         """The program with loops as instructions of their own, and what makes the programs of their bodies."""
         if not self.in_c:
             return self.program, Program.from_terms
-        from termgraph.backends.c.segments import link_apart
-
-        return link_apart(self.args, self.linked_roots), link_apart
+        return segments.link_apart(self.args, self.linked_roots), segments.link_apart
 
     def _refuse_slow_parts(self, program: Program) -> None:
         """linker="c" insists: nothing may run by its NumPy meaning unnoticed."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._lazy import lazy
 from termgraph.compile.compilation import Compilation
 from termgraph.config import config
 from termgraph.tensor.trace import placed
 from termgraph.terms.errors import PythonPartWarning
 from termgraph.terms.traverse import children_first
 from termgraph.vm.program import Program
+
+if TYPE_CHECKING:
+    from termgraph.backends.c import placement
+else:
+    placement = lazy("termgraph.backends.c.placement")
 
 
 class PythonPart(NamedTuple):
@@ -53,9 +59,7 @@ def python_parts(work: Compilation, program: Program) -> PythonParts:
 def _why_not(work: Compilation, t: Any) -> str:
     if not work.in_c:
         return "the linker is py" if work.options.linker == "py" else "there is no C compiler"
-    from termgraph.backends.c.placement import why_not  # lazy: what lowers programs
-
-    return why_not(t) or "which of its operands are computed is decided while it runs"
+    return placement.why_not(t) or "which of its operands are computed is decided while it runs"
 
 
 def _site(work: Compilation, t: Any) -> tuple:

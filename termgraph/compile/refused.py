@@ -6,11 +6,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.config import config
 from termgraph.tensor.trace import placed
 from termgraph.vm.failures import reworded, shown
+
+if TYPE_CHECKING:
+    from termgraph.backends.c.build import compilers
+else:
+    compilers = lazy("termgraph.backends.c.build.compilers")
 
 SHORT = 100  # characters of an expression
 
@@ -28,13 +34,11 @@ def in_users_words(error: Any, lookup: Callable[[Any], tuple], terms: Sequence[A
 
 def react(error: Any, insists: bool) -> None:
     """Raise the error, or warn and return: then the function runs on the virtual machine."""
-    from termgraph.backends.c.build.compilers import CompilerWarning
-
     if insists or config.on_compile_error == "raise":
         raise error
     warnings.warn(
         f"{error}\n  on_compile_error=warn: the function runs on the Python virtual machine, with the same results",
-        CompilerWarning,
+        compilers.CompilerWarning,
         stacklevel=2,
     )
 

@@ -13,6 +13,10 @@ from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
 from termgraph.compile.values import Memory, Rewritten
+from termgraph.loops.passes import run_passes
+from termgraph.rules.memo import Memo
+from termgraph.rules.price import price
+from termgraph.rules.saturation import saturate as saturated
 from termgraph.terms.errors import RuleWarning
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.call import call, inline_calls
@@ -102,9 +106,6 @@ def saturate(value: Rewritten) -> Rewritten:
     rules = rules_of(options, "saturate") if options.included and options.rewrites else None
     if not rules:
         return value
-    from termgraph.rules.price import price
-    from termgraph.rules.saturation import saturate as saturated
-
     found = saturated(list(value.roots), rules.rules, price, rules.assume)
     if not found.trace.steps:
         return value
@@ -119,8 +120,6 @@ def loops(value: Rewritten) -> Rewritten:
         rules = rules_of(value.options, "scan") if looping else None
         if rules is None or not rules.passes:
             break
-        from termgraph.loops.passes import run_passes
-
         roots, trace = run_passes(list(value.roots), rules.passes)
         if not trace.counts:
             break
@@ -160,8 +159,6 @@ def _memo(value: Rewritten) -> Any:
     """What the stages of `road.AGAIN` know in common of the terms they have seen."""
     memory = value.memory
     if memory.seen is None:
-        from termgraph.rules.memo import Memo
-
         memory.seen = Memo([rules_of(value.options, tag) for tag in REPEATED])
     return memory.seen
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._lazy import lazy
 from termgraph.compile import shipped
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.values import Placed
@@ -19,6 +20,16 @@ from termgraph.config import config
 from termgraph.terms.digest import NoName, graph_digest
 from termgraph.terms.plain import from_plain, to_plain
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.backends.c import cprogram, segments
+    from termgraph.backends.c.build import cache as code_cache
+    from termgraph.backends.c.build import compilers
+else:
+    code_cache = lazy("termgraph.backends.c.build.cache")
+    compilers = lazy("termgraph.backends.c.build.compilers")
+    cprogram = lazy("termgraph.backends.c.cprogram")
+    segments = lazy("termgraph.backends.c.segments")
 
 FORMAT = 3
 PARTS = "parts.json"  # the file of a program of which Python runs a part
@@ -54,10 +65,8 @@ def look_up(work: Compilation, form: Any, watched: bool, what: str = "program") 
 
 def _use(work: Compilation, code: Any, more: dict[str, Any]) -> None:
     """Let a compilation take what was kept: a whole program, or one in parts."""
-    from termgraph.backends.c.cprogram import CProgram  # not the module of parts, which brings what lowers programs
-
     work.warm, work.rules = True, more["rules"]
-    if isinstance(code, CProgram):
+    if isinstance(code, cprogram.CProgram):
         work.ready[work.key.form] = code
     else:
         work.kept, work.in_parts, work.not_native = code, True, more["not native"]
@@ -86,9 +95,7 @@ def key_of(work: Compilation, form: Any, watched: bool, what: str) -> Key:
 
 def _parts(work: Compilation, form: Any, what: str) -> dict[str, Any]:
     """Everything that decides the program; `termgraph cache explain` shows it."""
-    from termgraph.backends.c.build.compilers import cpu_identity, find_compiler, libc_identity
-
-    compiler, options = find_compiler(), work.options
+    compiler, options = compilers.find_compiler(), work.options
     roots = work.captured.roots if what == "program" else work.roots
     assert compiler is not None, "wants_c has found one"
     return {
@@ -101,23 +108,19 @@ def _parts(work: Compilation, form: Any, what: str) -> dict[str, Any]:
         "termgraph": shipped.files_digest(),
         "versions": shipped.versions(),
         "compiler": compiler.identity,
-        "cpu": cpu_identity(),
-        "libc": libc_identity(),
+        "cpu": compilers.cpu_identity(),
+        "libc": compilers.libc_identity(),
     }
 
 
 def _read(kept: Key) -> tuple[Any, dict[str, Any]] | None:
     """The program kept there, if there is one. A damaged entry is reported and removed; it will be made again."""
-    from termgraph.backends.c.build.cache import default_cache
-    from termgraph.backends.c.build.cache import key_of as digest_of
-    from termgraph.backends.c.cprogram import from_files
-
-    cache, key = default_cache(), digest_of(kept.parts)
+    cache, key = code_cache.default_cache(), code_cache.key_of(kept.parts)
     entry = cache.lookup(key)
     if entry is None:
         return None
     try:
-        return _read_parts(entry) if PARTS in entry.why["files"] else from_files(entry.read)
+        return _read_parts(entry) if PARTS in entry.why["files"] else cprogram.from_files(entry.read)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         cache.discard(key, f"it does not hold a program: {error}")
     except OSError:  # evicted by another process meanwhile
@@ -127,14 +130,11 @@ def _read(kept: Key) -> tuple[Any, dict[str, Any]] | None:
 
 def _read_parts(entry: Any) -> tuple[Any, dict[str, Any]]:
     """A program of which Python runs a part: how it is divided, its C programs and its graph."""
-    from termgraph.backends.c.cprogram import from_files
-    from termgraph.backends.c.segments import Kept
-
     found = json.loads(entry.read(PARTS))
     found["roots"] = from_plain(found.pop("graph"))
-    codes = [from_files(partial(_read_part, entry, k))[0] for k in range(found.pop("codes"))]
+    codes = [cprogram.from_files(partial(_read_part, entry, k))[0] for k in range(found.pop("codes"))]
     given = [(i, slots) for i, slots in found.pop("given")]
-    return Kept(found.pop("refused"), given, codes), found
+    return segments.Kept(found.pop("refused"), given, codes), found
 
 
 def _read_part(entry: Any, k: int, name: str) -> bytes:
@@ -143,19 +143,15 @@ def _read_part(entry: Any, k: int, name: str) -> bytes:
 
 def keep(work: Compilation, form: Any, code: Any, name: str | None) -> None:
     """Keep a program for the next start, or note in `work.not_kept` why not."""
-    from termgraph.backends.c.cprogram import to_files
-
     if work.key is None or work.key.form != form:
         return
     with work.ledger.timed("cache"):
         if _small_enough(work, [code]):
-            _write(work, to_files(code, rules=work.rule_counts()), name)
+            _write(work, cprogram.to_files(code, rules=work.rule_counts()), name)
 
 
 def keep_parts(work: Compilation, name: str | None) -> None:
     """The same for a program of which Python runs a part."""
-    from termgraph.backends.c.cprogram import to_files
-
     kept = work.kept
     if work.key is None or work.in_parts or kept is None or kept.refused is None or not work.in_c:
         return
@@ -170,7 +166,7 @@ def keep_parts(work: Compilation, name: str | None) -> None:
             told |= {"codes": len(kept.codes), "rules": work.rule_counts()}
             files = {PARTS: json.dumps(told).encode()}
             for k, code in enumerate(kept.codes):
-                files |= {f"{k}-{name_}": data for name_, data in to_files(code).items()}
+                files |= {f"{k}-{name_}": data for name_, data in cprogram.to_files(code).items()}
             _write(work, files, name)
 
 
@@ -182,15 +178,13 @@ def _small_enough(work: Compilation, codes: Sequence[Any]) -> bool:
 
 
 def _write(work: Compilation, content: dict[str, bytes], name: str | None) -> None:
-    from termgraph.backends.c.build.cache import default_cache
-
     def make(directory: str) -> dict[str, Any]:
         for name_, data in content.items():
             with open(f"{directory}/{name_}", "wb") as out:
                 out.write(data)
         return {}
 
-    default_cache().get_or_make(work.key.parts, make, name=name or "function", kind="program")
+    code_cache.default_cache().get_or_make(work.key.parts, make, name=name or "function", kind="program")
 
 
 __all__ = ["Key", "NotKept", "keep", "keep_parts", "look_up"]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from unification import Var
 
+from termgraph._lazy import lazy
 from termgraph.db import images, loading
 from termgraph.db.asked import family_of
 from termgraph.db.query import EVERYTHING, OVERFLOW, Query
@@ -27,6 +28,8 @@ from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.term import Term
+
+kanren = lazy("kanren")
 
 
 class GraphPass(NamedTuple):
@@ -287,12 +290,11 @@ def makes(*asked: Any) -> Any:
     if len(asked) == 1:
         return rules(makes=asked[0])
     name, op = asked
-    from kanren import eq, lall
 
     def makes_goal(state: Any) -> Iterator[Any]:
         for r in all_rules():
             for family in made_by(r):
-                yield from lall(eq(name, r.name), eq(op, family))(state)
+                yield from kanren.lall(kanren.eq(name, r.name), kanren.eq(op, family))(state)
 
     return makes_goal
 
@@ -321,10 +323,8 @@ def _families(pattern: Any) -> list[Op]:
 def rewrites(rule: Any, before: Any, after: Any) -> Any:
     """A kanren goal: the named rule takes `before` to `after` at the root. Any of the three may be a logic variable."""
 
-    from kanren import eq, lall
-
     def rewrites_goal(state: Any) -> Iterator[Any]:
         for r in all_rules():
-            yield from lall(eq(rule, r.name), r.relation(before, after))(state)
+            yield from kanren.lall(kanren.eq(rule, r.name), r.relation(before, after))(state)
 
     return rewrites_goal

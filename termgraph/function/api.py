@@ -11,6 +11,7 @@ from termgraph.config import config
 from termgraph.function.inout import In, Out, convert_function_input, wrap_out
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import get_mode
+from termgraph.tensor.bipartite import ancestors, variables_of
 from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, label
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
@@ -183,8 +184,6 @@ def rebuild_collect_shared(
 
     Variables are immutable handles here, so inputs are never copied whatever `copy_inputs_over` says.
     """
-    from termgraph.tensor.bipartite import variables_of
-
     ins = list(inputs or [])
     given = checked_givens(replace, ins, rebuild_strict)
     changes = _checked_updates(updates)
@@ -232,8 +231,6 @@ def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, *
 
 
 def _by_name(variable: Any, name: str) -> Any:
-    from termgraph.tensor.bipartite import ancestors
-
     found = [v for v in ancestors([variable]) if v.name == name]
     if len(found) != 1:
         raise ValueError(f"eval: {len(found) or 'no'} variables named {name!r} in the graph; give the variable itself")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.c.build.library import build_plain
 from termgraph.tensor.variable import Apply
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import userop
@@ -181,8 +182,6 @@ class COp(Op):
         return self._called
 
     def _build(self) -> Any:
-        from termgraph.backends.c.build.library import build_plain
-
         libraries = [name if name.startswith("-") else f"-l{name}" for name in self.c_libraries]
         folders = [f"-I{os.path.abspath(d)}" for d in self.c_include_dirs]
         if self.c_file is not None:

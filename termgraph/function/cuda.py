@@ -8,6 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph import db
+from termgraph.backends.cuda.link import link
+from termgraph.backends.cuda.placement import why_not
+from termgraph.backends.cuda.run import device
+from termgraph.backends.cuda.run.device import numbered
+from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
+from termgraph.backends.cuda.run.updates import Commit, Pending
 from termgraph.compile.options import Options
 from termgraph.compile.python_parts import PythonPart, PythonParts
 from termgraph.function.compiled import _LATER, MachineFunction
@@ -42,8 +49,6 @@ class Placed(NamedTuple):
 
 def device_program(maker: Any) -> Placed:
     """The program of a maker's graph for the GPU, made once for all copies of a function."""
-    from termgraph.backends.cuda.run import device
-
     work, n = maker.work, len(maker.outputs)
     roots = work.linked_roots if maker.keeps_updates else work.linked_roots[:n]
     resident_ = tuple([bool(item.shared) and can_live_there(item.variable.type) for item in maker.inputs])
@@ -72,10 +77,6 @@ def _placed(
 
     `there` says on which device arguments are, `stay` on which one roots are wanted; None is the host.
     """
-    from termgraph.backends.cuda.link import link
-    from termgraph.backends.cuda.placement import why_not
-    from termgraph.backends.cuda.run import device
-
     refused: dict[Any, str] = {}
     alone: set[Any] = set()  # loops that are programs of their own
     on = lambda op, k, t: mk1(op.bind(device=k), t)  # noqa: E731
@@ -118,8 +119,6 @@ NOT_ASKED = "the rules with the tag gpu are left out"
 
 def placement_rules(options: Options) -> Any:
     """The rules of a mode that say what runs on the GPU."""
-    from termgraph import db
-
     return db.query("+gpu", *[f"-{tag}" for tag in options.excluded])
 
 
@@ -138,9 +137,6 @@ class CudaFunction(MachineFunction):
 
     def _values(self, given: list[Any]) -> list[Any]:
         """The arguments; values of shared variables go to the device on first use, and stay there."""
-        from termgraph.backends.cuda.run.device import numbered
-        from termgraph.backends.cuda.run.device_array import DeviceArray
-
         for i in self._resident:
             cell = self.input_storage[i]
             if given[i] is _LATER and isinstance(cell.storage[0], np.ndarray) and type(cell.storage) is list:
@@ -150,8 +146,6 @@ class CudaFunction(MachineFunction):
 
     def _checked(self, i: int, position: int, value: Any) -> Any:
         """Arrays that are on a GPU already are taken as they are, if their type fits."""
-        from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
-
         type_ = self.maker.inputs[i].variable.type
         if not isinstance(value, np.ndarray) and can_live_there(type_):
             if isinstance(value, DeviceArray) or interface_of(value) is not None:
@@ -171,8 +165,6 @@ class CudaFunction(MachineFunction):
 
         They stay on the device, unless a function that runs on the CPU has taken over the variable.
         """
-        from termgraph.backends.cuda.run.updates import Commit
-
         news = results[self._n_outputs : self._n_outputs + len(self._updated)]
         commit = Commit(news, [self.input_storage[i].storage[0] for i in self._updated])
         for i, new in zip(self._updated, news):
@@ -185,9 +177,6 @@ class CudaFunction(MachineFunction):
         commit.run()
 
     def _prepare_update(self, commit: Any, cell: Any, new: Any, claims: Any) -> None:
-        from termgraph.backends.cuda.run.device_array import DeviceArray
-        from termgraph.backends.cuda.run.updates import Pending
-
         storage = cell.storage
         if isinstance(new, Pending):
             made = commit.pending(storage, new)

@@ -10,9 +10,10 @@ from typing import Any
 
 from termgraph.compile.capture import capture, describe
 from termgraph.tensor.bipartite import Viewer
-from termgraph.tensor.variable import Apply, Variable, bare, variable_class
+from termgraph.tensor.trace import frames_of
+from termgraph.tensor.variable import Apply, Constant, Variable, bare, variable_class
 from termgraph.terms.errors import GraphError
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import free_inputs, substitute
 
 
 class FunctionGraph:
@@ -29,9 +30,6 @@ class FunctionGraph:
     """
 
     def __init__(self, inputs: Sequence[Variable] | None = None, outputs: Sequence[Variable] = (), clone: bool = True):
-        from termgraph.tensor.variable import Constant
-        from termgraph.terms.traverse import free_inputs
-
         if inputs is None:
             raise TypeError("FunctionGraph(inputs, outputs): inputs must be a list of variables")
         for what, vs in (("inputs", inputs), ("outputs", outputs)):
@@ -113,8 +111,6 @@ class FunctionGraph:
         return FunctionGraph.from_terms(self.args, self.roots, self._known)
 
     def __reduce__(self) -> tuple:
-        from termgraph.tensor.trace import frames_of
-
         known = {t: (name, tuple(frames_of(site))) for t, (name, site) in self._known.items()}
         return (FunctionGraph.from_terms, (self.args, self.roots, known))
 

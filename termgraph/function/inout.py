@@ -9,6 +9,7 @@ from typing import Any
 
 from termgraph.tensor.sharedvar import Container, checked_update, is_shared, label
 from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 
@@ -153,8 +154,6 @@ def wrap_out(item: Any) -> Out:
         return item
     if isinstance(item, Variable):
         return Out(item)
-    from termgraph.tensor.wrap import as_tensor
-
     try:
         return Out(as_tensor(item))
     except TypeError as err:

@@ -9,18 +9,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._lazy import lazy
 from termgraph.compile import warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.term import Arg, Term
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
 from termgraph.vm.partition import Refusal
+
+if TYPE_CHECKING:
+    from termgraph.backends.c import generate, placement
+    from termgraph.backends.c import signature as signatures
+    from termgraph.backends.c.build import compiler_errors, program_library
+    from termgraph.backends.c.run import bind as running
+    from termgraph.backends.c.run import glue
+    from termgraph.function import cuda
+else:
+    compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
+    program_library = lazy("termgraph.backends.c.build.program_library")
+    generate = lazy("termgraph.backends.c.generate")
+    placement = lazy("termgraph.backends.c.placement")
+    running = lazy("termgraph.backends.c.run.bind")
+    glue = lazy("termgraph.backends.c.run.glue")
+    signatures = lazy("termgraph.backends.c.signature")
+    cuda = lazy("termgraph.function.cuda")
 
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
@@ -28,18 +46,14 @@ MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its
 def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
     """The callable of a maker: native where that is possible, else run by the virtual machine."""
     if maker.work.on_gpu and not maker.watched():
-        from termgraph.function.cuda import CudaFunction
-
-        return CudaFunction(maker, storage, defaults, name)
+        return cuda.CudaFunction(maker, storage, defaults, name)
     if maker.work.in_c and not maker.work.in_parts and not maker.watched():
-        from termgraph.backends.c.build.compiler_errors import CompileError
-
         try:
             f = native_function(maker, storage, defaults, name)
             if not isinstance(f, str):
                 return f
             maker.work.not_native = f
-        except CompileError as error:
+        except compiler_errors.CompileError as error:
             react(error, maker.mode.linker == "c")
             maker.work.in_c = False
     return MachineFunction(maker, storage, defaults, name)
@@ -63,8 +77,6 @@ def native_function(
 
     It is for shared variables of the `known` lengths, if there is a program for these.
     """
-    from termgraph.backends.c.run.glue import attach, bind, callable_type
-
     layout, known = ordered(maker), maker.known if known is None else known
     why = _why_not_called(maker, layout, storage, defaults)
     if why is None and form_of(maker) not in maker.work.ready:  # a program that was kept needs no look at its graph
@@ -74,16 +86,16 @@ def native_function(
         return made if why or not known else native_function(maker, storage, defaults, name, ())
     code, library = made
     holder: list[Any] = []
-    f = bind(
+    f = glue.bind(
         library,
         code.signature,
         name=name or "function",
-        cells=[attach(storage[i]) for i in layout.cells],
+        cells=[glue.attach(storage[i]) for i in layout.cells],
         constants=code.constants,
         filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
         fail=lambda *status: _fail(maker, code, layout, status, known),
         wrap=lambda results: dict(zip(maker.output_keys, results)),
-        cls=callable_type(Function),
+        cls=glue.callable_type(Function),
     )
     holder.append(f)
     f._describe(maker, storage, defaults, name)
@@ -170,11 +182,8 @@ def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], de
 
 def _why_not_written(maker: Any) -> str | None:
     """Which operation C has no code for."""
-    from termgraph.backends.c.placement import why_not  # lazy: a warm start lowers nothing
-    from termgraph.terms.traverse import children_first
-
     every = children_first(_roots(maker))
-    return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
+    return next((why for t in every if t.__class__ is Term and (why := placement.why_not(t)) is not None), None)
 
 
 def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shapes) -> tuple[Any, Any] | str:
@@ -198,13 +207,10 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shap
 
 def _built(maker: Any, layout: Layout, code: Any, known: Shapes) -> Any:
     """The library of a program; a CompileError names the user's line."""
-    from termgraph.backends.c.build.compiler_errors import CompileError
-    from termgraph.backends.c.build.program_library import built
-
     try:
         given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
-        return maker.work.ledger.run("build", built, *given)
-    except CompileError as error:
+        return maker.work.ledger.run("build", program_library.built, *given)
+    except compiler_errors.CompileError as error:
         raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, error.terms)) from None
 
 
@@ -244,11 +250,9 @@ def _roots(maker: Any) -> list[Any]:
 
 
 def printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
-    from termgraph.backends.c.generate import generated
-
     arguments, cells, roots = graph
     n = len(maker.outputs)
-    return generated(
+    return generate.generated(
         arguments,
         roots[:n],
         list(enumerate(roots[n:])),
@@ -273,22 +277,22 @@ def _returns(maker: Any) -> str:
 
 def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
     """The arguments as the glue checks them: lengths, defaults, which Python numbers are taken as they are."""
-    from termgraph.backends.c.signature import NO_DEFAULT, Input
-
     ports = []
     for i in layout.arguments:
         item, (required, _, default) = maker.inputs[i], defaults[i]
         type_ = item.variable.type
         numbers: frozenset[str] | None = frozenset() if item.strict else None
-        ports.append(Input(item.name, type_.dtype, type_.shape, NO_DEFAULT if required else default, numbers))
+        ports.append(
+            signatures.Input(
+                item.name, type_.dtype, type_.shape, signatures.NO_DEFAULT if required else default, numbers
+            )
+        )
     return ports
 
 
 def _fail(maker: Any, code: Any, layout: Layout, status: tuple, known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
-    from termgraph.backends.c.run.bind import failure, with_terms
-
-    error = failure(with_terms(code, partial(_generated, maker, layout, known)), *status)
+    error = running.failure(running.with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)
     if term is None:
         raise error

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.values import Rewritten
@@ -21,12 +22,20 @@ from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.traverse import substitute, subterms
 from termgraph.vm.partition import Refusal
 
+if TYPE_CHECKING:
+    from termgraph.backends.c.run import argument_orders, glue
+    from termgraph.backends.c.run import bind as running
+    from termgraph.lower.storage import policy
+else:
+    argument_orders = lazy("termgraph.backends.c.run.argument_orders")
+    running = lazy("termgraph.backends.c.run.bind")
+    glue = lazy("termgraph.backends.c.run.glue")
+    policy = lazy("termgraph.lower.storage.policy")
+
 
 def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
     """The answer to a call for which C wants another program: for the lengths that shared variables have by now, or for
     arguments that are not in row-major order."""
-    from termgraph.backends.c.run.argument_orders import Refused, packed
-
     other = for_present_lengths(f)
     if other is not None:
         return other(*args, **keywords)
@@ -35,9 +44,9 @@ def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
         programs = f.__dict__.get("_programs") or f.__dict__.setdefault("_programs", _programs(f))
         try:
             return programs.call(given)
-        except Refused:  # the copies get the same answer, with its reasons
+        except argument_orders.Refused:  # the copies get the same answer, with its reasons
             pass
-    return f(*map(packed, args), **{name: packed(a) for name, a in keywords.items()})
+    return f(*map(argument_orders.packed, args), **{name: argument_orders.packed(a) for name, a in keywords.items()})
 
 
 def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
@@ -47,40 +56,32 @@ def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
 
 
 def _programs(f: Any) -> Any:
-    from termgraph.backends.c.run.argument_orders import Programs
-
     make = partial(laid_out_program, f.maker)  # what cannot be lowered with transposed operands is copied
     types = [f.maker.inputs[i].variable.type for i in f._explicit]
-    return Programs(types, make, lambda code: _bound(f, code), library_of(f.maker).address("tg_orders"))
+    return argument_orders.Programs(types, make, lambda code: _bound(f, code), library_of(f.maker).address("tg_orders"))
 
 
 def _bound(f: Any, code: Any) -> Any:
-    from termgraph.backends.c.run.argument_orders import refuse
-    from termgraph.backends.c.run.bind import built
-    from termgraph.backends.c.run.glue import attach, bind
-
     maker, layout = f.maker, ordered(f.maker)
-    return bind(
-        built(code, maker.name or "function"),
+    return glue.bind(
+        running.built(code, maker.name or "function"),
         code.signature,
         name=f.name or "function",
-        cells=[attach(f.input_storage[i]) for i in layout.cells],
+        cells=[glue.attach(f.input_storage[i]) for i in layout.cells],
         constants=code.constants,
         filter=lambda i, value: f._checked(layout.arguments[i], i, value),
-        fail=refuse,
+        fail=argument_orders.refuse,
         wrap=lambda results: dict(zip(maker.output_keys, results)),
     )
 
 
 def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
     """The C program for arguments that lie so, and the orders of the axes of its results; None if it cannot be had."""
-    from termgraph.backends.c.run.argument_orders import given_so  # lazy: what lowers programs
-
     layout = ordered(maker)
     arguments, cells, roots = graph_of(maker, layout)
     n = len(maker.outputs)
     results = orders_of_results(roots[:n], [*arguments, *cells], [*layouts, *[None] * len(cells)])
-    arguments, instead, strided = given_so(arguments, layouts)
+    arguments, instead, strided = argument_orders.given_so(arguments, layouts)
     roots = [*turned(roots[:n], results), *roots[n:]]
     if instead:
         roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
@@ -93,13 +94,15 @@ def orders_of_results(roots: Sequence[Any], arguments: Sequence[Any], layouts: S
 
     As in NumPy, what is computed element by element of transposed arrays is transposed itself: both are walked in one.
     """
-    from termgraph.lower.storage.policy import CUTS
-
     none: list[Any] = [None] * len(roots)
     arrays = [found for a, found in zip(arguments, layouts) if a.type.ndim > 1]
     orders = {found and found.order for found in arrays}
     order = orders.pop() if len(orders) == 1 else None
-    if order is None or order == tuple(range(len(order))) or any(t.op.family.name in CUTS for t in subterms(roots)):
+    if (
+        order is None
+        or order == tuple(range(len(order)))
+        or any(t.op.family.name in policy.CUTS for t in subterms(roots))
+    ):
         return none
     alike = [t.op.kind == "elementwise" and t.type.ndim == len(order) for t in roots]
     return [order if fits else None for fits in alike]

@@ -9,8 +9,10 @@ import numpy as np
 
 from termgraph.function.api import function
 from termgraph.grad.api import grad
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.variable import Variable
 from termgraph.terms.dtypes import HALVES, kind_of
+from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.types import TensorType
 
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
@@ -70,9 +72,6 @@ def verify_grad(
 
 
 def _projected(output: Variable, weights: Variable) -> Any:
-    from termgraph.tensor.elemwise import cast
-    from termgraph.terms.ops.elementwise import conj, real
-
     if output.type.kind == "c":
         return real(conj(weights) * output).sum()
     wide = "float64" if output.type.dtype in HALVES else output.type.dtype

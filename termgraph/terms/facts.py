@@ -10,9 +10,12 @@ from typing import Any
 
 from unification import var
 
+from termgraph._lazy import lazy
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op
 from termgraph.terms.term import Lit
+
+kanren = lazy("kanren")
 
 _version = 0
 _own = 0  # facts that came with the definition of an op
@@ -55,10 +58,8 @@ class OpRelation:
         _version += 1
 
     def _asked(self) -> Any:
-        from kanren import Relation
-
         if self._relation is None:
-            relation = Relation(self.name)
+            relation = kanren.Relation(self.name)
             for cells in self._rows:
                 relation.add_fact(*cells)
             self._relation = relation
@@ -74,9 +75,7 @@ class OpRelation:
 
     def solve(self, *args: Any) -> list[tuple]:
         """All answers of the relation for arguments that may be kanren variables, in a fixed order."""
-        from kanren import run
-
-        return sorted(run(0, tuple(args), self(*args)), key=stable_text)
+        return sorted(kanren.run(0, tuple(args), self(*args)), key=stable_text)
 
     def holds(self, *args: Any) -> bool:
         """Whether the fact is declared."""

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.terms.dtypes import numpy_dtype
+from termgraph.terms.traverse import substitute
+
+timers = lazy("termgraph.backends.c.text.timers")
 
 if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Site
@@ -54,19 +58,15 @@ class CProgram:
 
     def original(self, t: Any) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
-        from termgraph.terms.traverse import substitute
-
         found = self.lowered.origin.get(t, t)
         return substitute([found], self.leaves)[0] if self.leaves else found
 
     def terms_at(self, line: int | None) -> list[Any]:
         """The terms of the graph that the function around a line of the text computes; else all results."""
-        from termgraph.backends.c.text.timers import written_by
-
         if self.lowered is None:
             return []
         node = self.kernels.get(_function_around(self.source, line))
-        bufs = sorted(written_by(node), key=lambda b: b.name) if node is not None else []
+        bufs = sorted(timers.written_by(node), key=lambda b: b.name) if node is not None else []
         return self.terms_of(bufs) or [self.original(t) for t in self.lowered.outputs]
 
     def terms_of(self, bufs: Iterable[Any]) -> list[Any]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module, metadata
 
+import termgraph.backends.cuda.generate  # noqa: F401  lowering registers what it can do
+from termgraph.backends.cuda.build.compile import NO_COMPILER, compiler
+from termgraph.backends.cuda.placement import has_kernel, why_not
+from termgraph.backends.cuda.run import device
 from termgraph.config import config
+from termgraph.terms.op import Op
+from termgraph.terms.ops import elementwise
+from termgraph.terms.term import Arg, mk
+from termgraph.terms.types import TensorType
 
 Finding = tuple[str, str, str]
 PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas", "nvmath-python", "pycuda")
@@ -15,9 +23,6 @@ DTYPES = ("float32", "complex64", "int64")
 
 def gpu() -> Iterator[Finding]:
     """Packages, compiler, device and what it cannot do; a problem only where the flags ask for a GPU."""
-    from termgraph.backends.cuda.build.compile import NO_COMPILER, compiler
-    from termgraph.backends.cuda.run import device
-
     wanted = config.device == "cuda" or config.linker == "cuda"
     missing = "problem" if wanted else "note"
     yield "packages", "ok", ", ".join(filter(None, map(_version, PACKAGES))) or "none is installed"
@@ -39,10 +44,6 @@ def gpu() -> Iterator[Finding]:
 
 def left_on_cpu() -> dict[str, list[str]]:
     """Ops that the GPU does not compute, by the reason."""
-    import termgraph.backends.cuda.generate  # noqa: F401  lowering registers what it can do
-    from termgraph.backends.cuda.placement import has_kernel
-    from termgraph.terms.op import Op
-
     rooms = [import_module(f"termgraph.terms.ops.{room}") for room in ROOMS]
     ops = {op.family.name: op.kind for room in rooms for op in vars(room).values() if isinstance(op, Op)}
     whole = [name for name, kind in ops.items() if kind not in ("elementwise", "control", "tuple")]
@@ -55,12 +56,6 @@ def left_on_cpu() -> dict[str, list[str]]:
 
 def _elementwise_without(dtype: str) -> list[str]:
     """The element-wise ops that take a dtype and have no kernel for it."""
-    from termgraph.backends.cuda.placement import why_not
-    from termgraph.terms.op import Op
-    from termgraph.terms.ops import elementwise
-    from termgraph.terms.term import Arg, mk
-    from termgraph.terms.types import TensorType
-
     args = [Arg(k, TensorType(dtype, (None,))) for k in range(6)]
     found = []
     for op in vars(elementwise).values():

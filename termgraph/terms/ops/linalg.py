@@ -328,12 +328,10 @@ def _expm(a: Any) -> np.ndarray:
 
 
 def _sqrtm(a: Any) -> np.ndarray:
-    import scipy.linalg
-
     a = _as_lapack(a)
     roots = np.empty(a.shape, a.dtype)
     for k in np.ndindex(a.shape[:-2]):
-        root = np.asarray(scipy.linalg.sqrtm(a[k]))
+        root = np.asarray(scipy_linalg.sqrtm(a[k]))
         if root.dtype.kind == "c" and a.dtype.kind != "c":
             if root.imag.any():
                 raise np.linalg.LinAlgError("sqrtm: the matrix has no real square root; cast it to complex128 first")

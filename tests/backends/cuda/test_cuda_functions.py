@@ -12,8 +12,8 @@ import termgraph as tg
 import termgraph.tensor as T
 from emucuda.driver import emulated_device, emulation
 from termgraph.backends.cuda.driver.base import DeviceLost, NoDevice, OutOfDeviceMemory
+from termgraph.backends.cuda.run import context, dlpack
 from termgraph.backends.cuda.run import device as devices
-from termgraph.backends.cuda.run import dlpack
 from termgraph.backends.cuda.run.cublas import Cublas
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.function.cuda import CudaFunction
@@ -176,7 +176,7 @@ def test_without_a_device_one_sentence(monkeypatch):
         raise NoDevice("there is no NVIDIA driver on this machine")
 
     monkeypatch.setattr(devices, "_open", nothing)
-    monkeypatch.setattr(devices, "_devices", {})
+    monkeypatch.setattr(context, "_devices", {})
     x = T.fvector("x")
     with tg.config.change_flags(device="cuda"):
         with pytest.raises(RuntimeError, match="device=cuda was chosen, but there is no NVIDIA driver on this machine"):

@@ -7,12 +7,14 @@ pickled or executed from here except shared libraries that this package asked a 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import importlib.util
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -239,9 +241,6 @@ class Cache:
         )
 
     def _spill_to(self, why: str) -> None:
-        import atexit
-        import tempfile
-
         with self._guard:
             if self._spill is not None:
                 return

@@ -6,18 +6,26 @@ what a compiler can do is tried once, by building a one-line library, and rememb
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import functools
+import importlib.util
 import json
 import os
 import shlex
 import shutil
 import sys
+import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import Cache, default_cache, digest
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
+
+subprocess = lazy("subprocess")
 
 # -O1 with the vectoriser runs as fast as -O3 and compiles in two thirds of the time.
 # Never -ffast-math: it deletes NaN checks. Vectors of loops only: of two conversions side by side (double to float and
@@ -121,8 +129,6 @@ def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
     tried: list[str] = []
     compiler = _try(shlex.split(text), tried)
     if compiler is None:
-        import warnings
-
         warnings.warn(
             f"{origin} names a compiler that cannot be used: {'; '.join(tried)}. Functions run on the Python virtual "
             "machine, with the same results; name another one, or unset it",
@@ -134,8 +140,6 @@ def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
 
 def _zig_command(tried: list[str]) -> list[str]:
     """zig as a C compiler, from the package `ziglang` if somebody has installed it."""
-    import importlib.util
-
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
         tried.append("ziglang: the package is not installed (pip install ziglang brings a compiler, 400 MB)")
@@ -197,8 +201,6 @@ def _choices(kind: str) -> list[tuple[str, ...]]:
 
 
 def _probe(compiler: Compiler) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="termgraph-") as directory:
         with open(os.path.join(directory, "source.c"), "w") as out:
             out.write(_PROBE)
@@ -215,8 +217,6 @@ def run_compiler(
 
 def start_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str):
     """Start one compiler command; give the process to `wait_for_compiler`. CompileError if it does not start."""
-    import subprocess
-
     try:
         return subprocess.Popen(
             command,
@@ -232,8 +232,6 @@ def start_compiler(compiler: Compiler, command: list[str], directory: str, sourc
 
 def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
     """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
-    import errno
-
     try:
         output = process.communicate()[0].decode("utf-8", "replace")
     except BaseException:  # Ctrl-C: do not leave a compiler behind
@@ -248,8 +246,6 @@ def wait_for_compiler(process, command: list[str], source: str, name: str, keep:
 
 
 def _where_it_writes() -> str:
-    import tempfile
-
     places = dict.fromkeys((str(config.cache.dir), tempfile.gettempdir()))
     return (
         f" in {' or '.join(places)}: make room there, or set the flag cache.dir and $TMPDIR to folders that have some"
@@ -268,8 +264,6 @@ def compiler_identity(command: Sequence[str]) -> str:
 
 
 def _version(command: Sequence[str]) -> str:
-    import subprocess
-
     try:
         done = subprocess.run(
             [*command, "--version"], check=False, capture_output=True, text=True, timeout=60, errors="replace"
@@ -346,8 +340,6 @@ def libmvec() -> frozenset[str]:
 
     Looked up in the library itself (0.2 ms), not with the linker. Empty where there is no such library.
     """
-    import ctypes
-
     try:
         library = ctypes.CDLL("libmvec.so.1")
     except OSError:  # musl, macOS, very old glibc: scalar functions are used

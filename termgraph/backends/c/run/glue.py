@@ -7,6 +7,9 @@ library and a signature; `provider` is the module behind it, either the C glue o
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.machinery
+import importlib.util
 import os
 import sys
 import threading
@@ -16,12 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import installation_cache
 from termgraph.backends.c.build.compilers import CompileError
 from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
+
+ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
 _PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "glue.c", "module.c")
 _RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
@@ -103,8 +109,6 @@ def _part(name: str) -> str:
 @functools.cache
 def load_fallback() -> Any:
     """The same in Python, over a small library that holds only the team of threads."""
-    from termgraph.backends.c.run import ctypes_glue
-
     source = "#define _GNU_SOURCE\n" + package_text("abi.h") + package_text("team.c")
     ctypes_glue.start(build_plain([source], "_team", libraries=("-lpthread",)))
     return ctypes_glue
@@ -116,9 +120,6 @@ def _python_is_known() -> bool:
 
 
 def _import_extension(name: str, path: str) -> Any:
-    import importlib.machinery
-    import importlib.util
-
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -128,8 +129,6 @@ def _import_extension(name: str, path: str) -> Any:
 
 
 def _numpy_api() -> Any:
-    import importlib
-
     return importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
 
 

@@ -12,8 +12,12 @@ from typing import Any
 from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
+from termgraph.backends.c.text.library_calls import write_call
+from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
+from termgraph.backends.c.text.routines import write_routine
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
+from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
@@ -202,9 +206,6 @@ class KernelWriter:
 
     def library(self, n: Call, p: Printer) -> None:
         """A library call; the text of each is in `libcalls`."""
-        from termgraph.backends.c.text.library_calls import write_call
-        from termgraph.backends.c.text.packed_factors import write_kept
-
         if n in self.kept:
             write_kept(self.kept[n], n, p)
         else:
@@ -212,9 +213,6 @@ class KernelWriter:
 
     def compound(self, n: Compound, p: Printer, number: int = -1) -> None:
         """A loop over steps, a choice or a routine."""
-        from termgraph.backends.c.text.routines import write_routine
-        from termgraph.backends.c.text.step_loops import write_choice, write_repeat
-
         if isinstance(n, Choice):
             write_choice(self, n, p)
         elif isinstance(n, Repeat):

@@ -5,6 +5,7 @@ Whether a vector access is allowed is decided when a kernel is launched: lengths
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,8 +76,6 @@ class Vectors:
 
 def at_start(p: Any, offset: Poly, base: str) -> str:
     """An offset with the first of the elements in the place of the innermost variable."""
-    import re
-
     return re.sub(rf"\b{base}\b", f"{base}_0", p.poly(offset))
 
 
