@@ -23,13 +23,14 @@ def files_digest(*rooms: str) -> str:
     return blake2b("\n".join(found).encode(), digest_size=20).hexdigest()
 
 
+@functools.cache
 def changed_since_import(*rooms: str) -> bool:
     """Whether one of these files was changed after termgraph was imported: this process may have read what it was.
 
     The system's own time of change counts, where it keeps one: no copying sets it back.
     """
     times = (status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns for _, status in _files(rooms))
-    return max(times, default=0) > _rulelib.IMPORTED
+    return max(times, default=0) > _rulelib.IMPORTED  # what _files found stays, and so does the answer
 
 
 @functools.cache

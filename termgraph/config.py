@@ -368,7 +368,7 @@ def _rc_files(environ: Mapping[str, str]) -> list[str]:
 
 def _read_rc(path: str) -> list[tuple[str, str]]:
     parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # flag names keep their capitals
+    parser.optionxform = str  # flag names keep their capitals
     try:
         with open(path, encoding="utf-8") as file:
             parser.read_file(file)

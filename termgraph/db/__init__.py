@@ -4,6 +4,7 @@ from termgraph import db
 rs = db.query("+fast_run", "-inplace", "&stabilize")
 """
 
+from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from termgraph.db.database import (
@@ -26,9 +27,7 @@ from termgraph.db.saturating import saturate
 
 def __getattr__(name: str) -> _Any:
     if name == "discover":  # it needs the prover, which compiling does not
-        from termgraph.db.discovering import discover
-
-        return discover
+        return _import_module("termgraph.db.discovering").discover
     raise AttributeError(f"module 'termgraph.db' has no attribute {name!r}")
 
 

@@ -106,14 +106,16 @@ LANGUAGE: dict[str, str] = {
     "tensor.var": """
         language: TensorVariable
         T: TensorConstant _tensor_py_operators=TensorVariable
-        language: AsTensorError TensorConstantSignature equal_slices
+        language: AsTensorError TensorConstantSignature
+        kinds: equal_slices
     """,
     "tensor.type": """
-        language: TensorType values_eq_approx values_eq_approx_remove_inf values_eq_approx_remove_nan
-        language: values_eq_approx_remove_inf_nan values_eq_approx_always_true
+        language: TensorType
+        kinds: values_eq_approx values_eq_approx_remove_inf values_eq_approx_remove_nan
+        kinds: values_eq_approx_remove_inf_nan values_eq_approx_always_true
     """,
     "tensor.type_other": """
-        language: NoneConst NoneTypeT none_type_t as_int_none_variable SliceType slicetype SliceConstant
+        kinds: NoneConst NoneTypeT none_type_t as_int_none_variable SliceType slicetype SliceConstant
         !inner_op: MakeSlice make_slice
     """,
     "tensor.sharedvar": """

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from termgraph.stages import Table
+from termgraph.terms.text import html_table
 from termgraph.terms.traverse import children_first
 
 
@@ -69,6 +71,18 @@ def _overwritten(f: Any, maker: Any, work: Any) -> set[tuple[Any, Any]]:
         deferred |= {u.cell for u in code.signature.updates if u.mode != "fresh"}
     news = work.roots[len(maker.outputs) :]
     return {(news[k], work.args[updated[k]]) for k in deferred if k < len(updated)}
+
+
+def stages_table(obj: Any) -> str:
+    """The stages of a compiled function with what each took, as HTML; nothing for other objects."""
+    stages = getattr(obj, "stages", None)
+    if not isinstance(stages, Table):
+        return ""
+    whole = sum(r.seconds for r in stages) or 1.0
+    sizes = [["" if n is None else str(n) for n in (r.nodes, r.kernels, r.bytes)] for r in stages]
+    rows = [(r.seconds / whole, r.stage, f"{1e3 * r.seconds:.3f}", *size, r.note) for r, size in zip(stages, sizes)]
+    head = ("", "stage", "ms", "nodes", "kernels", "bytes", "")
+    return f"<section class='stages'><h2>how it was compiled</h2>{html_table(head, rows)}</section>"
 
 
 __all__ = ["Measured", "measured"]

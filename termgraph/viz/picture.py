@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from termgraph.viz.measured import stages_table
 from termgraph.viz.node_positions import GAP_Y, routed
 from termgraph.viz.page import GRAPH_SCRIPT, page
 from termgraph.viz.scene import Node, Scene, scenes_of
@@ -37,15 +38,16 @@ def d3viz(obj: Any, outfile: str | Path = "graph.html") -> Path:
 
     Drag the background to move, turn the wheel to zoom, drag a box to place it, click it for dtype, shape and the line
     of your program it comes from, double-click to change its label. Loops and folded graphs open below. The operations
-    of a function that was compiled with `profile=True` and called have the colour of the time they took. Works offline.
+    of a function that was compiled with `profile=True` and called have the colour of the time they took. Under the
+    graph of a compiled function is the table of its stages, `f.stages`. Works offline.
     """
     path = Path(outfile)
-    path.write_text(_page(scenes_of(obj)), encoding="utf-8")
+    path.write_text(_page(scenes_of(obj), obj), encoding="utf-8")
     return path
 
 
-def _page(scenes: list[Scene]) -> str:
-    body = "\n".join(_section(k, scene) for k, scene in enumerate(scenes))
+def _page(scenes: list[Scene], obj: Any) -> str:
+    body = "\n".join([*[_section(k, scene) for k, scene in enumerate(scenes)], stages_table(obj)])
     note = LEGEND + HEAT * scenes[0].timed
     return page(scenes[0].title, f'<p class="note">{note}</p>\n{body}', GRAPH_SCRIPT)
 
@@ -71,7 +73,7 @@ def pydotprint(
     if not var_with_name_simple and style == "graph":
         _add_types(scenes)
     if kind == "html":
-        path.write_text(_page(scenes), encoding="utf-8")
+        path.write_text(_page(scenes, obj), encoding="utf-8")
     elif kind in ("svg", "dot"):
         path.write_text(_svg(scenes[0], 0) if kind == "svg" else _dot(scenes[0]), encoding="utf-8")
     else:

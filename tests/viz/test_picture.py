@@ -69,6 +69,16 @@ def test_f79_the_page_is_complete(tmp_path):
     assert {"operand 0", "tanh", "mul", "2", "output"} <= set(labels)
 
 
+def test_the_page_of_a_function_shows_how_it_was_compiled(tmp_path):
+    x = T.dvector("x")
+    f = tg.function([x], T.log(1 + T.exp(x)).sum())
+    text = tg.viz.d3viz(f, tmp_path / "function.html").read_text(encoding="utf-8")
+    table = re.search(r"<section class='stages'>.*?</section>", text, re.DOTALL).group(0)
+    assert re.findall(r"<code>(\w+)</code>", table)[0] == "capture"
+    assert all(f"<code>{row.stage}</code>" in table for row in f.stages)
+    assert "how it was compiled" not in tg.viz.d3viz(x * 2, tmp_path / "graph.html").read_text(encoding="utf-8")
+
+
 def test_loops_are_drawn_with_their_bodies():
     x = T.dvector("x")
     total, _ = tg.scan(lambda v, sofar: sofar + v, sequences=x, outputs_info=T.constant(0.0))

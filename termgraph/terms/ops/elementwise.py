@@ -15,114 +15,29 @@ import numpy as np
 
 from termgraph._lazy import lazy
 from termgraph.terms import facts
-from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, numpy_dtype, promote
+from termgraph.terms.dtypes import kind_of, loaded, numpy_dtype
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
+from termgraph.terms.ops.dtype_rules import (
+    DtypeRule,
+    cast_rule,
+    common_dtype,
+    complex_rule,
+    like_rule,
+    nary_loop,
+    nearest_rule,
+    real_part_rule,
+    rounding_rule,
+    same_rule,
+    special_rule,
+    switch_rule,
+    ufunc_rule,
+)
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
 from termgraph.terms.spelling import Spelling
 from termgraph.terms.types import TensorType, Type, dtype_name
 
 special = lazy("scipy.special")
-
-DtypeRule = Callable[..., tuple]  # dtypes (or int/float/complex for weak numbers) -> loop dtypes, result last
-
-
-# ---------------------------------------------------------------------- dtype rules
-def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
-    """The loop NumPy's ufunc would choose; `out` overrides the result dtype."""
-
-    def rule(*dtypes: Any) -> tuple:
-        chosen = _loop(ufunc, dtypes)
-        return (*chosen[:-1], np.dtype(out)) if out else chosen
-
-    return rule
-
-
-def like_rule(ufunc: np.ufunc) -> DtypeRule:
-    """For functions that are not ufuncs: as `ufunc` of the common dtype."""
-
-    def rule(*dtypes: Any) -> tuple:
-        chosen = _loop(ufunc, (_common(dtypes),))
-        return (*(chosen[0],) * len(dtypes), chosen[1])
-
-    return rule
-
-
-def _loop(ufunc: np.ufunc, dtypes: tuple) -> tuple:
-    """The dtypes of the ufunc's loop, results last. That of bfloat16 is the loop of float32 with rounded results."""
-    common = _common(dtypes) if loaded else None
-    if common is not None and is_bfloat16(common):
-        loop = ufunc.resolve_dtypes((*(np.dtype("float32"),) * ufunc.nin, *(None,) * ufunc.nout))
-        return tuple([common if d == np.float32 else d for d in loop])
-    if common is not None:  # NumPy does not know what becomes of bfloat16 beside other dtypes
-        dtypes = tuple([common if isinstance(d, np.dtype) and is_bfloat16(d) else d for d in dtypes])
-    return tuple(ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout)))
-
-
-def _common(dtypes: tuple) -> np.dtype:
-    if any(not isinstance(d, np.dtype) for d in dtypes):
-        return promote(*[d if isinstance(d, np.dtype) else d(0) for d in dtypes])
-    return promote(*dtypes)
-
-
-def same_rule(*dtypes: Any) -> tuple:
-    """Operands and result share the common dtype."""
-    common = _common(dtypes)
-    return (common,) * (len(dtypes) + 1)
-
-
-def _rounding_rule(dtype: Any) -> tuple:
-    dtype = _common((dtype,))
-    if kind_of(dtype) == "c":
-        raise TypeError("complex numbers have no order to round by")
-    return (dtype, dtype)
-
-
-def _nearest_rule(dtype: Any) -> tuple:
-    dtype = _common((dtype,))
-    return (dtype, np.dtype("float16") if dtype.kind == "b" else dtype)
-
-
-def _number_rule(*dtypes: Any) -> tuple:
-    common = _common(dtypes)
-    if common.kind == "b":
-        raise TypeError("not defined for booleans; cast to an integer first")
-    return (common,) * (len(dtypes) + 1)
-
-
-def special_rule(*dtypes: Any) -> tuple:
-    """Functions NumPy lacks: floats keep their precision, integers become float64; real numbers only."""
-    common = _common(dtypes)
-    if common.kind == "c":
-        raise TypeError("defined for real numbers only")
-    out = common if kind_of(common) == "f" else np.dtype("float64")
-    return (out,) * (len(dtypes) + 1)
-
-
-def _predicate_rule(*dtypes: Any) -> tuple:
-    common = _common(dtypes)
-    return (*(common,) * len(dtypes), np.dtype(bool))
-
-
-def _real_part_rule(dtype: Any) -> tuple:
-    dtype = _common((dtype,))
-    return (dtype, np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype)
-
-
-def _switch_rule(cond: Any, a: Any, b: Any) -> tuple:
-    common = _common((a, b))
-    return (np.dtype(bool), common, common, common)
-
-
-def _complex_rule(re: Any, im: Any) -> tuple:
-    common = promote(_common((re, im)), np.float32)
-    if kind_of(common) == "c":
-        raise TypeError("complex(re, im) takes two real operands")
-    return (common, common, np.dtype("complex64" if common == np.float32 else "complex128"))
-
-
-def _cast_rule(dtype: Any, *, to: str) -> tuple:
-    return (_common((dtype,)), numpy_dtype(to))
 
 
 # ---------------------------------------------------------------------- typing
@@ -131,21 +46,12 @@ def loop_dtypes(op: Op, dtypes: tuple) -> tuple:
     rule = op.dtype_rule  # type: ignore[attr-defined]
     try:
         if op.arity is None and len(dtypes) != 2:
-            return _nary_loop(rule, dtypes)
+            return nary_loop(rule, dtypes)
         return rule(*dtypes, **({"to": op.params["dtype"]} if "dtype" in op.params else {}))
     except TypeError as err:
         names = ", ".join(d.name if isinstance(d, np.dtype) else d.__name__ for d in dtypes)
         reason = "no loop for these types" if "did not contain a loop" in str(err) else str(err)
         raise TypeError(f"{op.name} is not defined for ({names}): {reason.splitlines()[0]}") from None
-
-
-def _nary_loop(rule: DtypeRule, dtypes: tuple) -> tuple:
-    out = dtypes[0]
-    for d in dtypes[1:]:
-        out = rule(out, d)[-1]
-    if len(dtypes) == 1:
-        out = rule(out, out)[-1]
-    return (out,) * (len(dtypes) + 1)
 
 
 def infer_elementwise(op: Op, *types: Type) -> TensorType:
@@ -192,7 +98,7 @@ def _fold(function: Callable, rule: DtypeRule, *values: Any) -> Any:
     if len(values) == 2:
         return function(*values)
     # In the common dtype from the first step on, so that the order of operands does not decide what overflows.
-    loop = _nary_loop(rule, tuple([np.asarray(v).dtype for v in values]))
+    loop = nary_loop(rule, tuple([np.asarray(v).dtype for v in values]))
     return functools.reduce(function, [np.asarray(v).astype(loop[0], copy=False) for v in values])
 
 
@@ -229,13 +135,13 @@ def _log1mexp(x: Any) -> Any:
 
 def _switch(cond: Any, a: Any, b: Any) -> Any:
     if loaded:  # NumPy does not know what becomes of bfloat16 beside some other dtypes
-        common = _common((np.asarray(a).dtype, np.asarray(b).dtype))
+        common = common_dtype((np.asarray(a).dtype, np.asarray(b).dtype))
         a, b = (np.asarray(v).astype(common, copy=False) for v in (a, b))
     return np.where(np.asarray(cond) != 0, a, b)
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
-    common = _common(tuple([np.asarray(v).dtype for v in (x, low, high)]))
+    common = common_dtype(tuple([np.asarray(v).dtype for v in (x, low, high)]))
     return np.minimum(np.maximum(x, low, dtype=common), high, dtype=common)
 
 
@@ -251,7 +157,7 @@ def _infer_dtype_param(dtype: Any) -> str:
 
 def _complex(re: Any, im: Any) -> Any:
     out = np.empty(
-        np.broadcast_shapes(np.shape(re), np.shape(im)), _complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]
+        np.broadcast_shapes(np.shape(re), np.shape(im)), complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]
     )
     out.real, out.imag = re, im
     return out
@@ -335,16 +241,16 @@ heaviside = elementwise("heaviside", 2, np.heaviside, c="tg_heaviside", cost=1)
 
 # rounding
 floor = elementwise(
-    "floor", 1, _exact_if_integer(np.floor), _rounding_rule, Spelling(biu="{0}", f="floor"), cost=1, exact=True
+    "floor", 1, _exact_if_integer(np.floor), rounding_rule, Spelling(biu="{0}", f="floor"), cost=1, exact=True
 )
 ceil = elementwise(
-    "ceil", 1, _exact_if_integer(np.ceil), _rounding_rule, Spelling(biu="{0}", f="ceil"), cost=1, exact=True
+    "ceil", 1, _exact_if_integer(np.ceil), rounding_rule, Spelling(biu="{0}", f="ceil"), cost=1, exact=True
 )
 trunc = elementwise(
-    "trunc", 1, _exact_if_integer(np.trunc), _rounding_rule, Spelling(biu="{0}", f="trunc"), cost=1, exact=True
+    "trunc", 1, _exact_if_integer(np.trunc), rounding_rule, Spelling(biu="{0}", f="trunc"), cost=1, exact=True
 )
 round_ = elementwise(
-    "round", 1, _round, _nearest_rule, Spelling(biu="{0}", f="rint"), cuda=Spelling(c="tg_cround({0})"), cost=1,
+    "round", 1, _round, nearest_rule, Spelling(biu="{0}", f="rint"), cuda=Spelling(c="tg_cround({0})"), cost=1,
     exact=True,
 )  # fmt: skip
 
@@ -477,23 +383,23 @@ left_shift = elementwise("left_shift", 2, np.left_shift, c=Spelling(iu="tg_shl")
 right_shift = elementwise("right_shift", 2, np.right_shift, c=Spelling(iu="tg_shr"), cost=1)
 
 # choice, conversion, complex numbers
-switch = elementwise("switch", 3, _switch, _switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True)
+switch = elementwise("switch", 3, _switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True)
 clip = elementwise(
     "clip", 3, _clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"), cost=2, exact=True
 )
 cast = elementwise(
-    "cast", 1, _cast, _cast_rule, cost=0, params={"dtype": "float64"}
+    "cast", 1, _cast, cast_rule, cost=0, params={"dtype": "float64"}
 )  # C texts: by both dtypes, `dialect`
 complex_ = elementwise(
-    "complex", 2, _complex, _complex_rule, Spelling(f="__builtin_complex(({part}){0}, ({part}){1})"),
+    "complex", 2, _complex, complex_rule, Spelling(f="__builtin_complex(({part}){0}, ({part}){1})"),
     cuda=Spelling(f="{out}{{{0}, {1}}}"), cost=1,
 )  # fmt: skip
 real = elementwise(
-    "real", 1, _real, _real_part_rule, Spelling(biuf="{0}", c="(__real__ {0})"), cuda=Spelling(c="(({0}).re)"), cost=0,
+    "real", 1, _real, real_part_rule, Spelling(biuf="{0}", c="(__real__ {0})"), cuda=Spelling(c="(({0}).re)"), cost=0,
     exact=True,
 )  # fmt: skip
 imag = elementwise(
-    "imag", 1, _imag, _real_part_rule, Spelling(biuf="0", c="(__imag__ {0})"), cuda=Spelling(c="(({0}).im)"), cost=0
+    "imag", 1, _imag, real_part_rule, Spelling(biuf="0", c="(__imag__ {0})"), cuda=Spelling(c="(({0}).im)"), cost=0
 )
 conj = elementwise(
     "conj", 1, np.conjugate, c=Spelling(biuf="{0}", c="(~{0})"), cuda=Spelling(c="tg_conj({0})"), cost=0, exact=True

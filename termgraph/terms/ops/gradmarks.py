@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms.op import Op
-from termgraph.terms.ops.elementwise import elementwise, same_rule
+from termgraph.terms.ops.dtype_rules import same_rule
+from termgraph.terms.ops.elementwise import elementwise
 
 
 def _identity(x: Any, **_: Any) -> np.ndarray:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.terms.ops.elementwise import elementwise, same_rule
+from termgraph.terms.ops.dtype_rules import same_rule
+from termgraph.terms.ops.elementwise import elementwise
 
 
 def _alone(x: Any) -> np.ndarray:

@@ -1,0 +1,118 @@
+"""Dtype rules of element-wise ops: in which dtypes a loop computes, and in which the result is. They are NumPy 2's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, numpy_dtype, promote
+
+DtypeRule = Callable[..., tuple]  # dtypes (or int/float/complex for weak numbers) -> loop dtypes, result last
+
+
+def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
+    """The loop NumPy's ufunc would choose; `out` overrides the result dtype."""
+
+    def rule(*dtypes: Any) -> tuple:
+        chosen = _loop(ufunc, dtypes)
+        return (*chosen[:-1], np.dtype(out)) if out else chosen
+
+    return rule
+
+
+def like_rule(ufunc: np.ufunc) -> DtypeRule:
+    """For functions that are not ufuncs: as `ufunc` of the common dtype."""
+
+    def rule(*dtypes: Any) -> tuple:
+        chosen = _loop(ufunc, (common_dtype(dtypes),))
+        return (*(chosen[0],) * len(dtypes), chosen[1])
+
+    return rule
+
+
+def _loop(ufunc: np.ufunc, dtypes: tuple) -> tuple:
+    """The dtypes of the ufunc's loop, results last. That of bfloat16 is the loop of float32 with rounded results."""
+    common = common_dtype(dtypes) if loaded else None
+    if common is not None and is_bfloat16(common):
+        loop = ufunc.resolve_dtypes((*(np.dtype("float32"),) * ufunc.nin, *(None,) * ufunc.nout))
+        return tuple([common if d == np.float32 else d for d in loop])
+    if common is not None:  # NumPy does not know what becomes of bfloat16 beside other dtypes
+        dtypes = tuple([common if isinstance(d, np.dtype) and is_bfloat16(d) else d for d in dtypes])
+    return tuple(ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout)))
+
+
+def common_dtype(dtypes: tuple) -> np.dtype:
+    if any(not isinstance(d, np.dtype) for d in dtypes):
+        return promote(*[d if isinstance(d, np.dtype) else d(0) for d in dtypes])
+    return promote(*dtypes)
+
+
+def same_rule(*dtypes: Any) -> tuple:
+    """Operands and result share the common dtype."""
+    common = common_dtype(dtypes)
+    return (common,) * (len(dtypes) + 1)
+
+
+def rounding_rule(dtype: Any) -> tuple:
+    dtype = common_dtype((dtype,))
+    if kind_of(dtype) == "c":
+        raise TypeError("complex numbers have no order to round by")
+    return (dtype, dtype)
+
+
+def nearest_rule(dtype: Any) -> tuple:
+    dtype = common_dtype((dtype,))
+    return (dtype, np.dtype("float16") if dtype.kind == "b" else dtype)
+
+
+def number_rule(*dtypes: Any) -> tuple:
+    common = common_dtype(dtypes)
+    if common.kind == "b":
+        raise TypeError("not defined for booleans; cast to an integer first")
+    return (common,) * (len(dtypes) + 1)
+
+
+def special_rule(*dtypes: Any) -> tuple:
+    """Functions NumPy lacks: floats keep their precision, integers become float64; real numbers only."""
+    common = common_dtype(dtypes)
+    if common.kind == "c":
+        raise TypeError("defined for real numbers only")
+    out = common if kind_of(common) == "f" else np.dtype("float64")
+    return (out,) * (len(dtypes) + 1)
+
+
+def predicate_rule(*dtypes: Any) -> tuple:
+    common = common_dtype(dtypes)
+    return (*(common,) * len(dtypes), np.dtype(bool))
+
+
+def real_part_rule(dtype: Any) -> tuple:
+    dtype = common_dtype((dtype,))
+    return (dtype, np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype)
+
+
+def switch_rule(cond: Any, a: Any, b: Any) -> tuple:
+    common = common_dtype((a, b))
+    return (np.dtype(bool), common, common, common)
+
+
+def complex_rule(re: Any, im: Any) -> tuple:
+    common = promote(common_dtype((re, im)), np.float32)
+    if kind_of(common) == "c":
+        raise TypeError("complex(re, im) takes two real operands")
+    return (common, common, np.dtype("complex64" if common == np.float32 else "complex128"))
+
+
+def cast_rule(dtype: Any, *, to: str) -> tuple:
+    return (common_dtype((dtype,)), numpy_dtype(to))
+
+
+def nary_loop(rule: DtypeRule, dtypes: tuple) -> tuple:
+    out = dtypes[0]
+    for d in dtypes[1:]:
+        out = rule(out, d)[-1]
+    if len(dtypes) == 1:
+        out = rule(out, out)[-1]
+    return (out,) * (len(dtypes) + 1)
