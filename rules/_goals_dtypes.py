@@ -127,9 +127,11 @@ def one_increasing(xs: tuple) -> Any:
     for x in xs:
         if x.op is not f:
             return None
-    if f not in _increasing(facts.version()) or any(x.args[0].type.kind != "f" for x in xs):
+    if f not in _increasing(facts.version()):
         return None
-    return f, tuple([x.args[0] for x in xs])
+    ys = tuple([x.args[0] for x in xs])
+    dtypes = {y.type.np_dtype for y in ys}  # f of another dtype may overflow sooner or later
+    return (f, ys) if len(dtypes) == 1 and ys[0].type.kind == "f" else None
 
 
 @goal("i")

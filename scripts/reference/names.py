@@ -155,7 +155,9 @@ def public_names() -> Iterator[tuple[str, Any, str]]:
     for prefix, (cls, page) in METHODS_OF.items():
         for name in dir(cls):
             found = inspect.getattr_static(cls, name)
-            if name[0] != "_" and (callable(found) or isinstance(found, property)):
+            made = found.fget if isinstance(found, property) else found  # termgraph.theano attaches methods when used
+            theanos = str(getattr(made, "__module__", "")).startswith("termgraph.theano")
+            if name[0] != "_" and (callable(found) or isinstance(found, property)) and not theanos:
                 yield prefix + name, found, page
 
 

@@ -5,12 +5,18 @@ one small matcher for each op that is differentiated, compiled when first needed
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from termgraph import db
-from termgraph.rules.tree import matcher
+from termgraph._lazy import lazy
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import GRADIENTS, pullback, pushforward
+
+if TYPE_CHECKING:
+    from termgraph import db
+    from termgraph.rules import tree
+else:  # a warm start of a program with loops loads no rules
+    db = lazy("termgraph.db")
+    tree = lazy("termgraph.rules.tree")
 
 
 class Question:
@@ -59,7 +65,7 @@ class DerivativeTable:
         rows = sorted([*self.rows.get(family, ()), *self.rows.get(None, ())], key=lambda row: row[1])
         if not rows:
             return lambda question: None
-        return matcher(self.head, rows, self.rules.assume, self.rules.context)[0]
+        return tree.matcher(self.head, rows, self.rules.assume, self.rules.context)[0]
 
 
 pullbacks = DerivativeTable(pullback)

@@ -182,7 +182,8 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: fl
 
 def table() -> dict[str, Any]:
     """Every element-wise op by its table name and aliases."""
-    named = {name: op for name, op in OPS.items() if op.kind == "elementwise" and name not in globals()}
+    internal = {*globals(), "exp_below_zero"}  # what the C backend makes of exp is no name for users
+    named = {name: op for name, op in OPS.items() if op.kind == "elementwise" and name not in internal}
     return {**named, **ALIASES}
 
 

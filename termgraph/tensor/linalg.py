@@ -474,4 +474,14 @@ def __dir__() -> list[str]:
     return __all__
 
 
-METHODS = {"norm": norm}
+def _norm_of_elements(x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of all elements, or along an axis, as the method has it in Theano and PyTorch; 2 is the Euclidean one.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> float(T.constant(np.array([[1.0, -2.0], [2.0, 4.0]])).norm().eval())
+    5.0
+    """
+    return vector_norm(x, axis, keepdims, ord)
+
+
+METHODS = {"norm": _norm_of_elements}

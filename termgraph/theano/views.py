@@ -120,16 +120,6 @@ PROFILES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def norm(self: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The L-norm of the elements: 0 counts those that are not zero, infinity is the largest."""
-    size = abs(self)
-    if L == 0:
-        return T.neq(self, 0).sum(axis=axis, keepdims=keepdims)
-    if float("inf") == L:
-        return size.max(axis=axis, keepdims=keepdims)
-    return T.pow(T.pow(size, L).sum(axis=axis, keepdims=keepdims), 1.0 / L)
-
-
 def zero(self: Any, borrow: bool = False) -> None:
     """Make the elements of a shared variable zero."""
     self.set_value(0 * self.get_value(borrow=True), borrow=True)
@@ -142,7 +132,6 @@ def _replace_all(graph: Any, pairs: Any, reason: Any = None) -> None:
 
 METHODS: dict[Any, dict[str, Any]] = {
     T.TensorVariable: {
-        "norm": norm,
         "copy": lambda self, name=None: T.specify_shape(self, *self.type.shape),
         "inv": lambda self: T.reciprocal(self),
         "get_scalar_constant_value": lambda self: _constant(self),

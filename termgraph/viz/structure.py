@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.tensor.display_names import constant_text, type_name
+from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.viz.scene import MOST_NODES, Node, Scene
 from termgraph.viz.tree import graph_outputs
@@ -62,7 +62,7 @@ def _variables(outputs: list[Variable]) -> list[Variable]:
 
 
 def _label(v: Variable) -> str:
-    return constant_text(v).partition("{")[2][:-1] if isinstance(v, Constant) else v.name or repr(v)
+    return constant_text(v).partition("{")[2][:-1] if isinstance(v, Constant) else short_repr(v)
 
 
 def _in_drawing_order(scene: Scene) -> Scene:

@@ -188,7 +188,7 @@ def test_warm_functions_are_saved_and_copied_like_others(tmp_path):
 
 NOT_KEPT = """
 import termgraph as tg, termgraph.tensor as T
-from termgraph import _rulelib
+from termgraph import _installed, _rulelib
 @tg.as_op(itypes=[T.dvector], otypes=[T.dvector])
 def doubled(a):
     return 2 * a
@@ -199,6 +199,7 @@ assert "not one of the library's" in f.maker.work.not_kept and f([1.0]).tolist()
 assert "timed or watched" in tg.function([x], x + 1, profile=True).maker.work.not_kept
 assert "not compiled to C" in tg.function([x], x + 1, mode=tg.Mode(linker="py")).maker.work.not_kept
 _rulelib.IMPORTED = 0  # as if the files were newer
+_installed.changed_since_import.cache_clear()
 assert "changed after" in tg.function([x], x + 1).maker.work.not_kept
 print("done")
 """

@@ -119,6 +119,10 @@ def test_every_derivative_rule_is_met(monkeypatch):
     with pytest.raises(TypeError, match="mark the gradient, not the cost"):
         tg.grad(mean(s) * 2, s)
     tg.Rop(mean(s) * 2, s, s)
+    stream = T.random.RandomStream(1)
+    for draw in (stream.gamma(s, size=3), stream.beta(s, s, size=3)):
+        with pytest.raises(NotImplementedError, match="not by shape parameters"):
+            tg.grad(draw.sum(), s)
     assert sorted({r.name for r in rules} - met) == []
 
 
