@@ -70,9 +70,10 @@ def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
 def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand:
     """Pointer, offset and strides of an operand, whatever views it is seen through; else it is stored first."""
     found = None if s.is_computed(a) else _matrix(s, a, outer, ndim)
-    if found is None:
-        s.keep(_to_store(s, a))
-        found = _matrix(s, a, outer, ndim)
+    for stored in (_to_store(s, a), a):  # what is behind axes in another order may still lie badly when stored
+        if found is None:
+            s.keep(stored)
+            found = _matrix(s, a, outer, ndim)
     assert found is not None, f"a stored operand that BLAS cannot read: {a!r:.200}"
     return found
 
