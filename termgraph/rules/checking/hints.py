@@ -36,6 +36,12 @@ def _slices_side_by_side(d: Draw) -> Any:
     return mk(_op("join", axis=axis), tuple(parts))
 
 
+def _negative_power(d: Draw) -> Any:
+    """`x ** -3`, of an array that is no constant."""
+    x = d.input(d.rng.choice(((), (3,), (2, 3))), d.rng.choice(("float64", "float32")))
+    return mk(_op("pow"), (x, Const(np.asarray(d.rng.choice((-2, -3, -4)), x.type.dtype))))
+
+
 def _all_items(d: Draw) -> Any:
     """`make_vector(x[0], x[1], x[2])`."""
     x = d.input((d.rng.choice((1, 2, 3)),), d.some_dtype())
@@ -270,6 +276,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "determinants.unit": _of_unit_matrix("det"),
     "matrix_inverses.unit": _of_unit_matrix("inv"),
     "factorizations.cholesky_unit": _of_unit_matrix("cholesky", lower=True),
+    "small_powers.negative": _negative_power,
     "divisions.floor_div": _by_power_of_two("floor_div"),
     "divisions.mod": _by_power_of_two("mod"),
     "moments.variance": _variance,

@@ -1,0 +1,76 @@
+"""Rows of statistics, of arrays put together from blocks, of bits, of normalization, of beta and logit."""
+
+from .table import op
+
+MIDDLE = ("small", "middle")
+F64 = {"dtypes": ("float64",)}
+
+# ---------------------------------------------------------------------- statistics
+op("nansum nanmean", grad=True)
+op(
+    "quantile",
+    text="T.quantile(x, 0.3, axis=1)",
+    jax="jnp.quantile(x, 0.3, axis=1)",
+    torch="torch.quantile(x, 0.3, dim=1)",
+)
+op("percentile", text="T.percentile(x, 30.0, axis=1)", torch="torch.quantile(x, 0.3, dim=1)")
+op("histogram", "x:f[n]", "T.histogram(x, 10)[0]", torch=None, jax="jnp.histogram(x, 10)[0]", family="vector", **F64)
+op("corrcoef", torch="torch.corrcoef(x)", family="costly")
+op("gradient", "x:f[n]", "T.gradient(x)", torch="torch.gradient(x)[0]", family="vector", grad=True)
+op("trapezoid", text="T.trapezoid(x, axis=1)", torch="torch.trapezoid(x, dim=1)", grad=True)
+op("isin", "x:i[n]<m y:i[m]<m", "T.isin(x, y)", family="vector", dtypes=("int64",), sizes=MIDDLE)
+op("select", "x y", "T.select([x > 1, x > 0], [y, x], 0.0)", jax="jnp.select([x > 1, x > 0], [y, x], 0.0)",
+   torch="torch.where(x > 1, y, torch.where(x > 0, x, 0.0))", grad=True)  # fmt: skip
+op("vander", "x:u[n]", "T.vander(x, 4)", torch="torch.flip(torch.vander(x, 4), (1,))", family="vector", sizes=MIDDLE)
+
+# ---------------------------------------------------------------------- blocks and bits
+op(
+    "block",
+    "x y",
+    "T.block([[x, y], [y, x]])",
+    torch="torch.cat([torch.cat([x, y], 1), torch.cat([y, x], 1)])",
+    grad=True,
+)
+op("linalg.block_diag", "x y", numpy="scipy.linalg.block_diag(x, y)", jax="jax.scipy.linalg.block_diag(x, y)",
+   torch="torch.block_diag(x, y)", sizes=MIDDLE)  # fmt: skip
+op("packbits", "x:b[n,8]", "T.packbits(x)", torch=None, family="vector", dtypes=("int64",), sizes=MIDDLE)
+op("unpackbits", "x:i[n]<100", "T.unpackbits(T.cast(x, 'uint8'))", numpy="np.unpackbits(x.astype('uint8'))",
+   jax="jnp.unpackbits(x.astype('uint8'))", torch=None, family="vector", dtypes=("int64",), sizes=MIDDLE)  # fmt: skip
+
+# ---------------------------------------------------------------------- special functions, roots of matrices
+op(
+    "betainc",
+    "x:p[n,m] y:p[n,m] z:q[n,m]",
+    "T.betainc(x, y, z)",
+    torch=None,
+    jax="jax.scipy.special.betainc(x, y, z)",
+    **F64,
+)
+op("betaln", "x:p[n,m] y:p[n,m]", "T.betaln(x, y)", torch=None, grad=True, **F64)
+op("logit", "x:q[n,m]", grad=True)
+op(
+    "linalg.sqrtm",
+    "x:h[n,n]",
+    numpy="scipy.linalg.sqrtm(x)",
+    jax=None,
+    torch=None,
+    family="square",
+    sizes=MIDDLE,
+    **F64,
+)
+op("linalg.cho_factor", "x:h[n,n]", "T.linalg.cho_factor(x)[0]", numpy="np.triu(scipy.linalg.cho_factor(x)[0])",
+   jax=None, torch=None, family="square", unchecked=True, **F64)  # fmt: skip
+
+# ---------------------------------------------------------------------- normalization
+N = {"family": "images", "numpy": None, "jax": None}
+op("nnet.batch_normalization", "x:f[b,c,n,n] g:p[c] h:f[c] m:f[c] s:p[c]",
+   "T.nnet.batch_normalization(x, *[T.dimshuffle(a, 'x', 0, 'x', 'x') for a in (g, h, m, s)])",
+   torch="(x - m[:, None, None]) * (g / s)[:, None, None] + h[:, None, None]", grad=True, **N)  # fmt: skip
+op("nnet.batch_normalization_train", "x:f[b,c,n,n] g:p[1,c,1,1] h:f[1,c,1,1]",
+   "T.nnet.batch_normalization_train(x, g, h, 'spatial', 1e-4)[0]",
+   torch="F.batch_norm(x, None, None, g.ravel(), h.ravel(), True, 0.1, 1e-4)", grad=True, **N)  # fmt: skip
+op("nnet.batch_normalization_test", "x:f[b,c,n,n] g:p[1,c,1,1] h:f[1,c,1,1] m:f[1,c,1,1] v:p[1,c,1,1]",
+   "T.nnet.batch_normalization_test(x, g, h, m, v, 'spatial', 1e-4)",
+   torch="F.batch_norm(x, m.ravel(), v.ravel(), g.ravel(), h.ravel(), False, 0.1, 1e-4)", grad=True, **N)  # fmt: skip
+op("nnet.local_response_normalization", "x:f[b,c,n,n]", "T.nnet.local_response_normalization(x, 5, 2.0, 1e-4, 0.75)",
+   torch="F.local_response_norm(x, 5, 5e-4, 0.75, 2.0)", grad=True, **N)  # fmt: skip
