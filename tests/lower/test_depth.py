@@ -43,6 +43,18 @@ def test_the_number_of_rounds_does_not_grow_with_depth(gradient):
     assert per_layer == int(per_layer)
 
 
+def test_a_long_chain_of_choices_is_stored_at_once():
+    """The gradient of a sum of terms over elements of one array adds to one element after the other."""
+    rounds = []
+    for count in (12, 48):
+        theta, x = T.tensor("theta", dtype="float32", shape=(count,)), T.tensor("x", dtype="float32", shape=(7, 20))
+        terms = [((x[k % 7] - theta[k]) ** 2).sum() if k % 3 else T.exp(theta[k]) for k in range(count)]
+        outputs = tg.rewrite([theta - 0.01 * tg.grad(sum(terms), theta)], "+canonicalize")
+        args = {theta.term: Arg(0, theta.term.type), x.term: Arg(1, x.term.type)}
+        rounds.append(lower(substitute([o.term for o in outputs], args)).statements.rounds)
+    assert rounds[1] == rounds[0], rounds
+
+
 @pytest.mark.parametrize("gradient", [False, True])
 def test_each_term_is_pushed_through_a_few_times_at_any_depth(gradient):
     """Rules that ran, by term: three passes and what is pushed anew where something is stored later."""

@@ -38,8 +38,10 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if holes(s.free(t)):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
-    _deep_choices(push, values, cuts, new)
-    return _inner(list(new), cuts)
+    deep = _deep_choices(push, values, cuts)
+    if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
+        return deep
+    return _inner(list(dict.fromkeys([*new, *deep])), cuts)
 
 
 def is_work(s: Scalars, t: Any) -> bool:
@@ -67,19 +69,20 @@ def _folds_in_arms(push: Push, pick: Any, cuts: Collection[Any], new: dict[Any, 
                 new[origin[f][0]] = None
 
 
-def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
-    """Choices within choices: each arm repeats what is inside, so a few levels are the most."""
+def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any]) -> list[Any]:
+    """Choices within choices: each arm repeats what is inside, so a few levels are the most between what is stored."""
     depth: dict[Any, int] = {}
     for t in operands_first(values):
         inner = max([depth[a] for a in kids(t)], default=0)
         depth[t] = inner + (t.op.family is PICK)
-    if max(depth.values(), default=0) <= DEEPEST_CHOICE:
-        return
+    deepest = max(depth.values(), default=0)
+    found: dict[Any, None] = {}
     for t, d in depth.items():
-        if d == DEEPEST_CHOICE and t.op.family is PICK and t in push.origin:
+        if 0 < d < deepest and d % DEEPEST_CHOICE == 0 and t.op.family is PICK and t in push.origin:
             source = push.origin[t][0]
             if source not in cuts and source.args:
-                new[source] = None
+                found[source] = None
+    return list(found)
 
 
 def _inner(new: list[Any], cuts: Collection[Any]) -> list[Any]:
