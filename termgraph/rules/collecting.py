@@ -100,6 +100,9 @@ class _Sum:
         self.differences = 0  # opened inside the sum: what they leave may be small against their operands
         self.opened: set[int] = set()  # the sums whose operands these are
         self.operands: list[Any] = []
+        self.expected = (
+            1  # so many operands there will be: counted on the way down, or a long chain is walked to its end
+        )
         self.fits = True
 
     def result(self) -> Any:
@@ -137,9 +140,10 @@ class _Sum:
 
     def _walk(self, t: Any, sign: int, root: bool) -> None:
         opens = t.op in _SUMS and t.type.np_dtype == self.dtype and (root or used_once(t))
-        if not opens or (not root and len(self.operands) + len(t.args) > WIDEST):
+        if not opens or (not root and self.expected + len(t.args) - 1 > WIDEST):
             self._operand(t, sign)
             return
+        self.expected += len(t.args) - 1
         self.opened.add(id(t))
         if t.op is ew.sub and not root and (self.t.op is not ew.neg or t is not self.t.args[0]):
             self.differences += 1

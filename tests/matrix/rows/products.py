@@ -288,6 +288,7 @@ def _matrix_norm(c):
 
 
 _linalg("vector_norm", _vector_norm, ranks=(1, 2, 3), **{**EXACT, "loose": 100})
+row(".norm", lambda x, **how: x.norm(**how), np.linalg.vector_norm, _vector_norm, ranks=(1, 2, 3), dtypes=FLOATING[1:], **{**EXACT, "loose": 100})
 _linalg("matrix_norm", _matrix_norm, ranks=(2, 3), **{**EXACT, "loose": 100})
 _linalg("tensorinv", lambda c: c.given(c.values.uniform(-1, 1, (2, 3, 6)).astype(c.dtype) + np.eye(6, dtype=c.dtype).reshape(2, 3, 6) * 4),
         lambda a: T.linalg.tensorinv(a, ind=2), lambda a: np.linalg.tensorinv(a, ind=2), ranks=(3,))  # fmt: skip
