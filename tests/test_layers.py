@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: each room may import those before it.
 ORDER = [
     "_rulelib",  # where the rule files are
+    "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
     "_lazy",  # modules imported when they are first used
     "_installed",  # which files and versions these are

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._files import Facts, read_state, sweep, write_state
 from termgraph.dist import store
 from termgraph.dist.centre import DRIVER, Book, Centre
 from termgraph.dist.crew import IDLE, RUNNING, Crew, Event, Hand
@@ -75,7 +76,7 @@ class Driver:
             self.crew.stop()
             self.release()
             if self.job.checkpoint:
-                store.sweep(Path(self.job.checkpoint))
+                sweep(Path(self.job.checkpoint))
 
     def train(self) -> dict[str, np.ndarray]:
         """Train; the answer is the state at the end."""
@@ -146,7 +147,7 @@ class Driver:
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays of the latest state."""
         assert self.state is not None
-        return store.read(io.BytesIO(self.state.buffer.data))[1]
+        return read_state(io.BytesIO(self.state.buffer.data))[1]
 
     def save(self, step: int, arrays: Mapping[str, np.ndarray], **more: Any) -> None:
         """Write a checkpoint from here."""
@@ -154,11 +155,11 @@ class Driver:
             facts = {"step": step, "generation": self.generation, "state": self.description}
             store.save(self.job.checkpoint, self.job.facts | facts | more, arrays)
 
-    def _resume(self) -> store.Facts | None:
+    def _resume(self) -> Facts | None:
         """Read the checkpoint, if there is one, as the latest state."""
         if not self.job.checkpoint or not Path(self.job.checkpoint).exists():
             return None
-        facts, arrays = store.read(self.job.checkpoint)
+        facts, arrays = read_state(self.job.checkpoint)
         for key, wanted in self.job.facts.items():
             if facts.get(key) != wanted:
                 raise ValueError(
@@ -167,7 +168,7 @@ class Driver:
                 )
         self.state, self.state_step = Shared(), int(facts["step"])
         with open(self.state.fd, "wb", closefd=False) as file:
-            store.write(file, facts, arrays)
+            write_state(file, facts, arrays)
         self.state = Shared(fd=self.state.fd)
         self.generation = int(facts["generation"])
         self.rows = arrays["history"].tolist()

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._files import read_state, write_state
 from termgraph.config import config
 from termgraph.dist import store
 from termgraph.dist.centre import Centre
@@ -196,7 +197,7 @@ class Member:
     def _give(self, known: int) -> None:
         step = max(self.step, 0)
         with os.fdopen(self.line.receive_fd(), "wb") as file:
-            store.write(file, {"step": step}, self.replica.state(copy=False) | {"history": np.array(self.history)})
+            write_state(file, {"step": step}, self.replica.state(copy=False) | {"history": np.array(self.history)})
         if rows := self.history[known:]:
             self.line.send(Report(self.generation, list(range(known, known + len(rows))), rows))
         self.line.send(Given(step))
@@ -209,7 +210,7 @@ class Member:
             part = AsynchronousMember(self, join, self.job.rule)
         if join.state:
             given = Shared(fd=self.line.receive_fd())
-            state = store.read(io.BytesIO(given.buffer.data))[1]
+            state = read_state(io.BytesIO(given.buffer.data))[1]
             given.close()
             self.history = state.pop("history").tolist()
             self.replica.set_state(state)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph._files import replacing
 from termgraph.function.records import kinds
 from termgraph.function.saving import SavedFunctionError
 from termgraph.terms.dtypes import DTYPES, numpy_dtype
@@ -40,14 +41,8 @@ def save(obj: Any, path: str | os.PathLike) -> None:
     6.0
     """
     data = packed(*_written(obj))
-    aside = f"{os.fspath(path)}.{os.getpid()}.part"
-    try:
-        with open(aside, "wb") as file:
-            file.write(data)
-        os.replace(aside, path)  # never half a file under the name that was asked for
-    finally:
-        if os.path.exists(aside):
-            os.unlink(aside)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Any:

@@ -29,7 +29,8 @@ class LogpAndGrad:
             )
         self.names = [v.name for v in values]
         self.shapes = [np.shape(start[name]) for name in self.names]
-        self.sizes = [int(np.prod(shape)) for shape in self.shapes]
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self.shapes)]).tolist()
+        self.size, self.slices = ends[-1], [slice(a, b) for a, b in zip(ends, ends[1:])]
         logp = model.logp()
         known = set(values)
         self.data = [v for v in graph_inputs([logp]) if v not in known and not isinstance(v, Constant)]
@@ -37,9 +38,8 @@ class LogpAndGrad:
         self._compile(logp, values, mode)
 
     def _compile(self, logp: Any, values: list[Any], mode: Any) -> None:
-        flat = T.tensor("values", dtype="float64", shape=(sum(self.sizes),))
-        ends = np.cumsum([0, *self.sizes])
-        parts = [T.reshape(flat[a:b], shape) for a, b, shape in zip(ends, ends[1:], self.shapes)]
+        flat = T.tensor("values", dtype="float64", shape=(self.size,))
+        parts = [T.reshape(flat[part], shape) for part, shape in zip(self.slices, self.shapes)]
         given = {v: T.cast(x, v.dtype) if v.dtype != "float64" else x for v, x in zip(values, parts)}
         inputs = [variable_for(v.type, v.name) for v in self.data]
         given |= dict(zip(self.data, inputs))
@@ -58,8 +58,7 @@ class LogpAndGrad:
 
     def unravel(self, x: Any) -> dict[str, Any]:
         """The point of a flat vector."""
-        ends = np.cumsum([0, *self.sizes])
-        return {n: np.reshape(x[a:b], s) for n, s, a, b in zip(self.names, self.shapes, ends, ends[1:])}
+        return {n: np.reshape(x[p], s) for n, s, p in zip(self.names, self.shapes, self.slices)}
 
 
 def logp_and_grad(model: Any, mode: Any = "FAST_RUN", strict: bool = False) -> LogpAndGrad:

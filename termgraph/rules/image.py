@@ -7,10 +7,8 @@ touch: the folder it is told of.
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 import os
-import secrets
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from termgraph import _rulelib
+from termgraph._files import replacing
 from termgraph.rules.emit import COMMON, Source
 from termgraph.rules.forms import is_nary
 from termgraph.rules.stored_names import found, named
@@ -133,20 +132,8 @@ def write_image(path: str, key: bytes, image: Image) -> None:
     """Write an image in one step: other processes see the old file or the new one. OSError if it cannot be written."""
     content = marshal.dumps((image.rules, image.counts_clients, image.merges_commuted, image.declared, image.pieces))
     data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
-    unfinished = f"{path}.{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        with open(unfinished, "xb", opener=_for_owner) as out:
-            out.write(data)
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
-        raise
-
-
-def _for_owner(path: str, flags: int) -> int:
-    """Others may not write to an image, whatever they may do to new files of this user: it would not be trusted."""
-    return os.open(path, flags, 0o644)
+    with replacing(path, mode=0o644) as out:  # one that others may write to would not be trusted
+        out.write(data)
 
 
 def read_image(path: str, key: bytes) -> Image | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
+
+from termgraph._files import read_state, replacing, write_state
 
 logger = logging.getLogger("termgraph.train")
 REDRAW = 0.2  # seconds between two drawings of the line
@@ -135,33 +136,25 @@ def variables_of(step: Any) -> list[Any]:
 def save(step: Any, path: str | os.PathLike[str], history: History) -> None:
     """Write a checkpoint: arrays and plain text. The old one is there until the new one is whole."""
     variables = variables_of(step)
-    notes = {"names": [v.name for v in variables], "history": [list(epoch) for epoch in history], "version": 1}
-    arrays = {f"v{k}": np.asarray(v.get_value()) for k, v in enumerate(variables)}
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            np.savez(file, notes=np.array(json.dumps(notes)), **arrays)  # type: ignore[arg-type]
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    facts = {"names": [v.name for v in variables], "history": [list(epoch) for epoch in history]}
+    with replacing(path) as file:
+        write_state(file, facts, {f"v{k}": np.asarray(v.get_value()) for k, v in enumerate(variables)})
 
 
 def restore(step: Any, path: str | os.PathLike[str]) -> list[Epoch]:
     """Set the shared variables of a step to what a checkpoint has, and give the epochs before it."""
     variables = variables_of(step)
-    with np.load(path, allow_pickle=False) as file:
-        notes = json.loads(str(file["notes"]))
-        values = [file[f"v{k}"] for k in range(len(notes["names"]))]
+    facts, arrays = read_state(path)
     names = [v.name for v in variables]
-    if notes["names"] != names:
+    if facts.get("names") != names:
         raise ValueError(
-            f"{path} is of another step: it has {notes['names']}, this one {names}; give another file name"
+            f"{path} is of another step: it has {facts.get('names')}, this one {names}; give another file name"
         )
+    values = [arrays[f"v{k}"] for k in range(len(names))]
     for variable, value in zip(variables, values, strict=True):
         if value.shape != np.shape(variable.get_value(borrow=True)):
             now = np.shape(variable.get_value(borrow=True))
             raise ValueError(f"{path}: {variable.name} has shape {value.shape} there and {now} here")
     for variable, value in zip(variables, values, strict=True):
         variable.set_value(value)
-    return [Epoch(int(number), cost, seconds) for number, cost, seconds in notes["history"]]
+    return [Epoch(int(number), cost, seconds) for number, cost, seconds in facts["history"]]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from termgraph._files import read_state, sweep
 from termgraph.dist import store
 from termgraph.dist.centre import Book, Centre
 from termgraph.dist.data import Arrays, Loader
@@ -197,7 +198,7 @@ def test_states_survive_files(tmp_path):
     }  # fmt: skip
     path = tmp_path / "zustand ü.ckpt"
     store.save(path, {"step": 3, "name": "ü"}, arrays)
-    facts, again = store.read(path)
+    facts, again = read_state(path)
     assert facts["step"] == 3 and facts["name"] == "ü" and list(again) == list(arrays)
     for name, a in arrays.items():
         assert again[name].dtype == a.dtype and again[name].shape == a.shape and (again[name] == a).all()
@@ -206,7 +207,7 @@ def test_states_survive_files(tmp_path):
 @given(st.binary(max_size=80))
 def test_what_is_no_checkpoint_is_refused(content):
     with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
-        store.read(io.BytesIO(content))
+        read_state(io.BytesIO(content))
 
 
 def test_a_truncated_checkpoint_is_refused(tmp_path):
@@ -216,7 +217,7 @@ def test_a_truncated_checkpoint_is_refused(tmp_path):
     for size in (len(whole) // 2, len(whole) - 1, 10):
         path.write_bytes(whole[:size])
         with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
-            store.read(path)
+            read_state(path)
 
 
 def test_a_late_writer_does_not_replace_a_newer_file(tmp_path):
@@ -226,7 +227,7 @@ def test_a_late_writer_does_not_replace_a_newer_file(tmp_path):
         store.save(path, {"step": 11, "generation": 1}, {})
     with pytest.raises(store.Outdated):
         store.save(path, {"step": 9, "generation": 2}, {})
-    assert store.read(path)[0]["step"] == 10
+    assert read_state(path)[0]["step"] == 10
     assert [p.name for p in tmp_path.iterdir()] == ["a.ckpt"]
 
 
@@ -234,7 +235,7 @@ def test_what_killed_writers_left_is_swept(tmp_path):
     path = tmp_path / "a[1].ckpt"
     for name in ("a[1].ckpt.17.part", "a1.ckpt.17.part", "a[1].ckpt"):
         (tmp_path / name).touch()
-    store.sweep(path)
+    sweep(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a1.ckpt.17.part", "a[1].ckpt"]
 
 

@@ -2,6 +2,7 @@
 
 import io
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -80,6 +81,24 @@ def test_a_run_that_is_interrupted_ends_as_one_that_is_not(tmp_path):
     assert resumed.costs == whole.costs and [e.number for e in resumed] == list(range(6))
     assert [p.name for p in tmp_path.iterdir()] == [file.name]
     assert train.loop(step, data(), epochs=6, checkpoint=file).costs == whole.costs  # nothing is left to do
+
+
+def test_a_checkpoint_keeps_dtypes_that_numpy_does_not_have(tmp_path):
+    w = tg.shared(np.array([1.5, -2], ml_dtypes.bfloat16), name="w")
+    step = tg.function([], w.astype("float64").sum(), updates={w: (w + 1).astype("bfloat16")})
+    train.loop(step, [()], epochs=2, checkpoint=tmp_path / "a")
+    kept = w.get_value()
+    w.set_value(np.zeros(2, ml_dtypes.bfloat16))
+    train.loop(step, [()], epochs=2, checkpoint=tmp_path / "a")
+    assert w.get_value().dtype == kept.dtype and (w.get_value() == kept).all()
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    step = a_step()[0]
+    train.loop(step, data(), epochs=1, checkpoint=tmp_path / "a")
+    (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-40])
+    with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
+        train.loop(step, data(), epochs=2, checkpoint=tmp_path / "a")
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
