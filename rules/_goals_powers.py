@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,12 @@ def in_front(x: Any, t: Any) -> bool:
     """The square of `x` is on the way to the product `t` anyway: two equal factors behind others do not become one,
     which might overflow.
     """
-    return t.type.kind not in "fc" or t.op is not mul or t.args[0] is t.args[1] or worth_moving(t.args, ())
+    return t.type.kind not in "fc" or t.op is not mul or t.args[0] is t.args[1] or _worth_moving(t)
+
+
+@lru_cache(maxsize=16)
+def _worth_moving(t: Any) -> bool:
+    return worth_moving(t.args, ())  # asked for each pair of factors of a product
 
 
 @goal("iio", worth=_const_exponent)

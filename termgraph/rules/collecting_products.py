@@ -72,6 +72,7 @@ class _Product:
         self.moves = False  # whether a factor comes from within an inner quotient, or a later inner product
         self.factors: list[Any] = []  # all of them, constants too
         self.opened: set[int] = set()  # the products whose factors these are
+        self.expected = 1  # factors there will be, counted on the way down as in `_Sum`
 
     def result(self) -> Any:
         """The collected product."""
@@ -143,11 +144,11 @@ class _Product:
             self._walk(t.args[0], below, False, first)
             return
         opens = t.op in _PRODUCTS and t.type.np_dtype == self.dtype and (root or used_once(t))
-        wide = len(self.over) + len(self.under) + len(t.args) > WIDEST
-        if not opens or (wide and not root):
+        if not opens or (not root and self.expected + len(t.args) - 1 > WIDEST):
             self._factor(t, below)
             self.factors.append(t)
             return
+        self.expected += len(t.args) - 1
         self.opened.add(id(t))
         self.moves |= not root and (t.op is ew.true_div or not first)
         for i, a in enumerate(t.args):

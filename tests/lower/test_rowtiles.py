@@ -47,6 +47,12 @@ def test_values_are_those_of_numpy(name, rows):
         assert f(*values).shape == (0,) or f(*values).ndim == 0
 
 
+def test_a_choice_that_is_made_with_the_folds_is_carried_over():
+    f = tg.function([m], T.log2(T.inc_subtensor(T.logsumexp(m, axis=1)[-3:-3], 2)))
+    given = np.random.default_rng(0).normal(size=(70, 7)) + 3
+    np.testing.assert_allclose(f(given), np.log2(np.log(np.exp(given).sum(axis=1))), rtol=1e-12)
+
+
 def test_several_results_of_one_row_and_threads():
     rows = 5000
     values = np.random.default_rng(0).normal(size=(rows, 33))

@@ -7,6 +7,8 @@ import pytest
 
 import termgraph.tensor as T
 from termgraph import db
+from termgraph.rules.collecting import WIDEST, _Sum
+from termgraph.rules.collecting_products import _Product
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.elementwise import add, exp, mul, neg, sin, sub, true_div
 from termgraph.terms.term import Const
@@ -89,6 +91,28 @@ def test_long_chains_cost_linear_work(rs):
     new, trace = rs.rewrite_traced(t)
     assert trace.visited < 10 * count_nodes([t])
     assert max(len(n.args) for n in children_first([new])) <= 40
+
+
+@pytest.mark.parametrize("op", [add, sub, mul, true_div])
+def test_a_long_chain_is_opened_no_deeper_than_it_is_wide(op):
+    """Of 3,000 operands that nobody has collected yet, the goal alone looks at few."""
+    leaves = [T.dmatrix(f"x{i}").term for i in range(50)]
+    t = a
+    for i in range(3_000):
+        t = op(t, exp(leaves[i % 50]))
+    whole = (_Sum if op in (add, sub) else _Product)(t)
+    whole.result()
+    assert 1 < len(whole.opened) <= WIDEST
+
+
+def test_a_product_of_one_factor_thousands_of_times(rs):
+    t = a
+    for _ in range(3_000):
+        t = mul(t, a)
+    new, trace = db.query("+canonicalize").rewrite_traced(t)
+    assert trace.visited < 10 * count_nodes([t])
+    at = {a: np.full((2, 2), 1.001)}
+    np.testing.assert_allclose(evaluate([new], at)[0], 1.001**3001, rtol=1e-10)
 
 
 def test_values_are_kept(rs):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from termgraph.lower.lengths.index import poly, values
-from termgraph.lower.loops.tree import Kernel, Let, Loop, Node, Reduce, RowTiles, Write
+from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Reduce, RowTiles, Write
 from termgraph.lower.push.kernel import HEAVY, INDEX, Buf, kids, own_cost
 
 WIDTH = 64  # rows of a block
@@ -52,7 +52,7 @@ def _pays(tail: Sequence[Node]) -> bool:
 
 def _crossing(head: Sequence[Node], tail: Sequence[Node]) -> list[Any]:
     """The values that the first statements compute and the rest uses."""
-    made = {t for n in head for t in ([n.term] if isinstance(n, Let) else getattr(n, "folds", ()))}
+    made = {t for n in head for t in ([n.term] if isinstance(n, (Branch, Let)) else getattr(n, "folds", ()))}
     again = {n.term for n in tail if isinstance(n, Let)}
     return [t for t in dict.fromkeys(_used(tail)) if t in made and t not in again]
 
