@@ -258,6 +258,8 @@ FLAGS = (
          "lines of your code remembered with each variable, for error messages; 0 remembers none"),
     Flag("profile", False, BOOLEAN,
          "time the instructions of every function"),
+    Flag("progress", "auto", choice("auto", "on", "off"),
+         "show what long work is at, on one line of stderr: auto does so on a terminal and in a notebook, not in CI"),
     Flag("debug", 0, integer(0, 5),
          "how much to report: 0 is nothing, 5 is everything", env="TERMGRAPH_DEBUG"),
     Flag("NanGuardMode.nan_is_error", True, BOOLEAN,

@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from termgraph import progress
+from termgraph._logs import Log
+
 try:
     import resource
 except ImportError:  # no such thing on Windows: the time of compilers that were started is not counted there
     resource = None  # type: ignore[assignment]
+
+
+log = Log("compile")
 
 
 class Stage(NamedTuple):
@@ -68,7 +74,17 @@ class Ledger:
     @contextmanager
     def timed(self, stage: str) -> Iterator[Entry]:
         """The entry of a stage that runs in the block; set its `value`."""
+        shown = progress.current()
+        if shown is None and not self._open:  # a compile that begins by itself: a GPU's at the first call, a variant's
+            with progress.task(f"({stage})"):
+                yield from self._timed(stage, progress.current())
+        else:
+            yield from self._timed(stage, shown)
+
+    def _timed(self, stage: str, shown: progress.Task | None) -> Iterator[Entry]:
         entry = Entry(stage, late=self.late)
+        if shown is not None:
+            shown.enter(stage)
         self._open.append([0.0, 0.0])
         start, cpu = time.perf_counter(), _processor_time()
         try:
@@ -81,6 +97,9 @@ class Ledger:
                 self._open[-1][0] += took
                 self._open[-1][1] += spent
             self.entries.append(entry)
+            if shown is not None:
+                shown.leave(stage, lambda: sizes_of(entry.value).get("kernels", 0))
+            log.debug("%s: %.4f s", stage, entry.seconds)
 
     def run(self, stage: str, function: Callable[..., Any], *given: Any) -> Any:
         """What a function makes of the given values, as the entry of a stage."""

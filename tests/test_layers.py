@@ -20,7 +20,9 @@ ORDER = [
     "_lazy",  # modules imported when they are first used
     "_installed",  # which files and versions these are
     "_flags",  # the table of flags
+    "_logs",  # loggers
     "config",  # flags
+    "progress",  # the line that shows long work
     "stages",  # named steps, timed and counted
     "terms",  # Term, types, ops, constants, traversal
     "tensor",  # the NumPy-like language

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
+from termgraph._logs import Log
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
@@ -29,6 +30,8 @@ else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     segments = lazy("termgraph.backends.c.segments")
     rewriting = lazy("termgraph.compile.rewriting")
+
+rules_log = Log("rules")
 
 
 class Compilation:
@@ -74,6 +77,8 @@ class Compilation:
                     rewriting.warn_of_idle_rules(self.options)
                     begun = Rewritten(self.captured, self.options, tuple(self.captured.roots))
                     self._rewritten = self.ledger.through(road.rewriting_of(self.options), begun)
+                    if rules_log.wanted():
+                        rules_log.debug("applied %s", self._rewritten.rule_counts())
             return self._rewritten
 
     @property

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph._lazy import lazy
+from termgraph._logs import INFO, Log
 from termgraph.compile.compilation import Compilation
 from termgraph.config import config
 from termgraph.tensor.trace import placed
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from termgraph.backends.c import placement
 else:
     placement = lazy("termgraph.backends.c.placement")
+
+log = Log("compile")
 
 
 class PythonPart(NamedTuple):
@@ -71,11 +74,16 @@ def _site(work: Compilation, t: Any) -> tuple:
 
 
 def tell(work: Compilation, program: Program, name: str | None) -> None:
-    """Warn of parts that Python runs, as the flag `python_parts` says; once for each function."""
+    """Warn of parts that Python runs, as the flag `python_parts` says, and tell the log; once for each function."""
     wanted = config.python_parts
-    if wanted == "ignore" or not work.in_c or work.told:
+    if not work.in_c or work.told:
         return
     work.told = True
+    if log.wanted(INFO):
+        for part in python_parts(work, program):
+            log.info("%s: %s", name or "a function", part)
+    if wanted == "ignore":
+        return
     slow = [i for i in program.instructions if i.op.kind == "loop" or (wanted == "all" and i.op.kind != "kernel")]
     if not slow:
         return

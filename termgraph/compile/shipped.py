@@ -30,7 +30,7 @@ _NO_MATTER = {
         "optimizer_excluding",
         "optimizer_including",
     ),
-    *("print.style", "profile", "reoptimize_unpickled_function", "threads", "traceback.limit"),
+    *("print.style", "profile", "progress", "reoptimize_unpickled_function", "threads", "traceback.limit"),
 }
 _FLAGS = {flag.name: flag.default for flag in FLAGS if flag.name not in _NO_MATTER}
 _values = attrgetter(*_FLAGS)

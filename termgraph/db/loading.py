@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from termgraph import _rulelib
+from termgraph._logs import Log
 from termgraph.config import config
 from termgraph.rules import authoring
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
+
+log = Log("rules")
 
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
@@ -96,6 +99,7 @@ def load(path: Any) -> list[str]:
 
     _guarded(where, run)
     LOADED[where] = sorted(set(authoring.DEFINED) - before)
+    log.info("%s: %d rules", where, len(LOADED[where]))
     return LOADED[where]
 
 

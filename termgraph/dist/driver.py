@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from termgraph._files import Facts, read_state, sweep, write_state
+from termgraph._logs import Log
 from termgraph.dist import store
 from termgraph.dist.centre import DRIVER, Book, Centre
 from termgraph.dist.crew import IDLE, RUNNING, Crew, Event, Hand
@@ -27,6 +28,8 @@ from termgraph.dist.ray_centre import RayCentre
 from termgraph.dist.rules import Synchronous
 
 STOP = "stop"
+
+log = Log("dist")
 
 
 @dataclass
@@ -90,6 +93,7 @@ class Driver:
     # ------------------------------------------------------------------ hearing
     def note(self, kind: str, hand: Hand, detail: str) -> None:
         """Remember an event."""
+        log.info("worker %d: %s: %s", hand.number, kind, detail)
         self.events.append(Event(time.monotonic() - self.begun, kind, hand.number, detail))
 
     def hear(self, hand: Hand, message: ToDriver) -> None:

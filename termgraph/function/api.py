@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from termgraph import progress
+from termgraph._logs import INFO, Log
 from termgraph.compile.capture import checked_givens
 from termgraph.config import config
 from termgraph.function.inout import In, Out, convert_function_input, wrap_out
@@ -16,6 +18,8 @@ from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, la
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
+
+log = Log("compile")
 
 
 def function(
@@ -60,11 +64,14 @@ def function(
     roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
     shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
     ins += [_shared_in(v, changes) for v in shared]
-    maker = FunctionMaker(
-        ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
-        name=name, givens=given,
-    )  # fmt: skip
-    f = maker.create()
+    with progress.task(name or "a function"):
+        maker = FunctionMaker(
+            ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
+            name=name, givens=given,
+        )  # fmt: skip
+        f = maker.create()
+    if log.wanted(INFO):
+        log.info("%s", maker.summary())
     f.trust_input = bool(trust_input)
     return f
 

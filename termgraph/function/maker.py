@@ -175,6 +175,13 @@ class FunctionMaker:
         self.profile.stages.update(self.work.ledger.seconds())
         return f
 
+    def summary(self) -> str:
+        """One line about the compile: how long it took, what it made, and why that is not one native call."""
+        work, seconds = self.work, sum(self.work.ledger.seconds().values())
+        source = "taken from the cache" if work.warm else f"compiled for {work.options.backend}"
+        slow = f"; not one native call: {work.not_native}" if work.not_native else ""
+        return f"{self.name or 'a function'}: {source} in {seconds:.3f} s{slow}"
+
 
 def _new_container(item: In, value: Any) -> Container:
     return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)

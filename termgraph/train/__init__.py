@@ -12,7 +12,7 @@ from termgraph.train.initial import (
     lecun_normal,
     orthogonal,
 )
-from termgraph.train.loop import Epoch, History, loop
+from termgraph.train.loop import Epoch, History, loop, progress
 
 __all__ = [
     "Batches",
@@ -26,4 +26,5 @@ __all__ = [
     "lecun_normal",
     "loop",
     "orthogonal",
+    "progress",
 ]

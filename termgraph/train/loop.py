@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from termgraph._files import read_state, replacing, write_state
+from termgraph._logs import Log
+from termgraph.progress import Line, stream
 
-logger = logging.getLogger("termgraph.train")
-REDRAW = 0.2  # seconds between two drawings of the line
+log = Log("train")
+Item = TypeVar("Item")
 
 
 class Epoch(NamedTuple):
@@ -48,8 +48,8 @@ def loop(
 
     With `checkpoint`, the step's shared variables (parameters, an optimizer's state, random streams) are written to
     that file after each epoch, and if the file is there at the start, training goes on from it. `progress` draws a
-    line on stderr; by default if that is a terminal. `on_epoch(epoch)` is called after each epoch; if it returns
-    True, training ends.
+    line on stderr; by default as the flag `progress` says, on a terminal and in a notebook. `on_epoch(epoch)` is called
+    after each epoch; if it returns True, training ends.
     A cost that is NaN is an error that names the epoch and the batch.
 
     >>> import numpy as np
@@ -65,13 +65,14 @@ def loop(
     history = History()
     if checkpoint is not None and Path(checkpoint).exists():
         history.extend(restore(step, checkpoint))
-        logger.info("%s: going on after %d epochs", checkpoint, len(history))
-    line = Line(sys.stderr) if progress or (progress is None and sys.stderr.isatty()) else None
+        log.info("%s: going on after %d epochs", checkpoint, len(history))
+    out = stream(progress)
+    line = Line(out) if out is not None else None
     for number in range(len(history), epochs):
         if hasattr(data, "epoch"):
             data.epoch = number  # the order of the data is that of an uninterrupted run
         history.append(one_epoch(step, data, number, epochs, line))
-        logger.info("epoch %d: cost %.6g, %.2f s", *history[-1])
+        log.info("epoch %d: cost %.6g, %.2f s", *history[-1])
         if checkpoint is not None:
             save(step, checkpoint, history)
         if on_epoch is not None and on_epoch(history[-1]) is True:
@@ -104,25 +105,28 @@ def one_epoch(step: Callable[..., Any], data: Iterable[tuple], number: int, epoc
     return made
 
 
-class Line:
-    """One line of a terminal, drawn over itself."""
+def progress(items: Iterable[Item], what: str = "", *, wanted: bool | None = None) -> Iterator[Item]:
+    """The items one after the other, with a line on stderr that says how many are done: for loops of your own.
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream, self.drawn, self.width = stream, 0.0, 0
+    By default the line is drawn as the flag `progress` says, on a terminal and in a notebook; `wanted` decides it here.
 
-    def draw(self, text: str) -> None:
-        if time.monotonic() - self.drawn >= REDRAW:
-            self.drawn = time.monotonic()
-            self._write(text, "")
-
-    def end(self, text: str) -> None:
-        self._write(text, "\n")
-        self.width = 0
-
-    def _write(self, text: str, end: str) -> None:
-        self.stream.write("\r" + text.ljust(self.width) + end)
-        self.stream.flush()
-        self.width = len(text)
+    >>> import termgraph as tg
+    >>> sum(tg.train.progress(range(5), "adding"))
+    10
+    """
+    out = stream(wanted)
+    if out is None:
+        yield from items
+        return
+    line, begin, count = Line(out), time.perf_counter(), 0
+    total = f"/{len(items)}" if isinstance(items, Sized) else ""
+    front = f"{what}  " if what else ""
+    try:
+        for count, item in enumerate(items, 1):
+            yield item
+            line.draw(f"{front}{count}{total}  {time.perf_counter() - begin:.0f} s")
+    finally:
+        line.end(f"{front}{count}{total}  {time.perf_counter() - begin:.1f} s")
 
 
 # ---------------------------------------------------------------------- checkpoints

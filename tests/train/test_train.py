@@ -9,7 +9,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import train
-from termgraph.train.loop import Line
+from termgraph.progress import Line
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3))

@@ -22,12 +22,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from termgraph._folders import make_private
+from termgraph._logs import Log
 from termgraph.backends.c.build import cache_files
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.config import config
 
 _SWEEP_AFTER = 600.0  # looking at every entry for eviction happens at most this often, unless a lot was written
 _FULL_OR_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST}
+
+
+log = Log("cache")
 
 
 class CacheWarning(UserWarning):
@@ -95,6 +99,7 @@ class Cache:
         for _ in range(5):  # more than once only if another process removes entries as fast as this one makes them
             entry = self.lookup(key)
             if entry is not None:
+                log.debug("hit %s", name or key)
                 return entry, "hit"
             with self._one_builder(key):
                 entry = self.lookup(key)  # another process may have finished it while this one waited
@@ -164,6 +169,7 @@ class Cache:
                 raise OSError(errno.EIO, f"the cache entry that was just written is unusable: {fault}", final)
             return None, how  # somebody has cleared the cache in this very moment
         self.counts[how] += 1
+        log.info("%s %s (%s, %d bytes) in %s", how, name or key, kind, entry.size, root)
         self._written += entry.size
         self._maybe_evict(root)
         return entry, how
@@ -298,6 +304,8 @@ class Cache:
             gone += cache_files.evict(root, bound)
             cache_files.sweep_unfinished(root)
         self.counts["evicted"] += gone
+        if gone:
+            log.info("%d entries removed: more than %d bytes were kept", gone, bound)
         self._written = 0
         return gone
 

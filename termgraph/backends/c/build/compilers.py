@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from termgraph import progress
 from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import Cache, default_cache, digest
 from termgraph.backends.c.build.compiler_errors import CompileError
@@ -233,7 +234,8 @@ def start_compiler(compiler: Compiler, command: list[str], directory: str, sourc
 def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
     """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
     try:
-        output = process.communicate()[0].decode("utf-8", "replace")
+        with progress.compiler():
+            output = process.communicate()[0].decode("utf-8", "replace")
     except BaseException:  # Ctrl-C: do not leave a compiler behind
         process.kill()
         process.wait()

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from termgraph import progress
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.backends.cuda.driver.base import NoDevice
@@ -156,7 +157,8 @@ def nvrtc_image(
 def _nvcc(source: str, arch: str, options: tuple[str, ...], directory: str, name: str) -> str:
     out = os.path.join(directory, IMAGE)
     command = ["nvcc", "-cubin", f"-arch={arch}", *FLAGS, *options, "-o", out, os.path.join(directory, TEXT)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    with progress.compiler():
+        done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise CudaCompileError(f"nvcc refuses the kernels of {name} for {arch}:\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
