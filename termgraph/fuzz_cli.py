@@ -24,6 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--special", action="store_true", help="inputs with NaN, infinities, extremes, empty dimensions"
     )
+    parser.add_argument("--batch", type=int, default=0, metavar="N", help="N small programs in one function")
+    parser.add_argument(
+        "--gradients", action="store_true", help="gradients against differences, on the virtual machine"
+    )
     parser.add_argument("--most", type=int, default=20, help="stop after so many programs that fail (20)")
 
 
@@ -32,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not (ROOT / "tests" / "fuzz" / "__main__.py").is_file():
         raise LookupError(ABSENT)
     options = ["--seconds", str(arguments.seconds), "--seed", str(arguments.seed), "--most", str(arguments.most)]
-    options += ["--special"] * arguments.special
+    options += ["--special"] * arguments.special + ["--gradients"] * arguments.gradients
+    options += ["--batch", str(arguments.batch)]
     for mode in arguments.mode or ():
         options += ["--mode", mode]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the emulated GPU is a neighbour
 
+from .gradients import GRADIENT_MODES, fuzz_gradients
 from .judge import MODES
 from .runner import fuzz
 
@@ -23,7 +24,19 @@ def main() -> int:
     parser.add_argument(
         "--special", action="store_true", help="inputs with NaN, infinities, extremes and empty dimensions"
     )
+    parser.add_argument("--batch", type=int, default=0, metavar="N", help="N small programs in one function")
+    parser.add_argument(
+        "--gradients", action="store_true", help="gradients against differences, on the virtual machine"
+    )
     arguments = parser.parse_args()
+    if arguments.gradients:
+        modes = tuple(arguments.mode or GRADIENT_MODES)
+        say = lambda text: print(text, flush=True)  # noqa: E731
+        found = fuzz_gradients(
+            arguments.seconds, arguments.seed, modes, batch=arguments.batch or 24, say=say, most=arguments.most
+        )
+        print(found)
+        return bool(found.failures)
     report = fuzz(
         arguments.seconds,
         arguments.seed,
@@ -31,6 +44,7 @@ def main() -> int:
         say=lambda text: print(text, flush=True),
         most=arguments.most,
         special=arguments.special,
+        batch=arguments.batch,
     )
     print(str(report).partition("\n\n")[0])
     return bool(report.failures)

@@ -153,7 +153,10 @@ def literal(value: np.ndarray) -> str:
 
 
 # ---------------------------------------------------------------------- growing
-def grow(seed: int, steps: int, special: bool = False) -> Program:
+Dtypes = tuple[tuple[str, ...], tuple[str, ...]]  # of the first input, and of the others
+
+
+def grow(seed: int, steps: int, special: bool = False, dtypes: Dtypes = (("float64", "float32"), DTYPES)) -> Program:
     """A random program; `special` inputs have NaN, infinities, extremes and empty dimensions."""
     rnd, values = random.Random(seed), np.random.default_rng(seed)
     lengths = [rnd.choice([0, 1, 2, 3, 5]) if special else rnd.choice([1, 2, 3, 4, 5]) for _ in range(2)]
@@ -167,15 +170,14 @@ def grow(seed: int, steps: int, special: bool = False) -> Program:
         (2, *lengths),
     ]
     program = Program()
-    dtypes = [rnd.choice(["float64", "float32"]), *[rnd.choice(DTYPES) for _ in range(4)]]
-    for k, dtype in enumerate(dtypes):
+    for k, dtype in enumerate([rnd.choice(dtypes[0]), *[rnd.choice(dtypes[1]) for _ in range(4)]]):
         shape = shapes[k] if k < 3 else rnd.choice(shapes)
         known = tuple(n if n == 1 or rnd.random() < 0.2 else None for n in shape)
         v = Variable(f"v{k}", numbers(values, dtype, shape, special), None, known)
         v.symbolic = eval(v.declared, NAMES)
         program.variables.append(v)
     for _ in range(steps * 4):
-        if len(program.variables) >= len(dtypes) + steps:
+        if len(program.variables) >= 5 + steps:
             break
         added = attempt(rnd, program, special)
         if added is not None:
@@ -193,8 +195,9 @@ def _with_memory(program: Program, rnd: random.Random) -> None:
         fits = [u.name for u in made if u.dtype == v.dtype and u.shape == v.shape]
         if fits and not any(v.known) and rnd.random() < 0.3:
             program.updates[v.name] = rnd.choice(fits)
-    if made and rnd.random() < 0.3:
-        program.given = rnd.choice(made).name
+    last = max((k for k, v in enumerate(made) if v.text and "grad(" in v.text), default=-1)
+    if made[last + 1 :] and rnd.random() < 0.3:  # a gradient would end at a placeholder
+        program.given = rnd.choice(made[last + 1 :]).name
 
 
 def numbers(rng: np.random.Generator, dtype: str, shape: tuple, special: bool) -> np.ndarray:

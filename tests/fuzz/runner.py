@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .judge import MODES, REFERENCE, Allowed, run, together, verdict
 from .programs import Program, grow
-from .shrink import shrunk
+from .shrink import company, joined, shrunk
 
 TOGETHER = 12
 
@@ -32,19 +32,24 @@ class Report:
 
 
 def fuzz(seconds: float, seed: int, modes: tuple[str, ...] = tuple(MODES), limit: int = 10**9,
-         say: Callable[[str], None] = lambda text: None, most: int = 20, special: bool = False) -> Report:  # fmt: skip
+         say: Callable[[str], None] = lambda text: None, most: int = 20, special: bool = False,
+         batch: int = 0) -> Report:  # fmt: skip
     """Programs from a seed on, until the time is up, `limit` of them are done, or `most` failures are found.
+
+    `batch`: so many in one function, and small ones, which is quicker by the graph; else a dozen of up to 15
+    statements.
 
     `special`: their inputs have NaN, infinities, extremes and empty dimensions; then only modes that take nothing on
     trust are compared where results are not finite.
     """
     report, end, next_one = Report(seed), time.monotonic() + seconds, 0
     while time.monotonic() < end and next_one < limit and len(report.failures) < most:
-        seeds = range(seed * 1_000_000 + next_one, seed * 1_000_000 + next_one + min(TOGETHER, limit - next_one))
-        next_one += len(seeds)
+        first, count = seed * 1_000_000 + next_one, min(batch or TOGETHER, limit - next_one)
+        next_one += count
+        grow_one = small if batch else grown
         programs = [
             (s, p, a)
-            for s, p in ((s, grown(s, special)) for s in seeds)
+            for s, p in ((s, grow_one(s, special)) for s in range(first, first + count))
             if p.outputs and (a := _allowed(p)) is not None
         ]
         for mode in modes:
@@ -68,6 +73,11 @@ def fuzz(seconds: float, seed: int, modes: tuple[str, ...] = tuple(MODES), limit
 def grown(seed: int, special: bool = False) -> Program:
     """The program of a seed."""
     return grow(seed, 4 + seed % 12, special)
+
+
+def small(seed: int, special: bool = False) -> Program:
+    """A small program of a seed: dozens of them are compiled together."""
+    return grow(seed, 2 + seed % 5, special)
 
 
 def _allowed(program: Program) -> Allowed | None:
@@ -95,7 +105,21 @@ def try_all(programs: list[tuple[int, Program, Allowed]], mode: str, report: Rep
         report.judged[mode] += allowed.judges(mode)
         if results is None or verdict(program, allowed, results, mode):
             what = run(program, mode)
-            if what:
+            if not what and results is not None:
+                beside = company(program, [p for _, p, _ in programs], lambda ps: _first_wrong(ps, allowed, mode))  # noqa: B023
+                what = (
+                    f"{verdict(program, allowed, results, mode)}, but not alone: only beside {len(beside) - 1} other(s)"
+                )
+                report.failures.append((seed, mode, what, joined(beside)))
+            elif what:
                 kind = what.partition(":")[0] if "Error" in what[:40] or "Mismatch" in what[:40] else ""
                 small = shrunk(program, lambda p, k=kind: (run(p, mode) or "").startswith(k) and bool(run(p, mode)))
                 report.failures.append((seed, mode, run(small, mode) or what, small))
+
+
+def _first_wrong(programs: list[Program], allowed: Allowed, mode: str) -> bool:
+    """Whether the first of several programs in one function is wrong."""
+    try:
+        return bool(verdict(programs[0], allowed, together(programs, mode)[0], mode))
+    except Exception:
+        return False

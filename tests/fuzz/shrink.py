@@ -102,3 +102,33 @@ def _plainer(value: np.ndarray) -> Iterator[np.ndarray]:
     for other in (np.ones_like(value), np.arange(1, value.size + 1).reshape(value.shape).astype(value.dtype), rounded):
         if not np.array_equal(other, value):
             yield other
+
+
+def company(program: Program, others: list[Program], wrong: Callable[[list[Program]], bool]) -> list[Program]:
+    """The fewest programs in one function with which `program`, right by itself, is still wrong; it comes first."""
+    beside = [p for p in others if p is not program]
+    size = max(1, len(beside) // 2)
+    while beside:
+        for at in range(0, len(beside), size):
+            fewer = beside[:at] + beside[at + size :]
+            if wrong([program, *fewer]):
+                beside = fewer
+                break
+        else:
+            if size == 1:
+                break
+            size //= 2
+        size = min(size, max(1, len(beside)))
+    return [program, *beside]
+
+
+def joined(programs: list[Program]) -> Program:
+    """Several programs as one, each with names of its own."""
+    whole = Program()
+    for k, p in enumerate(programs):
+        own = lambda text, k=k: WORD.sub(lambda m: f"{m[0]}{k:03}", text)  # noqa: E731
+        whole.variables += [replace(v, name=own(v.name), text=v.text and own(v.text)) for v in p.variables]
+        whole.outputs += map(own, p.outputs)
+        whole.updates |= {own(v): own(u) for v, u in p.updates.items()}
+        whole.given = whole.given or own(p.given)
+    return whole

@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from fuzz import runner
+from fuzz import gradients, runner
+from fuzz.gradients import fuzz_gradients
 from fuzz.judge import MODES, Allowed, run, verdict
 from fuzz.language import STATEMENTS
-from fuzz.programs import Program, grow
+from fuzz.programs import Program, Variable, grow
 from fuzz.runner import fuzz, grown
 from fuzz.shrink import shrunk
 
@@ -27,6 +28,69 @@ def test_random_programs(modes, programs):
 def test_random_programs_of_special_values():
     report = fuzz(3600, 1, ("STRICT, VM",), limit=24, special=True)
     assert sum(report.judged.values()) > 12 and not report.failures, str(report)
+
+
+def test_many_small_programs_in_one_function():
+    report = fuzz(3600, 3, ("FAST_RUN, VM", "STRICT, VM"), limit=64, batch=64)
+    assert sum(report.judged.values()) > 64 and not report.failures, str(report)
+
+
+def test_gradients_of_random_programs():
+    report = fuzz_gradients(3600, 1, limit=48)
+    assert report.judged > 30 and report.zero < report.judged // 2 and not report.failures, str(report)
+
+
+def test_a_wrong_gradient_is_seen_and_shrunk(monkeypatch):
+    """Twice the gradient of every program that has a tanh."""
+
+    def off(programs, mode, right=gradients.derivatives):
+        bad = [any("T.tanh(" in (v.text or "") for v in p.variables) for p in programs]
+        return [[2 * g if b else g for g in gs] for b, gs in zip(bad, right(programs, mode))]
+
+    monkeypatch.setattr(gradients, "derivatives", off)
+    report = fuzz_gradients(3600, 4, limit=240)
+    assert report.failures
+    for _, mode, what, program in report.failures:
+        assert what.startswith("the derivative is") and gradients.check(program, mode)
+        statements = [v.text for v in program.variables if v.text]
+        assert len(statements) <= 3 and any("T.tanh(" in text for text in statements), statements
+        text = gradients.printed(program).source(("'FAST_COMPILE'", "'STRICT'"))
+        exec(text, {"print": lambda *values: None})
+
+
+def test_costs_with_kinks_are_not_judged():
+    x = Variable("v0", np.zeros(3), None, (None,))
+    for text, judged in [("T.sum(abs(v0))", False), ("T.sum(v0 ** 3 + v0)", True), ("T.sum(T.floor(v0))", False),
+                         ("T.sum(T.exp(v0))", True), ("T.sum(T.sqrt(abs(v0)))", False)]:  # fmt: skip
+        program = Program([x, Variable("v1", np.asarray(0.0), text)], ["v1"])
+        assert (gradients.slope(program, 1) is not None) == judged, text
+
+
+def test_a_program_that_is_wrong_beside_another_only_is_found_with_it(monkeypatch):
+    programs = [(s, p, Allowed(p)) for s, p in ((s, runner.small(s)) for s in range(12)) if p.outputs]
+    programs = [(s, p, a) for s, p, a in programs if a.judges(VM[0])]
+    culprit = programs[7][1]
+    names = [v.text for v in culprit.variables]
+
+    def off(some, mode, right=runner.together):
+        results = right(some, mode)
+        if any([v.text for v in p.variables] == names for p in some):
+            results = [
+                r if p is culprit or len(some) == 1 else [np.asarray([np.nan] * 77)] * len(r)
+                for p, r in zip(some, results)
+            ]
+        return results
+
+    monkeypatch.setattr(runner, "together", off)
+    report = runner.Report(0)
+    runner.try_all(programs[6:8] + programs[:5], VM[0], report)
+    assert len(report.failures) == 6
+    for _, _, what, together in report.failures:
+        assert "only beside 1 other" in what and len({v.name[-3:] for v in together.variables}) == 2
+        exec(
+            together.source(("'FAST_COMPILE'",)).replace("('FAST_COMPILE')", "['FAST_COMPILE']"),
+            {"print": lambda *v: None},
+        )
 
 
 @pytest.mark.slow
