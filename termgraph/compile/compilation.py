@@ -184,10 +184,11 @@ class Compilation:
             return self.program
         if self._segmented is None:
             self.kept = self.kept or segments.Kept()
-            given, fuse = (self.args, self.placed.roots, "f", self.options.quick), self.options.fuse
-            self.again = lambda: segments.link(*given, segments.Kept(), self.ledger, fuse)
+            how = segments.How(self.options.quick, self.options.fuse, self.options.multiply_add)
+            given = self.args, self.placed.roots, "f", how
+            self.again = lambda: segments.link(*given, segments.Kept(), self.ledger)
             try:
-                self._segmented = segments.link(*given, self.kept, self.ledger, fuse)
+                self._segmented = segments.link(*given, self.kept, self.ledger)
             except compiler_errors.CompileError as error:
                 react(in_users_words(error, self.lookup), self.options.insists)
                 self.in_c = False

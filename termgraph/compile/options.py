@@ -40,6 +40,11 @@ class Options:
         return "inplace" not in self.excluded
 
     @property
+    def multiply_add(self) -> bool:
+        """Whether a product and the sum it goes into may be one instruction, which rounds once."""
+        return self.rewrites and not self.strict and not self.quick
+
+    @property
     def fuse(self) -> bool:
         """Whether a loop may compute what several operations do."""
         return "fuse" not in self.excluded

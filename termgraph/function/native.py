@@ -260,6 +260,7 @@ def printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[
         [maker.inputs[i].name for i in layout.arguments],
         _returns(maker),
         quick=maker.work.options.quick,
+        multiply_add=maker.work.options.multiply_add,
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
         timed=maker.timed,

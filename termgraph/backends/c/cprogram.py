@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 # Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
 FLAGS = ("-fwrapv", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")])
+# gcc's pass that joins a product and the sum it goes into (one instruction, rounded once) is off at -O1. The flag that
+# turns it on, -fexpensive-optimizations, makes heavy loops of float32 a fifth slower by other passes: so by its name.
+MULTIPLY_ADD = ("-ffp-contract=fast", "-fenable-tree-widening_mul")
+APART = ("-ffp-contract=off",)
 PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
 
 
@@ -50,7 +54,7 @@ class CProgram:
     kernels: dict[str, Any] = field(default_factory=dict)  # functions of the text -> the loops they were written from
 
     def __str__(self) -> str:
-        return self.source
+        return f"/* {' '.join(self.flags)} */\n{self.source}"
 
     def sizes(self) -> dict[str, int]:
         """How much text it is, and how many functions compute something."""
@@ -129,4 +133,4 @@ def _part(kind: Any, described: dict[str, Any]) -> Any:
     return kind(**{k: tuple(v) if k == "shape" else v for k, v in described.items()})
 
 
-__all__ = ["FLAGS", "CProgram", "from_files", "to_files"]
+__all__ = ["APART", "FLAGS", "MULTIPLY_ADD", "CProgram", "from_files", "to_files"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.cprogram import FLAGS, CProgram
+from termgraph.backends.c.cprogram import APART, FLAGS, MULTIPLY_ADD, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
@@ -51,7 +51,8 @@ UNTHREADED = ("-fno-thread-jumps",)
 class Ports:
     """How a program is called: its arguments and cells, which cells get new values, what it returns.
 
-    The C compiler is told to be `quick`, or not. A `timed` program notes how long each of its parts took. One that
+    The C compiler is told to be `quick`, or not, and whether it may use `multiply_add`, which rounds a product and the
+    sum it goes into once. A `timed` program notes how long each of its parts took. One that
     `asks` lets the method `_with_layout` of its callable answer calls for which it has copied much already.
     """
 
@@ -61,6 +62,7 @@ class Ports:
     names: tuple[str | None, ...] = ()
     returns: Any = "list"
     quick: bool = False
+    multiply_add: bool = False
     timed: bool = False
     asks: bool = False
 
@@ -74,6 +76,7 @@ def generate(
     returns: Any = "list",
     untrimmed: bool = False,
     quick: bool = False,
+    multiply_add: bool = False,
     timed: bool = False,
     asks: bool = False,
     strided: Mapping[Any, Kinds] | None = None,
@@ -94,7 +97,8 @@ def generate(
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
     target, leaves = QUICK_TARGET if quick else TARGET, tuple(zip(cells, known))
     region = Region(roots, target, strided or {}, True, False, untrimmed, replaced, in_place, fuse, leaves)
-    ports = Ports(tuple(args), tuple(cells), tuple([c for c, _ in updates]), tuple(names), returns, quick, timed, asks)
+    updated = tuple([c for c, _ in updates])
+    ports = Ports(tuple(args), tuple(cells), updated, tuple(names), returns, quick, multiply_add, timed, asks)
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)
 
@@ -127,6 +131,7 @@ class _Writer:
     def __init__(self, value: Planned, ports: Ports) -> None:
         scheduled, lowered = value.scheduled, value.lowered
         self.quick, self.timed, self.returns, self.names = ports.quick, ports.timed, ports.returns, ports.names
+        self.multiply_add = ports.multiply_add
         self.args, self.cells, self.updated = ports.args, ports.cells, ports.updated
         self.lowered, self.roots, self.st = lowered, lowered.region.roots, lowered.statements
         self.first = {t: k for k, t in reversed(list(enumerate(self.roots)))}  # where each root stands first
@@ -213,7 +218,9 @@ class _Writer:
         tiled = any(type(n) is Tiles for n in walk(self.nodes))
         mixed = MIXED if kernels.own_functions else ()
         unthreaded = UNTHREADED if "tg_exp_below_zero" in source else ()
-        flags = (*FLAGS, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
+        # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
+        joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
+        flags = (*FLAGS, *joined, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program

@@ -39,12 +39,14 @@ class Segment:
 
 
 class How(NamedTuple):
-    """What the mode says: whether the C compiler shall hurry, and whether loops may compute several operations."""
+    """What the mode says: whether the C compiler shall hurry, may round a product and a sum once, may fuse loops."""
 
     quick: bool = False
     fuse: bool = True
+    multiply_add: bool = False
 
 
+AS_IT_IS = How()
 Made = tuple[Part, Segment, CProgram]
 
 
@@ -122,7 +124,7 @@ def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger
     returns: Any = "one" if len(roots) == 1 else "tuple"
     asks = not layouts and config.relayout
     laid_out = substitute(roots, instead) if instead else roots
-    options = {"returns": returns, "quick": how.quick, "fuse": how.fuse, "asks": asks, "strided": strided}
+    options = {"returns": returns, **how._asdict(), "asks": asks, "strided": strided}
     code = generated([*args, *numbers], laid_out, ledger=ledger, **options)
     if not isinstance(code, Refusal):
         code.leaves = outside
@@ -151,15 +153,14 @@ def link(
     args: Sequence[Any],
     roots: Sequence[Any],
     name: str = "f",
-    quick: bool = False,
+    how: How = AS_IT_IS,
     kept: Kept | None = None,
     ledger: Ledger | None = None,
-    fuse: bool = True,
 ) -> Program:
     """The program that computes the root terms from the `Arg` leaves, with C code wherever C can express it."""
     ledger = ledger or Ledger()
     with ledger.timed("place"):
-        how, plain = How(quick, fuse), Program.from_terms(args, roots)
+        plain = Program.from_terms(args, roots)
         return _with_loops(_linked(plain, name, how, (), kept or Kept(), ledger), how, ledger)
 
 
@@ -243,12 +244,12 @@ def _compiled_loop(ins: Instruction, how: How, ledger: Ledger) -> Instruction:
     (t,) = ins.terms
     reason = why_not(t)
     if reason is None:
-        made = native_loop(t, ledger, how.fuse)
+        made = native_loop(t, ledger, how.fuse, how.multiply_add)
         if not isinstance(made, Refusal):
             code, run = made
             return Instruction(KernelOp(repr(t.op), code), ins.inputs, ins.outputs, ins.terms, True, run)
         reason = made.why  # the body runs by the machine, with C code inside
-    run = mixed_loop(t.op, functools.partial(link, quick=how.quick, fuse=how.fuse, ledger=ledger))
+    run = mixed_loop(t.op, functools.partial(link, how=how, ledger=ledger))
     run.not_in_c = reason  # type: ignore[attr-defined]
     return Instruction(t.op, ins.inputs, ins.outputs, ins.terms, True, run)
 

@@ -63,8 +63,8 @@ class Compiler:
     version: str = field(default="", compare=False)
 
     def suits(self, flag: str) -> bool:
-        """Whether it knows a flag: parameters of the optimiser and its scheduler are gcc's own."""
-        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps"))
+        """Whether it knows a flag: parameters of the optimiser, its scheduler and its passes are gcc's own."""
+        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps", "-fenable-"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
         """The command that makes an object file."""

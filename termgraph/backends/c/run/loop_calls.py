@@ -30,18 +30,19 @@ _BOOL = TensorType("bool", ())
 
 
 def native_loop(
-    t: Any, ledger: Ledger | None = None, fuse: bool = True
+    t: Any, ledger: Ledger | None = None, fuse: bool = True, multiply_add: bool = False
 ) -> tuple[CProgram, Callable[..., tuple]] | Refusal:
     """The C program of a loop term and `run(n_steps, *operands)`; or why C cannot express it."""
     in_pieces = t.op.params["until"] and t.op.n_ys > 0
-    code = _generated(_telling(t.op) if in_pieces else t.op, t, ledger, fuse)
+    how = {"fuse": fuse, "multiply_add": multiply_add}
+    code = _generated(_telling(t.op) if in_pieces else t.op, t, ledger, how)
     if isinstance(code, Refusal):
         return code
     run = compile_program(code, t.op.params["name"] or "loop", ledger=ledger)
     return code, (_pieces if in_pieces else _whole)(t.op, run)
 
 
-def _generated(op: Any, t: Any, ledger: Ledger | None, fuse: bool) -> CProgram | Refusal:
+def _generated(op: Any, t: Any, ledger: Ledger | None, how: dict[str, bool]) -> CProgram | Refusal:
     types = [a.type for a in t.args[1:]]
     if op is not t.op:
         first = len(types) - op.n_xs
@@ -49,7 +50,7 @@ def _generated(op: Any, t: Any, ledger: Ledger | None, fuse: bool) -> CProgram |
         types = [*types[:first], _BOOL, *pieces]
     args = [Arg(0, _LENGTH), *[Arg(i, type_) for i, type_ in enumerate(types, 1)]]
     term = mk(op, (mk(shape_i.bind(axis=0), (args[0],)), *args[1:]))
-    made = generated(args, projections(term), returns="tuple", untrimmed=True, ledger=ledger, fuse=fuse)
+    made = generated(args, projections(term), returns="tuple", untrimmed=True, ledger=ledger, **how)
     return Refusal(t, made.why) if isinstance(made, Refusal) else made
 
 

@@ -66,7 +66,7 @@ typedef struct {
     int64_t n, c, f, groups, in[3], k[3], out[3], s[3], before[3], e[3];
 } tg_conv_shape;
 #if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
-#define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize")))
+#define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize", "fp-contract=fast")))
 #else
 #define TG_CONV __attribute__((noinline))
 #endif

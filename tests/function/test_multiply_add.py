@@ -1,0 +1,88 @@
+"""Products and the sums they go into: rounded once in FAST_RUN, twice, as in NumPy, where exactness is asked."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+from termgraph import tensor as T
+from termgraph.backends.c.build.compilers import find_compiler, processor_flags
+
+LINKER = "auto"
+compiler = find_compiler()
+needs_c = pytest.mark.skipif(compiler is None, reason="there is no C compiler")
+joins = pytest.mark.skipif(
+    compiler is None or compiler.kind != "gcc" or "fma" not in processor_flags(),
+    reason="no instruction for it, or not gcc",
+)
+EXACT = ("STRICT", "None", "FAST_COMPILE")
+
+
+def operands(n=500, dtype="float64"):
+    rng = np.random.default_rng(3)
+    return [rng.standard_normal(n).astype(dtype) for _ in range(3)]
+
+
+def rounded_once(x, y, z):
+    """x * y + z by exact numbers, rounded at the end."""
+    return np.array([float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in zip(x, y, z)])
+
+
+@joins
+def test_a_product_and_its_sum_are_rounded_once_in_fast_run():
+    x, y, z = T.dvectors("x", "y", "z")
+    values = operands()
+    got = tg.function([x, y, z], x * y + z, mode="FAST_RUN")(*values)
+    np.testing.assert_array_equal(got, rounded_once(*values))
+    assert (got != values[0] * values[1] + values[2]).any()
+
+
+@needs_c
+@pytest.mark.parametrize("mode", EXACT)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_where_exactness_is_asked_bits_are_numpys(mode, dtype):
+    x, y, z = (T.vector(name, dtype=dtype) for name in "xyz")
+    a, b, c = operands(dtype=dtype)
+    f = tg.function([x, y, z], [x * y + z, x * y - z * x, z - x * y], mode=mode)
+    for got, expected in zip(f(a, b, c), [a * b + c, a * b - c * a, c - a * b]):
+        np.testing.assert_array_equal(got, expected)
+
+
+@needs_c
+@pytest.mark.parametrize("mode", EXACT)
+def test_steps_of_loops_are_exact_too(mode):
+    x, h = T.dvectors("x", "h")
+    states, _ = tg.scan(lambda v, s: v * s + v, sequences=[x], outputs_info=[h])
+    a, b, _ = operands(20)
+    got = tg.function([x, h], states, mode=mode)(a, b)
+    for v, state in zip(a, got):
+        b = v * b + v
+        np.testing.assert_array_equal(state, b)
+
+
+@needs_c
+@pytest.mark.parametrize("mode", EXACT)
+def test_segments_beside_python_are_exact_too(mode):
+    x, y, z = T.dvectors("x", "y", "z")
+    u = T.unique(x) if mode == "None" else T.unique(x) * 1.0
+    f = tg.function([x, y, z], [x * y + z, u], mode=mode)
+    a, b, c = operands()
+    np.testing.assert_array_equal(f(a, b, c)[0], a * b + c)
+
+
+@needs_c
+@pytest.mark.parametrize("mode", ["FAST_RUN", "STRICT"])
+def test_a_complex_number_times_its_conjugate_is_real(mode):
+    x = T.zvector("x")
+    a, b, _ = operands()
+    assert not tg.function([x], (x * T.conj(x)).imag, mode=mode)(a + 1j * b).any()
+
+
+@needs_c
+def test_the_flags_are_in_the_print_of_the_stage():
+    x, y, z = T.dvectors("x", "y", "z")
+    said = {
+        m: str(tg.function([x, y, z], x * y + z, mode=m).stage("print")).splitlines()[0] for m in ("FAST_RUN", "STRICT")
+    }
+    assert "-ffp-contract=fast" in said["FAST_RUN"] and "-ffp-contract=off" in said["STRICT"]
