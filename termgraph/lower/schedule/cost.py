@@ -75,6 +75,8 @@ def routine_work(n: Routine) -> Poly:
     if n.spec.text in ("loop", "qr", "trsm", "lstsq"):
         square = sizes[0] * sizes[0]
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
+    if n.spec.text == "fft":
+        return n.sizes["whole"] * 12 + 100
     return product(sizes) * 30 + 100
 
 

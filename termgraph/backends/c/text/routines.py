@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import convolution, pooling
+from termgraph.backends.c.text import convolution, pooling, transforms
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS
 from termgraph.backends.cstyle import Printer
@@ -41,9 +41,9 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
 
 
 def _batched(n: Routine, p: Printer) -> None:
-    """Loops over a batch. NumPy's loops take the last of its dimensions themselves."""
+    """Loops over a batch. NumPy's loops and transforms take the last of its dimensions themselves."""
     vars = [Var(k, extent) for k, extent in enumerate(n.batch)]
-    looped = vars[:-1] if n.spec.text == "loop" else vars
+    looped = vars[:-1] if n.spec.text in ("loop", "fft") else vars
     text = _Text(n, p, "c->st", vars, len(looped))
     heads = [p.for_head(v, *(("begin", "end") if v is vars[0] else ())) for v in looped]
     if not looped:
@@ -141,16 +141,32 @@ def _lstsq(x: _Text) -> None:
 
 
 def _fft(x: _Text) -> None:
+    """Transforms of one length: many at once in lanes of vectors, or one after the other by NumPy's loop."""
     n, p = x.n, x.p
     (a,), (out,) = n.reads, n.results
-    real = "float" if n.term.type.dtype in ("complex64", "float32") else "double"
+    short, real = ("f32", "float") if n.term.type.dtype in ("complex64", "float32") else ("f64", "double")
     whole = x.size("whole")
     native = x.natives[0] if len(x.natives) == 1 else f"({whole}) % 2 ? {x.natives[1]} : {x.natives[0]}"
     p.add(f"{real} scale = {_scale(n.term, f'({real})({whole})', real)};")
-    p.add(f"char *args[] = {{(char *)({x.pointer(a)}), (char *)&scale, (char *)({x.pointer(out)})}};")
-    p.add(f"const int64_t lengths[] = {{1, {x.size('n')}, {x.size('points')}}};")
-    p.add(f"const int64_t steps[] = {{0, 0, 0, {x.bytes(a, a.core[0])}, {x.bytes(out, out.core[0])}}};")
-    p.add(f"tg_call_loop({native}, args, lengths, steps);")
+    with p.block(f"if (tg_fft_here({whole}, {p.poly(product(n.batch))}))" if x.inner else ""):
+        if x.inner:
+            steps = [
+                p.poly(y * (2 if np.dtype(b.buf.dtype).kind == "c" else 1))
+                for b in (a, out)
+                for y in (b.batch[-1], *b.core)
+            ]
+            shape = ", ".join([x.count, x.size("n"), whole, x.size("points"), *steps])
+            p.add(f"const tg_fft_shape shape = {{{shape}}};")
+            name = n.term.op.family.name
+            kind, inverse = {"rfft": "real", "irfft": "back"}.get(name, "complex"), int(name == "ifft")
+            given = f"&shape, (const {real} *)({x.pointer(a)}), ({real} *)({x.pointer(out)}), scale, {inverse}"
+            p.add(f"if (tg_fft_{kind}_{short}({given})) {x.no_memory()}")
+    with p.block("else" if x.inner else ""):
+        p.add(f"char *args[] = {{(char *)({x.pointer(a)}), (char *)&scale, (char *)({x.pointer(out)})}};")
+        p.add(f"const int64_t lengths[] = {{{x.count}, {x.size('n')}, {x.size('points')}}};")
+        steps = f"{x.step(a)}, 0, {x.step(out)}, {x.bytes(a, a.core[0])}, {x.bytes(out, out.core[0])}"
+        p.add(f"const int64_t steps[] = {{{steps}}};")
+        p.add(f"tg_call_loop({native}, args, lengths, steps);")
 
 
 def _scale(t: Any, whole: str, real: str) -> str:
@@ -263,7 +279,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
 
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
-    out = [pooling.functions(source), convolution.functions(source)]
+    out = [pooling.functions(source), convolution.functions(source), transforms.functions(source)]
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
             if any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
