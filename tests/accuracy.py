@@ -191,7 +191,7 @@ def error(value, truth, dtype, near):
     if np.isinf(value):
         return np.inf
     if abs(mp.mpf(float(value)) - truth) < mp.mpf(float(info.smallest_normal)):
-        return 0.0  # gradual underflow is not counted: sigmoid(-720) is 0 in C and in SciPy
+        return 0.0  # gradual underflow is not counted: vector functions may leave it out
     size = max(abs(truth), mp.mpf(near))
     return float(abs(mp.mpf(float(value)) - truth) / (size * mp.mpf(float(info.eps))))
 

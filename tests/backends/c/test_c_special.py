@@ -124,3 +124,13 @@ def test_functions_that_are_calls_of_scipys(name):
     got, single = f(points)
     np.testing.assert_array_equal(got, theirs(*orders, points))
     np.testing.assert_allclose(single, theirs(*orders, points.astype("float32").astype("float64")), rtol=1e-6)
+
+
+def test_a_sigmoid_keeps_results_below_the_smallest_normal_number():
+    x = T.dvector("x")
+    points = np.array([-800, -744, -720, -709, -0.0, 720, np.inf, -np.inf, np.nan])
+    low = np.minimum(points, 0)
+    expected = np.where(points < -700, np.exp(low), 1 / (1 + np.exp(-np.maximum(points, -1))))
+    got = tg.function([x], T.sigmoid(x))(points)
+    np.testing.assert_allclose(got, expected, rtol=1e-13, atol=5e-324)
+    assert 0 < got[1] < got[2] < got[3]
