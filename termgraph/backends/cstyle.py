@@ -63,6 +63,11 @@ class Names:
         return f"{prefix}{n}"
 
 
+def power_of_two(n: int) -> int:
+    """The smallest power of two that is not less."""
+    return 1 << max(0, n - 1).bit_length()
+
+
 class Printer:
     """Writes the statements of one function. `outside` names values that are computed before it is called."""
 
@@ -324,7 +329,9 @@ class Printer:
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
         """Partial results side by side, added up in a fixed order: the result depends on no vector width."""
-        i, width = f"i{n.var.level}", n.lanes
+        i, width, known = f"i{n.var.level}", n.lanes, self.known_count(n, begin, end)
+        if known is not None and known < width:
+            width = power_of_two(known)
         accs = []
         for f in n.folds:
             acc = self.names.new("a")
@@ -334,16 +341,22 @@ class Printer:
         k = self.names.new("b")
         self.add(f"int64_t {k} = {begin};")
         step = "for (int64_t u = 0; u < {}; u++)".format
-        if self.brief:
+        if self.brief and (known is None or known > width):
             with self.block(f"for (; {k} < {end}; {k} += {width})"):
                 self.lane_loop(step(f"{width} && u < {end} - {k}"), n.body, i, k)
         else:
-            with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
-                self.lane_loop(step(width), n.body, i, k)
-            self.lane_loop(step(f"{end} - {k}"), n.body, i, k)
+            if known is None or known > width:
+                with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
+                    self.lane_loop(step(width), n.body, i, k)
+            if known is None or known % width or known == width:
+                self.lane_loop(step(f"{end} - {k}"), n.body, i, k)
         for f, acc in zip(n.folds, accs):
             self.add_up(f, acc, width)
             self.text[f] = acc
+
+    def known_count(self, n: Reduce, begin: str, end: str) -> int | None:
+        """How many elements a fold has, if it goes over all of a known number."""
+        return n.var.extent.const if begin == "0" and end == self.poly(n.var.extent) else None
 
     def declare_lanes(self, f: Any, acc: str, width: int) -> None:
         """One partial result per lane."""

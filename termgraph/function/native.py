@@ -116,7 +116,10 @@ def ordered(maker: Any) -> Layout:
 
 
 def lengths_of(inputs: Sequence[Any], values: Sequence[Any], cells: Sequence[int]) -> Shapes:
-    """The lengths of shared variables that a program may be made for: those above 1, which could be broadcast."""
+    """The lengths of shared variables that a program may be made for: all but those of empty arrays.
+
+    A 1 that the type does not promise is a number like others, never broadcast: lengths beside it have to be 1 as well.
+    """
     if not config.known_lengths:
         return ()
     out: list[tuple[int | None, ...]] = []
@@ -124,7 +127,7 @@ def lengths_of(inputs: Sequence[Any], values: Sequence[Any], cells: Sequence[int
         type_, shape = inputs[i].variable.type, getattr(values[i], "shape", ())
         array = isinstance(type_, TensorType) and len(shape) == type_.ndim
         out.append(
-            tuple([n if n > 1 else None for n in shape]) if array else (None,) * (getattr(type_, "ndim", 0) or 0)
+            tuple([n if n > 0 else None for n in shape]) if array else (None,) * (getattr(type_, "ndim", 0) or 0)
         )
     return tuple(out)
 

@@ -112,3 +112,47 @@ def test_values_that_go_round_are_read_before_they_are_written():
     f = tg.function([x], (a * x).sum(), updates=[(a, b + x), (b, a)])
     assert f(np.ones(3)) == 3.0
     assert a.get_value().tolist() == [1, 2, 3] and b.get_value().tolist() == [1, 1, 1]
+
+
+def test_filters_of_one_element_have_known_lengths():
+    """A convolution with strides divides by nothing then, and its text has no unknown lengths."""
+    rng = np.random.default_rng(0)
+    w, x = tg.shared(rng.standard_normal((4, 3, 1, 1)).astype("f4"), name="w"), T.tensor("x", "float32", (2, 3, 8, 8))
+    y = T.nnet.conv2d(x, w, subsample=(2, 2), filter_flip=False)
+    f = tg.function([x], [y, tg.grad((y * y).sum(), w)])
+    value = rng.standard_normal((2, 3, 8, 8)).astype("f4")
+
+    def check(n):
+        tap = w.get_value()
+        wanted = sum(
+            np.einsum("bchw,oc->bohw", value[:, :, i : 8 - n + i + 1 : 2, j : 8 - n + j + 1 : 2], tap[:, :, i, j])
+            for i in range(n) for j in range(n)
+        )  # fmt: skip
+        np.testing.assert_allclose(f(value)[0], wanted, rtol=1e-4, atol=1e-4)
+
+    check(1)
+    assert "n1_2" not in f.source("c") and "tg_floordiv" not in f.source("c")
+    w.set_value(rng.standard_normal((4, 3, 3, 3)).astype("f4"))
+    check(3)
+    w.set_value(rng.standard_normal((4, 3, 1, 1)).astype("f4"))
+    check(1)
+
+
+@pytest.mark.parametrize("build", [
+    lambda w, x: w + x, lambda w, x: x - w, lambda w, x: T.switch(x > 0, w, x), lambda w, x: T.concatenate([w, x], 1),
+    lambda w, x: T.batched_dot(w.dimshuffle(0, 1, "x"), x.dimshuffle(0, "x", 1)),
+    lambda w, x: w.dimshuffle(0, 1, "x") @ x.dimshuffle(0, "x", 1),
+    lambda w, x: T.inc_subtensor(x[:], w),
+])  # fmt: skip
+def test_a_length_of_one_beside_others_is_an_error_of_the_call(build):
+    """The type does not promise the 1, so that it is not stretched: not by NumPy's rules, and not by any op's own."""
+    w, x = tg.shared(np.ones((1, 4)), name="w"), T.dmatrix("x")
+    f = tg.function([x], build(w, x))
+    with pytest.raises(ValueError):
+        f(np.ones((3, 4)))
+    one = f(np.ones((1, 4)))
+    w.set_value(np.ones((3, 4)))
+    many = f(np.ones((3, 4)))
+    assert many.ndim == one.ndim and np.isfinite(many).all()
+    with pytest.raises(ValueError):
+        f(np.ones((1, 4)))

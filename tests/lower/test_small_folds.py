@@ -8,8 +8,9 @@ import termgraph.tensor as T
 from termgraph.lower.loops.tree import show
 from termgraph.lower.lowering import lower
 from termgraph.lower.push.small_folds import MOST
+from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.reduce import max_, sum_
-from termgraph.terms.term import Arg
+from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
 
 KINDS = ("sum", "prod", "max", "min", "any", "all")
@@ -59,3 +60,23 @@ def test_extremes_of_more_than_two_arrays(rng):
     found = tg.function(xs, outputs, mode=tg.Mode(linker="c"))(*values)
     for a, b in zip(found, (np.max(values, 0), np.min(values, 0))):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (5, 2, 7, 9), (2, 1, 33, 1), (3, 4, 1, 40)])
+@pytest.mark.parametrize("axes", [(0, 2, 3), (0, 1, 3), (1, 2, 3), (0, 3)])
+def test_axes_side_by_side_are_one_loop_where_they_lie_so(rng, shape, axes):
+    value = rng.normal(size=shape)
+    x = T.tensor("x", dtype="float64", shape=shape)
+    terms = [x, T.sqr(x), T.exp(x).dimshuffle(0, 1, 3, 2).dimshuffle(0, 1, 3, 2), x[..., ::2], x[:, ::-1]]
+    f = tg.function([x], [t.sum(axis=axes) for t in terms])
+    wanted = [value, value**2, np.exp(value), value[..., ::2], value[:, ::-1]]
+    for found, right in zip(f(value), wanted):
+        np.testing.assert_allclose(found, right.sum(axes), rtol=1e-12, atol=1e-12)
+
+
+def test_a_plane_is_one_loop():
+    def loops(x):
+        return show(lower([mk(sum_.bind(axis=(0, 2, 3), dtype="float64"), (sqr(x),))]).nodes).count("reduce i")
+
+    assert loops(Arg(0, TensorType("float64", (None, 4, None, None)))) == 2
+    assert loops(Arg(0, TensorType("float64", (None, None, 7, 9)))) == 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, divide, maximum, minimum, poly, product
+from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
 from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing
 from termgraph.terms.op import CONST
 
@@ -84,12 +84,12 @@ def _matmul(s: Lengths, t: Any) -> Shape:
     batch = []
     nb = max(len(left), len(right)) - 2
     for d in range(nb):
-        out = ONE
+        out: Poly | None = None
         for x, shape in ((a, left), (b, right)):
             k = d - (nb - (len(shape) - 2))
             if k >= 0 and x.type.shape[k] != 1:
-                out = shape[k] if out is ONE else s.equal(t, out, shape[k], "batch lengths {0} and {1} differ")
-        batch.append(out)
+                out = s.agreed(t, out, shape[k], "batch lengths {0} and {1} differ")
+        batch.append(ONE if out is None else out)
     return (*batch, left[-2], right[-1])
 
 

@@ -238,19 +238,20 @@ class Lengths:
     def broadcast(self, t: Any, args: Sequence[Any]) -> Shape:
         """Lengths of operands side by side; a length not known to be one must agree with the others."""
         ndim = max(a.type.ndim for a in args)
-        out = [ONE] * ndim
+        out: list[Poly | None] = [None] * ndim  # None: only operands whose type says 1 so far
         for k, a in enumerate(args):
             shape, static = self.shapes[a], a.type.shape
             for d, n in enumerate(shape):
                 axis = d + ndim - len(shape)
                 if static[d] == 1:
                     continue
-                if out[axis] is ONE:
-                    out[axis] = self._norm(n)
-                else:
-                    text = f"operand {k} has length {{1}} in dimension {d} where the others have {{0}}"
-                    out[axis] = self.equal(t, out[axis], n, text)
-        return tuple(out)
+                text = f"operand {k} has length {{1}} in dimension {d} where the others have {{0}}"
+                out[axis] = self.agreed(t, out[axis], n, text)
+        return tuple([ONE if n is None else n for n in out])
+
+    def agreed(self, t: Any, found: Poly | None, n: Poly, text: str) -> Poly:
+        """The length of an axis of which one more operand has length n: a 1 that no type promises is not stretched."""
+        return self._norm(n) if found is None else self.equal(t, found, n, text)
 
     def fit(self, t: Any, value: Any, target: Shape, what: str) -> None:
         """`value` must broadcast to the target."""

@@ -159,7 +159,7 @@ class Planner:
             for f in self.needs(x)
             if not isinstance(f, Buf) and self.s.free(f) <= scope.bound and not scope.knows(f)
         }
-        return sorted(found, key=lambda f: f._h)
+        return sorted(found, key=self.s.fold_order.__getitem__)
 
     def groups(self, statements: list[Any], scope: Scope) -> list[Group]:
         """Statements and folds of one depth by phase, then by loop variable: one loop per group."""

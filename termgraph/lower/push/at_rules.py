@@ -5,11 +5,12 @@ A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from termgraph.lower.lengths.index import ZERO, Poly, divide, poly, product
+from termgraph.lower.lengths.index import ZERO, Poly, Var, divide, poly, product
 from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
@@ -255,12 +256,14 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
     if len(axes) > 1 and (adjacent or kind in ARG_FOLDS):
         k = p.fresh(level, product([shape[d] for d in axes]))
-        body = s.cast((yield x, _unravelled(i, axes, shape, poly(k))), dtype)
+        body = s.cast((yield x, _filled(i, [axes], [k], shape)), dtype)
         if body not in s.divides or kind in ARG_FOLDS:
             return _rounded(p, s.fold(kind, k, body), t)
-    ks = [p.fresh(level + n, shape[d]) for n, d in enumerate(axes)]
-    rest, own = iter(i), dict(zip(axes, ks))
-    body = s.cast((yield x, tuple([poly(own[d]) if d in own else next(rest) for d in range(x.type.ndim)])), dtype)
+    for groups in _ways_to_loop(axes):
+        ks = [p.fresh(level + n, product([shape[d] for d in g])) for n, g in enumerate(groups)]
+        body = s.cast((yield x, _filled(i, groups, ks, shape)), dtype)
+        if len(groups) == len(axes) or body not in s.divides:
+            break
     for k in reversed(ks):
         body = s.fold(kind, k, body)
     return _rounded(p, body, t)
@@ -270,11 +273,25 @@ def _rounded(p: Push, folded: Any, t: Any) -> Any:
     return p.scalars.cast(folded, t.type.dtype) if t.type.dtype in HALVES else folded
 
 
-def _unravelled(i: Index, axes: tuple, shape: Index, flat: Poly) -> Index:
-    """Index i with the summed axes filled in from one flat position."""
+def _ways_to_loop(axes: Sequence[int]) -> list[list[tuple[int, ...]]]:
+    """Which axes are one loop: those side by side, where no index is divided then; else each has its own."""
+    runs: list[tuple[int, ...]] = []
+    for d in axes:
+        if runs and runs[-1][-1] == d - 1:
+            runs[-1] = (*runs[-1], d)
+        else:
+            runs.append((d,))
+    each: list[tuple[int, ...]] = [(d,) for d in axes]
+    return [runs, each] if 1 < len(runs) < len(axes) else [each]
+
+
+def _filled(i: Index, groups: Sequence[Sequence[int]], ks: Sequence[Var], shape: Index) -> Index:
+    """Index i with the summed axes filled in, of each group from one flat position."""
     out: dict[int, Poly] = {}
-    for d in reversed(axes[1:]):
-        flat, out[d] = divide(flat, shape[d])
-    out[axes[0]] = flat
+    for axes, k in zip(groups, ks):
+        flat = poly(k)
+        for d in reversed(axes[1:]):
+            flat, out[d] = divide(flat, shape[d])
+        out[axes[0]] = flat
     rest = iter(i)
     return tuple([out[d] if d in out else next(rest) for d in range(len(shape))])

@@ -118,6 +118,7 @@ class Scalars:
         self.deps: dict[Any, frozenset] = {}  # folds and written buffers below
         self.divides: set[Any] = set()  # terms below which an index is divided
         self.costly: set[Any] = set()  # folds that are written out, and are worth keeping
+        self.fold_order: dict[Any, int] = {}  # folds in the order they were made: alike where graphs are alike
 
     # what is known of a term
     def free(self, t: Any) -> frozenset[Var]:
@@ -188,6 +189,7 @@ class Scalars:
             self.fv[t] = (self.free(body) | var.extent.fv) - {var}
             assert all(v.level < var.level for v in self.fv[t]), f"a fold at level {var.level} inside its own body"
             self.deps[t] = self.needs(body) | {t}
+            self.fold_order[t] = len(self.fold_order)
             if body in self.divides:
                 self.divides.add(t)
         return t

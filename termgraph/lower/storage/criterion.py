@@ -64,7 +64,7 @@ def _folds_in_arms(push: Push, pick: Any, cuts: Collection[Any], new: dict[Any, 
     """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""
     s, origin = push.scalars, push.origin
     for arm in pick.args[1:]:
-        for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=lambda f: f._h):
+        for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=s.fold_order.__getitem__):
             if s.free(f) and f in origin and origin[f][0] not in cuts:
                 new[origin[f][0]] = None
 

@@ -78,13 +78,12 @@ def _points(s: Lengths, t: Any, n: Poly) -> Poly:
 def _batch(s: Lengths, t: Any, spec: Spec) -> Shape:
     """The lengths of the dimensions over which a routine is repeated; those of all operands broadcast."""
     leads = [_lead(a.type, core, spec) for a, core in zip(t.args, spec.ins)]
-    out = [ONE] * max(len(axes) for axes in leads)
+    out: list[Poly | None] = [None] * max(len(axes) for axes in leads)
     for a, axes in zip(t.args, leads):
         for d, axis in enumerate(axes, len(out) - len(axes)):
             if a.type.shape[axis] != 1:
-                n = s[a][axis]
-                out[d] = n if out[d] is ONE else s.equal(t, out[d], n, "batch lengths {0} and {1} differ")
-    return tuple(out)
+                out[d] = s.agreed(t, out[d], s[a][axis], "batch lengths {0} and {1} differ")
+    return tuple([ONE if n is None else n for n in out])
 
 
 def core_axes(type_: TensorType, core: Core, spec: Spec) -> list[int]:

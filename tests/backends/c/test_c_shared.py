@@ -158,3 +158,21 @@ def test_arrays_that_may_be_one_are_not_those_that_may_not():
     body = ["    t3[i] = in0[i];"]
     made = {general([], body, [entry("in0", "0"), entry("t3", "7", how)]).shape for how in ("", "restrict ")}
     assert len(made) == 2
+
+
+def norm_mlp(layers, width=8):
+    """x + relu(batch norm(x @ w)): kernels with several sums each."""
+    x = h = T.tensor("x", dtype="float32", shape=(20, width))
+    weights = [
+        T.tensor(f"w{k}", dtype="float32", shape=s) for k in range(layers) for s in ((width, width), *[(width,)] * 2)
+    ]
+    for w, scale, shift in zip(*[iter(weights)] * 3):
+        y = h @ w
+        away = y - y.mean(axis=0)
+        h = h + T.maximum(away / T.sqrt((away * away).mean(axis=0) + 1e-5) * scale + shift, 0)
+    return [x, *weights], [(h * h).mean(), *tg.grad((h * h).mean(), weights)]
+
+
+def test_sums_of_one_loop_are_in_the_same_order_in_every_layer():
+    few, many = (compiled(*norm_mlp(n)) for n in (5, 20))
+    assert len(functions(few)) == len(functions(many)) < 14

@@ -86,3 +86,33 @@ def test_narrower_vectors_give_the_same_bits(monkeypatch, folds):
     narrow = compile_terms(xs, outs)(x, y)
     for a, b in zip(wide, narrow):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits_do_not_depend_on_whether_the_length_is_known(folds, dtype):
+    """A known number of elements has fewer partial results, in the same places."""
+    if folds[0] != dtype:
+        pytest.skip("the other dtype's turn")
+    rng = np.random.default_rng(3)
+    for n in (17, 24, 31, 32, 40, 63, 64, 70, 128):
+        x, y = (rng.standard_normal((3, n)).astype(dtype) for _ in range(2))
+        x[2, n // 2] = np.nan
+        found = []
+        for shape in ((3, n), (None, None)):
+            a, b = (Arg(k, TensorType.of(dtype, shape)) for k in range(2))
+            outs = [fold(red.sum_, t) for t in (a, ew.mul(a, b), ew.sqr(ew.sub(b, 0.5)))]
+            found.append(compile_terms([a, b], outs + [fold(op, a) for op in (red.max_, red.min_, red.prod)])(x, y))
+        for one, other in zip(*found):
+            np.testing.assert_array_equal(one, other, err_msg=str(n))
+
+
+def test_a_known_number_of_elements_has_no_text_that_never_runs():
+    def text(n):
+        x = Arg(0, TensorType.of("float32", (3, n)))
+        source = generate([x], [fold(red.sum_, ew.sqr(x))]).source
+        return source[source.index("static void kernel0") : source.index("TG_EXPORT int tg_plan")]
+
+    assert "+ 64 <=" in text(None) and "_lane[" in text(None)
+    assert "+ 64 <=" not in text(40) and "_lane[" not in text(40) and "256 /" in text(40)
+    assert "128 / tg_vector_bytes" in text(24) and "_lane[" in text(25)
+    assert "+ 64 <=" in text(128) and "tg_vector_bytes / 4 <=" not in text(128) and "_lane[" not in text(128)

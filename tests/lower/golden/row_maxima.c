@@ -47,7 +47,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
                 a0_vector[v] = *(tg_vector_f32 *)(a0_lane + v * (tg_vector_bytes / 4));
             }
         }
-        const float a0 = tg_fold_max_f32(a0_vector, a0_nan[0] | a0_nan[1]);
+        const float a0 = tg_fold_max_f32(a0_vector, 256 / tg_vector_bytes, a0_nan[0] | a0_nan[1]);
         out0[i0] = a0;
     }
 }

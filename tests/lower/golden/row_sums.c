@@ -48,7 +48,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
                 a0_vector[v] = *(tg_vector_f64 *)(a0_lane + v * (tg_vector_bytes / 8));
             }
         }
-        const double a0 = tg_fold_sum_f64(a0_vector);
+        const double a0 = tg_fold_sum_f64(a0_vector, 256 / tg_vector_bytes);
         out0[i0] = a0;
     }
 }

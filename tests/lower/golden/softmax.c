@@ -47,7 +47,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
                 a0_vector[v] = *(tg_vector_f64 *)(a0_lane + v * (tg_vector_bytes / 8));
             }
         }
-        const double a0 = tg_fold_max_f64(a0_vector, a0_nan[0] | a0_nan[1]);
+        const double a0 = tg_fold_max_f64(a0_vector, 256 / tg_vector_bytes, a0_nan[0] | a0_nan[1]);
         const _Bool v1 = tg_isfinite_f64(a0);
         const double v2 = (v1 ? a0 : 0.0);
         double a1_lane[16] __attribute__((aligned(64)));

@@ -108,12 +108,12 @@ _WIDENED = """static inline __attribute__((always_inline)) tg_vector_f32 tg_vect
     return out;
 #endif
 }"""
-_TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a{nan})
+_TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a, const int count{nan})
 {{{nans}
-    enum {{ count = 256 / tg_vector_bytes }};
     if (count > 8) for (int v = 0; v < 8; v++) {vector8};
-    _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
-    {vector2}, {vector1}, {vector0};
+    if (count > 4) _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
+    if (count > 2) {vector2}, {vector1};
+    if (count > 1) {vector0};
     {T} lane[tg_vector_bytes / sizeof({T})];
     *(tg_vector_{N} *)lane = a[0];
     for (int h = tg_vector_bytes / sizeof({T}) / 2; h; h >>= 1)
@@ -161,7 +161,7 @@ def _most(kind: str, n: str, sign: str) -> str:
         T=_TYPES[n], K=kind, N=n, sign=sign,
         nan=f"\n        tg_mask_{n} nan = {{0}};" if floating else "",
         seen=f"\n                nan |= (tg_mask_{n})(e != e);" if floating else "",
-        given=", nan" if floating else "",
+        given=", 256 / tg_vector_bytes, nan" if floating else ", 256 / tg_vector_bytes",
     )  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def _tree(kind: str, n: str, c: str) -> str:
     return _INLINE + _TREE.format(
         T=c, N=n, K=kind,
         nan=f", tg_mask_{n} nan" if with_nan else "",
-        nans=f"\n    for (int v = 0; v < 256 / tg_vector_bytes; v++) nan |= {unequal};" if with_nan else "",
+        nans=f"\n    for (int v = 0; v < count; v++) nan |= {unequal};" if with_nan else "",
         vector8=vector("a[v]", "a[v + 8]"), vector4=vector("a[v]", "a[v + 4]"),
         vector2=vector("a[0]", "a[2]"), vector1=vector("a[1]", "a[3]"), vector0=vector("a[0]", "a[1]"),
         scalar=scalar if compared else f"lane[u] {sign} lane[u + h]",

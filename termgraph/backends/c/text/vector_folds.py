@@ -12,7 +12,7 @@ from typing import Any
 
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
-from termgraph.backends.cstyle import BLOCK, Printer
+from termgraph.backends.cstyle import BLOCK, Printer, power_of_two
 from termgraph.lower.lengths.index import ONE, Poly, poly
 from termgraph.lower.loops.tree import Accumulate, Call, Let, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD
@@ -20,6 +20,7 @@ from termgraph.terms.dtypes import working_dtype
 from termgraph.terms.ops.elementwise import cast
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
+WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
@@ -102,45 +103,54 @@ class CPrinter(Printer):
         return super().fold_ctype(f)
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
-        """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane."""
-        dtype = _vector_dtype(n)
-        if dtype is None:
+        """Groups of vectors, then whole vectors, then single elements; element i always goes to the same lane.
+
+        Of a known number of elements there are no more vectors than they fill, and nothing is written that never runs.
+        """
+        dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
+        size = 8 if dtype in ("float64", "int64") else 4
+        group, widest, narrowest = BYTES // size, WIDEST // size, NARROWEST // size
+        if dtype is None or (known is not None and known < widest):
             super().reduce_in_lanes(n, begin, end)
             return
-        size = 8 if dtype in ("float64", "int64") else 4
+        nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * size)
         i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
         accs = {f: self.names.new("a") for f in n.folds}
         for f, acc in accs.items():
-            self.declare_vectors(f, acc)
+            self.declare_vectors(f, acc, nbytes)
         self.add(f"int64_t {k} = {begin};")
         at = f"const int64_t {i} = {k} + v * ({one});"
-        with self.block(f"for (; {k} + {BYTES // size} <= {end}; {k} += {BYTES // size})"), self.each_vector():
-            self.add(at)
-            self.vector_steps(n, dtype, accs)
-        with self.each_vector():
-            self.add(at)
-            with self.block(f"if ({i} + {one} <= {end})"):
+        if known is None or known >= group:
+            with self.block(f"for (; {k} + {group} <= {end}; {k} += {group})"), self.each_vector(nbytes):
+                self.add(at)
                 self.vector_steps(n, dtype, accs)
-        with self.block(f"if (({end} - {k}) % ({one}))"):
-            self.single_elements(n, accs, i, k, f"{end} - {k}", one)
+        if known is None or known % group >= narrowest:
+            with self.each_vector(nbytes):
+                self.add(at)
+                with self.block(f"if ({i} + {one} <= {end})"):
+                    self.vector_steps(n, dtype, accs)
+        if known is None or known % widest:
+            with self.block(f"if (({end} - {k}) % ({one}))"):
+                self.single_elements(n, accs, i, k, f"{end} - {k}", one, nbytes)
         for f, acc in accs.items():
             kind, short = f.op.params["kind"], SHORT[dtype]
             nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
-            self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({acc}_vector{nan});")
+            given = f"{acc}_vector, {nbytes} / tg_vector_bytes{nan}"
+            self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({given});")
             self.text[f] = acc
 
-    def each_vector(self) -> AbstractContextManager[None]:
+    def each_vector(self, nbytes: int) -> AbstractContextManager[None]:
         """A block for every vector of partial results, unrolled, so that each has a register of its own."""
         self.add("#pragma GCC unroll 16")
-        return self.block(f"for (int64_t v = 0; v < {BYTES} / tg_vector_bytes; v++)")
+        return self.block(f"for (int64_t v = 0; v < {nbytes} / tg_vector_bytes; v++)")
 
-    def declare_vectors(self, f: Any, acc: str) -> None:
+    def declare_vectors(self, f: Any, acc: str, nbytes: int) -> None:
         """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
         kind, short = f.op.params["kind"], SHORT[f.type.dtype]
-        self.add(f"tg_vector_{short} {acc}_vector[{BYTES} / tg_vector_bytes];")
+        self.add(f"tg_vector_{short} {acc}_vector[{nbytes} / tg_vector_bytes];")
         if kind in COMPARED and _has_nan(f):
             self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
-        with self.each_vector():
+        with self.each_vector(nbytes):
             self.add(f"{acc}_vector[v] = (tg_vector_{short}){{0}} + {self.d.fold_init(kind, f.type.dtype)};")
 
     def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
@@ -180,19 +190,21 @@ class CPrinter(Printer):
             return f"tg_vector_abs_{short}({args[0]})"
         return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
 
-    def single_elements(self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str) -> None:
+    def single_elements(
+        self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str, nbytes: int
+    ) -> None:
         """The last elements, fewer than a vector: through an array of lanes."""
         for f, acc in accs.items():
             ctype, short = self.d.ctype(f.type.dtype), SHORT[f.type.dtype]
-            self.add(f"{ctype} {acc}_lane[{BYTES} / sizeof({ctype})];")
-            with self.each_vector():
+            self.add(f"{ctype} {acc}_lane[{nbytes} / sizeof({ctype})];")
+            with self.each_vector(nbytes):
                 self.add(f"*(tg_vector_{short} *)({acc}_lane + v * ({one})) = {acc}_vector[v];")
             self.text["acc", f] = f"{acc}_lane[u]"
         with self.block(f"for (int64_t u = ({count}) / ({one}) * ({one}); u < {count}; u++)"):
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(n.body)
         for f, acc in accs.items():
-            with self.each_vector():
+            with self.each_vector(nbytes):
                 self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
 
 
