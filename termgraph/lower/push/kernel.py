@@ -135,6 +135,11 @@ class Scalars:
         """The same for an index."""
         return _union(self.needs(v) for v in values(p))
 
+    def number_folds(self, terms: Iterable[Any]) -> None:
+        """Put folds in the order in which a finished program has them, whatever was made on the way to it."""
+        order = dict.fromkeys([*[t for t in terms if t.op.family is FOLD], *self.fold_order])
+        self.fold_order = {t: k for k, t in enumerate(order)}
+
     # making
     def make(self, op: Op, args: tuple) -> Any:
         """The term op(*args), simplified where that is free of rounding."""

@@ -13,10 +13,10 @@ from typing import Any
 from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, divide, has_division, poly, product
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
-from termgraph.lower.loops.tree import Call, Compound
+from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
 from termgraph.lower.push.driver import Index, Push
-from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
 from termgraph.lower.storage.criterion import holes, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.worklist import Worklist
@@ -122,10 +122,15 @@ class Storage:
         self.bodies: dict[Any, Any] = {}  # loops whose body is lowered already
         self.split: dict[Index, set[Any]] = {}  # roots of a shape that are left with a division in one loop
         self.rounds = 0
-        self.work: Worklist | None = None
-        self.push = Push(lengths, self.inputs, Scalars(self.reciprocal))
         self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
+        self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
+        self.scalars = Scalars(self.reciprocal)
+        self.push = Push(lengths, self.inputs, self.scalars, judge=self._judged)
+        self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
+        self.made: dict[Any, list[Any]] = {}  # the statements of each root
+        self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
+        self.repeated: set[Any] = set()  # loops whose statement is made
 
     def is_cut(self, t: Any) -> bool:
         """Whether a term gets storage because its op needs it, or because nothing is to be fused."""
@@ -153,9 +158,9 @@ class Storage:
         return Buf(f"in{t.index}", t.type.dtype, shape, "input", strides)
 
     def run(self) -> Statements:
-        """Decide what is stored, and write it down."""
+        """Decide what is stored; the statements are those made last."""
         self.settle()
-        return self.statements()
+        return self._result()
 
     # ------------------------------------------------------------------ deciding
     def settle(self) -> None:
@@ -164,14 +169,12 @@ class Storage:
         Roots are written users first. What is to be stored is mostly seen while an index is pushed to it, and what was
         pushed is kept: only what lies between a newly stored term and the roots above it is pushed anew.
         """
-        if self.work is None:
-            self._begin({t: f"w{k}" for k, t in enumerate(self.order)}, self._judged)
-            self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
+        if self.rounds == 0:
             for t in self.order:
                 if t in self.cuts or t in self.targets:
                     self.work.add(t, early=self._is_call(t))
         while True:
-            self._work_off(self.work)
+            self._work_off()
             self.rounds += 1
             new = self._unsettled()
             if not new:
@@ -187,19 +190,18 @@ class Storage:
             return
         self.cuts[t] = None
         self.push.bufs[t] = self._buf(t)
-        assert self.work is not None, "what is stored is decided before it is written down"
         self.work.add(t, early=self._is_call(t))
         if t in self.push.memo:
-            self._forget(self.work, t)
+            self._forget(t)
             self.late.append(t)
 
-    def _forget(self, work: Worklist, t: Any) -> None:
+    def _forget(self, t: Any) -> None:
         """What was pushed through a term, and the statements it is part of."""
         self.push.memo.pop(t, None)
-        for u in work.above(t):
+        for u in self.work.above(t):
             self.push.memo.pop(u, None)
             if u in self.cuts or u in self.targets:
-                work.add(u, early=self._is_call(u))
+                self.work.add(u, early=self._is_call(u))
 
     def _judged(self, t: Any, index: Index, value: Any) -> Any:
         """An element that has just been made, or what it is read from if it would be computed again and again."""
@@ -210,57 +212,40 @@ class Storage:
         buf = self.push.bufs[t]
         return s.load(buf, buf.offset(index))
 
-    def _work_off(self, work: Worklist) -> None:
-        while (t := work.pop()) is not None:
+    def _work_off(self) -> None:
+        while (t := self.work.pop()) is not None:
             self.repeated.difference_update((t, *t.args))
             self._write(t)
             while self.late:  # while the statement was made, more was pushed through what is stored now
-                self._forget(work, self.late.pop())
+                self._forget(self.late.pop())
 
     def _unsettled(self) -> list[Any]:
         values = [x.value for x in self.stores if isinstance(x, Store)]
         return unsettled(self.push, values, self.cuts, self.cut_at)
 
     # ------------------------------------------------------------------ writing down
-    def statements(self) -> Statements:
-        """All statements, with storage numbered in the order of the terms."""
-        while True:
-            kept = [t for t in self.order if t in self.cuts]
-            self._begin({t: f"t{n}" for n, t in enumerate(kept)}, None)
-            for t in self.order:
-                if t in self.cuts or t in self.targets:
-                    self._write(t)
-            new = self._unsettled()
-            if not new:
-                return self._result()
-            self.cuts.update(dict.fromkeys(new))
-            self.work = None
-            self.settle()
-
-    def _begin(self, names: Mapping[Any, str], judge: Callable[[Any, Index, Any], Any] | None) -> None:
-        """Nothing is pushed or written yet; stored terms have these names."""
-        self.names, self.scalars = names, Scalars(self.reciprocal)
-        pushes = self.push.pushes
-        self.push = Push(self.lengths, self.inputs, self.scalars, judge=judge)
-        self.push.pushes = pushes
-        self.push.bufs.update((t, self._buf(t)) for t in self.order if t in self.cuts)
-        self.made: dict[Any, list[Any]] = {}  # the statements of each root
-        self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
-        self.repeated: set[Any] = set()  # loops whose statement is made
-
     def _buf(self, t: Any) -> Buf:
-        return self.targets.get(t) or Buf(f"{self.prefix}{self.names[t]}", t.type.dtype, self.lengths[t], "temp")
+        """Where a stored term lies; it has the number of the term."""
+        name = f"{self.prefix}t{self.work.position[t]}"
+        return self.targets.get(t) or Buf(name, t.type.dtype, self.lengths[t], "temp")
 
     def _result(self) -> Statements:
-        bufs, stores = self.push.bufs, self.stores
-        consts = {t: b for t, b in bufs.items() if b.kind == "const"}
-        written = [b for s in stores for b in (s.bufs if isinstance(s, Compound) else (s.buf,))]
+        """What was decided. Of constants only those are kept that are read: more was pushed than is."""
+        bufs, stores, s = self.push.bufs, self.stores, self.scalars
+        computed = operands_first([t for x in stores for t in _scalars_of(x)])
+        s.number_folds(computed)
+        read = {t.op.params["buf"] for t in computed if t.op.family is LOAD}
+        for x in stores:
+            read |= {b for b, *_ in x.operands} if isinstance(x, Call) else set()
+            read |= {b for b, _ in x.operands()} if isinstance(x, Compound) else set()
+        consts = {t: b for t, b in bufs.items() if b.kind == "const" and b in read}
+        written = [b for x in stores for b in (x.bufs if isinstance(x, Compound) else (x.buf,))]
         temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
-        for s in stores:
-            consts |= s.consts if isinstance(s, Compound) else {}
+        for x in stores:
+            consts |= x.consts if isinstance(x, Compound) else {}
         return Statements(
-            stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, self.scalars,
-            list(self.cuts), self.rounds, self.push.pushes, {b: t for t, b in bufs.items()},
+            stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, s,
+            [t for t in self.order if t in self.cuts], self.rounds, self.push.pushes, {b: t for t, b in bufs.items()},
         )  # fmt: skip
 
     # ------------------------------------------------------------------ one statement
@@ -300,8 +285,6 @@ class Storage:
         if len([n for n in shape if n is not poly(1)]) < 2:
             return True
         split = self.split.setdefault(shape, set())
-        if self.push.judge is None:  # it is decided
-            return not split
         before = bool(split)
         split.discard(t)
         if not split and not self._keeps_whole(t, shape):
@@ -309,7 +292,6 @@ class Storage:
         if bool(split) != before:
             for u in self.made:
                 if u is not t and self.lengths[u] is shape and self.own_rule(u) is None:
-                    assert self.work is not None
                     self.work.add(u)
         return not split
 
@@ -375,6 +357,15 @@ class Storage:
         """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
         given = self.inputs.get(t)
         return self.push.through(t, index) if given is None else self.scalars.load(given, given.offset(index))
+
+
+def _scalars_of(x: Any) -> list[Any]:
+    """What a statement computes."""
+    if isinstance(x, Store):
+        return [*values(x.offset), x.value]
+    if isinstance(x, Call):
+        return [x.options["alpha"]] if "alpha" in x.options else []
+    return [x.condition] if isinstance(x, Choice) else []
 
 
 def _is_count(t: Any) -> bool:
