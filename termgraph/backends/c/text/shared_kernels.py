@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+ROWS = 8  # of the table in one line of text
 MANY_STEPS = 50  # kernels and products from which a program is a table
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 CALLED = re.compile(r"\btg_(each|all)\(c, (\w+), ")
@@ -22,11 +23,11 @@ static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 }
 """
 TABLE_TEXT = """
-/* Makes `count` steps: in each row the number of a step, how many places follow, and those. */
+/* Makes `count` steps: in each row the number of a step, and its places. */
 static int tg_steps(tg_context *c, const int32_t *row, int count)
 {
-    for (; count--; row += 2 + row[1]) {
-        c->at = row + 2;
+    for (; count--; row += 1 + tg_places[row[0]]) {
+        c->at = row + 1;
         if (tg_step[row[0]](c)) return 1;
     }
     return 0;
@@ -133,20 +134,24 @@ class Shared:
         if not self.steps:
             return [], []
         numbers: dict[str, int] = {}
+        widths: dict[int, int] = {}  # how many places each has
         rows, begins, at = [], [], 0
         for step in self.steps:
             text, places = step.text, step.places
             if step.kernel in shared:
                 text = text.replace(f"{step.kernel},", f"{shared[step.kernel]},", 1)
             number = numbers.setdefault(text, len(numbers))
+            widths[number] = len(places)
             begins.append(at)
-            at += 2 + len(places)
-            rows.append(",".join([str(number), str(len(places)), *places]))
+            at += 1 + len(places)
+            rows.append(",".join([str(number), *places]))
         functions = [text.replace("@", f"step{k}", 1) for text, k in numbers.items()]
         table = (
             f"static int (*const tg_step[])(tg_context *c) = {{{', '.join(f'step{k}' for k in range(len(numbers)))}}};"
         )
-        content = "static const int32_t tg_rows[] = {\n" + ",\n".join(rows) + "};"
+        table += f"\nstatic const int32_t tg_places[] = {{{', '.join(map(str, widths.values()))}}};"
+        lines = [",".join(rows[k : k + ROWS]) for k in range(0, len(rows), ROWS)]
+        content = "static const int32_t tg_rows[] = {\n" + ",\n".join(lines) + "};"
         return [*functions, f"{table}\n{TABLE_TEXT.strip()}", content], begins
 
 
