@@ -186,27 +186,27 @@ def rebuild_collect_shared(
     rebuild_strict: bool = True,
     copy_inputs_over: bool = True,
     no_default_updates: Any = False,
-) -> tuple[Any, list]:
-    """Outputs with replacements made, and what else a function needs: `(outputs, [inputs, updates, shared])`.
+) -> tuple[list, Any, list]:
+    """Inputs, outputs with replacements made, and `[replaced, updates, new_values, shared]`: what a function needs.
 
-    Variables are immutable handles here, so inputs are never copied whatever `copy_inputs_over` says.
+    `replaced` has what stands for a variable, `updates` the new value of each shared variable, `new_values` those
+    alone. Variables are immutable handles here, so inputs are never copied whatever `copy_inputs_over` says.
     """
     ins = list(inputs or [])
     given = checked_givens(replace, ins, rebuild_strict)
     changes = _checked_updates(updates)
     listed = list(outputs) if isinstance(outputs, (list, tuple)) else [] if outputs is None else [outputs]
-    shared = collect_shared(listed, changes, given, no_default_updates, ins)
-    mapping = {k.term: v.term for k, v in given.items()}
     variables = [o.variable if isinstance(o, Out) else o for o in listed]
-    rebuilt = (
-        variables
-        if not mapping
-        else variables_of(
-            substitute(resolve_bound([v.term for v in variables]), mapping), {v.term: v for v in (*ins, *shared)}
-        )
-    )
+    shared = collect_shared(variables, changes, given, no_default_updates, ins)
+    mapping = {k.term: v.term for k, v in given.items()}
+    whole = [*variables, *changes.values()]
+    if mapping:
+        terms = substitute(resolve_bound([v.term for v in whole]), mapping)
+        whole = variables_of(terms, {v.term: v for v in (*ins, *shared)})
+    made, new_values = whole[: len(variables)], whole[len(variables) :]
+    rebuilt = [Out(v, borrow=o.borrow) if isinstance(o, Out) else v for o, v in zip(listed, made)]
     new_outputs = rebuilt if isinstance(outputs, (list, tuple)) else rebuilt[0] if rebuilt else None
-    return new_outputs, [ins, changes, shared]
+    return ins, new_outputs, [dict(given), dict(zip(changes, new_values)), new_values, shared]
 
 
 def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> Any:

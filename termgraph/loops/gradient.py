@@ -14,21 +14,23 @@ import numpy as np
 from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Backward, can_move
 from termgraph.loops.residuals import choose_residuals
+from termgraph.loops.varying import growing
 from termgraph.terms.build import filled_like
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import missing, no_gradient, undefined
 from termgraph.terms.ops.elementwise import add, cast, le, minimum, sub, switch
-from termgraph.terms.ops.indexing import set_subtensor, subtensor
+from termgraph.terms.ops.indexing import inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
-from termgraph.terms.ops.shaping import join, shape_i
+from termgraph.terms.ops.shaping import arange, join, shape_i
 from termgraph.terms.term import Arg, Const, mk, mk1
 from termgraph.terms.traverse import free_args, substitute
 
 NOTHING = mk(no_gradient, ())
 _flip = subtensor.bind(index=(("s", None, None, -1),))
 _flip_but_last = subtensor.bind(index=(("s", -2, None, -1),))
+_WRITES = frozenset((inc_subtensor, set_subtensor))  # into zeros: the cotangent of one row
 _first = subtensor.bind(index=(("s", None, "?", None),))
 
 
@@ -50,13 +52,28 @@ class _Reversal:
         asked = [True] * len(t.args) if wanted is None else list(wanted)
         self.wanted = {leaf for leaf, want in zip(leaves, asked[1:]) if want and can_move(leaf)}
         self.finals = [g if can_move(leaf) else None for g, leaf in zip(cotangents, self.carries)]
-        ys = cotangents[op.n_carry : op.n_carry + op.n_ys]
+        self.growing = growing(op)
+        ys = self._of_last_rows(cotangents[op.n_carry : op.n_carry + op.n_ys])
         self.stacked = [g if can_move(y) else None for g, y in zip(ys, op.results)]
         base = len(leaves)
         self.carry_seeds = [Arg(base + j, leaf.type) for j, leaf in enumerate(self.carries)]
         base += op.n_carry
         self.row_seeds = [Arg(base + k, y.type) for k, y in enumerate(op.results)]
         self.next_index = base + op.n_ys
+
+    def _of_last_rows(self, ys: Sequence[Any]) -> list[Any]:
+        """The cotangents of stacked results, without those of the last value of a carry that grows: it has no stack."""
+        left = list(ys)
+        for j, leaf in enumerate(self.carries):
+            new = self.op.next_carries[j]
+            if leaf not in self.growing or new not in self.op.results:
+                continue
+            k = self.op.results.index(new)
+            g = left[k]
+            if g is not None and g.op.family in _WRITES and g.op.params["index"] == (-1,):
+                left[k], before = None, self.finals[j]
+                self.finals[j] = g.args[1] if before is None else mk(add, (before, g.args[1]))
+        return left
 
     # ------------------------------------------------------------------ the derivative of one step
     def step_gradient(self) -> Backward | None:
@@ -105,9 +122,12 @@ class _Reversal:
         roots += [self.gradients[id(leaf)] for leaf in self.row_results]
         cotangents = [*self.carry_seeds, *self.row_seeds]
         kept = choose_residuals(self.op, outer_terms(roots, [*cotangents, *sums]))
+        grown = [r for r in kept if r in self.growing]
+        kept = [r for r in kept if r not in self.growing]
         placeholders = {r: Arg(self.fresh(), r.type) for r in kept}
         roots = substitute(roots, placeholders)
         histories = self.histories(kept)
+        roots, outside, step = self.made_again(roots, grown)
         used = set(free_args(roots))
         n_made = self.steps_made
         self.steps = n_made if self.op.params["truncate"] < 0 else mk(minimum, (n_made, self.limit))
@@ -120,7 +140,8 @@ class _Reversal:
         xs = [(leaf, self.reversed_rows(self.parts.xs[leaf.index - offset])) for leaf in self.rows if leaf in used]
         xs += [(a, mk1(_flip, g)) for a, g in zip(self.row_seeds, self.stacked) if g is not None and a in used]
         xs += [(placeholders[r], h) for r, h in zip(kept, histories) if placeholders[r] in used]
-        consts = [(leaf, self.parts.consts[leaf.index]) for leaf in self.consts if leaf in used]
+        xs += step
+        consts = [(leaf, self.parts.consts[leaf.index]) for leaf in self.consts if leaf in used] + outside
         ys = roots[k + len(sums) :]
         name = self.op.params["name"]
         made = make_loop(
@@ -128,6 +149,24 @@ class _Reversal:
             name=f"grad of {name}" if name else None,
         )  # fmt: skip
         return projections(made)
+
+    def made_again(self, roots: list[Any], grown: Sequence[Any]) -> tuple[list[Any], list, list]:
+        """The step with carries that grow computed anew from the start, in a loop of its own, since they cannot be
+        stacked; what that loop reads of the outside, and the number of the step.
+        """
+        if not grown:
+            return roots, [], []
+        outside = [(Arg(self.fresh(), a.type), a) for a in self.t.args[1:]]
+        count = Arg(self.fresh(), self.steps_made.type)
+        given = iter([leaf for leaf, _ in outside])
+        consts = [(leaf, next(given)) for leaf in self.consts]
+        carries = [(leaf, next(given), new) for leaf, new in zip(self.carries, self.op.next_carries)]
+        rows = list(zip(self.rows, given))
+        finals = projections(make_loop(count, consts, carries, rows, [], source=self.op, truncate=-1))
+        roots = substitute(roots, {r: finals[self.carries.index(r)] for r in grown})
+        zero, one = Const(np.int64(0)), Const(np.int64(1))
+        numbers = mk(arange.bind(dtype="int64"), (zero, self.steps_made, one))
+        return roots, outside, [(count, mk1(_flip, numbers))]
 
     def fresh(self) -> int:
         self.next_index += 1
@@ -181,7 +220,10 @@ class _Reversal:
 
     def init_of(self, j: int) -> Any:
         g = self.finals[j]
-        return filled_like(self.parts.inits[j], 0) if g is None else g
+        if g is not None:
+            return g
+        last = projections(self.t)[j] if self.carries[j] in self.growing else self.parts.inits[j]
+        return filled_like(last, 0)
 
     # ------------------------------------------------------------------ back to the operands
     def collect(self, results: Sequence[Any]) -> list[Any]:

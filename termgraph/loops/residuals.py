@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.loops.varying import varying
+from termgraph.loops.varying import growing, varying
 from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
@@ -29,7 +29,7 @@ def choose_residuals(op: Any, needed: Sequence[Any]) -> list[Any]:
     stacked, everything = set(op.results), op.params["recompute"]
     keep: dict[Any, frozenset] = {}
     changing: set[Any] = set(leaves[op.n_consts :])  # what differs from step to step
-    shapeless = varying(needed, changing)
+    shapeless = varying(needed, changing, growing(op))
     for t in children_first(needed):
         if any(a in changing for a in t.args):
             changing.add(t)

@@ -1,6 +1,7 @@
 """Which values inside a loop may have another shape in another step: they cannot be stacked.
 
-A carry is taken to keep its lengths, as the virtual machine and compiled code demand where it is stacked.
+A carry is taken to keep its lengths, as the virtual machine and compiled code demand where it is stacked; unless trying
+a step with arrays of zeros shows that it does not.
 """
 
 from __future__ import annotations
@@ -8,21 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
+from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import nonzero, subtensor
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.ops.shaping import alloc, arange, eye, reshape
+from termgraph.terms.ops.shaping import alloc, arange, eye, join, reshape
 from termgraph.terms.ops.sorting import bincount, unique, unique_all
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
 _BY_VALUE = frozenset((nonzero, unique, unique_all, bincount))  # how many elements there are, the values say
 _LENGTHS_FROM = {reshape: 1, alloc: 1, arange: 0, eye: 0}  # the first operand that is a length
+_CHANGES = frozenset((join, subtensor, reshape, alloc))  # without one of these a step keeps all lengths, or fails
 
 
-def varying(roots: Iterable[Any], moving: Iterable[Any]) -> set[Any]:
-    """The terms under `roots` whose lengths may differ from step to step, where the leaves `moving` differ in value."""
-    values, shapes = set(moving), set()
+def varying(roots: Iterable[Any], moving: Iterable[Any], grown: Iterable[Any] = ()) -> set[Any]:
+    """The terms under `roots` whose lengths may differ from step to step, where the leaves `moving` differ in value,
+    and those of `grown` in length.
+    """
+    values, shapes = set(moving), set(grown)
     for t in children_first(list(roots)):
         if t.op.kind == "length" and not any(a in shapes for a in t.args):
             continue  # the length of something that keeps its shape
@@ -31,6 +38,26 @@ def varying(roots: Iterable[Any], moving: Iterable[Any]) -> set[Any]:
             if not _is_known(t) and (any(a in shapes for a in t.args) or _asked_for(t, values)):
                 shapes.add(t)
     return shapes
+
+
+def growing(op: Any) -> list[Any]:
+    """The carries of a loop whose lengths surely change from step to step, as far as trying two lengths shows."""
+    carries = op.leaves[op.n_consts : op.n_consts + op.n_carry]
+    if all(t.op.family not in _CHANGES for t in children_first(op.next_carries)):
+        return []
+    return [leaf for leaf, new in zip(carries, op.next_carries) if all(_changes(op, leaf, new, n) for n in (2, 3))]
+
+
+def _changes(op: Any, leaf: Any, new: Any, n: int) -> bool:
+    """Whether a step changes the lengths of a carry where those that are not known are n."""
+    if not all(isinstance(t.type, TensorType) for t in op.leaves):
+        return False
+    zeros = {t: np.zeros([n if k is None else k for k in t.type.shape], t.type.np_dtype) for t in op.leaves}
+    try:
+        with np.errstate(all="ignore"):
+            return bool(evaluate([new], zeros)[0].shape != zeros[leaf].shape)
+    except Exception:
+        return False  # these lengths do not fit: nothing is known
 
 
 def _is_known(t: Any) -> bool:
@@ -64,4 +91,4 @@ def _lengths_given(t: Any, family: Any) -> Iterator[Any]:
             yield from operands if isinstance(entry, tuple) else ()
 
 
-__all__ = ["varying"]
+__all__ = ["growing", "varying"]

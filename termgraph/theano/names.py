@@ -138,6 +138,7 @@ MODULES: dict[str, str] = {
     "compile.pfunc": """
         compiling: Param pfunc iter_over_pairs
         function: rebuild_collect_shared
+        inout: _pfunc_param_to_in
     """,
     "compile.profiling": """
         compiling: ProfileStats ScanProfileStats register_profiler_printer print_global_stats

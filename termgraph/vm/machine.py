@@ -16,6 +16,14 @@ from termgraph.vm.broadcast import guarded
 from termgraph.vm.failures import explain
 from termgraph.vm.program import Instruction, Program
 
+# of Theano's machine, and what to look at here instead
+_ELSEWHERE = {
+    "thunks": "`program.instructions`: one list of instructions is run, there is no call of its own for each",
+    "nodes": "`program.instructions`, in the order in which they run",
+    "storage_map": "`storage`, by the numbers that an instruction names as `inputs` and `outputs`",
+    "compute_map": "`computed`: which places the last call filled",
+}
+
 # observer(index, instruction, slots, seconds): called after each instruction, while its results are in `slots`
 Observer = Callable[[int, Instruction, list, float], None]
 
@@ -45,6 +53,16 @@ class Machine:
         self._producer = program.producers() if program.lazy else {}
         frees = program.frees if allow_gc else [()] * len(program.instructions)
         self._steps = [(runner_of(i), i.inputs, i.outputs, f) for i, f in zip(program.instructions, frees)]
+
+    @property
+    def computed(self) -> list[bool]:
+        """Which places of `storage` the last call filled: not those of a branch that was not taken."""
+        return [value is not None for value in self.storage]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _ELSEWHERE:
+            raise AttributeError(f"this machine has no {name}; look at {_ELSEWHERE[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Run once. An exception names the instruction and the user's line that made it."""

@@ -6,7 +6,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.function.fgraph import FunctionGraph
-from termgraph.function.inout import convert_function_input, wrap_out
+from termgraph.function.inout import _pfunc_param_to_in, convert_function_input, wrap_out
 from termgraph.function.maker import FunctionMaker
 from termgraph.terms.errors import UnusedInputError
 from termgraph.terms.op import Op
@@ -172,9 +172,42 @@ def test_f22_types():
 
 def test_f22_rebuild_collect_shared():
     w = tg.shared(1.0, "w")
-    outs, (ins, updates, shared) = tg.rebuild_collect_shared(x + w, [y], replace={x: y}, updates=[(w, w + 1)])
-    assert shared == [w] and list(updates) == [w] and ins == [y]
+    ins, outs, rest = tg.rebuild_collect_shared(x + w, [y], replace={x: y}, updates=[(w, w + x)])
+    replaced, updates, new_values, shared = rest
+    assert shared == [w] and list(updates) == [w] and ins == [y] and replaced == {x: y}
     assert tg.function([y], outs)(2) == 3
+    assert tg.function([y], new_values)(2) == [3]
+    none, out, _ = tg.rebuild_collect_shared(tg.Out(x, borrow=True), [x])
+    assert none == [x] and out.borrow and out.variable is x
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_f22_the_listing_of_how_a_function_is_generated(changes):
+    """`pfunc` as the article about Theano's core writes it down, from the helpers that it names."""
+    w, k = tg.shared(2.0, "w"), tg.shared(10.0, "k")
+
+    def pfunc(params, outputs, updates):
+        inputs = [_pfunc_param_to_in(p, allow_downcast=None) for p in params]
+        output_vars = tg.rebuild_collect_shared(
+            outputs, [i.variable for i in inputs], replace={}, updates=updates, rebuild_strict=True,
+            copy_inputs_over=True, no_default_updates=False,
+        )  # fmt: skip
+        input_variables, cloned_outputs, other_stuff = output_vars
+        clone_d, update_d, update_expr, shared_inputs = other_stuff
+        for i, iv in zip(inputs, input_variables):
+            i.variable = iv
+        for sv in shared_inputs:
+            if sv in update_d:
+                si = tg.In(variable=sv, value=sv.container, mutable=True, borrow=True, update=update_d[sv], shared=True)
+            else:
+                si = tg.In(variable=sv, value=sv.container, mutable=False, borrow=True, shared=True)
+            inputs.append(si)
+        return tg.FunctionMaker(inputs, [tg.Out(o) for o in cloned_outputs]).create()
+
+    f = pfunc([x, (y, 1.0)], [x * w + k * y], [(w, w + x)] if changes else [])
+    assert f(3.0) == [16.0] and w.get_value() == (5.0 if changes else 2.0)
+    k.set_value(0.0)
+    assert f(1.0) == [5.0 if changes else 2.0]
 
 
 def test_f27_accept_inplace_and_name():

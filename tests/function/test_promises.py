@@ -80,6 +80,8 @@ PROMISES = {
     82: "NanGuardMode",
     83: "PdbBreakpoint",
     84: "lines of the user's program through rewriting",
+    90: "threads run beside each other",
+    92: "few modules to compile",
     93: "loops whose values grow",
     96: "jit, rules from and to SymPy",
 }

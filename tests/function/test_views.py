@@ -1,6 +1,8 @@
 """What shares memory, what is overwritten, and what a program lets one see (FEATURES 35, 50, 57, 60, 63, 84)."""
 
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -82,6 +84,58 @@ def test_f57_the_program_can_be_looked_at():
     assert [f.vm.storage[i.outputs[0]].tolist() for i in program.instructions] == [[1.0], [1.0], [1.0]]
     f.free()
     assert f.vm.storage == []
+
+
+def test_f57_what_has_been_computed_can_be_looked_at():
+    c = T.bscalar("c")
+    f = tg.function(
+        [c, v], tg.ifelse(c, T.exp(v), T.log(v)), mode=tg.Mode(linker="py", optimizer="None", allow_gc=False)
+    )
+    made = {i.op.name: i.outputs[0] for i in f.vm.program.instructions}
+    for choice, (done, left) in {1: ("exp", "log"), 0: ("log", "exp")}.items():
+        f(choice, [1.0, 2.0])
+        assert f.vm.computed[made[done]] and not f.vm.computed[made[left]]
+
+
+@pytest.mark.parametrize("name", ["thunks", "nodes", "storage_map", "compute_map"])
+def test_f57_what_theano_had_instead_is_said(name):
+    f = tg.function([v], T.exp(v), mode=tg.Mode(linker="py"))
+    with pytest.raises(AttributeError, match=f"no {name}; look at `"):
+        getattr(f.vm, name)
+    with pytest.raises(AttributeError, match="no attribute 'anything'"):
+        f.vm.anything
+
+
+@needs_c
+def test_f90_python_goes_on_while_another_thread_is_in_a_compiled_function():
+    f = tg.function([v], tg.scan(lambda s: T.sin(s) + 1, outputs_info=v, n_steps=10_000)[0][-1])
+    given, started, turns = np.ones(300), threading.Event(), 0
+
+    def work():
+        started.set()
+        f(given)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 1  # had the call kept the GIL, the first look would be the last
+
+
+@needs_c
+def test_f92_a_function_of_many_operations_is_one_module(tmp_path):
+    with tg.config.change_flags({"cache.dir": str(tmp_path)}):
+        m = T.dmatrix("m")
+        y = m
+        for k in range(12):
+            y = T.tanh(y.T @ T.exp(y) + k) / y.sum(axis=0)
+        f = tg.function([m], [y, y.max(axis=1), T.argsort(y, axis=0)], mode=tg.Mode(linker="auto"))
+        assert np.isfinite(f(np.eye(3) + 1)[0]).all()
+        assert len([i for i in f.vm.program.instructions if i.op.kind == "kernel"]) == 1
+        kept = {file.name for file in tmp_path.rglob("*.so")}
+        assert len(kept) <= 2, kept  # the program, and how arguments come to it
 
 
 @needs_c
