@@ -22,7 +22,8 @@ def both(inputs, outputs, *values):
     with tg.config.change_flags(linker="py"):
         want = tg.function(inputs, outputs)(*values)
     for a, b in zip(got, want):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+        short = a.dtype.name in ("float32", "complex64")  # FAST_RUN's products and sums round once, NumPy's twice
+        np.testing.assert_allclose(a, b, rtol=4e-6 if short else 1e-12, atol=1e-6 if short else 1e-13)
         assert a.dtype == b.dtype and a.shape == b.shape
     return f, got
 
