@@ -116,7 +116,7 @@ class Function(Storages):
         names = {None: {a: item.variable.term for a, item in zip(self.maker.work.args, self.maker.inputs)}}
         for trace in self.maker.work.traces:
             if trace.body not in names:
-                names[trace.body] = _arguments_of(trace.body)
+                names[trace.body] = arguments_of(trace.body)
             records = [copy.copy(r) for r in trace]
             terms = iter(substitute([t for r in records for t in (r.before, r.after)], names[trace.body]))
             for r, before, after in zip(records, terms, terms):
@@ -436,7 +436,7 @@ def _bad_argument(function: Function, item: In, position: int, error: Exception)
     return TypeMismatch(placed(item.variable.site, text))
 
 
-def _arguments_of(op: Any) -> dict[Any, Any]:
+def arguments_of(op: Any) -> dict[Any, Any]:
     """The arguments of a body under the names that they have in the user's step function."""
     places = places_of(op)
     leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]

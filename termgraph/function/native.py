@@ -101,7 +101,7 @@ def native_function(
     f._describe(maker, storage, defaults, name)
     f.known = known
     if maker.timed:
-        terms = [_in_graph(maker, layout, code.terms_of(part.bufs)) for part in code.timed_parts]
+        terms = [in_graph(maker, layout, code.terms_of(part.bufs)) for part in code.timed_parts]
         f.timers = maker.profile.watch_parts(code.timed_parts, terms)
     return f
 
@@ -214,10 +214,10 @@ def _built(maker: Any, layout: Layout, code: Any, known: Shapes) -> Any:
         given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
         return maker.work.ledger.run("build", program_library.built, *given)
     except compiler_errors.CompileError as error:
-        raise in_users_words(error, maker.work.lookup, _in_graph(maker, layout, error.terms)) from None
+        raise in_users_words(error, maker.work.lookup, in_graph(maker, layout, error.terms)) from None
 
 
-def _in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
+def in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
     """Terms of a program as terms of the rewritten graph, whose arguments have other numbers."""
     args = maker.work.args
     back = {Arg(k, args[i].type): args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
@@ -302,7 +302,7 @@ def _fail(maker: Any, code: Any, layout: Layout, status: tuple, known: Shapes) -
         raise error
     work = maker.work
     if not hasattr(error, "loops"):
-        (error.term,) = _in_graph(maker, layout, [term])  # type: ignore[attr-defined]
+        (error.term,) = in_graph(maker, layout, [term])  # type: ignore[attr-defined]
     operands = [(a, a.type) for a in error.term.args]  # type: ignore[attr-defined]
     raise explain(error, _Place(error.term), operands, work.lookup, work.program) from None  # type: ignore[attr-defined]
 

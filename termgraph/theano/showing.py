@@ -14,7 +14,7 @@ from termgraph.tensor.display_names import short_repr, theano_op_name
 from termgraph.tensor.graph import ancestors as native_ancestors
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.op import Op
-from termgraph.viz.picture import d3viz as native_d3viz
+from termgraph.viz.graph_page import d3viz as native_d3viz
 from termgraph.viz.picture import pydotprint as native_pydotprint
 from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs

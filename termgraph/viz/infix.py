@@ -71,44 +71,59 @@ def _write(root: Any, names: dict[Any, str], limit: int) -> str:
                 return "".join(out) + " ..."
             continue
         t, outer = item
-        stack.extend(reversed(_pieces(t, outer, names)))
+        pieces, strength = _pieces(t, outer, names)
+        stack.extend(reversed(["(", *pieces, ")"] if strength < outer else pieces))
     return "".join(out)
 
 
-def _pieces(t: Any, outer: int, names: dict[Any, str]) -> list[Any]:
-    """What to write for a term: strings, and (term, binding strength of the context)."""
+Pieces = tuple[list[Any], int]  # strings and (term, binding strength of the context); how strongly it binds itself
+
+
+def _pieces(t: Any, outer: int, names: dict[Any, str]) -> Pieces:
+    """What to write for a term."""
     if t in names:
-        return [names[t]]
+        return [names[t]], _ATOM
     if t.__class__ is not Term:
-        return [_number(t)] if t.op is CONST else [repr(t)]
+        return [_number(t) if t.op is CONST else repr(t)], _ATOM
     op, args = t.op, t.args
     if op.name in _INFIX and len(args) > 1:
-        return _operator(op.name, args, outer)
+        return _operator(op.name, args)
     if op.name == "neg":
-        return _enclosed(["-", (args[0], _NEG)], _NEG, outer)
+        return ["-", (args[0], _NEG)], _NEG
     if op.name == "dimshuffle":
-        return _axes(op.params["order"], args[0], t, outer)
+        return _axes(op.params["order"], args[0], outer), _ATOM
     if op.name == "subtensor":
-        return [(args[0], _ATOM), f"[{index_text(op.params['index'])}]"]
+        return [(args[0], _ATOM), f"[{index_text(op.params['index'])}]"], _ATOM
     if op.name == "nth":
-        return [(args[0], _ATOM), f"[{op.params['i']}]"]
-    return _call(op, args)
+        return [(args[0], _ATOM), f"[{op.params['i']}]"], _ATOM
+    return _call(op, args), _ATOM
 
 
-def _operator(name: str, args: tuple, outer: int) -> list[Any]:
+def form_of(t: Any) -> tuple[int, list[Any]]:
+    """How a term is written without its operands, for programs that put them in.
+
+    How strongly it binds, and its pieces: strings, and [number of an operand, how strongly it is held there]. New
+    dimensions, which `pp` leaves out, are written as in NumPy.
+    """
+    pieces, strength = _pieces(t, 0, {})
+    order = t.op.params["order"] if t.__class__ is Term and t.op.name == "dimshuffle" else ()
+    if "x" in order and [d for d in order if d != "x"] == list(range(t.args[0].type.ndim)):
+        index = ", ".join("None" if d == "x" else ":" for d in order)
+        pieces = [(t.args[0], _ATOM), f"[{index}]"]
+    place = iter(range(len(pieces)))
+    return strength, [p if isinstance(p, str) else [next(place), p[1]] for p in pieces]
+
+
+def _operator(name: str, args: tuple) -> Pieces:
     symbol, strength = _INFIX[name]
     pieces: list[Any] = []
     for i, a in enumerate(args):
         tight = (i > 0 and name in _TIGHT_RIGHT) or (i == 0 and name == "pow") or strength == 1
         pieces += [symbol] * (i > 0) + [(a, strength + tight)]
-    return _enclosed(pieces, strength, outer)
+    return pieces, strength
 
 
-def _enclosed(pieces: list[Any], strength: int, outer: int) -> list[Any]:
-    return ["(", *pieces, ")"] if strength < outer else pieces
-
-
-def _axes(order: tuple, x: Any, t: Any, outer: int) -> list[Any]:
+def _axes(order: tuple, x: Any, outer: int) -> list[Any]:
     """Broadcasting dimensions are understood; a transposition is `.T`, anything else a call."""
     kept = [d for d in order if d != "x"]
     if kept == sorted(kept) and "x" in order and order[-len(kept) or len(order) :] == tuple(kept):

@@ -32,6 +32,25 @@ def inner_graph(node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str
     return arguments, list(zip(labels, roots))
 
 
+def body_of(node: Apply) -> tuple[list[Variable], list[str], dict[Any, int]] | None:
+    """Results of the graph inside an application, their names, and the operand that each argument stands for.
+
+    None if there is no graph inside.
+    """
+    op: Any = node.op
+    family = getattr(op, "family", None)
+    if family is loop:
+        labelled = inner_graph(node)[1]
+        stops = {leaf: k for k, leaf in enumerate(op.leaves, 1)}
+        return [v for _, v in labelled], [label for label, _ in labelled], stops
+    if family is call:
+        takes = [Arg(i, t) for i, t in enumerate(op.params["takes"])]
+        names = {a: v.name or f"operand {i}" for i, (a, v) in enumerate(zip(takes, node.inputs))}
+        body = op.params["body"]
+        return variables_of(body, names=names), [""] * len(body), {a: i for i, a in enumerate(takes)}
+    return None
+
+
 def _called(op: Any, node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str, Variable]]]:
     """Those of a graph that is an op: its arguments are the operands."""
     leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]
@@ -45,4 +64,4 @@ def _argument(leaf: Any, name: str | None) -> str:
     return f"{name} {leaf!r}" if name else repr(leaf)
 
 
-__all__ = ["HAVE_GRAPHS", "inner_graph"]
+__all__ = ["HAVE_GRAPHS", "body_of", "inner_graph"]

@@ -6,7 +6,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 SWEEPS = 6
 GAP_X, GAP_Y = 24.0, 56.0
@@ -25,14 +25,23 @@ def layered(widths: Sequence[float], edges: Edges) -> list[Point]:
     return routed(widths, edges)[0]
 
 
-def routed(widths: Sequence[float], edges: Edges) -> tuple[list[Point], list[list[Point]]]:
-    """The centre of each node as `layered` gives it, and for each edge the places where it passes rows of boxes."""
+def routed(
+    widths: Sequence[float], edges: Edges, top: Collection[int] = (), bottom: Collection[int] = ()
+) -> tuple[list[Point], list[list[Point]]]:
+    """The centre of each node as `layered` gives it, and for each edge the places where it passes rows of boxes.
+
+    Nodes of `top`, to which nothing leads, stand in the first row, those of `bottom` in the last.
+    """
     ranks = _ranks(*_neighbours(len(widths), edges))
+    for n in top:
+        ranks[n] = 0
+    for n in bottom:
+        ranks[n] = max(ranks)
     wide, chains, steps = list(widths), _chains(ranks, edges), []
     for (a, b), chain in zip(edges, chains):
         first = len(wide)
         wide += [THIN] * len(chain)
-        ranks = [*ranks, *chain] if chain else ranks
+        ranks += chain
         stops = [a, *range(first, len(wide)), b]
         steps += list(zip(stops, stops[1:]))
     places = _placed(wide, steps, ranks)

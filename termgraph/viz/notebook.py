@@ -10,8 +10,9 @@ from typing import Any
 
 from termgraph.tensor.variable import Variable
 from termgraph.terms.term import is_term
+from termgraph.viz.graph_page import HEAT
 from termgraph.viz.infix import pp
-from termgraph.viz.picture import HEAT, scene_to_svg
+from termgraph.viz.picture import scene_to_svg
 from termgraph.viz.scene import scenes_of
 from termgraph.viz.tree import dprint
 

@@ -1,7 +1,4 @@
-"""Pictures of graphs: `d3viz` writes a page to move about in, `to_svg` gives the picture alone, `to_dot` Graphviz text.
-
-Everything is in the one file that is written: no libraries, no network.
-"""
+"""Pictures of graphs that stand still: `to_svg` gives SVG, `to_dot` Graphviz text, `pydotprint` writes files."""
 
 from __future__ import annotations
 
@@ -13,43 +10,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from termgraph.viz.measured import stages_table
+from termgraph.viz.graph_data import width_of
+from termgraph.viz.graph_page import graph_page
 from termgraph.viz.node_positions import GAP_Y, routed
-from termgraph.viz.page import GRAPH_SCRIPT, page
-from termgraph.viz.scene import Node, Scene, scenes_of
+from termgraph.viz.scene import Edge, Node, Scene, Scenes, scenes_of
 from termgraph.viz.structure import structure_of
 
 FILLS = {
     "input": "#d5e8f7", "shared": "#d8f0d2", "constant": "#eeeeee", "op": "#fff6dd", "output": "#f3dcef",
+    "kernel": "#ffe3b8", "branch": "#e6e0f8",
     "apply": "#b9d4f5", "variable": "#f7b9b9", "operator": "#c3e8b9", "type": "#dcc3f2",
 }  # fmt: skip
 COLD, HOT = (255, 246, 221), (226, 60, 48)
 STROKES = {"": "#888888", "view": "#2b5fd9", "destroyed": "#d92b2b"}
-HEIGHT, MARGIN, PER_CHARACTER = 26.0, 20.0, 7.2
-LEGEND = (
-    "blue edge: read where it lies (a view); red edge: written over. Dashed box: has a graph inside, click to see it."
-)
-HEAT = " The redder an operation, the more of the time its kernel took (operations of one kernel have one colour)."
+HEIGHT, MARGIN = 26.0, 20.0
 STYLES = ("graph", "structure")
-
-
-def d3viz(obj: Any, outfile: str | Path = "graph.html") -> Path:
-    """Write an HTML page with the graph of a variable, a list of variables or a compiled function.
-
-    Drag the background to move, turn the wheel to zoom, drag a box to place it, click it for dtype, shape and the line
-    of your program it comes from, double-click to change its label. Loops and folded graphs open below. The operations
-    of a function that was compiled with `profile=True` and called have the colour of the time they took. Under the
-    graph of a compiled function is the table of its stages, `f.stages`. Works offline.
-    """
-    path = Path(outfile)
-    path.write_text(_page(scenes_of(obj), obj), encoding="utf-8")
-    return path
-
-
-def _page(scenes: list[Scene], obj: Any) -> str:
-    body = "\n".join([*[_section(k, scene) for k, scene in enumerate(scenes)], stages_table(obj)])
-    note = LEGEND + HEAT * scenes[0].timed
-    return page(scenes[0].title, f'<p class="note">{note}</p>\n{body}', GRAPH_SCRIPT)
 
 
 def pydotprint(
@@ -69,11 +44,11 @@ def pydotprint(
         raise ValueError(f"style is 'graph' or 'structure', got {style!r}")
     path = Path(outfile)
     kind = path.suffix[1:]
-    scenes = [structure_of(obj)] if style == "structure" else scenes_of(obj)
+    scenes = Scenes([structure_of(obj)]) if style == "structure" else scenes_of(obj)
     if not var_with_name_simple and style == "graph":
         _add_types(scenes)
     if kind == "html":
-        path.write_text(_page(scenes, obj), encoding="utf-8")
+        path.write_text(graph_page(scenes, obj), encoding="utf-8")
     elif kind in ("svg", "dot"):
         path.write_text(_svg(scenes[0], 0) if kind == "svg" else _dot(scenes[0]), encoding="utf-8")
     else:
@@ -122,7 +97,7 @@ def _dot(scene: Scene) -> str:
         f"  n{k} [label={json.dumps(n.label)}, fillcolor={json.dumps(_fill(n))}{_shape(n)}];"
         for k, n in _numbered(scene)
     ]
-    lines += [f"  n{a} -> n{b} [color={json.dumps(STROKES[role])}];" for a, b, role in scene.edges]
+    lines += [f"  n{a} -> n{b} [color={json.dumps(STROKES[role])}];" for a, b, role, *_ in scene.edges]
     return "\n".join([*lines, "}", ""])
 
 
@@ -141,18 +116,9 @@ def _numbered(scene: Scene) -> list[tuple[int, Node]]:
     return list(enumerate(scene.nodes))
 
 
-def _section(number: int, scene: Scene) -> str:
-    heading = f"<h2>{escape(scene.title)}</h2>" if number else ""
-    facts = json.dumps([node.facts for node in scene.nodes]).replace("<", "\\u003c")
-    return (
-        f'<section id="graph{number}">{heading}\n{_svg(scene, number)}\n'
-        f'<pre class="facts">click a box</pre>\n<script type="application/json">{facts}</script></section>'
-    )
-
-
 def _svg(scene: Scene, number: int) -> str:
-    widths = [max(40.0, PER_CHARACTER * len(n.label) + 18) for n in scene.nodes]
-    places, bends = routed(widths, [(a, b) for a, b, _ in scene.edges])
+    widths = [width_of(n) for n in scene.nodes]
+    places, bends = routed(widths, [(a, b) for a, b, *_ in scene.edges])
     passed = [x for points in bends for x, _ in points]
     left = min([*passed, *(x - w / 2 for (x, _), w in zip(places, widths))], default=0.0) - MARGIN
     right = max([*passed, *(x + w / 2 for (x, _), w in zip(places, widths))], default=0.0) + MARGIN
@@ -178,10 +144,8 @@ def _arrows(number: int) -> str:
     return f"<defs>{heads}</defs>"
 
 
-def _edge(
-    edge: tuple[int, int, str], places: list[tuple[float, float]], via: list[tuple[float, float]], number: int
-) -> str:
-    a, b, role = edge
+def _edge(edge: Edge, places: list[tuple[float, float]], via: list[tuple[float, float]], number: int) -> str:
+    a, b, role, *_ = edge
     passes = " ".join(f"{x:.1f},{y:.1f}" for x, y in via)
     return (
         f'<path class="edge {role}" data-from="{a}" data-to="{b}" data-via="{passes}" fill="none" '
@@ -215,4 +179,4 @@ def _box(k: int, node: Node, width: float, x: float, y: float) -> str:
     )
 
 
-__all__ = ["d3viz", "pydotprint", "to_dot", "to_svg"]
+__all__ = ["pydotprint", "to_dot", "to_svg"]

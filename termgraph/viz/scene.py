@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from termgraph.tensor.bipartite import variables_of
-from termgraph.tensor.display_names import constant_text, type_name
+from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.terms.op import index_text
-from termgraph.terms.ops.call import call
-from termgraph.terms.ops.indexing import subtensor
-from termgraph.terms.ops.loop import loop
-from termgraph.terms.term import Arg
-from termgraph.viz.loops import inner_graph
+from termgraph.viz.groups import Group, branches, kernels_of, op_label, short
+from termgraph.viz.history import MadeBy, RuleHistory
+from termgraph.viz.loops import body_of
 from termgraph.viz.measured import Measured, measured
 from termgraph.viz.tree import graph_outputs
 
@@ -25,22 +22,36 @@ VIEWS = frozenset(("dimshuffle", "subtensor", "reshape", "specify_shape", "unbro
 
 @dataclass
 class Node:
-    """A box: `kind` is input, constant, shared, op or output; `facts` are shown when it is chosen."""
+    """A box: `kind` is input, constant, shared, op, kernel, branch or output; `facts` are shown when it is chosen."""
 
     label: str
     kind: str
     facts: list[tuple[str, str]] = field(default_factory=list)
     inner: int | None = None  # the number of the scene that shows its body
     heat: float | None = None  # from 0 to 1: its share of the time, where the slowest has 1
+    rule: int = -1  # the number of the record of the rule that made it, in `Scenes.rules`
+
+
+class Edge(NamedTuple):
+    """From box to box, as which result and operand; `role` is "", "view" or "destroyed"."""
+
+    start: int
+    end: int
+    role: str = ""
+    result: int = 0
+    operand: int = -1
 
 
 @dataclass
 class Scene:
-    """One graph: a title, boxes, and edges (from, to, role), where role is "", "view" or "destroyed"."""
+    """One graph: a title, boxes and edges. Of the graph inside a box, `inlets` are the boxes that stand for operands
+    outside (operand -> box), `outlets` those that stand for results."""
 
     title: str
     nodes: list[Node] = field(default_factory=list)
-    edges: list[tuple[int, int, str]] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    inlets: dict[int, int] = field(default_factory=dict)
+    outlets: list[int] = field(default_factory=list)
 
     @property
     def timed(self) -> bool:
@@ -48,22 +59,44 @@ class Scene:
         return any(n.heat is not None for n in self.nodes)
 
 
-def scenes_of(obj: Any, most: int = MOST_NODES) -> list[Scene]:
-    """The graph of any printable object, and after it the graphs inside its loops and folded graphs.
+class Scenes(list[Scene]):
+    """The graph of an object, and after it the graphs inside its boxes. `rules` is the history of what rules made."""
+
+    def __init__(self, scenes: Iterable[Scene], obj: Any = None) -> None:
+        super().__init__(scenes)
+        self.rules = RuleHistory(obj)
+
+
+class _Task(NamedTuple):
+    """A scene to be filled: the outputs with their names, what it stops at (term -> operand), and what is known."""
+
+    scene: Scene
+    outputs: Sequence[Variable]
+    names: Sequence[str]
+    stops: dict[Any, int]
+    known: Measured
+    made: MadeBy
+    groups: dict[Any, Group] | None = None  # of a compiled function: its kernels
+
+
+def scenes_of(obj: Any, most: int = MOST_NODES) -> Scenes:
+    """The graph of any printable object, and after it the graphs inside its kernels, branches, loops and folded graphs.
 
     A graph of more than `most` nodes is a ValueError.
     """
     roots, order = graph_outputs(obj)
     kind = "compiled function" if order is not None else "graph"
-    scenes = [Scene(getattr(obj, "name", None) or kind)]
-    waiting: list[tuple[int, Sequence[Variable], Sequence[str], Measured]]
-    waiting = [(0, roots, _output_names(obj, len(roots)), measured(obj))]
+    scenes = Scenes([Scene(getattr(obj, "name", None) or kind)], obj)
+    kernels = kernels_of(obj, roots) or None
+    names = _output_names(obj, len(roots))
+    waiting = deque([_Task(scenes[0], roots, names, {}, measured(obj), scenes.rules.made, kernels)])
     while waiting:
-        number, outputs, names, known = waiting.pop(0)
-        for node, body, op in _fill(scenes[number], outputs, names, known, most):
+        task = waiting.popleft()
+        for node, piece in _fill(task, most):
             node.inner = len(scenes)
-            scenes.append(Scene(f"inside {node.label}"))
-            waiting.append((node.inner, *body, known.inside.get(op) or Measured()))
+            inside = Scene(f"inside {node.label}")
+            scenes.append(inside)
+            waiting.append(_inside(inside, piece, task, scenes.rules))
     return scenes
 
 
@@ -74,33 +107,64 @@ def _output_names(obj: Any, n: int) -> list[str]:
     return [""] * (n - len(updated)) + [f"new {name}" for name in updated] if len(updated) <= n else [""] * n
 
 
-def _fill(
-    scene: Scene, outputs: Sequence[Variable], names: Sequence[str], known: Measured, most: int
-) -> list[tuple[Node, tuple, Any]]:
-    """Add the boxes and edges of one graph; returns the boxes that have a body, with its outputs and their names, and
-    their ops."""
+def _inside(scene: Scene, piece: Any, task: _Task, rules: RuleHistory) -> _Task:
+    """How the inside of a box is drawn."""
+    if isinstance(piece, Group):
+        stops = {v.term: k for k, v in enumerate(piece.inputs)}
+        names = [short_repr(v) for v in piece.outputs]
+        return _Task(scene, piece.outputs, names, stops, task.known, task.made)
+    body = body_of(piece)
+    assert body is not None  # or it would not be drawn as a box with something inside
+    outputs, names, stops = body
+    return _Task(scene, outputs, names, stops, task.known.inside.get(piece.op) or Measured(), rules.made_inside)
+
+
+def _fill(task: _Task, most: int) -> list[tuple[Node, Any]]:
+    """Add the boxes and edges of one graph; returns the boxes with something inside, and what they stand for."""
+    scene, known = task.scene, task.known
+    groups = branches(task.outputs, task.stops) if task.groups is None else task.groups
     number: dict[Any, int] = {}
-    bodies: list[tuple[Node, tuple, Any]] = []
-    for part in _in_order(outputs):
+    bodies: list[tuple[Node, Any]] = []
+
+    def piece_of(v: Variable) -> Any:
+        return v if v.term in task.stops else groups.get(v.term) or v.owner or v
+
+    for part in _in_order(task.outputs, piece_of):
         if len(scene.nodes) >= most:
             raise ValueError(f"the graph has more than {most} nodes, which no picture makes clear; use tg.dprint")
-        node = _op_node(part, known) if isinstance(part, Apply) else _leaf_node(part, known)
         number[part] = len(scene.nodes)
+        node = _node(part, known, task.made)
         scene.nodes.append(node)
-        if isinstance(part, Apply):
-            scene.edges += [(number[v.owner or v], number[part], _role(part, i)) for i, v in enumerate(part.inputs)]
-            _mark_overwritten(scene, number, part, known)
-            body = _body(part)
-            if body is not None:
-                bodies.append((node, body, part.op))
-    for k, v in enumerate(outputs):
-        label = names[k] or v.name or ("output" if len(outputs) == 1 else f"output {k}")
-        scene.edges.append((number[v.owner or v], len(scene.nodes), ""))
+        if isinstance(part, Variable):
+            if part.term in task.stops:
+                scene.inlets[task.stops[part.term]] = number[part]
+            continue
+        scene.edges += [_edge(v, piece_of(v), number, part, i) for i, v in enumerate(part.inputs)]
+        _mark_overwritten(scene, number, part, known)
+        if isinstance(part, Group) or body_of(part) is not None:
+            bodies.append((node, part))
+    for k, v in enumerate(task.outputs):
+        label = task.names[k] or v.name or ("output" if len(task.outputs) == 1 else f"output {k}")
+        source = piece_of(v)
+        scene.edges.append(Edge(number[source], len(scene.nodes), "", _result(v, source)))
+        scene.outlets.append(len(scene.nodes))
         scene.nodes.append(Node(label, "output", _facts(v)))
     return bodies
 
 
-def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Apply, known: Measured) -> None:
+def _edge(v: Variable, source: Any, number: dict[Any, int], part: Any, i: int) -> Edge:
+    role = _role(part, i) if isinstance(part, Apply) else ""
+    return Edge(number[source], number[part], role, _result(v, source), i)
+
+
+def _result(v: Variable, source: Any) -> int:
+    """Which of the results of a box a variable is."""
+    if isinstance(source, Group):
+        return next((k for k, made in enumerate(source.outputs) if made.term is v.term), 0)
+    return v.index or 0 if isinstance(source, Apply) else 0
+
+
+def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Any, known: Measured) -> None:
     """The memory plan writes the new value of a shared variable over the old one: an edge in red says so."""
     made = {v.term for v in part.outputs}
     for new, old in known.overwritten:
@@ -108,20 +172,21 @@ def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Apply, known: 
         if new not in made or source is None:
             continue
         edge = (source, number[part])
-        scene.edges = [e for e in scene.edges if e[:2] != edge] + [(*edge, "destroyed")]
+        found = [e for e in scene.edges if e[:2] == edge] or [Edge(*edge)]
+        scene.edges = [e for e in scene.edges if e[:2] != edge] + [found[0]._replace(role="destroyed")]
         scene.nodes[number[part]].facts.append(("memory", f"written over {scene.nodes[source].label}"))
 
 
-def _in_order(outputs: Sequence[Variable]) -> list[Any]:
-    """Leaves and applications, each after what it needs."""
+def _in_order(outputs: Sequence[Variable], piece_of: Callable[[Variable], Any]) -> list[Any]:
+    """Leaves, applications and groups, each after what it needs."""
     order: list[Any] = []
     state: dict[Any, bool] = {}
-    stack: list[Any] = [v.owner or v for v in reversed(outputs)]
+    stack: list[Any] = [piece_of(v) for v in reversed(outputs)]
     while stack:
         part = stack[-1]
-        needs = [v.owner or v for v in part.inputs] if isinstance(part, Apply) else []
         if part not in state:
             state[part] = False
+            needs = () if isinstance(part, Variable) else [piece_of(v) for v in part.inputs]
             stack.extend(n for n in reversed(needs) if n not in state)
             continue
         stack.pop()
@@ -131,33 +196,39 @@ def _in_order(outputs: Sequence[Variable]) -> list[Any]:
     return order
 
 
+def _node(part: Any, known: Measured, made: MadeBy) -> Node:
+    if isinstance(part, Variable):
+        return _leaf_node(part, known)
+    node = _group_node(part) if isinstance(part, Group) else _op_node(part)
+    term = part.outputs[0].term
+    node.rule = made.rule_of(term)
+    if term in known.share:
+        slowest = max(known.share.values()) or 1.0
+        node.heat = known.share[term] / slowest
+        took = f"{known.seconds[term] * 1e3:.3f} ms, {100 * known.share[term]:.1f} %: {known.part[term]}"
+        node.facts.append(("time", took))
+    return node
+
+
+def _group_node(group: Group) -> Node:
+    facts = [("runs", group.title)] if group.title else []
+    for v in group.outputs:
+        facts += _facts(v)
+    return Node(group.label, group.kind, facts)
+
+
 def _leaf_node(v: Variable, known: Measured) -> Node:
     if isinstance(v, Constant):
-        return Node(_short(constant_text(v).partition("{")[2][:-1]), "constant", _facts(v))
+        return Node(short(constant_text(v).partition("{")[2][:-1]), "constant", _facts(v))
     kind = "shared" if hasattr(v, "get_value") or v.term in known.shared else "input"
-    return Node(v.name or repr(v), kind, _facts(v))
+    return Node(short_repr(v) if v.owner is not None else v.name or repr(v), kind, _facts(v))
 
 
-def _op_node(node: Apply, known: Measured) -> Node:
+def _op_node(node: Apply) -> Node:
     facts = [("op", str(node.op))]
     for v in node.outputs:
         facts += _facts(v)
-    made = Node(_op_label(node.op), "op", facts)
-    term = node.outputs[0].term
-    if term in known.share:
-        slowest = max(known.share.values()) or 1.0
-        made.heat = known.share[term] / slowest
-        facts.append(
-            ("time", f"{known.seconds[term] * 1e3:.3f} ms, {100 * known.share[term]:.1f} %: {known.part[term]}")
-        )
-    return made
-
-
-def _op_label(op: Any) -> str:
-    """The name of an op, and of the part that is read where that is plain."""
-    if getattr(op, "family", None) is subtensor:
-        return _short(f"[{index_text(op.params['index'])}]")
-    return op.name
+    return Node(op_label(node.op), "op", facts)
 
 
 def _facts(v: Variable) -> list[tuple[str, str]]:
@@ -179,22 +250,4 @@ def _role(node: Apply, i: int) -> str:
     return "view" if i == 0 and getattr(family, "name", "") in VIEWS else ""
 
 
-def _body(node: Apply) -> tuple[list[Variable], list[str]] | None:
-    """The outputs of the graph inside a loop or a folded graph, and their names."""
-    family: Any = getattr(node.op, "family", None)
-    if family is loop:
-        labelled = inner_graph(node)[1]
-        return [v for _, v in labelled], [label for label, _ in labelled]
-    if family is call:
-        params: Any = node.op.params
-        takes = [Arg(i, t) for i, t in enumerate(params["takes"])]
-        names = {a: v.name or f"operand {i}" for i, (a, v) in enumerate(zip(takes, node.inputs))}
-        return variables_of(params["body"], names=names), [""] * len(params["body"])
-    return None
-
-
-def _short(text: str, most: int = 24) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-__all__ = ["Node", "Scene", "scenes_of"]
+__all__ = ["Edge", "Node", "Scene", "Scenes", "scenes_of"]

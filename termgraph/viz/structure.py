@@ -6,7 +6,7 @@ from typing import Any
 
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.viz.scene import MOST_NODES, Node, Scene
+from termgraph.viz.scene import MOST_NODES, Edge, Node, Scene
 from termgraph.viz.tree import graph_outputs
 
 
@@ -22,15 +22,15 @@ def structure_of(obj: Any) -> Scene:
             continue
         _add(scene, number, v, Node(_label(v), "variable", [("type", type_name(v.type))]))
         if node is not None:
-            scene.edges.append((number[node], number[v], ""))
-        scene.edges.append((_shared(scene, number, v.type, type_name(v.type), "type"), number[v], ""))
+            scene.edges.append(Edge(number[node], number[v]))
+        scene.edges.append(Edge(_shared(scene, number, v.type, type_name(v.type), "type"), number[v]))
     return _in_drawing_order(scene)
 
 
 def _apply(scene: Scene, number: dict[Any, int], node: Apply) -> None:
     _add(scene, number, node, Node("Apply", "apply"))
-    scene.edges.append((_shared(scene, number, node.op, node.op.name, "operator"), number[node], ""))
-    scene.edges += [(number[v], number[node], "") for v in node.inputs]
+    scene.edges.append(Edge(_shared(scene, number, node.op, node.op.name, "operator"), number[node]))
+    scene.edges += [Edge(number[v], number[node]) for v in node.inputs]
 
 
 def _shared(scene: Scene, number: dict[Any, int], key: Any, label: str, kind: str) -> int:
@@ -71,7 +71,7 @@ def _in_drawing_order(scene: Scene) -> Scene:
     order = first + [k for k in range(len(scene.nodes)) if k not in set(first)]
     place = {old: new for new, old in enumerate(order)}
     scene.nodes = [scene.nodes[k] for k in order]
-    scene.edges = [(place[a], place[b], role) for a, b, role in scene.edges]
+    scene.edges = [e._replace(start=place[e.start], end=place[e.end]) for e in scene.edges]
     return scene
 
 

@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from termgraph.viz.infix import pp
-from termgraph.viz.page import FILTER_SCRIPT, page
+from termgraph.viz.page import Page, page, written
+from termgraph.viz.timeline_data import timeline_data
 
-MOST_STEPS = 2000
+_BODY = """<header><h1>{title}</h1>
+<span><button id="first" title="Home">|&lt;</button><button id="back" title="the step before (left arrow)">&lt;</button>
+<button id="forth" title="the next step (right arrow)">&gt;</button><button id="last" title="End">&gt;|</button></span>
+<input id="slide" type="range" min="0" value="0" aria-label="step"><span id="count" class="note" role="status"></span>
+<input id="search" type="search" placeholder="filter: a rule, a stage, part of an expression ( / )" aria-label="filter">
+<select id="rules" aria-label="only one rule"></select><button id="node" hidden></button></header>
+<main><nav id="steps" tabindex="0" aria-label="steps"></nav>
+<article><section id="rule"></section>
+<section><h2>before</h2><div id="before" class="graph"></div></section>
+<section><h2>after</h2><div id="after" class="graph"></div></section>
+<p class="note">The changed part is marked. What is far from it is folded: a click opens it. A click on a name or an
+operator shows only the steps that had to do with this part.</p></article></main>"""
 
 
-def timeline(traced: Any, outfile: str | Path = "rewrites.html") -> Path:
-    """Write an HTML page with the rewrites of a compiled function (or of a trace), in order, and counts by rule.
+def timeline(traced: Any, outfile: str | Path = "rewrites.html", prove: float = 5.0) -> Page:
+    """Write an HTML page that steps through the rewrites of a compiled function (or of a trace), rule by rule.
 
-    Each line has the stage, the rule with its file and line, and the expression before and after. A field filters them.
+    Each step shows the whole graph before and after it with the changed part marked, the rule with its line, its file
+    and what the prover says of it. Arrow keys, Home and End step, `/` filters by words, the list by rule, a click on a
+    part of an expression by that part. The prover tries rules for at most `prove` seconds. Works offline; in a notebook
+    the result shows itself.
+
+    >>> import pathlib, tempfile, termgraph as tg, termgraph.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = tg.function([x], T.log(T.exp(x).sum()))
+    >>> path = tg.viz.timeline(f, pathlib.Path(tempfile.mkdtemp()) / "rewrites.html", prove=0)
+    >>> "logsumexp.log_sum_exp" in path.read_text(encoding="utf-8")
+    True
     """
-    records = list(getattr(traced, "trace", traced))
-    title = f"{len(records)} rewrites"
-    body = (
-        f"{_counts(records)}\n<input placeholder='filter: a rule, a stage, part of an expression'>\n{_steps(records)}"
-    )
-    path = Path(outfile)
-    path.write_text(page(title, body, FILTER_SCRIPT), encoding="utf-8")
-    return path
-
-
-def _counts(records: Iterable[Any]) -> str:
-    found = Counter(r.rule for r in records).most_common(20)
-    most = max((n for _, n in found), default=1)
-    rows = []
-    for rule, n in found:
-        bar = f"<span class='bar' style='width:{160 * n / most:.0f}px'></span>"
-        rows.append(f"<tr><td>{escape(rule)}</td><td>{n}</td><td>{bar}</td></tr>")
-    return "<table><tr><th>rule</th><th>times</th><th></th></tr>" + "\n".join(rows) + "</table>"
-
-
-def _steps(records: list[Any]) -> str:
-    rows = [_step(k, r) for k, r in enumerate(records[:MOST_STEPS], 1)]
-    if len(records) > MOST_STEPS:
-        rows.append(f"<tr><td colspan='5'>and {len(records) - MOST_STEPS} more</td></tr>")
-    head = "<tr><th></th><th>stage</th><th>rule</th><th>before</th><th>after</th></tr>"
-    return f"<table>{head}\n" + "\n".join(rows) + "</table>"
-
-
-def _step(k: int, r: Any) -> str:
-    rule = f"<td title='{escape(str(r.where))}'>{escape(r.rule)}</td>"
-    terms = f"<td class='term'>{_text(r.before)}</td><td class='term'>{_text(r.after)}</td>"
-    return f"<tr class='step'><td>{k}</td><td>{escape(r.stage)}</td>{rule}{terms}</tr>"
-
-
-def _text(term: Any) -> str:
-    text = pp(term)
-    return escape(text if len(text) <= 160 else text[:157] + "...")
+    data = timeline_data(traced, prove)
+    count = sum(len(stage["steps"]) for stage in data["stages"])
+    title = f"{count} rewrite{'s' * (count != 1)}"
+    return written(outfile, page(title, _BODY.format(title=title), "timeline", ("timeline_graph", "timeline"), data))
 
 
 __all__ = ["timeline"]
