@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from etuples.core import ExpressionTuple
@@ -130,6 +130,9 @@ class Term(ExpressionTuple):
         return one_line(self)
 
     __str__ = __repr__
+
+
+AnyTerm: TypeAlias = Term | Leaf  # what stands in a graph: a term, or one of the leaves, which have the same interface
 
 
 def mk(op: Any, args: tuple) -> Any:
@@ -383,6 +386,6 @@ def live_terms() -> int:
 
 
 __all__ = [
-    "Arg", "Const", "Input", "Leaf", "Lit", "Term", "TupleType", "apply_term", "as_term", "from_etuple",
+    "AnyTerm", "Arg", "Const", "Input", "Leaf", "Lit", "Term", "TupleType", "apply_term", "as_term", "from_etuple",
     "infer_type", "is_term", "live_terms", "mk", "mk1", "mk2",
 ]  # fmt: skip

@@ -1,0 +1,23 @@
+"""Words for what functions of the language take: arrays or what becomes one, dtypes, axes, shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from termgraph.tensor.variable import Variable
+
+# A variable, an array, a number, or lists of these: what `T.as_tensor` takes.
+TensorLike: TypeAlias = "Variable | npt.ArrayLike | Sequence[TensorLike]"
+# "float32", np.float32, float; where a function has a default, None asks for it.
+DTypeLike: TypeAlias = "npt.DTypeLike"
+# An axis, several, or None: all of them, or what the function does without one.
+AxisLike: TypeAlias = "int | Sequence[int] | None"
+# A length, or several; a length may be computed.
+ShapeLike: TypeAlias = "int | Variable | np.ndarray[Any, Any] | Sequence[int | Variable | None] | None"
+
+__all__ = ["AxisLike", "DTypeLike", "ShapeLike", "TensorLike"]
