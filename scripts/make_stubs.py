@@ -16,14 +16,13 @@ from types import ModuleType
 from typing import Any
 
 import termgraph.tensor as T
-from termgraph.terms.op import Op
+from termgraph.tensor.constructors import SEVERAL, SHAPES
 from termgraph.terms.ops.elementwise import ElementwiseOp
 from termgraph.terms.types import Type
 
 STUB = Path(T.__file__).with_name("__init__.pyi")
 HEAD = '''"""The NumPy-like language, as type checkers see it. Made by scripts/make_stubs.py: do not edit."""
 
-from collections.abc import Callable
 from typing import Any
 
 '''
@@ -42,14 +41,21 @@ class _Ternary(ElementwiseOp):
 class _Nary(ElementwiseOp):
     def __call__(self, *xs: ArrayLike, **params: Any) -> TensorVariable: ...
 
+class _MakesAny:
+    def __call__(self, name: str | None = None, dtype: DTypeLike = None) -> TensorVariable: ...
+
+class _MakesSeveral:
+    def __call__(self, *names: str | int) -> list[TensorVariable]: ...
+
 class _MakesInput(TensorType):
     def __call__(self, name: str | None = None) -> TensorVariable: ...
 
 """
-TYPES = (
+TYPES = {
     "from termgraph.tensor.typed import ArrayLike as ArrayLike",
+    "from termgraph.tensor.likes import DTypeLike",
     "from termgraph.terms.ops.elementwise import ElementwiseOp",
-)
+}
 ARITIES = {1: "_Unary", 2: "_Binary", 3: "_Ternary"}
 
 
@@ -64,15 +70,25 @@ def line(name: str, value: Any) -> str:
         return f"from termgraph.tensor import {inside} as {name}"
     if isinstance(value, ElementwiseOp):
         return f"{name}: {ARITIES.get(value.arity or 0, '_Nary')}"
-    if isinstance(value, Op):
-        return f"{name}: Any"
     if isinstance(value, Type):
         return f"{name}: _MakesInput"
     if isinstance(value, type) or callable(value):
         home, original = getattr(value, "__module__", ""), getattr(value, "__qualname__", name)
         written = original in defined(home)
-        return f"from {home} import {original} as {name}" if written else f"{name}: Callable[..., Any]"
-    return f"{name}: Any"
+        if written:
+            return f"from {home} import {original} as {name}"
+        made = {**dict.fromkeys(SHAPES, "_MakesAny"), **dict.fromkeys(SEVERAL, "_MakesSeveral")}
+        return f"{name}: {made.get(name) or class_of(value)}"
+    return f"{name}: {class_of(value)}"
+
+
+def class_of(value: Any) -> str:
+    """The class of an object that is public itself."""
+    cls = type(value)
+    if not cls.__module__.startswith("termgraph."):
+        raise TypeError(f"say in scripts/make_stubs.py what the type of {value!r} is")
+    TYPES.add(f"from {cls.__module__} import {cls.__name__} as _{cls.__name__}")
+    return f"_{cls.__name__}"
 
 
 @functools.cache

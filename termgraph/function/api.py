@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph import progress
 from termgraph._logs import INFO, Log
@@ -19,7 +19,65 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from termgraph.function.compiled import Function, NamedResults, NoResult, OneResult, SeveralResults
+    from termgraph.tensor.variable import TensorVariable
+
 log = Log("compile")
+
+
+class FunctionOptions(TypedDict, total=False):
+    """The arguments of `function` beside inputs and outputs."""
+
+    mode: Any  # a Mode, its name, or tags
+    updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
+    givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
+    no_default_updates: bool | Sequence[Variable]
+    accept_inplace: bool
+    name: str | None
+    rebuild_strict: bool
+    allow_input_downcast: bool | None
+    profile: Any  # True, or a Profile to add to
+    on_unused_input: str | None
+    trust_input: bool
+
+
+# What a call gives follows from the outputs: an array, a list of arrays, a dictionary, nothing.
+@overload
+def function(inputs: Sequence[Any], outputs: TensorVariable, **options: Unpack[FunctionOptions]) -> OneResult: ...
+@overload
+def function(
+    inputs: Sequence[Any],
+    outputs: list[TensorVariable] | tuple[TensorVariable, ...],
+    *,
+    output_keys: None = None,
+    **options: Unpack[FunctionOptions],
+) -> SeveralResults: ...
+@overload
+def function(
+    inputs: Sequence[Any], outputs: Mapping[str, TensorVariable], **options: Unpack[FunctionOptions]
+) -> NamedResults: ...
+@overload
+def function(inputs: Sequence[Any], outputs: None = None, **options: Unpack[FunctionOptions]) -> NoResult: ...
+@overload
+def function(
+    inputs: Sequence[Any],
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+    output_keys: Sequence[Any] | None = None,
+    trust_input: bool = False,
+) -> Function: ...
 
 
 def function(

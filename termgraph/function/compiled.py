@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,10 @@ class Function(Storages):
     _copied: ClassVar[Callable[..., Function]]
     _deep_copied: ClassVar[Callable[..., Function]]
     _pickled: ClassVar[Callable[..., tuple]]
+
+    if TYPE_CHECKING:  # the native type and the machine's function have it
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def _describe(self, maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> None:
         """Remember how the function was made."""
@@ -421,6 +425,21 @@ def _locked(cell: Container) -> Any:
         if cell.lock is lock:
             return lock
         lock.release()
+
+
+if TYPE_CHECKING:  # what `function()` returns, by what it was given as outputs
+
+    class OneResult(Function):
+        def __call__(self, *args: Any, **kwargs: Any) -> np.ndarray: ...
+
+    class SeveralResults(Function):
+        def __call__(self, *args: Any, **kwargs: Any) -> list[np.ndarray]: ...
+
+    class NamedResults(Function):
+        def __call__(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]: ...
+
+    class NoResult(Function):
+        def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 
 class _Later:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
@@ -26,11 +26,31 @@ from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first, resolve_bound, subterms
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from termgraph.tensor.variable import TensorVariable
+
+
+class GradOptions(TypedDict, total=False):
+    """The arguments of `grad` beside what is differentiated, and by what."""
+
+    consider_constant: Iterable[Variable] | None
+    disconnected_inputs: str
+    add_names: bool
+    known_grads: Mapping[Variable, Any] | None
+    return_disconnected: str
+    null_gradients: str
+
 
 # ---------------------------------------------------------------------- grad
+@overload
+def grad(cost: Variable | None, wrt: Variable, **options: Unpack[GradOptions]) -> TensorVariable: ...
+@overload
+def grad(cost: Variable | None, wrt: Sequence[Variable], **options: Unpack[GradOptions]) -> list[TensorVariable]: ...
 def grad(
-    cost: Any,
-    wrt: Any,
+    cost: Variable | None,
+    wrt: Variable | Sequence[Variable],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.forward import Refusal, tangents_of
 from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.trace import user_site
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.build import filled_like, lengths
 from termgraph.terms.errors import DisconnectedInputError
@@ -126,10 +126,26 @@ def _same_number(function: str, what: str, variables_: Sequence, points: Sequenc
 
 
 # ---------------------------------------------------------------------- jacobians
+@overload
 def jacobian(
     expression: Variable,
-    wrt: Any,
-    consider_constant: Any = None,
+    wrt: Variable,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    vectorize: bool = True,
+) -> TensorVariable: ...
+@overload
+def jacobian(
+    expression: Variable,
+    wrt: Sequence[Variable],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    vectorize: bool = True,
+) -> list[TensorVariable]: ...
+def jacobian(
+    expression: Variable,
+    wrt: Variable | Sequence[Variable],
+    consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     vectorize: bool = True,
 ) -> Any:
@@ -187,7 +203,26 @@ def _looped(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
     return projections(make_loop(size, constants, [], [(index, numbers)], [row], name="jacobian"))[0]
 
 
-def hessian(cost: Variable, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+@overload
+def hessian(
+    cost: Variable,
+    wrt: Variable,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> TensorVariable: ...
+@overload
+def hessian(
+    cost: Variable,
+    wrt: Sequence[Variable],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> list[TensorVariable]: ...
+def hessian(
+    cost: Variable,
+    wrt: Variable | Sequence[Variable],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> TensorVariable | list[TensorVariable]:
     """All second derivatives of a scalar with respect to one variable, or to each of a list: shape wrt + wrt.
 
     >>> import termgraph as tg, termgraph.tensor as T

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 from termgraph.grad.api import grad
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 
 
+@overload
+def value_and_grad(cost: Variable, wrt: Variable) -> tuple[TensorVariable, TensorVariable]: ...
+@overload
+def value_and_grad(cost: Variable, wrt: Sequence[Variable]) -> tuple[TensorVariable, list[TensorVariable]]: ...
+@overload
+def value_and_grad(cost: Callable[..., Any], wrt: int | Sequence[int] = 0) -> Callable[..., tuple[Variable, Any]]: ...
 def value_and_grad(cost: Any, wrt: Any = 0) -> Any:
     """`(cost, gradients)` of a scalar; of a function, the function that gives both.
 

@@ -1,6 +1,5 @@
 """The NumPy-like language, as type checkers see it. Made by scripts/make_stubs.py: do not edit."""
 
-from collections.abc import Callable
 from typing import Any
 
 from termgraph.grad.api import grad as grad
@@ -18,6 +17,7 @@ from termgraph.tensor.arranging import unpackbits as unpackbits
 from termgraph.tensor.arranging import vander as vander
 from termgraph.tensor.assuming import assume as assume
 from termgraph.tensor.checks import Assert as Assert
+from termgraph.tensor.checks import Assert as _Assert
 from termgraph.tensor.checks import CheckAndRaise as CheckAndRaise
 from termgraph.tensor.checks import Print as Print
 from termgraph.tensor.constructors import tensor as tensor
@@ -69,6 +69,7 @@ from termgraph.tensor.graph import clone as clone_replace
 from termgraph.tensor.graph import equal_computations as equal_computations
 from termgraph.tensor.graph import explicit_graph_inputs as explicit_graph_inputs
 from termgraph.tensor.graph import graph_inputs as graph_inputs
+from termgraph.tensor.grids import Grid as _Grid
 from termgraph.tensor.grids import ravel_multi_index as ravel_multi_index
 from termgraph.tensor.grids import unravel_index as unravel_index
 from termgraph.tensor.indexing import inc_subtensor as inc_subtensor
@@ -94,6 +95,7 @@ from termgraph.tensor.joining import tile as tile
 from termgraph.tensor.joining import unstack as unstack
 from termgraph.tensor.joining import vsplit as vsplit
 from termgraph.tensor.joining import vstack as vstack
+from termgraph.tensor.likes import DTypeLike
 from termgraph.tensor.padding import pad as pad
 from termgraph.tensor.placing import transfer as transfer
 from termgraph.tensor.products import batched_dot as batched_dot
@@ -146,6 +148,9 @@ from termgraph.tensor.selecting import take as take
 from termgraph.tensor.selecting import take_along_axis as take_along_axis
 from termgraph.tensor.selecting import where as where
 from termgraph.tensor.shaping import addbroadcast as addbroadcast
+from termgraph.tensor.shaping import atleast_1d as atleast_1d
+from termgraph.tensor.shaping import atleast_2d as atleast_2d
+from termgraph.tensor.shaping import atleast_3d as atleast_3d
 from termgraph.tensor.shaping import broadcast_arrays as broadcast_arrays
 from termgraph.tensor.shaping import broadcast_shape as broadcast_shape
 from termgraph.tensor.shaping import broadcast_to as broadcast_to
@@ -227,6 +232,12 @@ class _Ternary(ElementwiseOp):
 class _Nary(ElementwiseOp):
     def __call__(self, *xs: ArrayLike, **params: Any) -> TensorVariable: ...
 
+class _MakesAny:
+    def __call__(self, name: str | None = None, dtype: DTypeLike = None) -> TensorVariable: ...
+
+class _MakesSeveral:
+    def __call__(self, *names: str | int) -> list[TensorVariable]: ...
+
 class _MakesInput(TensorType):
     def __call__(self, name: str | None = None) -> TensorVariable: ...
 
@@ -246,15 +257,12 @@ arctan2: _Binary
 arctanh: _Unary
 asin: _Unary
 asinh: _Unary
-assert_op: Callable[..., Any]
+assert_op: _Assert
 atan: _Unary
 atan2: _Binary
 atanh: _Unary
-atleast_1d: Callable[..., Any]
-atleast_2d: Callable[..., Any]
-atleast_3d: Callable[..., Any]
 bcol: _MakesInput
-bcols: Callable[..., Any]
+bcols: _MakesSeveral
 betainc: _Ternary
 bitwise_and: _Nary
 bitwise_invert: _Unary
@@ -263,32 +271,32 @@ bitwise_not: _Unary
 bitwise_or: _Nary
 bitwise_right_shift: _Binary
 bitwise_xor: _Nary
-bmatrices: Callable[..., Any]
+bmatrices: _MakesSeveral
 bmatrix: _MakesInput
 brow: _MakesInput
-brows: Callable[..., Any]
+brows: _MakesSeveral
 bscalar: _MakesInput
-bscalars: Callable[..., Any]
+bscalars: _MakesSeveral
 btensor3: _MakesInput
-btensor3s: Callable[..., Any]
+btensor3s: _MakesSeveral
 btensor4: _MakesInput
-btensor4s: Callable[..., Any]
+btensor4s: _MakesSeveral
 btensor5: _MakesInput
-btensor5s: Callable[..., Any]
+btensor5s: _MakesSeveral
 btensor6: _MakesInput
-btensor6s: Callable[..., Any]
+btensor6s: _MakesSeveral
 btensor7: _MakesInput
-btensor7s: Callable[..., Any]
+btensor7s: _MakesSeveral
 bvector: _MakesInput
-bvectors: Callable[..., Any]
+bvectors: _MakesSeveral
 cbrt: _Unary
 ccol: _MakesInput
-ccols: Callable[..., Any]
+ccols: _MakesSeveral
 ceil: _Unary
-cmatrices: Callable[..., Any]
+cmatrices: _MakesSeveral
 cmatrix: _MakesInput
-col: Callable[..., Any]
-cols: Callable[..., Any]
+col: _MakesAny
+cols: _MakesSeveral
 complex: _Binary
 conj: _Unary
 conjugate: _Unary
@@ -296,45 +304,45 @@ copysign: _Binary
 cos: _Unary
 cosh: _Unary
 crow: _MakesInput
-crows: Callable[..., Any]
+crows: _MakesSeveral
 cscalar: _MakesInput
-cscalars: Callable[..., Any]
+cscalars: _MakesSeveral
 ctensor3: _MakesInput
-ctensor3s: Callable[..., Any]
+ctensor3s: _MakesSeveral
 ctensor4: _MakesInput
-ctensor4s: Callable[..., Any]
+ctensor4s: _MakesSeveral
 ctensor5: _MakesInput
-ctensor5s: Callable[..., Any]
+ctensor5s: _MakesSeveral
 ctensor6: _MakesInput
-ctensor6s: Callable[..., Any]
+ctensor6s: _MakesSeveral
 ctensor7: _MakesInput
-ctensor7s: Callable[..., Any]
+ctensor7s: _MakesSeveral
 cvector: _MakesInput
-cvectors: Callable[..., Any]
+cvectors: _MakesSeveral
 dcol: _MakesInput
-dcols: Callable[..., Any]
+dcols: _MakesSeveral
 deg2rad: _Unary
 degrees: _Unary
 digamma: _Unary
 divide: _Binary
-dmatrices: Callable[..., Any]
+dmatrices: _MakesSeveral
 dmatrix: _MakesInput
 drow: _MakesInput
-drows: Callable[..., Any]
+drows: _MakesSeveral
 dscalar: _MakesInput
-dscalars: Callable[..., Any]
+dscalars: _MakesSeveral
 dtensor3: _MakesInput
-dtensor3s: Callable[..., Any]
+dtensor3s: _MakesSeveral
 dtensor4: _MakesInput
-dtensor4s: Callable[..., Any]
+dtensor4s: _MakesSeveral
 dtensor5: _MakesInput
-dtensor5s: Callable[..., Any]
+dtensor5s: _MakesSeveral
 dtensor6: _MakesInput
-dtensor6s: Callable[..., Any]
+dtensor6s: _MakesSeveral
 dtensor7: _MakesInput
-dtensor7s: Callable[..., Any]
+dtensor7s: _MakesSeveral
 dvector: _MakesInput
-dvectors: Callable[..., Any]
+dvectors: _MakesSeveral
 e: float
 eq: _Binary
 equal: _Binary
@@ -349,33 +357,33 @@ exp2: _Unary
 expit: _Unary
 expm1: _Unary
 fcol: _MakesInput
-fcols: Callable[..., Any]
+fcols: _MakesSeveral
 fix: _Unary
 floor: _Unary
 floor_div: _Binary
 floor_divide: _Binary
 fma: _Ternary
-fmatrices: Callable[..., Any]
+fmatrices: _MakesSeveral
 fmatrix: _MakesInput
 fmax: _Binary
 fmin: _Binary
 fmod: _Binary
 frow: _MakesInput
-frows: Callable[..., Any]
+frows: _MakesSeveral
 fscalar: _MakesInput
-fscalars: Callable[..., Any]
+fscalars: _MakesSeveral
 ftensor3: _MakesInput
-ftensor3s: Callable[..., Any]
+ftensor3s: _MakesSeveral
 ftensor4: _MakesInput
-ftensor4s: Callable[..., Any]
+ftensor4s: _MakesSeveral
 ftensor5: _MakesInput
-ftensor5s: Callable[..., Any]
+ftensor5s: _MakesSeveral
 ftensor6: _MakesInput
-ftensor6s: Callable[..., Any]
+ftensor6s: _MakesSeveral
 ftensor7: _MakesInput
-ftensor7s: Callable[..., Any]
+ftensor7s: _MakesSeveral
 fvector: _MakesInput
-fvectors: Callable[..., Any]
+fvectors: _MakesSeveral
 gamma: _Unary
 gammainc: _Binary
 gammaincc: _Binary
@@ -389,43 +397,43 @@ hypot: _Binary
 i0: _Unary
 i1: _Unary
 icol: _MakesInput
-icols: Callable[..., Any]
+icols: _MakesSeveral
 imag: _Unary
-imatrices: Callable[..., Any]
+imatrices: _MakesSeveral
 imatrix: _MakesInput
 inf: float
 int_div: _Binary
 invert: _Unary
 irow: _MakesInput
-irows: Callable[..., Any]
+irows: _MakesSeveral
 iscalar: _MakesInput
-iscalars: Callable[..., Any]
+iscalars: _MakesSeveral
 isfinite: _Unary
 isinf: _Unary
 isnan: _Unary
 itensor3: _MakesInput
-itensor3s: Callable[..., Any]
+itensor3s: _MakesSeveral
 itensor4: _MakesInput
-itensor4s: Callable[..., Any]
+itensor4s: _MakesSeveral
 itensor5: _MakesInput
-itensor5s: Callable[..., Any]
+itensor5s: _MakesSeveral
 itensor6: _MakesInput
-itensor6s: Callable[..., Any]
+itensor6s: _MakesSeveral
 itensor7: _MakesInput
-itensor7s: Callable[..., Any]
+itensor7s: _MakesSeveral
 iv: _Binary
 ivector: _MakesInput
-ivectors: Callable[..., Any]
+ivectors: _MakesSeveral
 j0: _Unary
 j1: _Unary
 jv: _Binary
 lcol: _MakesInput
-lcols: Callable[..., Any]
+lcols: _MakesSeveral
 le: _Binary
 left_shift: _Binary
 less: _Binary
 less_equal: _Binary
-lmatrices: Callable[..., Any]
+lmatrices: _MakesSeveral
 lmatrix: _MakesInput
 log: _Unary
 log10: _Unary
@@ -439,26 +447,26 @@ logical_not: _Unary
 logical_or: _Nary
 logical_xor: _Binary
 lrow: _MakesInput
-lrows: Callable[..., Any]
+lrows: _MakesSeveral
 lscalar: _MakesInput
-lscalars: Callable[..., Any]
+lscalars: _MakesSeveral
 lt: _Binary
 ltensor3: _MakesInput
-ltensor3s: Callable[..., Any]
+ltensor3s: _MakesSeveral
 ltensor4: _MakesInput
-ltensor4s: Callable[..., Any]
+ltensor4s: _MakesSeveral
 ltensor5: _MakesInput
-ltensor5s: Callable[..., Any]
+ltensor5s: _MakesSeveral
 ltensor6: _MakesInput
-ltensor6s: Callable[..., Any]
+ltensor6s: _MakesSeveral
 ltensor7: _MakesInput
-ltensor7s: Callable[..., Any]
+ltensor7s: _MakesSeveral
 lvector: _MakesInput
-lvectors: Callable[..., Any]
-matrices: Callable[..., Any]
-matrix: Callable[..., Any]
+lvectors: _MakesSeveral
+matrices: _MakesSeveral
+matrix: _MakesAny
 maximum: _Nary
-mgrid: Any
+mgrid: _Grid
 minimum: _Nary
 mod: _Binary
 mul: _Nary
@@ -470,7 +478,7 @@ neq: _Binary
 newaxis: None
 nextafter: _Binary
 not_equal: _Binary
-ogrid: Any
+ogrid: _Grid
 or_: _Nary
 pi: float
 polygamma: _Binary
@@ -484,10 +492,10 @@ reciprocal: _Unary
 remainder: _Binary
 right_shift: _Binary
 round_half_to_even: _Unary
-row: Callable[..., Any]
-rows: Callable[..., Any]
-scalar: Callable[..., Any]
-scalars: Callable[..., Any]
+row: _MakesAny
+rows: _MakesSeveral
+scalar: _MakesAny
+scalars: _MakesSeveral
 sgn: _Unary
 sigmoid: _Unary
 sign: _Unary
@@ -503,60 +511,60 @@ subtract: _Binary
 switch: _Ternary
 tan: _Unary
 tanh: _Unary
-tensor3: Callable[..., Any]
-tensor3s: Callable[..., Any]
-tensor4: Callable[..., Any]
-tensor4s: Callable[..., Any]
-tensor5: Callable[..., Any]
-tensor5s: Callable[..., Any]
-tensor6: Callable[..., Any]
-tensor6s: Callable[..., Any]
-tensor7: Callable[..., Any]
-tensor7s: Callable[..., Any]
+tensor3: _MakesAny
+tensor3s: _MakesSeveral
+tensor4: _MakesAny
+tensor4s: _MakesSeveral
+tensor5: _MakesAny
+tensor5s: _MakesSeveral
+tensor6: _MakesAny
+tensor6s: _MakesSeveral
+tensor7: _MakesAny
+tensor7s: _MakesSeveral
 true_div: _Binary
 true_divide: _Binary
 trunc: _Unary
-vector: Callable[..., Any]
-vectors: Callable[..., Any]
+vector: _MakesAny
+vectors: _MakesSeveral
 wcol: _MakesInput
-wcols: Callable[..., Any]
-wmatrices: Callable[..., Any]
+wcols: _MakesSeveral
+wmatrices: _MakesSeveral
 wmatrix: _MakesInput
 wrow: _MakesInput
-wrows: Callable[..., Any]
+wrows: _MakesSeveral
 wscalar: _MakesInput
-wscalars: Callable[..., Any]
+wscalars: _MakesSeveral
 wtensor3: _MakesInput
-wtensor3s: Callable[..., Any]
+wtensor3s: _MakesSeveral
 wtensor4: _MakesInput
-wtensor4s: Callable[..., Any]
+wtensor4s: _MakesSeveral
 wtensor5: _MakesInput
-wtensor5s: Callable[..., Any]
+wtensor5s: _MakesSeveral
 wtensor6: _MakesInput
-wtensor6s: Callable[..., Any]
+wtensor6s: _MakesSeveral
 wtensor7: _MakesInput
-wtensor7s: Callable[..., Any]
+wtensor7s: _MakesSeveral
 wvector: _MakesInput
-wvectors: Callable[..., Any]
+wvectors: _MakesSeveral
 xlogy: _Binary
 xor: _Nary
 zcol: _MakesInput
-zcols: Callable[..., Any]
-zmatrices: Callable[..., Any]
+zcols: _MakesSeveral
+zmatrices: _MakesSeveral
 zmatrix: _MakesInput
 zrow: _MakesInput
-zrows: Callable[..., Any]
+zrows: _MakesSeveral
 zscalar: _MakesInput
-zscalars: Callable[..., Any]
+zscalars: _MakesSeveral
 ztensor3: _MakesInput
-ztensor3s: Callable[..., Any]
+ztensor3s: _MakesSeveral
 ztensor4: _MakesInput
-ztensor4s: Callable[..., Any]
+ztensor4s: _MakesSeveral
 ztensor5: _MakesInput
-ztensor5s: Callable[..., Any]
+ztensor5s: _MakesSeveral
 ztensor6: _MakesInput
-ztensor6s: Callable[..., Any]
+ztensor6s: _MakesSeveral
 ztensor7: _MakesInput
-ztensor7s: Callable[..., Any]
+ztensor7s: _MakesSeveral
 zvector: _MakesInput
-zvectors: Callable[..., Any]
+zvectors: _MakesSeveral

@@ -66,7 +66,14 @@ def _plural(make: Callable, kind: str) -> Callable:
     return several
 
 
-_PLURALS = {"scalar": "scalars", "vector": "vectors", "row": "rows", "col": "cols", "matrix": "matrices"}
+_PLURALS: dict[str, str] = {
+    "scalar": "scalars",
+    "vector": "vectors",
+    "row": "rows",
+    "col": "cols",
+    "matrix": "matrices",
+}
+SEVERAL = [letter + _PLURALS.get(kind, kind + "s") for kind in SHAPES for letter in ("", *LETTERS)]
 
 
 def _family() -> dict[str, Any]:

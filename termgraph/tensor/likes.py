@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 # A variable, an array, a number, or lists of these: what `T.as_tensor` takes.
 TensorLike: TypeAlias = "Variable | npt.ArrayLike | Sequence[TensorLike]"
-# "float32", np.float32, float; where a function has a default, None asks for it.
-DTypeLike: TypeAlias = "npt.DTypeLike"
+# "float32", np.float32, float; or None, for what the function does without one.
+DTypeLike: TypeAlias = "npt.DTypeLike | None"
 # An axis, several, or None: all of them, or what the function does without one.
 AxisLike: TypeAlias = "int | Sequence[int] | None"
 # A length, or several; a length may be computed.

@@ -6,7 +6,7 @@ Reordering axes, and inserting or dropping those of length 1, is always one dims
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.basic import dimshuffle as dimshuffle_op
 from termgraph.terms.ops.shapes import broadcast_shapes, normal_axes, normal_axis
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 # ---------------------------------------------------------------------- lengths
@@ -252,21 +255,28 @@ def shape_padaxis(x: Any, axis: int) -> Any:
     return expand_dims(x, axis)
 
 
-def _at_least(ndim: int, place: Any) -> Any:
-    def at_least(*arrays: Any) -> Any:
-        made = [a if a.ndim >= ndim else dimshuffle(a, *place(a.ndim)) for a in map(as_tensor, arrays)]
-        return made[0] if len(made) == 1 else made
-
-    at_least.__name__ = at_least.__qualname__ = f"atleast_{ndim}d"
-    at_least.__doc__ = (
-        f"The arrays with at least {ndim} dimension{'s' * (ndim > 1)}, as numpy.atleast_{ndim}d places them."
-    )
-    return on_terms(at_least)
+@on_terms
+def atleast_1d(*arrays: TensorLike) -> Any:  # one variable, or a list of them
+    """The arrays with at least 1 dimension, as numpy.atleast_1d places them."""
+    return _at_least(arrays, [("x",)])
 
 
-atleast_1d = _at_least(1, lambda n: ("x",))
-atleast_2d = _at_least(2, lambda n: ("x", "x") if n == 0 else ("x", 0))
-atleast_3d = _at_least(3, lambda n: [("x", "x", "x"), ("x", 0, "x"), (0, 1, "x")][n])
+@on_terms
+def atleast_2d(*arrays: TensorLike) -> Any:
+    """The arrays with at least 2 dimensions, as numpy.atleast_2d places them."""
+    return _at_least(arrays, [("x", "x"), ("x", 0)])
+
+
+@on_terms
+def atleast_3d(*arrays: TensorLike) -> Any:
+    """The arrays with at least 3 dimensions, as numpy.atleast_3d places them."""
+    return _at_least(arrays, [("x", "x", "x"), ("x", 0, "x"), (0, 1, "x")])
+
+
+def _at_least(arrays: tuple[TensorLike, ...], orders: Sequence[tuple[int | str, ...]]) -> Any:
+    """The arrays, those of few dimensions shuffled in the order that stands at the number of them."""
+    made = [a if a.ndim >= len(orders) else dimshuffle(a, *orders[a.ndim]) for a in map(as_tensor, arrays)]
+    return made[0] if len(made) == 1 else made
 
 
 # ---------------------------------------------------------------------- broadcasting

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -188,6 +188,24 @@ def shared_constructor(function: Callable) -> Callable:
     return function
 
 
+@overload
+def shared(
+    value: np.ndarray | np.generic | float | complex | Sequence[Any],
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    **more: Any,
+) -> TensorSharedVariable: ...
+@overload
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    **more: Any,
+) -> SharedVariable: ...
 def shared(
     value: Any,
     name: str | None = None,
