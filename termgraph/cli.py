@@ -49,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     called = next((word for word in words if not word.startswith("-")), "")
     parser, implementation = _parser(called)
+    if not words:  # somebody looks around
+        parser.print_help()
+        return 0
     arguments = parser.parse_args(words)
     assert implementation is not None, "argparse has refused every other word"
     return _run(implementation, arguments)

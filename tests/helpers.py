@@ -126,9 +126,3 @@ def check(ours, numpys, *values, rtol=None, what="", once=False):
 def wide_of_half(array):
     """Numbers of 16 bits as float32, which NumPy's functions know."""
     return np.asarray(array).astype("float32") if np.asarray(array).dtype.itemsize == 2 else np.asarray(array)
-
-
-def attached_by_theano(member):
-    """Whether a method or property is one that termgraph.theano attaches when a program for Theano runs here."""
-    made = member.fget if isinstance(member, property) else member
-    return getattr(made, "__module__", "").startswith("termgraph.theano")

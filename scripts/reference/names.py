@@ -155,10 +155,15 @@ def public_names() -> Iterator[tuple[str, Any, str]]:
     for prefix, (cls, page) in METHODS_OF.items():
         for name in dir(cls):
             found = inspect.getattr_static(cls, name)
-            made = found.fget if isinstance(found, property) else found  # termgraph.theano attaches methods when used
-            theanos = str(getattr(made, "__module__", "")).startswith("termgraph.theano")
-            if name[0] != "_" and (callable(found) or isinstance(found, property)) and not theanos:
+            member = callable(found) or isinstance(found, property)
+            if name[0] != "_" and member and not attached_by_theano(found):
                 yield prefix + name, found, page
+
+
+def attached_by_theano(member: Any) -> bool:
+    """Whether a method or property is one that termgraph.theano attaches when a program for Theano runs here."""
+    made = member.fget if isinstance(member, property) else member
+    return str(getattr(made, "__module__", "")).startswith("termgraph.theano")
 
 
 # ---------------------------------------------------------------------- examples

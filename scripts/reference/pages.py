@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import os
 import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -18,6 +21,7 @@ from termgraph.terms.term import Const, Term
 from termgraph.terms.traverse import children_first
 
 from .names import CONSTRUCTOR, PAGES, Entry, computed, entries, example_of, namespace, public_names, written
+from .typed import is_typed
 
 FLOATING = ("float32", "float64", "complex64", "complex128")
 DTYPES = dict(zip("bwilfdcz", ["int8", "int16", "int32", "int64", *FLOATING], strict=True))
@@ -61,11 +65,19 @@ def describe(entry: Entry, table: dict[str, str], names: dict[str, Any]) -> Desc
         value = None
         with contextlib.suppress(Exception):
             value = eval(expression, dict(names)) if expression else None
-        return Described(entry, text, True, derivative_of(value), backends_of(value))
+        return Described(entry, text, runs(entry, text), derivative_of(value), backends_of(value))
     value, printed = computed(text, dict(names))
     first, *rest = text.split("; ")[::-1]
     prompt = "\n".join(f">>> {line}" for line in [*rest[::-1], first + ".eval()" * is_evaluated(value, printed, text)])
-    return Described(entry, f"{prompt}\n{printed}", True, derivative_of(value), backends_of(value))
+    return Described(entry, f"{prompt}\n{printed}", True, derivative_of(value), backends_of(value))  # it was computed
+
+
+def runs(entry: Entry, session: str) -> bool:
+    """Whether the example of a docstring gives what stands there."""
+    names = {"np": np, "tg": tg, "T": T}
+    test = doctest.DocTestParser().get_doctest(session + "\n", names, entry.name, None, None)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.DocTestRunner(verbose=False, optionflags=flags).run(test).failed == 0
 
 
 def is_evaluated(value: Any, printed: str, text: str) -> bool:
@@ -203,12 +215,17 @@ def index_text(found: list[Described]) -> str:
             page = f"[{PAGES[d.entry.page].partition(':')[0]}]({d.entry.page}.md#{anchor(d.entry.name)})"
             numpys = f"`{d.entry.numpys}`" if d.entry.numpys else ""
             lines.append(
-                f"| `{name}` | {page} | {'yes' if d.runs else 'no'} | yes | {d.derivative} | {d.backends} | {numpys} |"
+                f"| `{name}` | {page} | {'yes' if d.runs else 'no'} | {typed(name, d.entry)} | {d.derivative} | {d.backends} | {numpys} |"
             )
     constructors = [n for n in dir(T) if CONSTRUCTOR.fullmatch(n)]
     page = f"[{PAGES['variables']}](variables.md#constructors)"
     lines += [f"| `T.{name}` | {page} | yes | yes | | | |" for name in constructors]
     return "\n".join(lines) + "\n"
+
+
+def typed(name: str, entry: Entry) -> str:
+    """The cell that says whether type checkers know it."""
+    return "yes" if is_typed(name, entry.found) else "no"
 
 
 __all__ = ["Described", "described", "pages", "public_names"]

@@ -6,9 +6,9 @@ All are composed of ops that the rewriting stages know how to stabilize.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from termgraph.tensor import reductions
+from termgraph.tensor import creation, elemwise, joining, products, reductions, shaping, sorting
 from termgraph.tensor.convolution import (
     conv1d,
     conv2d,
@@ -34,6 +34,10 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import shape_text
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable, Variable
 
 sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
 
@@ -231,13 +235,69 @@ def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
     return categorical_crossentropy(coding_dist, true_one_of_n)
 
 
+@on_terms
+def h_softmax(
+    x: TensorLike,
+    batch_size: int | Variable,
+    n_outputs: int,
+    n_classes: int,
+    n_outputs_per_class: int,
+    W1: TensorLike,
+    b1: TensorLike,
+    W2: TensorLike,
+    b2: TensorLike,
+    target: TensorLike | None = None,
+) -> TensorVariable:
+    """Softmax in two levels, for many outputs: of the classes, then of the outputs of a class.
+
+    `W1` has shape (features, classes), `W2` (classes, features, outputs of a class). With `target`, one output for
+    each row, only its probability is computed, as a column, from `n_classes + n_outputs_per_class` numbers a row.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> x, W1, W2 = np.ones((1, 1)), np.zeros((1, 2)), np.zeros((2, 1, 3))
+    >>> T.nnet.h_softmax(x, 1, 5, 2, 3, W1, np.zeros(2), W2, np.zeros((2, 3)), target=[4]).eval().round(3)
+    array([[0.167]])
+    """
+    x, W1, b1, W2, b2 = map(as_tensor, (x, W1, b1, W2, b2))
+    classes = softmax(products.dot(x, W1) + b1, axis=-1)
+    if target is None:
+        within = softmax(products.tensordot(x, W2, axes=((1,), (1,))) + b2, axis=-1)  # row, class, output
+        both = shaping.dimshuffle(classes, 0, 1, "x") * within
+        return shaping.reshape(both, (batch_size, n_classes * n_outputs_per_class))[:, :n_outputs]
+    target = shaping.ravel(as_tensor(target))
+    which, place = target // n_outputs_per_class, target % n_outputs_per_class
+    within = softmax(products.batched_dot(x, W2[which]) + b2[which], axis=-1)
+    rows = creation.arange(batch_size)
+    return shaping.dimshuffle(classes[rows, which] * within[rows, place], 0, "x")
+
+
+@on_terms
+def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[TensorVariable]:
+    """How often each actual value (a row) was predicted as each value (a column); and the values, in order.
+
+    >>> import termgraph.tensor as T
+    >>> counts, values = T.nnet.confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
+    >>> counts.eval()
+    array([[2, 0, 0],
+           [0, 0, 1],
+           [1, 0, 2]])
+    """
+    actual, pred = as_tensor(actual), as_tensor(pred)
+    for what, v in (("actual", actual), ("pred", pred)):
+        if v.ndim != 1:
+            raise ValueError(f"{what} must be a vector, {v} has {v.ndim} dimensions")
+    order = sorting.unique(joining.concatenate([actual, pred]))
+    is_actual, is_pred = (elemwise.cast(ew.eq(shaping.dimshuffle(v, 0, "x"), order), "int64") for v in (actual, pred))
+    return [products.dot(is_actual.T, is_pred), order]
+
+
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 __all__ = [
     "batch_normalization", "batch_normalization_test", "batch_normalization_train", "binary_crossentropy",
-    "categorical_crossentropy", "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights",
-    "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
-    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "hard_sigmoid", "leaky_relu",
+    "categorical_crossentropy", "confusion_matrix", "conv1d", "conv2d", "conv2d_grad_wrt_inputs",
+    "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot",
+    "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "h_softmax", "hard_sigmoid", "leaky_relu",
     "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid", "logsoftmax", "pool_2d", "pool_3d",
     "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax", "softmax_with_bias",
     "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",

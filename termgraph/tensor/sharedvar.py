@@ -19,7 +19,7 @@ from termgraph.terms.dtypes import in_whole_elements, kind_of
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
-from termgraph.terms.types import TensorType, Type, describe_value
+from termgraph.terms.types import TensorType, Type, describe_value, from_others
 
 
 def on_host(value: Any) -> Any:
@@ -297,14 +297,15 @@ def tensor_constructor(
     target: str = "cuda",
 ) -> Any:
     """Shared memory for an array, a number, or a list of numbers."""
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
+    others = hasattr(value, "__dlpack__") or hasattr(value, "__array__")  # pandas, xarray, PyTorch, ...
+    if not others and not isinstance(value, (bool, int, float, complex, list, tuple)):
         raise TypeError("not an array, a number or a list of numbers")
-    array = np.asarray(value, dtype=dtype)
+    array = np.asarray(from_others(value), dtype=dtype)
     if kind_of(array.dtype) not in "biufc":
         raise TypeError(f"not numbers (dtype {array.dtype})")
     if shape is None and broadcastable is None:
         shape = (None,) * array.ndim
-    if not borrow and (array is value or not array.flags.c_contiguous):
+    if not borrow and (others or not array.flags.c_contiguous):
         array = array.copy()  # in row-major order, in which compiled functions read it as it is
     made = shared_of_type(TensorType(array.dtype, shape, broadcastable), array, name, strict, allow_downcast)
     device_number(target)  # refuses what is no target

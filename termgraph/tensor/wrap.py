@@ -31,7 +31,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.ops.shaping import join, make_vector
 from termgraph.terms.term import Const, is_term, mk1
-from termgraph.terms.types import dtype_name
+from termgraph.terms.types import dtype_name, from_others
 
 _COMPARISONS = frozenset(("lt", "gt", "le", "ge", "eq", "neq"))
 _weak_cache: dict[tuple, tuple] = {}
@@ -50,7 +50,7 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorCo
     if isinstance(value, Variable):
         raise TypeError(f"constant() takes a value, got the symbolic variable {value}")
     try:
-        array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
+        array = np.asarray(from_others(value), dtype=None if dtype is None else dtype_name(dtype))
     except (ValueError, TypeError) as err:
         raise TypeError(f"cannot make a constant of {type(value).__name__} {value!r:.60}: {err}") from None
     if hasattr(value, "indptr"):

@@ -226,7 +226,7 @@ class TensorType(Type):
         if getattr(value, "term", None) is not None or getattr(value, "lvars", None) is not None:
             raise TypeMismatch("expected an array or number, got a symbolic variable; give it a value, or use givens=")
         try:
-            array = np.asarray(value)
+            array = from_others(value)
         except ValueError as err:
             raise TypeMismatch(f"expected an array for {self}, got a ragged sequence ({err})") from None
         if kind_of(array.dtype) not in "biufc":
@@ -284,6 +284,18 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
     """`(1, ?)`: a static shape with `?` for unknown lengths."""
     inner = ", ".join("?" if n is None else str(n) for n in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def from_others(value: Any) -> np.ndarray:
+    """What NumPy makes an array of: numbers, lists, others' arrays (`__array__`, else DLPack). Nothing is copied."""
+    if not hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        return np.asarray(value)
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as err:
+        raise TypeMismatch(
+            f"the array of {type(value).__module__} cannot be read ({err}); copy it to the memory of the CPU first"
+        ) from None
 
 
 def short_name(type_: Type) -> str:

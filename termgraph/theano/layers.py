@@ -64,35 +64,6 @@ def prepend_1_to_each_row(mat: Any) -> Any:
     return prepend_scalar_to_each_row(1.0, mat)
 
 
-def h_softmax(
-    x: Any, batch_size: Any, n_outputs: Any, n_classes: Any, n_outputs_per_class: Any, W1: Any, b1: Any, W2: Any,
-    b2: Any, target: Any = None,
-) -> Any:  # fmt: skip
-    """Softmax in two levels: of classes, then of the outputs of a class. With `target`, its probability only."""
-    W1, b1, W2, b2 = map(T.as_tensor, (W1, b1, W2, b2))
-    classes = softmax(T.dot(x, W1) + b1)
-    if target is None:
-        within = T.tensordot(x, W2, axes=((1,), (1,))) + b2  # row, class, output
-        both = T.dimshuffle(classes, 0, 1, "x") * nnet.softmax(within, axis=-1)
-        return both.reshape((batch_size, n_classes * n_outputs_per_class))[:, :n_outputs]
-    target = T.as_tensor(target).flatten()
-    which, place = target // n_outputs_per_class, target % n_outputs_per_class
-    within = nnet.softmax(T.batched_dot(x, W2[which]) + b2[which], axis=-1)
-    rows = T.arange(batch_size)
-    return (classes[rows, which] * within[rows, place]).dimshuffle(0, "x")
-
-
-def confusion_matrix(actual: Any, pred: Any) -> list:
-    """How often each actual value (a row) was predicted as each value (a column), and the values in order."""
-    actual, pred = T.as_tensor(actual), T.as_tensor(pred)
-    for what, v in (("actual", actual), ("pred", pred)):
-        if v.ndim != 1:
-            raise ValueError(f"{what} must be a vector, {v} has {v.ndim} dimensions")
-    order = T.unique(T.concatenate([actual, pred]))
-    is_actual, is_pred = (T.cast(T.eq(T.dimshuffle(v, 0, "x"), order), "int64") for v in (actual, pred))
-    return [T.dot(is_actual.T, is_pred), order]
-
-
 # ---------------------------------------------------------------------- convolutions
 def _shape(*given: Any) -> Any:
     """The first shape that is given, constants among its lengths as numbers."""

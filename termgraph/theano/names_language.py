@@ -68,7 +68,8 @@ _NNET = """
     nnet: crossentropy_softmax_1hot crossentropy_softmax_1hot_with_bias crossentropy_softmax_argmax_1hot_with_bias
     nnet: crossentropy_softmax_max_and_argmax_1hot
     layers: softmax logsoftmax softmax_with_bias softmax_graph=softmax softmax_op=softmax logsoftmax_op=logsoftmax
-    layers: h_softmax confusion_matrix prepend_scalar_to_each_row prepend_0_to_each_row prepend_1_to_each_row
+    nnet: h_softmax confusion_matrix
+    layers: prepend_scalar_to_each_row prepend_0_to_each_row prepend_1_to_each_row
     layers: crossentropy_softmax_max_and_argmax_1hot_with_bias
     nnet: scalar_sigmoid=sigmoid scalar_softplus=softplus scalar_softsign=softsign sigmoid_inplace=sigmoid
     nnet: ultra_fast_sigmoid_inplace=ultra_fast_sigmoid ultra_fast_scalar_sigmoid=ultra_fast_sigmoid

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import termgraph.tensor as T
+from scripts.reference.names import attached_by_theano
 from termgraph import sparse
-from tests.helpers import attached_by_theano
 
 from . import rows  # noqa: F401  entered in the table
 from .table import ROWS

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import attached_by_theano
 
 import termgraph.tensor as T
+from scripts.reference.names import attached_by_theano
 
 ROOT = Path(T.__file__).resolve().parents[2]
 PROGRAM = """

@@ -8,7 +8,7 @@ import scipy.special as sps
 
 import termgraph.tensor as T
 
-from ..draw import FLOATING
+from ..draw import FLOATING, INTEGERS
 from ..table import one, row
 
 nnet = T.nnet
@@ -105,6 +105,38 @@ for name, bias, extra in [("crossentropy_softmax_1hot", False, ""), ("crossentro
     row(f"nnet.{name}", getattr(nnet, name),
         (lambda x, b, i, e=extra: _softmaxes(x, i, b.astype("float64"), e)) if bias else (lambda x, i, e=extra: _softmaxes(x, i, extra=e)),
         _scores(bias), dtypes=FLOATING if not extra else FLOATING[2:], **{**LABELLED, **CLOSE})  # fmt: skip
+
+
+def _confused(a, b):
+    values = np.unique(np.concatenate([a, b]))
+    counts = [[np.sum((a == v) & (b == w)) for w in values] for v in values]
+    return [np.array(counts, "int64").reshape(len(values), len(values)), values]
+
+
+def _two_of_a_length(c):
+    c.x(0, 3, special=False)
+    c.x(0, 3, shape=c.shape(), special=False)
+
+
+row("nnet.confusion_matrix", nnet.confusion_matrix, _confused, _two_of_a_length, ranks=(1,), dtypes=INTEGERS, special=False, smooth=False)
+
+
+def _levels(c):
+    """Rows of features, weights and biases of two classes, and of four outputs for each of them."""
+    c.x(special=False)
+    n = c.shape()[-1]
+    for shape in [(n, 2), (2,), (2, n, 4), (2, 4)]:
+        c.x(shape=shape, special=False)
+
+
+def _in_levels(x, W1, b1, W2, b2):
+    x64, W1, b1, W2, b2 = (np.asarray(a).astype("float64") for a in (x, W1, b1, W2, b2))
+    within = sps.softmax(np.einsum("ij,kjl->ikl", x64, W2) + b2, -1)
+    return _like(x, (sps.softmax(x64 @ W1 + b1, -1)[:, :, None] * within).reshape(len(x), 8)[:, :7])
+
+
+row("nnet.h_softmax", lambda x, *given: nnet.h_softmax(x, x.shape[0], 7, 2, 4, *given), _in_levels, _levels,
+    ranks=(2,), dtypes=("float32", "float64"), special=False, **CLOSE)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- normalization
