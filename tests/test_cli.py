@@ -26,11 +26,16 @@ def test_help_lists_what_exists_and_imports_none_of_it(capsys, monkeypatch):
     assert "config" in shown and "doctor" in shown and "ghost" not in shown
 
 
-@pytest.mark.parametrize("argv", [[], ["--bogus"], ["ghost"], ["config", "--bogus"]])
+@pytest.mark.parametrize("argv", [["--bogus"], ["ghost"], ["config", "--bogus"]])
 def test_misuse_exits_with_2(argv, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(argv)
     assert stop.value.code == 2 and "usage: termgraph" in capsys.readouterr().err
+
+
+def test_without_words_it_shows_its_help(capsys):
+    assert cli.main([]) == 0
+    assert "usage: termgraph" in (shown := capsys.readouterr().out) and "doctor" in shown
 
 
 def test_version(capsys):

@@ -4,7 +4,9 @@ from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, 
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
+from typing import TypeAlias as _TypeAlias
 
 from termgraph.rules import propagation as _propagation  # noqa: F401  fills the facts' tables
 from termgraph.rules.authoring import RuleTable, ruleset
@@ -33,27 +35,7 @@ from termgraph.rules.facts import (
     upper_triangular,
 )
 from termgraph.rules.goals import goal
-from termgraph.rules.kinds import (
-    Bool,
-    Complex,
-    Constant,
-    Float,
-    Guard,
-    Inexact,
-    Integer,
-    Matrix,
-    NonConst,
-    Real,
-    Scalar,
-    SingleUse,
-    Static,
-    Uniform,
-    Unsigned,
-    Vector,
-    head,
-    param,
-    seg,
-)
+from termgraph.rules.kinds import Guard
 from termgraph.rules.pattern import this
 from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of, same_dtype, same_shape, same_type
 from termgraph.terms.facts import (
@@ -76,6 +58,47 @@ from termgraph.terms.facts import (
     right_identity,
     swapped,
 )
+
+if _TYPE_CHECKING:  # a kind is written where a type stands, and the metavariable stands for any expression
+    Bool: _TypeAlias = _Any
+    Complex: _TypeAlias = _Any
+    Constant: _TypeAlias = _Any
+    Float: _TypeAlias = _Any
+    Inexact: _TypeAlias = _Any
+    Integer: _TypeAlias = _Any
+    Matrix: _TypeAlias = _Any
+    NonConst: _TypeAlias = _Any
+    Real: _TypeAlias = _Any
+    Scalar: _TypeAlias = _Any
+    SingleUse: _TypeAlias = _Any
+    Static: _TypeAlias = _Any
+    Uniform: _TypeAlias = _Any
+    Unsigned: _TypeAlias = _Any
+    Vector: _TypeAlias = _Any
+    head: _TypeAlias = _Any
+    param: _TypeAlias = _Any
+    seg: _TypeAlias = _Any
+else:
+    from termgraph.rules.kinds import (
+        Bool,
+        Complex,
+        Constant,
+        Float,
+        Inexact,
+        Integer,
+        Matrix,
+        NonConst,
+        Real,
+        Scalar,
+        SingleUse,
+        Static,
+        Uniform,
+        Unsigned,
+        Vector,
+        head,
+        param,
+        seg,
+    )
 
 # imported when first used; they take names of rules, which the database knows
 _TOOLS = {

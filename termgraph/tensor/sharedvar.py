@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
 from termgraph.terms.types import TensorType, Type, describe_value, from_others
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def on_host(value: Any) -> Any:
@@ -190,7 +193,7 @@ def shared_constructor(function: Callable) -> Callable:
 
 @overload
 def shared(
-    value: np.ndarray | np.generic | float | complex | Sequence[Any],
+    value: npt.ArrayLike,
     name: str | None = None,
     strict: bool = False,
     allow_downcast: bool | None = None,
@@ -199,13 +202,13 @@ def shared(
 ) -> TensorSharedVariable: ...
 @overload
 def shared(
-    value: Any,
+    value: object,
     name: str | None = None,
     strict: bool = False,
     allow_downcast: bool | None = None,
     borrow: bool = False,
     **more: Any,
-) -> SharedVariable: ...
+) -> Any: ...  # memory of another type, by constructors that users register
 def shared(
     value: Any,
     name: str | None = None,

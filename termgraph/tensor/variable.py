@@ -41,7 +41,7 @@ class Variable:
     """
 
     __slots__ = ("__weakref__", "_a", "_b", "_owner", "_tag", "clients", "index", "name", "site", "term")
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None  # arrays have one, see numpys.py
     __array_priority__ = 1000
     own_operators = False  # whether `x + this` is for this variable to decide, where x is an array
     __hash__ = object.__hash__
