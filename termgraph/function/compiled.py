@@ -35,6 +35,9 @@ from termgraph.vm.inplace import Deferred, defer_updates, in_place_writes
 from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
 
+if TYPE_CHECKING:
+    from termgraph.lower.memory.timeline import MemoryPlan
+
 
 class Function(Storages):
     """A compiled function. Call it with one value per input, by position or by name.
@@ -47,9 +50,10 @@ class Function(Storages):
     defaults: list[tuple]
     trust_input = False
 
-    # What modules above this one do; they enter themselves (`strided_variants`, `saving`).
+    # What modules above this one do; they enter themselves (`strided_variants`, `saving`, `native`).
     _call_in_order: ClassVar[Callable[..., Any]]
     _copied: ClassVar[Callable[..., Function]]
+    _memory_plan: ClassVar[Callable[..., MemoryPlan]]
     _deep_copied: ClassVar[Callable[..., Function]]
     _pickled: ClassVar[Callable[..., tuple]]
 
@@ -169,6 +173,19 @@ class Function(Storages):
         out0 = log1p($0)
         """
         return self.maker.work.stage(name)
+
+    def memory(self, *values: Any) -> MemoryPlan:
+        """What a call holds beside its arguments: arrays with their bytes, when each is alive, and the peak.
+
+        `values` are arguments (or arrays as long) where lengths are not known without. A notebook shows a picture.
+
+        >>> import numpy as np, termgraph as tg, termgraph.tensor as T
+        >>> x = T.dmatrix("x")
+        >>> plan = tg.function([x], T.tanh(x @ x).sum(axis=0)).memory(np.ones((100, 100)))
+        >>> plan.results, plan.temporaries
+        (800, 80000)
+        """
+        return self._memory_plan(values)
 
     @property
     def inputs(self) -> list[In]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from termgraph.backends.c.build import compiler_errors, program_library
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
-    from termgraph.function import cuda
+    from termgraph.function import cuda, memory
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     program_library = lazy("termgraph.backends.c.build.program_library")
@@ -39,6 +39,7 @@ else:
     glue = lazy("termgraph.backends.c.run.glue")
     signatures = lazy("termgraph.backends.c.signature")
     cuda = lazy("termgraph.function.cuda")
+    memory = lazy("termgraph.function.memory")
 
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
@@ -312,3 +313,12 @@ class _Place:
 
     def __init__(self, term: Any) -> None:
         self.op, self.terms = term.op, [term]
+
+
+def _memory_plan(f: Function, values: Sequence[Any]) -> Any:
+    """What a call of a function holds."""
+    layout = ordered(f.maker)
+    return memory.memory_of(f, layout.arguments, layout.cells, values)
+
+
+Function._memory_plan = _memory_plan

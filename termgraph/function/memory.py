@@ -1,0 +1,61 @@
+"""`f.memory()`: what a call of a compiled function holds, read off its plan for the lengths of present values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.text.timers import TimedPart
+from termgraph.lower.loops.tree import Call, Compound, Kernel
+from termgraph.lower.lowering import Planned, targets_of
+from termgraph.lower.memory.timeline import MemoryPlan, memory_plan
+from termgraph.terms.text import one_line
+
+WIDE = 60  # characters of what an array holds
+
+
+def memory_of(f: Any, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> MemoryPlan:
+    """The plan of a function's C program, with lengths of these values and of the present shared variables.
+
+    `arguments` and `cells` are the numbers of its inputs in the order of the program.
+    """
+    work = f.maker.work
+    why = "it runs on the GPU" if work.on_gpu else work.not_native or ("" if work.in_c else "it is not compiled to C")
+    if why:
+        raise ValueError(f"memory() tells of functions that are one C program; {f._title()} is not: {why}")
+    plan = f.stage("memory")
+    assert isinstance(plan, Planned), "one C program has one plan"
+    scheduled, lowered = plan.scheduled, plan.lowered
+    steps = [n for n in scheduled.nodes if isinstance(n, (Kernel, Call, Compound))]
+    names = [TimedPart.of(n).expression for n in steps]
+    targets = targets_of(lowered)
+    inputs = [f.maker.inputs[i] for i in (*arguments, *cells)]
+    spelled = {t: inputs[t.index].name for t in lowered.statements.inputs if inputs[t.index].name}
+    what = {b: one_line(t, WIDE, spelled) for b, t in lowered.statements.stored.items()}
+    what |= {b: one_line(lowered.outputs[k], WIDE, spelled) for k, b in targets.items()}
+    results = [b for b in targets.values() if b not in scheduled.modes]  # others are written over old values
+    env = _lengths(f, arguments, cells, values)
+    try:
+        return memory_plan(f._title(), steps, names, plan.rooms, results, what, env)
+    except KeyError as missing:
+        k = int(str(missing.args[0])[1:].partition("_")[0])
+        name = inputs[k].name or f"argument {k}"
+        raise ValueError(f"the lengths of {name} are not known before a call: memory(...) takes arguments") from None
+
+
+def _lengths(f: Any, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> dict[str, int]:
+    """Lengths by the symbols that programs have for them."""
+    if len(values) > len(arguments):
+        raise TypeError(f"{f._title()} takes {len(arguments)} arguments, memory() was given {len(values)}")
+    present = [f.input_storage[i].storage[0] for i in cells]
+    given = [*values, *[None] * (len(arguments) - len(values)), *present]
+    env: dict[str, int] = {}
+    for k, value in enumerate(given):
+        if value is not None:
+            env |= {f"n{k}_{d}": n for d, n in enumerate(np.shape(value))}
+    return env
+
+
+__all__ = ["memory_of"]

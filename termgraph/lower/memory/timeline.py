@@ -1,0 +1,189 @@
+"""The memory of one call as a table and as a picture over time: which array is alive when, and in which room it lies.
+
+Read off a plan whose lengths have become numbers. May import this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from termgraph.lower.lengths.index import Poly, evaluate, product
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Node
+from termgraph.lower.memory.plan import loads, writes
+from termgraph.lower.push.kernel import Buf
+
+WIDTH, HEIGHT = 640, 240  # of the picture
+MOST_ROWS = 40
+COLORS = {"temporary": "#7aa6da", "result": "#8cc084", "in a loop": "#d9b36c"}
+
+
+class Array(NamedTuple):
+    """One array that a call makes, alive from instruction `first` to `last`. Without a `room` it has its own memory."""
+
+    name: str
+    kind: str  # result, temporary, or "in a loop": what a step of a loop keeps for itself
+    what: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    first: int
+    last: int
+    room: int | None
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What a call of a function holds beside its arguments; `steps` are the instructions in their order.
+
+    `print(plan)` shows a table, a notebook a picture over time.
+    """
+
+    title: str
+    steps: tuple[str, ...]
+    arrays: tuple[Array, ...]
+    rooms: tuple[int, ...]  # bytes
+
+    @property
+    def results(self) -> int:
+        """The bytes of all results; there is room for them from the beginning."""
+        return sum(a.nbytes for a in self.arrays if a.kind == "result")
+
+    @property
+    def temporaries(self) -> int:
+        """The bytes of all rooms, in which the other arrays lie one after the other."""
+        return sum(self.rooms)
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that a call holds."""
+        return self.results + self.temporaries
+
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """For each instruction the bytes of the arrays that are alive: written, and still to be read."""
+        change = np.zeros(len(self.steps) + 1, np.int64)
+        for a in self.arrays:
+            change[a.first] += a.nbytes
+            change[a.last + 1] -= a.nbytes
+        return tuple(np.cumsum(change[:-1]).tolist())
+
+    @property
+    def busiest(self) -> int:
+        """The number of the instruction in which most is alive."""
+        return int(np.argmax(self.alive)) if self.steps else 0
+
+    def __str__(self) -> str:
+        apart = sum(a.nbytes for a in self.arrays if a.kind != "result")
+        lines = [
+            f"{self.title}: a call holds {_bytes(self.peak)} beside its arguments",
+            f"results {_bytes(self.results)}; temporaries {_bytes(self.temporaries)} in {len(self.rooms)} rooms, "
+            f"{_bytes(apart)} if each had its own",
+        ]
+        if not self.steps:
+            return "\n".join(lines)
+        lines.append(
+            f"most is alive in instruction {self.busiest}, {self.steps[self.busiest]}: "
+            f"{_bytes(self.alive[self.busiest])} (marked *)"
+        )
+        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>4}  array")
+        shown = sorted(self.arrays, key=lambda a: (-a.nbytes, a.first, a.name))
+        for a in shown[:MOST_ROWS]:
+            mark = "*" if a.first <= self.busiest <= a.last else " "
+            room = "-" if a.room is None else a.room
+            lengths = " x ".join(map(str, a.shape)) or "number"
+            lines.append(
+                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>4}  "
+                f"{a.kind} {a.name}: {a.what} ({a.dtype}, {lengths})"
+            )
+        if len(shown) > MOST_ROWS:
+            lines.append(f"  ... and {len(shown) - MOST_ROWS} smaller ones")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<memory of {self.title}: {_bytes(self.peak)} in {len(self.steps)} instructions>"
+
+    def svg(self) -> str:
+        """A picture: time from left to right, a box for each array, as high as it is large; rooms lie on each other."""
+        count, total = max(1, len(self.steps)), max(1, self.peak)
+        at = dict(zip(range(len(self.rooms)), np.cumsum([0, *self.rooms]).tolist()))
+        top, boxes = self.temporaries, []
+        for a in self.arrays:
+            low = top if a.room is None else at[a.room]
+            top += a.nbytes if a.room is None else 0
+            x, y = a.first / count * WIDTH, HEIGHT - (low + a.nbytes) / total * HEIGHT
+            wide, high = (a.last + 1 - a.first) / count * WIDTH, a.nbytes / total * HEIGHT
+            note = f"{a.kind} {a.name}: {a.what}, {_bytes(a.nbytes)}, instructions {a.first} to {a.last}"
+            boxes.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="{COLORS[a.kind]}" '
+                f'stroke="#fff" stroke-width="0.5"><title>{escape(note)}</title></rect>'
+            )
+        points = " ".join(
+            f"{x / count * WIDTH:.1f},{HEIGHT - n / total * HEIGHT:.1f}"
+            for k, n in enumerate(self.alive) for x in (k, k + 1)
+        )  # fmt: skip
+        line = f'<polyline points="{points}" fill="none" stroke="#b33" stroke-width="1"/>'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+            f'role="img" aria-label="memory over time">{"".join(boxes)}{line}</svg>'
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        legend = "boxes are arrays over time (blue: temporaries, green: results); red: what is alive in all"
+        return f"{self.svg()}<div style='color:#666;font-size:85%'>{legend}</div><pre>{escape(str(self))}</pre>"
+
+
+def memory_plan(
+    title: str, nodes: Sequence[Node], names: Sequence[str], rooms: Sequence[Sequence[Buf]], results: Sequence[Buf],
+    what: Mapping[Buf, str], env: Mapping[str, int],
+) -> MemoryPlan:  # fmt: skip
+    """The plan of a scheduled tree. `names` are its instructions', `env` has the lengths of arguments by their symbols.
+
+    KeyError if one is missing.
+    """
+    steps = [n for n in nodes if isinstance(n, (Kernel, Call, Compound))]
+    life: dict[Buf, tuple[int, int]] = {}
+    for k, n in enumerate(steps):
+        inside = [b for r in n.rooms for b in r] if isinstance(n, Compound) else []
+        for b in (*writes(n), *[b for b, _ in loads(n)], *inside):
+            life[b] = (life.get(b, (k, k))[0], k)
+    numbers: dict[Poly, int] = {}
+
+    def number(p: Poly) -> int:
+        if p not in numbers:
+            numbers[p] = evaluate(p, env)
+        return numbers[p]
+
+    def array(b: Buf, kind: str, room: int | None) -> Array:
+        first, last = life.get(b, (0, 0))
+        last = len(steps) - 1 if kind == "result" else last
+        shape = tuple([number(n) for n in b.shape])
+        nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize
+        return Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, first, last, room)
+
+    own = {r[0] for n in steps if isinstance(n, Compound) for r in n.rooms}
+    found = [
+        array(b, "in a loop" if b in own or b not in life else "temporary", k)
+        for k, room in enumerate(rooms)
+        for b in room
+    ]
+    sizes = [max([a.nbytes for a in found if a.room == k], default=0) for k in range(len(rooms))]
+    arrays = (*found, *[array(b, "result", None) for b in results])
+    return MemoryPlan(title, tuple(names), arrays, tuple(sizes))
+
+
+def _bytes(n: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n} bytes"
+
+
+__all__ = ["Array", "MemoryPlan", "memory_plan"]

@@ -1,0 +1,115 @@
+"""f.memory(): what a call holds, when, and in which room; sizes follow the lengths of arguments."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+LINKER = "auto"
+
+
+def net(layers=5, width=16, batch=8):
+    weights = [tg.shared(np.full((width, width), 0.1, "float32"), name=f"w{k}") for k in range(layers)]
+    x = h = T.tensor("x", dtype="float32", shape=(None, width))
+    for w in weights:
+        h = T.tanh(h @ w)
+    loss = (h * h).mean()
+    return tg.function([x], [loss, *tg.grad(loss, weights)], name="step"), np.ones((batch, width), "float32")
+
+
+def loops():
+    x = T.dmatrix("x")
+    outs = tg.scan(lambda a, c: T.tanh(c @ a) + c.sum(axis=0), sequences=x.dimshuffle(0, 1, "x") * T.ones((1, 1, 3)),
+                   outputs_info=[T.ones((2, 3))])[0]  # fmt: skip
+    return tg.function([x], outs.sum(axis=0)), np.ones((4, 3))
+
+
+def choice():
+    x = T.tensor("x", dtype="float64", shape=(6, 6))
+    return tg.function([x], tg.ifelse(x.sum() > 0, x @ x, (x - 1) @ x) + 1), np.ones((6, 6))
+
+
+@pytest.mark.parametrize("made", [net, loops, choice])
+def test_arrays_in_one_room_are_never_alive_together(made):
+    f, x = made()
+    f(x)
+    plan = f.memory(x)
+    assert plan.peak == plan.results + plan.temporaries and len(plan.alive) == len(plan.steps) > 0
+    for k, nbytes in enumerate(plan.rooms):
+        inside = sorted([a for a in plan.arrays if a.room == k], key=lambda a: a.first)
+        assert nbytes == max(a.nbytes for a in inside)
+        own = [a for a in inside if a.kind == "temporary"]
+        assert all(a.last < b.first for a, b in zip(own, own[1:]))
+    for k, alive in enumerate(plan.alive):
+        assert alive == sum(a.nbytes for a in plan.arrays if a.first <= k <= a.last) <= plan.peak
+    assert plan.alive[plan.busiest] == max(plan.alive)
+
+
+def test_bytes_are_those_of_the_arrays():
+    f, x = net(layers=3, width=16, batch=8)
+    plan, double = f.memory(x), f.memory(np.ones((16, 16), "float32"))
+    assert plan.results == double.results == 4 + 3 * 16 * 16 * 4
+    assert double.temporaries == 2 * plan.temporaries and plan.temporaries % (8 * 16 * 4) == 0
+    assert {a.nbytes for a in plan.arrays if a.kind == "temporary"} == {8 * 16 * 4}
+    assert all(int(np.prod(a.shape)) * np.dtype(a.dtype).itemsize == a.nbytes for a in plan.arrays)
+    assert len(plan.rooms) < sum(a.kind == "temporary" for a in plan.arrays)
+
+
+def test_a_deeper_net_needs_more_rooms():
+    one, other = (net(layers=n) for n in (3, 12))
+    assert len(other[0].memory(other[1]).rooms) > len(one[0].memory(one[1]).rooms)
+
+
+def test_what_is_written_over_old_values_takes_no_memory():
+    w, x = tg.shared(np.zeros((50, 50))), T.dmatrix("x")
+    f = tg.function([x], [], updates=[(w, w + x)])
+    assert f.memory(np.ones((50, 50))).peak == 0
+    g = tg.function([x], [], updates=[(w, w + x)], mode=tg.Mode().excluding("inplace"))
+    assert g.memory(np.ones((50, 50))).results == 20000
+
+
+def test_the_table_and_the_picture():
+    f, x = net()
+    plan = f.memory(x)
+    text = str(plan)
+    assert text.startswith("function 'step': a call holds ") and "tanh(dot(x, w0))" in text
+    assert f"in {len(plan.rooms)} rooms" in text and repr(plan).startswith("<memory of function 'step'")
+    root = ElementTree.fromstring(plan.svg())
+    boxes = [e for e in root if e.tag.endswith("rect")]
+    assert len(boxes) == len(plan.arrays)
+    for box in boxes:
+        low, high = float(box.attrib["y"]), float(box.attrib["height"])
+        assert low >= -0.2 and low + high <= 240.2
+    assert "<svg" in plan._repr_html_() and "<pre>" in plan._repr_html_()
+
+
+def test_nothing_held():
+    x = T.dscalar("x")
+    plan = tg.function([x], [], on_unused_input="ignore").memory()
+    assert plan.peak == 0 and plan.busiest == 0 and "holds 0 bytes" in str(plan)
+    ElementTree.fromstring(plan.svg())
+
+
+def test_what_cannot_be_told_is_an_error():
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    f = tg.function([x], x @ x)
+    with pytest.raises(ValueError, match=r"lengths of x are not known"):
+        f.memory()
+    with pytest.raises(TypeError, match="takes 1 arguments, memory"):
+        f.memory(1, 2)
+    with pytest.raises(ValueError, match="one C program"):
+        tg.function([x], x + 1, mode=tg.Mode(linker="py")).memory(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="its length is computed from values"):
+        tg.function([n], T.zeros((n, 3)) + 1).memory(np.int64(7))
+
+
+def test_a_warm_start_tells_the_same(tmp_path):
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path)}):
+        (f, x), (g, _) = net(), net()
+        assert "hit" in str(g.stages) or g.maker.work.warm
+        assert str(f.memory(x)) == str(g.memory(x))
