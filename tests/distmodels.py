@@ -1,15 +1,18 @@
 """Steps that worker processes build in the tests of termgraph.dist, and faults. Children import this by name."""
 
 import os
+import random
 import signal
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
-from termgraph.dist import exchange, member, replica
+from termgraph.dist import centre, exchange, member, replica
 
 tg.config.linker = "py"  # children read no conftest
 F = np.float32
@@ -132,6 +135,56 @@ def kill():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Chaos:
+    """A build whose workers are killed again and again, up to a number of `kills`, each life at a place of its own.
+
+    The places are calls in which a life ends before, in the middle, or after; or "anywhere", by a clock. A folder
+    counts the kills of all lives.
+    """
+
+    PLACES = {
+        "gradient": (replica.Replica, "compute"), "slots": (exchange.Exchange, "put"), "sum": (exchange, "tree_sum"),
+        "update": (replica.Replica, "apply"), "checkpoint": (member.store, "write"), "rename": (os, "replace"),
+        "batch": (replica.Replica, "take_step"), "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
+    }  # fmt: skip
+
+    def __init__(self, build, folder, kills, places, calls=30):
+        self.build, self.folder, self.kills, self.places, self.calls = build, str(folder), kills, places, calls
+
+    def __call__(self, worker):
+        made = self.build(worker)
+        rng = random.Random()  # from the system: no two lives are alike
+        place = rng.choice(self.places)
+        if place == "anywhere":
+            threading.Timer(rng.uniform(0.05, 1.0), self.die, [place]).start()
+            return made
+        owner, name = self.PLACES[place]
+        function, left = getattr(owner, name), [rng.randrange(2, 4 if owner in (os, member.store) else self.calls)]
+        before = rng.random() < 0.5
+
+        def called(*args, **kwargs):
+            left[0] -= 1
+            if not left[0] and before:
+                self.die(place)
+            found = function(*args, **kwargs)
+            if not left[0] and not before:
+                self.die(place)
+            return found
+
+        setattr(owner, name, called)
+        return made
+
+    def die(self, place):
+        """Be killed, unless enough were."""
+        for k in range(self.kills):
+            try:
+                found = os.open(f"{self.folder}/{k}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            except FileExistsError:
+                continue
+            os.write(found, place.encode())
+            kill()
+
+
 def other_step(worker):
     """Not the same in all workers."""
     w = tg.shared(np.zeros(3 + worker.number), name="w")
@@ -144,11 +197,11 @@ def broken(worker):
 
 
 # ---------------------------------------------------------------------- counting: each example adds one
-def counter(worker):
+def counter(worker, places=40):
     """The centre counts batches: every batch adds one to w, and its own place in `seen` too."""
-    w, seen = tg.shared(0.0, name="w"), tg.shared(np.zeros(40), name="seen")
+    w, seen = tg.shared(0.0, name="w"), tg.shared(np.zeros(places), name="seen")
     k = T.lvector("k")
-    updates = [(w, w + 1), (seen, seen + dist.mean(T.eq(T.arange(40), k[0]).astype("float64")))]
+    updates = [(w, w + 1), (seen, seen + dist.mean(T.eq(T.arange(places), k[0]).astype("float64")))]
     return dist.Step([k], (w * 0).sum() + (k * 0.0).mean(), [w, seen], updates)
 
 
@@ -172,8 +225,8 @@ class FaultyASGD(dist.ASGD):
         super().exchange(local, centre, new)
 
 
-def slow_counter(worker):
-    made = counter(worker)
+def slow_counter(worker, places=40):
+    made = counter(worker, places)
     take = replica.Replica.take_step
 
     def slowly(self, step, batch):
@@ -182,6 +235,23 @@ def slow_counter(worker):
 
     replica.Replica.take_step = slowly
     return made
+
+
+def below(pid):
+    """The processes that a process has started, and those that these have."""
+    try:
+        own = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return own + [grandchild for child in own for grandchild in below(child)]
+
+
+def running(pid):
+    """Whether a process is there and does something."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def wait_for(done, seconds):

@@ -6,7 +6,6 @@ void, so what comes from it later, from a stopped process or over a mended netwo
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -109,10 +108,6 @@ class Keeper:
             self._closed = True
             self._changed.notify_all()
 
-    def pid(self) -> int:
-        """The process of this actor."""
-        return os.getpid()
-
 
 class RayCentre:
     """The keeper's centre, as a worker or the driver sees it: the methods of a `Centre`."""
@@ -142,30 +137,27 @@ class RayCentre:
     @contextmanager
     def change(self, who: int) -> Iterator[tuple[Copy, Copy]]:
         """The present copy and the next, which has the same book. It is put in force unless an exception comes."""
-        with self._lent(who) as loan:
-            self._new.book.words[:] = loan.book
+        with self._lent(who) as ticket:
             yield self._old, self._new
-            self._return(loan.ticket, self._new.book.words, self._new.bytes)
-        self._old.book.words[:] = self._new.book.words
+            self._return(ticket, self._new.bytes)
 
     @contextmanager
     def change_book(self, who: int) -> Iterator[tuple[Copy, Book]]:
         """A change of the book alone."""
-        with self._lent(who) as loan:
-            self._new.book.words[:] = loan.book
+        with self._lent(who) as ticket:
             yield self._old, self._new.book
-            self._return(loan.ticket, self._new.book.words, None)
-        self._old.book.words[:] = self._new.book.words
+            self._return(ticket, None)
 
     @contextmanager
     def reading(self, who: int) -> Iterator[Copy]:
         """The present copy, while nobody changes it."""
-        with self._lent(who) as loan:
+        with self._lent(who) as ticket:
             yield self._old
-            self._ask("give_back", loan.ticket, None, None)
+            self._ask("give_back", ticket, None, None)
 
     @contextmanager
-    def _lent(self, who: int) -> Iterator[Loan]:
+    def _lent(self, who: int) -> Iterator[int]:
+        """The ticket of a loan; both books are as they were lent."""
         begun = time.monotonic()
         while (loan := self._ask("borrow", who, self._life)) is None:
             if time.monotonic() - begun > self.timeout:
@@ -174,18 +166,20 @@ class RayCentre:
         if isinstance(loan, str):
             self.closed = True
             raise Closed
-        self._old.book.words[:] = loan.book
+        self._old.book.words[:] = self._new.book.words[:] = loan.book
         self._old.bytes[:] = loan.content
         try:
-            yield loan
+            yield loan.ticket
         except BaseException:
             self._ask("give_back", loan.ticket, None, None)
             raise
 
-    def _return(self, ticket: int, book: np.ndarray, content: np.ndarray | None) -> None:
-        if not self._ask("give_back", ticket, book, content):
+    def _return(self, ticket: int, content: np.ndarray | None) -> None:
+        """Give the next book back, and the next centre (None: as it was)."""
+        if not self._ask("give_back", ticket, self._new.book.words, content):
             self.closed = True
             raise Closed
+        self._old.book.words[:] = self._new.book.words
 
     def admit(self, who: int) -> int:
         """A member joins: the number of this life of it."""

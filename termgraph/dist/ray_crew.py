@@ -28,10 +28,8 @@ from termgraph.dist.links import Door, Link, gather
 from termgraph.dist.member import Job, Line, Member, failure, one_thread
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Give, Given, Join, Ready, ToDriver, ToWorker
-from termgraph.dist.ray_centre import Keeper, RayCentre
+from termgraph.dist.ray_centre import ANSWER_WITHIN, Keeper, RayCentre
 from termgraph.dist.tree import piece, tree_sum
-
-ANSWER_WITHIN = 2.0  # seconds after which a question to an actor is answered, also with nothing
 
 
 def connect(address: str) -> Any:
@@ -238,10 +236,6 @@ class Host:
                 member.follow()
         except Exception as err:
             self.line.send(failure(number, member, err))
-
-    def pid(self) -> int:
-        """The process of this actor."""
-        return os.getpid()
 
     def hear(self) -> list[tuple[ToDriver, bytes]]:
         """What the worker has said meanwhile."""

@@ -1,13 +1,12 @@
 """How trainings end that are not let finish: all processes gone, honest exit codes, and the next one goes on."""
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from distmodels import Build, examples, net, wait_for
+from distmodels import below, examples, net, running, wait_for
 
 from termgraph import dist
 from termgraph.cli import main
@@ -36,22 +35,6 @@ def started(tmp_path, launcher, workers="workers=2,"):
     words = ["-m", "termgraph", "dist", "run", "--workers", "2", str(script)] if launcher else [str(script)]
     process = subprocess.Popen([sys.executable, *words, str(checkpoint), "0.1"], start_new_session=True)
     return process, checkpoint
-
-
-def below(pid):
-    """The processes that a process has started, and those that these have."""
-    try:
-        own = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return own + [grandchild for child in own for grandchild in below(child)]
-
-
-def running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.parametrize(
@@ -109,24 +92,3 @@ def test_a_script_that_trains_when_imported_is_told_so(tmp_path):
         [sys.executable, str(script), str(tmp_path / "a"), "0"], capture_output=True, text=True, timeout=120
     )
     assert found.returncode == 1 and 'put that below `if __name__ == "__main__":`' in found.stderr
-
-
-@pytest.mark.slow
-def test_many_kills_at_any_time(tmp_path, rng):
-    """SIGKILL for any worker at any time, again and again, from outside."""
-    victims = []
-
-    def kill(progress):
-        pids = [p for p in below(os.getpid()) if b"spawn_main" in Path(f"/proc/{p}/cmdline").read_bytes()]
-        if pids and progress.step > (victims[-1][0] if victims else 0) and len(victims) < 15:
-            victims.append((progress.step, int(rng.choice(pids))))
-            os.kill(victims[-1][1], signal.SIGKILL)
-
-    build = Build("nothing", -1, pause=0.03)
-    options = {"shards": 3, "seed": 5, "checkpoint": tmp_path / "a.ckpt", "every": 2}
-    many = dist.Arrays(*examples(), batch=2, epochs=10)
-    result = dist.train(build, many, workers=3, timeout=60, on_report=kill, **options)
-    whole = dist.train(net, many, shards=3, seed=5)
-    assert result.cost.tobytes() == whole.cost.tobytes() and len(victims) > 5
-    assert all(result.params[k].tobytes() == whole.params[k].tobytes() for k in whole.params)
-    assert not below(os.getpid()) or not any(map(running, below(os.getpid())))
