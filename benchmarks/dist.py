@@ -13,12 +13,14 @@ per second beside one GPU) are 1.6-1.7 for 2 and about 3.2 for 4 devices that co
 import argparse
 import json
 import multiprocessing
+import os
 import resource
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
+from termgraph.dist.centre import Centre
 from termgraph.dist.exchange import Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.memory import Shared
@@ -132,45 +135,131 @@ def rate(build: Callable, data: Any, workers: int, **options: Any) -> tuple[floa
     return result.steps / (seen[-1] - joined), cpu / result.steps
 
 
-def sleeping(worker: Any, seconds: float, numbers: int) -> dist.Step:
+# What a batch of a sleeping worker was made of. Times of the clock, and of all threads' processor time where so named.
+BEGUN, BEGUN_CPU, WOKEN, WOKEN_CPU, FILLED_CPU, ADDED_CPU, LENT_CPU, HELD_CPU = range(8)
+
+
+class Log:
+    """What a worker writes down, one row per batch, in a file that outlives it."""
+
+    def __init__(self, folder: str, number: int, rows: int = 20_000) -> None:
+        self.rows = np.memmap(f"{folder}/{number}.log", "float64", "w+", shape=(rows, 8))
+        self.at = -1
+
+    def write(self, *columns: int) -> None:
+        """Now, in these columns."""
+        for column in columns:
+            self.rows[self.at, column] = time.monotonic() if column in (BEGUN, WOKEN) else time.process_time()
+
+
+def sleeping(worker: Any, seconds: float, numbers: int, folder: str = "") -> dist.Step:
     """A step that takes so long and no processor, with so many parameters."""
     w, x = tg.shared(np.zeros(numbers, "float32"), name="w"), T.fvector("x")
     step = dist.Step([x], (w * x.mean()).mean(), [w], tg.optim.sgd(0.01))
+    log = Log(folder, worker.number) if folder else None
     for name in ("gradients", "whole"):
-        step.__dict__[name] = Slow(getattr(step, name), seconds)
+        step.__dict__[name] = Slow(getattr(step, name), seconds, log)
+    if log is not None:
+        watch(log)
     return step
 
 
 class Slow:
-    """A function that sleeps first."""
+    """A function that sleeps first, except where shapes are found out."""
 
-    def __init__(self, function: Callable, seconds: float) -> None:
-        self.function, self.seconds = function, seconds
+    def __init__(self, function: Callable, seconds: float, log: Log | None = None) -> None:
+        self.function, self.seconds, self.log = function, seconds, log
 
     def __call__(self, *args: Any) -> Any:
+        if self.log is not None:
+            self.log.at += 1
+            self.log.write(BEGUN, BEGUN_CPU)
         time.sleep(self.seconds)
+        if self.log is not None:
+            self.log.write(WOKEN, WOKEN_CPU)
         return self.function(*args)
 
 
-def sleep_table(most: int, quick: bool, seconds: float, numbers: int) -> dict:
-    """Speed-up over one worker, for each rule."""
-    rows: dict[str, dict[int, float]] = {}
-    build = partial(sleeping, seconds=0.001 if quick else seconds, numbers=numbers)
+def watch(log: Log) -> None:
+    """Write down when this process has filled its slots and has the sum, and how long it has the centre."""
+    total, change = Exchange.total, Centre.change
+
+    def logged_total(self: Exchange, step: int) -> Any:
+        log.write(FILLED_CPU)
+        found = total(self, step)
+        log.write(ADDED_CPU)
+        return found
+
+    @contextmanager
+    def logged_change(self: Centre, who: int) -> Iterator[Any]:
+        with change(self, who) as copies:
+            log.write(LENT_CPU)
+            yield copies
+            log.write(HELD_CPU)
+
+    Exchange.total, Centre.change = logged_total, logged_change  # type: ignore[method-assign]
+
+
+def logs(folder: str) -> list[np.ndarray]:
+    """The rows of all workers, without those that found out shapes."""
+    found = []
+    for path in sorted(Path(folder).glob("*.log")):
+        rows = np.fromfile(path).reshape(-1, 8)
+        rows = rows[rows[:, BEGUN] > 0]
+        found.append(rows[1:] if rows[0, FILLED_CPU] == 0 and rows[-1, FILLED_CPU] > 0 else rows)
+    return found
+
+
+def parts(rows: list[np.ndarray], seconds: float) -> dict[str, Any]:
+    """What batches were made of: the mean processor time of each part, and a sample of how long sleeping took."""
+    every = np.concatenate([r[:-1] for r in rows])
+    after = np.concatenate([r[1:, BEGUN_CPU] for r in rows])
+    met = every[:, HELD_CPU] > 0
+    together = bool((every[:, FILLED_CPU] > 0).any())
+    made = every[:, FILLED_CPU if together else WOKEN_CPU]
+    slept = np.sort(every[:, WOKEN] - every[:, BEGUN])
+    found = {
+        "slept": slept[np.linspace(0, len(slept) - 1, 101).astype(int)].tolist(),
+        "fill": float((made - every[:, BEGUN_CPU]).mean()),
+        "add": float((every[:, ADDED_CPU] - made).mean()) if together else 0.0,
+        "update": float((after - every[:, ADDED_CPU]).mean()) if together else 0.0,
+        "hold": 0.0,
+    }  # fmt: skip
+    if met.any():
+        whole, hold = (after - every[:, BEGUN_CPU])[met].mean(), (every[:, HELD_CPU] - every[:, LENT_CPU])[met].mean()
+        plain = (after - every[:, BEGUN_CPU])[~met].mean() if (~met).any() else found["fill"]
+        found |= {"fill": float(plain), "hold": float(hold), "update": max(0.0, float(whole - hold - plain))}
+    begun, ended = min(r[0, BEGUN] for r in rows), max(r[-1, WOKEN] for r in rows)
+    starts = [float(r[0, BEGUN] - begun) for r in rows]
+    return found | {"seconds": float(ended - begun), "batches": sum(map(len, rows)), "starts": starts}
+
+
+def sleep_table(most: int, quick: bool, seconds: float, numbers: int, only: str) -> dict:
+    """Speed-up over one worker, for each rule, and what batches were made of."""
+    table: dict[str, Any] = {"seconds": seconds, "cores": len(os.sched_getaffinity(0)), "rules": {}}
+    seconds = 0.001 if quick else seconds
     counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= most]
-    for name, rule, tau in [
-        ("Synchronous", dist.Synchronous(), 1), ("ASGD every batch", dist.ASGD(1), 1),
-        ("ASGD every 100", dist.ASGD(100), 100), ("EASGD every 10", dist.EASGD(tau=10), 10),
+    for name, rule, tau, rounds in [
+        ("Synchronous", dist.Synchronous(), 1, 60), ("ASGD every batch", dist.ASGD(1), 1, 60),
+        ("ASGD every 100", dist.ASGD(100), 100, 3), ("EASGD every 10", dist.EASGD(tau=10), 10, 10),
     ]:  # fmt: skip
-        rates = {}
+        if only not in name:
+            continue
+        row: dict[int, Any] = {}
         for workers in counts:
             parallel = 1 if name == "Synchronous" else workers
-            steps = tau * parallel * {100: 4, 10: 10, 1: 60}[tau]
-            data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=4 if quick else steps, shuffle=False)
-            per_step = workers if name == "Synchronous" else 1  # batches of one worker in a step
-            rates[workers] = per_step * rate(build, data, workers, rule=rule)[0]
-        rows[name] = {n: r / rates[1] for n, r in rates.items()}
-        print(f"{name:18}" + "".join(f"  {n}: {v:.2f}" for n, v in rows[name].items()), flush=True)
-    return rows
+            steps = 4 if quick else tau * parallel * rounds
+            data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=steps, shuffle=False)
+            with tempfile.TemporaryDirectory() as folder:
+                build = partial(sleeping, seconds=seconds, numbers=numbers, folder=folder)
+                rate(build, data, workers, rule=rule)
+                row[workers] = parts(logs(folder), seconds)
+        for found in row.values():
+            found["rate"] = found["batches"] / found["seconds"]
+            found["speed-up"] = found["rate"] / row[counts[0]]["rate"]
+        table["rules"][name] = {"tau": tau, "workers": row}
+        print(f"{name:18}" + "".join(f"  {n}: {v['speed-up']:.2f}" for n, v in row.items()), flush=True)
+    return table
 
 
 # ---------------------------------------------------------------------- the paper's LSTM
@@ -238,12 +327,13 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=8, help="workers that sleep")
     parser.add_argument("--seconds", type=float, default=0.05, help="how long a step sleeps")
     parser.add_argument("--numbers", type=int, default=100_000, help="parameters of a step that sleeps")
+    parser.add_argument("--rule", default="", help="only rules whose name has this in it, for steps that sleep")
     parser.add_argument("--json", help="write the figures to this file (- for standard output)")
     given = parser.parse_args()
     tables = {
         "exchange": lambda: exchange_table(given.quick), "lstm": lambda: lstm_table(given.quick),
         "start": lambda: start_table(given.quick),
-        "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers),
+        "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers, given.rule),
     }  # fmt: skip
     rows = tables[given.what]()
     if given.json:

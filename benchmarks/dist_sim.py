@@ -4,11 +4,15 @@
     python benchmarks/dist_sim.py --plot speed.svg         and a picture of it
     python benchmarks/dist_sim.py --check sleep.json       beside what `dist.py sleep --json sleep.json` has measured
 
-A worker computes for a normally distributed time (mean 1, the unit here), then meets the others. Synchronous workers
-wait for the slowest, then for the sum over the network; a loss costs everybody the time until it is seen and the step
-again. Asynchronous workers meet a centre for a time in which they hold its lock, or one slice of it after the other
-where it is divided among several owners; a loss costs one worker its batches since it last met the centre, and the
-time until it is replaced. Useful work is what became part of the result, beside what as many workers could have done.
+A worker computes for a normally distributed time (mean 1, the unit here), or for times that were measured, then meets
+the others. Synchronous workers wait for the slowest, then for the sum over the network; a loss costs everybody the time
+until it is seen and the step again. Asynchronous workers meet a centre for a time in which they hold its lock, or one
+slice of it after the other where it is divided among several owners; a loss costs one worker its batches since it last
+met the centre, and the time until it is replaced. Useful work is what became part of the result, beside what as many
+workers could have done.
+
+Workers of one machine share its cores: what they do beside sleeping takes turns there, and who waits looks up at
+intervals that grow. What these turns take is measured in the run that is predicted, and never how long anybody waited.
 """
 
 import argparse
@@ -17,12 +21,12 @@ import json
 import math
 import random
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 
 class World(NamedTuple):
-    """What is given; times in units of one batch's computation."""
+    """What is given; times in units of one batch's computation, or in seconds where they were measured."""
 
     spread: float = 0.1  # standard deviation of a batch's time
     hold: float = 0.2  # how long an exchange holds the lock of the whole centre
@@ -34,64 +38,147 @@ class World(NamedTuple):
     failures: float = 0.0  # losses per worker and batch
     detect: float = 100.0  # until a loss is seen
     restart: float = 200.0  # until another worker is ready
+    # one machine
+    cores: int = 0  # that all workers share; 0: each has its own
+    batch: Sequence[float] = ()  # times that a batch has taken beside the following
+    fill: float = 0.0  # processor time of a batch before it comes to the others,
+    add: float = 0.0  # in the sum,
+    update: float = 0.0  # and after it
+    poll: float = 0.0  # the longest time between two looks of one who waits
+    starts: Sequence[float] = ()  # when each worker begins
 
 
 def batch_time(rng: random.Random, world: World) -> float:
     """One batch's computation."""
-    return max(0.05, rng.gauss(1.0, world.spread))
+    return rng.choice(world.batch) if world.batch else max(0.05, rng.gauss(1.0, world.spread))
 
 
-def asynchronous(workers: int, tau: int, world: World, batches: int = 0, seed: int = 0) -> float:
-    """Batches that reach the centre per unit of time."""
-    rng = random.Random(seed)
-    each = batches or max(4 * tau, 40) * (1 if workers >= 64 else 10)
-    slice_free = [0.0] * world.owners
-    part = world.hold / world.owners
-    done, begin, end = 0, each / 3, each * 1.0
-    # (time, worker, stage): stage -1 computes, others are the slices still to be visited
-    events = [(sum(batch_time(rng, world) for _ in range(tau)) * rng.random(), w, 0) for w in range(workers)]
-    heapq.heapify(events)
+def seen_after(rng: random.Random, world: World, waited: float) -> float:
+    """How long after it happened one sees what one has waited for: intervals grow by a fifth of the time waited."""
+    return rng.random() * min(world.poll, waited / 6)
+
+
+class Cores:
+    """The cores of one machine: who comes first is served first."""
+
+    def __init__(self, count: int) -> None:
+        self.free = [0.0] * count
+
+    def after(self, now: float, work: float) -> float:
+        """When work that is there now is done. To be asked in the order of time."""
+        if not self.free or not work:
+            return now + work
+        end = max(now, self.free[0]) + work
+        heapq.heapreplace(self.free, end)
+        return end
+
+
+class Lock:
+    """One slice of the centre: held by one worker, wanted by others."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.waiting: list[tuple[float, int, int]] = []  # since when, who, with how many slices behind it
+
+    def next(self, rng: random.Random, world: World, now: float) -> tuple[float, int, int]:
+        """Who has it next, and when: the first to look."""
+        looks = [(now + seen_after(rng, world, now - since), k) for k, (since, _, _) in enumerate(self.waiting)]
+        when, k = min(looks) if world.poll else (now, 0)
+        _, w, stage = self.waiting.pop(k)
+        return when, w, stage
+
+
+BATCH, ASK, LENT, BACK = range(4)
+
+
+def asynchronous(workers: int, tau: int, world: World, total: int = 0, seed: int = 0) -> float:
+    """Batches that reach the centre per unit of time: of `total` batches until the last one, or of many, later on."""
+    rng, cores, locks = random.Random(seed), Cores(world.cores), [Lock() for _ in range(world.owners)]
+    each = max(4 * tau, 40) * (1 if workers >= 64 else 10)
+    begin, end, part = each / 3, each * 1.0, world.hold / world.owners
     first = [rng.randrange(world.owners) for _ in range(workers)]
+    events: list[tuple[float, int, int, int]] = []  # time, what happens, to whom, how many batches or slices
+    done = given = 0
+    last = 0.0
+
+    def go_on(now: float, w: int) -> None:
+        """The next batches of a worker: one by one where cores are shared."""
+        nonlocal given
+        size = min(tau, total - given) if total else tau
+        given += size
+        if size and world.cores:
+            heapq.heappush(events, (now + batch_time(rng, world), BATCH, w, size))
+        elif size:
+            spent = sum(batch_time(rng, world) for _ in range(size))
+            if world.failures and rng.random() < 1 - math.exp(-world.failures * spent):
+                spent = spent * rng.random() + world.detect + world.restart + spent  # lost, replaced, again
+            heapq.heappush(events, (now + spent, ASK, w, 0))
+
+    for w in range(workers):
+        go_on(world.starts[w] if world.starts else -rng.random() * tau * (not total), w)
     while events:
-        now, w, stage = heapq.heappop(events)
-        if now > end:
+        now, what, w, k = heapq.heappop(events)
+        if not total and now > end:
             continue
-        if stage < world.owners:
-            k = (first[w] + stage) % world.owners
-            begun = max(now, slice_free[k])
-            slice_free[k] = begun + part
-            heapq.heappush(events, (begun + part, w, stage + 1))
-            continue
-        done += tau * (now > begin)
-        spent = sum(batch_time(rng, world) for _ in range(tau))
-        if world.failures and rng.random() < 1 - math.exp(-world.failures * spent):
-            spent = spent * rng.random() + world.detect + world.restart + spent  # lost, replaced, again
-        heapq.heappush(events, (now + spent, w, 0))
-    return done / (end - begin)
+        if what == BATCH:
+            last = now
+            after = cores.after(now, world.fill)
+            heapq.heappush(events, (after + batch_time(rng, world), BATCH, w, k - 1) if k > 1 else (after, ASK, w, 0))
+        elif what == ASK:
+            lock = locks[(first[w] + k) % world.owners]
+            if lock.held:
+                lock.waiting.append((now, w, k))
+            else:
+                lock.held = True
+                heapq.heappush(events, (now, LENT, w, k))
+        elif what == LENT:
+            heapq.heappush(events, (cores.after(now, part), BACK, w, k))
+        else:
+            lock = locks[(first[w] + k) % world.owners]
+            lock.held = bool(lock.waiting)
+            if lock.held:
+                when, other, stage = lock.next(rng, world, now)
+                heapq.heappush(events, (when, LENT, other, stage))
+            if k + 1 < world.owners:
+                heapq.heappush(events, (now, ASK, w, k + 1))
+            else:
+                done += tau * (now > begin)
+                go_on(cores.after(now, world.update), w)
+    return total / last if total else done / (end - begin)
 
 
 def synchronous(workers: int, world: World, batches: int = 60, seed: int = 0) -> float:
     """Batches of all workers per unit of time."""
-    rng = random.Random(seed)
+    rng, cores = random.Random(seed), Cores(world.cores)
     time, done = 0.0, 0
     sums = world.sum_fixed + min(
         2 * (workers - 1) * world.ring + 2 * (workers - 1) / workers * world.moved,
         2 * math.ceil(math.log2(workers)) * world.tree + 2 * world.moved * (workers > 1),
     )
-    present = workers
+    free = [world.starts[w] if world.starts else 0.0 for w in range(workers)]  # when each begins its next batch
     back: list[float] = []  # when replacements are ready
     for _ in range(batches):
         while back and back[0] <= time:
             heapq.heappop(back)
-            present += 1
+            free.append(time)
         # a step is `workers` batches, divided among those present
-        slowest = max(batch_time(rng, world) for _ in range(present)) * workers / present
-        if world.failures and rng.random() < 1 - math.exp(-world.failures * present * slowest) and present > 1:
+        share = workers / len(free)
+        ready = [t + batch_time(rng, world) * share for t in free]
+        slowest = max(ready) - time
+        lost = world.failures and rng.random() < 1 - math.exp(-world.failures * len(free) * slowest)
+        if lost and len(free) > 1:
             time += slowest * rng.random() + world.detect
-            present -= 1
+            free = [time] * (len(free) - 1)
             heapq.heappush(back, time + world.restart)
             continue
-        time += slowest + sums
+        filled = [cores.after(t, world.fill) for t in sorted(ready)]
+        all_filled = max(filled)
+        looked = sorted(all_filled + seen_after(rng, world, all_filled - t) for t in filled)
+        added = [cores.after(t, world.add) for t in looked]
+        all_added = max(added) + sums
+        looked = sorted(all_added + seen_after(rng, world, all_added - t) for t in added)
+        free = [cores.after(t, world.update) for t in looked]
+        time = max(ready) if world.cores else all_added  # what is measured ends with the last batch
         done += workers
     return done / time if time else 0.0
 
@@ -124,25 +211,41 @@ def table(counts: tuple[int, ...]) -> dict[str, dict[int, float]]:
     return found
 
 
-def check(path: str, seconds: float) -> int:
-    """Beside measured runs: `hold` and `sum` are found from two workers, everything else is predicted."""
+def check(path: str) -> int:
+    """Beside measured runs: what the workers did is given, how long they wait for each other is predicted."""
     with open(path) as file:
-        measured = {k: {int(n): v for n, v in row.items()} for k, row in json.load(file).items()}
-    print(f"{'measured / predicted':20}" + "".join(f"{n:>15}" for n in measured["Synchronous"]))
-    worst = 0.0
-    for name, row in measured.items():
-        tau = int(name.split()[-1]) if name.split()[-1].isdecimal() else 1
-        wide = World(spread=0.002, hold=0.001 / seconds)
-        if name == "Synchronous":
-            speed = lambda n: synchronous(n, World(spread=0.002, sum_fixed=0.001 / seconds))  # noqa: E731
-        else:
-            speed = lambda n, tau=tau, wide=wide: asynchronous(n, tau, wide)  # noqa: E731
-        alone = speed(1)
-        pairs = {n: (v, speed(n) / alone) for n, v in row.items()}
-        worst = max(worst, *(abs(p / m - 1) for m, p in pairs.values()))
-        print(f"{name:20}" + "".join(f"{f'{m:.2f} / {p:.2f}':>15}" for m, p in pairs.values()))
+        measured = json.load(file)
+    worst, rows = 0.0, measured["rules"]
+    counts = next(iter(rows.values()))["workers"]
+    print(f"{'speed-up, measured / predicted':32}" + "".join(f"{n:>15}" for n in counts))
+    for name, row in rows.items():
+        alone: dict[str, Any] = next(iter(row["workers"].values()))
+        pairs = []
+        for n, found in row["workers"].items():
+            predicted = rate_of(name, row["tau"], int(n), found, alone, measured["cores"])
+            pairs.append((found["speed-up"], predicted / alone["rate"]))
+        worst = max(worst, *(abs(p / m - 1) for m, p in pairs))
+        print(f"{name:32}" + "".join(f"{f'{m:.2f} / {p:.2f}':>15}" for m, p in pairs))
     print(f"furthest apart: {worst:.1%}")
     return int(worst > 0.1)
+
+
+LOOKS = 0.002  # seconds: the longest pause of termgraph.dist.memory.wait_until
+
+
+def rate_of(name: str, tau: int, workers: int, found: dict[str, Any], alone: dict[str, Any], cores: int) -> float:
+    """Batches per second that are predicted: sleep as of one worker, processor time and starts as of this run."""
+    world = World(
+        cores=cores, batch=alone["slept"], fill=found["fill"], add=found["add"], update=found["update"], poll=LOOKS,
+        hold=found["hold"], starts=found["starts"],
+    )  # fmt: skip
+    tries = [
+        synchronous(workers, world, found["batches"] // workers, seed)
+        if name == "Synchronous"
+        else asynchronous(workers, tau, world, found["batches"], seed)
+        for seed in range(5)
+    ]
+    return sum(tries) / len(tries)
 
 
 def plot(found: dict[str, dict[int, float]], path: str) -> None:
@@ -176,10 +279,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few workers: shows that everything runs")
     parser.add_argument("--plot", help="write a picture to this SVG file")
     parser.add_argument("--check", help="the JSON file of `dist.py sleep`")
-    parser.add_argument("--seconds", type=float, default=0.05, help="how long those steps slept")
     given = parser.parse_args()
     if given.check:
-        return check(given.check, given.seconds)
+        return check(given.check)
     found = table(COUNTS[:2] if given.quick else COUNTS)
     if given.plot:
         plot(found, given.plot)

@@ -105,7 +105,7 @@ class Build:
         self.count(exchange, "tree_sum", kill)
 
     def kill_in_checkpoint(self, worker):
-        self.count(member.store, "write", kill)
+        self.count(member.store, "write_state", kill)
 
     def stop_in_gradient(self, worker):
         self.count(replica.Replica, "compute", lambda: os.kill(os.getpid(), signal.SIGSTOP))
@@ -144,7 +144,7 @@ class Chaos:
 
     PLACES = {
         "gradient": (replica.Replica, "compute"), "slots": (exchange.Exchange, "put"), "sum": (exchange, "tree_sum"),
-        "update": (replica.Replica, "apply"), "checkpoint": (member.store, "write"), "rename": (os, "replace"),
+        "update": (replica.Replica, "apply"), "checkpoint": (member.store, "write_state"), "rename": (os, "replace"),
         "batch": (replica.Replica, "take_step"), "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
     }  # fmt: skip
 
@@ -252,6 +252,12 @@ def running(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def workers_of(pid):
+    """Those of them that are workers and run."""
+    lines = {p: Path(f"/proc/{p}/cmdline") for p in below(pid) if running(p)}
+    return [p for p, line in lines.items() if line.exists() and b"spawn_main" in line.read_bytes()]
 
 
 def wait_for(done, seconds):

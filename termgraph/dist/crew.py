@@ -62,12 +62,24 @@ class Hand:
     step: int = -1  # steps done, when it has said so
     finished: bool = False
     rank: int = -1
+    where: str = ""  # in words
+    steps: int = 0  # reported
+    joined: int = -1  # the step at which it has joined first
     since: float = field(default_factory=time.monotonic)
 
     def kill(self) -> None:
         """End the process, whatever it does, also if it is stopped."""
-        if self.process.is_alive():
+        if self.status != GONE and self.process.is_alive():
             self.process.kill()
+
+    def close(self) -> str:
+        """Wait for its end, give its descriptors back, and say how it has ended."""
+        self.process.join()
+        how = ended(self.process.exitcode)
+        self.status = GONE
+        self.line.connection.close()
+        self.process.close()
+        return how
 
 
 class Crew:
@@ -98,23 +110,23 @@ class Crew:
         with single_threaded():
             process.start()
         theirs.close()
-        hand = self.hands[number] = Hand(number, process, Line(ours))
+        hand = self.hands[number] = Hand(number, process, Line(ours), where=f"process {process.pid}")
         if self._data is not None:
             with contextlib.suppress(OSError):  # it is gone already: its exit code says more
                 multiprocessing.reduction.send_handle(ours, self._data.fd, process.pid)
-        self.note("started", hand, f"process {process.pid}")
+        self.note("started", hand, hand.where)
 
     def stop(self) -> None:
         """End all processes; none is left when this returns."""
-        for hand in self.hands.values():
+        left = [hand for hand in self.hands.values() if hand.status != GONE]
+        for hand in left:
             with contextlib.suppress(OSError):
                 hand.line.send(Stop()) if hand.status == IDLE else hand.kill()
         deadline = time.monotonic() + 2.0
-        for hand in self.hands.values():
+        for hand in left:
             hand.process.join(max(0.0, deadline - time.monotonic()))
             hand.kill()
-            hand.process.join()
-            hand.line.connection.close()
+            hand.close()
         if self._data is not None:
             self._data.close()
 
@@ -195,10 +207,9 @@ class Crew:
         while hand.line.connection.poll():
             if not self._receive(hand):
                 break
-        was, hand.status = hand.status, GONE
-        hand.line.connection.close()
-        how = ended(hand.process.exitcode)
-        if was == STARTING and (hand.process.exitcode or 0) >= 0:
+        was, code = hand.status, hand.process.exitcode
+        how = hand.close()
+        if was == STARTING and (code or 0) >= 0:
             raise WorkersLost(f"worker {hand.number} ended ({how}) before it was ready; {GUARD}")
         self.replace(hand, how)
 
@@ -241,7 +252,7 @@ class LocalCrew(Crew):
     def start(self, number: int) -> None:
         """Build the step."""
         line = LocalLine(lambda message: self._take(self.hands[number], message))
-        self.hands[number] = Hand(number, multiprocessing.current_process(), line)
+        self.hands[number] = Hand(number, multiprocessing.current_process(), line, where="this process")
         self.member = Member(self.job, number, line)
         with config.change_flags(**one_thread()):
             self.member.prepare()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from termgraph._files import Facts, read_state, sweep, write_state
+from termgraph._files import Facts, read_facts, read_state, sweep, write_state
 from termgraph._logs import Log
 from termgraph.dist import store
+from termgraph.dist.board import Board
 from termgraph.dist.centre import DRIVER, Book, Centre
-from termgraph.dist.crew import IDLE, RUNNING, Crew, Event, Hand
+from termgraph.dist.crew import IDLE, RUNNING, STARTING, Crew, Event, Hand
 from termgraph.dist.exchange import GENERATION, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job
@@ -52,10 +54,15 @@ class Driver:
     """What both kinds of training have in common."""
 
     def __init__(
-        self, job: Job, least: int, on_report: Callable[[Progress], Any] | None, crew: Callable[..., Crew] = Crew
-    ) -> None:
+        self, job: Job, least: int, on_report: Callable[[Progress], Any] | None, crew: Callable[..., Crew] = Crew,
+        progress: bool | None = False,
+    ) -> None:  # fmt: skip
         self.job, self.least, self.on_report = job, least, on_report
+        self.board = Board(progress)
         self.events: list[Event] = []
+        self._lost_by: dict[int, str] = {}  # how each worker's last life has ended
+        self._known = 0  # steps
+        self._latest = np.nan  # cost
         self.begun = time.monotonic()
         self.generation = -1
         self.rows: list[list[float]] = []
@@ -78,6 +85,7 @@ class Driver:
         finally:
             self.crew.stop()
             self.release()
+            self.board.end(self._title())
             if self.job.checkpoint:
                 sweep(Path(self.job.checkpoint))
 
@@ -95,10 +103,14 @@ class Driver:
         """Remember an event."""
         log.info("worker %d: %s: %s", hand.number, kind, detail)
         self.events.append(Event(time.monotonic() - self.begun, kind, hand.number, detail))
+        if kind == "lost":
+            self._lost_by[hand.number] = detail
+        self.board.draw(self._content)
 
     def hear(self, hand: Hand, message: ToDriver) -> None:
         """What both drivers do about a message."""
         if isinstance(message, Report):
+            hand.steps += len(message.steps)
             self.report(message)
         elif isinstance(message, Given):
             self._given = True
@@ -118,6 +130,8 @@ class Driver:
     def tell(self, step: int, row: list[float]) -> None:
         """Call the user's `on_report`."""
         self.crew.progress = max(self.crew.progress, step)
+        self._known, self._latest = step, row[0]
+        self.board.draw(self._content)
         if self.on_report is None:
             return
         outputs = dict(zip(self.outputs, row))
@@ -132,6 +146,26 @@ class Driver:
     def close(self) -> None:
         """Let the workers leave off as soon as they notice."""
 
+    # ------------------------------------------------------------------ the table on a terminal
+    def _title(self) -> str:
+        seconds = time.monotonic() - self.begun
+        cost = "" if np.isnan(self._latest) else f"  cost {self._latest:.4g}"
+        lost = sum(e.kind == "lost" for e in self.events)
+        return f"step {self._known}/{self.job.steps}{cost}  {seconds:.0f} s{f'  {lost} lost' if lost else ''}"
+
+    def _content(self) -> tuple[str, list[list[str]]]:
+        starts = Counter(e.worker for e in self.events if e.kind == "started")
+        rows = []
+        for number, hand in sorted(self.crew.hands.items()):
+            how = self._lost_by.get(number)
+            state = f"{hand.status} after {how}" if how and hand.status == STARTING else hand.status
+            rows.append([str(number), hand.where, state, str(self.steps_of(hand)), str(starts[number])])
+        return self._title(), rows
+
+    def steps_of(self, hand: Hand) -> int:
+        """Steps or batches that this life of a worker has made, as far as is known."""
+        return hand.steps
+
     # ------------------------------------------------------------------ states
     def ask(self, hand: Hand) -> bool:
         """Let a worker give its state; False if it is lost over it."""
@@ -143,9 +177,7 @@ class Driver:
         if not self._given:
             memory.close()
             return False
-        if self.state is not None:
-            self.state.close()
-        self.state, self.state_step = Shared(fd=memory.fd), max(hand.step, 0)
+        self._keep(memory, max(hand.step, 0))
         return True
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -163,20 +195,31 @@ class Driver:
         """Read the checkpoint, if there is one, as the latest state."""
         if not self.job.checkpoint or not Path(self.job.checkpoint).exists():
             return None
-        facts, arrays = read_state(self.job.checkpoint)
-        for key, wanted in self.job.facts.items():
-            if facts.get(key) != wanted:
-                raise ValueError(
-                    f"{self.job.checkpoint} is of another training: {key} was {facts.get(key)!r} and is {wanted!r} "
-                    "now; remove the file, or give another name"
-                )
-        self.state, self.state_step = Shared(), int(facts["step"])
-        with open(self.state.fd, "wb", closefd=False) as file:
-            write_state(file, facts, arrays)
-        self.state = Shared(fd=self.state.fd)
+        facts, arrays = self._read_checkpoint(self.job.checkpoint)
         self.generation = int(facts["generation"])
         self.rows = arrays["history"].tolist()
         return facts
+
+    def _read_checkpoint(self, path: str) -> tuple[Facts, dict[str, np.ndarray]]:
+        """Take a checkpoint for the latest state."""
+        facts, arrays = read_state(path)
+        for key, wanted in self.job.facts.items():
+            if facts.get(key) != wanted:
+                raise ValueError(
+                    f"{path} is of another training: {key} was {facts.get(key)!r} and is {wanted!r} "
+                    "now; remove the file, or give another name"
+                )
+        memory = Shared()
+        with open(memory.fd, "wb", closefd=False) as file:
+            write_state(file, facts, arrays)
+        self._keep(memory, int(facts["step"]))
+        return facts, arrays
+
+    def _keep(self, memory: Shared, step: int) -> None:
+        """This is the latest state now."""
+        if self.state is not None:
+            self.state.close()
+        self.state, self.state_step = Shared(fd=memory.fd), step
 
     def _check_resumed(self) -> None:
         if self.resumed is not None:
@@ -220,6 +263,10 @@ class SynchronousDriver(Driver):
             self.exchange.close()
             self.crew.close(self.generation)
 
+    def steps_of(self, hand: Hand) -> int:
+        """All members make every step; only the first one reports them."""
+        return max(0, self._known - hand.joined) if hand.joined >= 0 else 0
+
     def lost(self, hand: Hand) -> None:
         """The generation cannot go on."""
         self._broken = True
@@ -242,6 +289,8 @@ class SynchronousDriver(Driver):
         self._broken = False
         self._check_alike(members)
         step = max(h.step for h in members)
+        if step < 0:
+            self._look_at_checkpoint()
         if step < 0 and self.state is None:
             if not self.ask(members[0]):
                 return False
@@ -258,12 +307,20 @@ class SynchronousDriver(Driver):
         memory.words(0, 2)[GENERATION] = self.generation
         for rank, hand in enumerate(members):
             behind = hand.step != step
+            hand.joined = step if hand.joined < 0 else hand.joined
             fds = [memory.fd, *([self.state.fd] if behind and self.state is not None else [])]
             numbers = [h.number for h in members]
             self.crew.send(hand, Join(self.generation, rank, numbers, step, len(self.rows), behind), *fds)
             self.note("joined", hand, f"generation {self.generation}, rank {rank} of {len(members)}, step {step}")
         memory.close()
         return True
+
+    def _look_at_checkpoint(self) -> None:
+        """All who had made steps are gone: what they have written may be later than what is known here."""
+        path = self.job.checkpoint
+        if path and self.generation >= 0 and Path(path).exists():
+            if int(read_facts(path)["step"]) > self.state_step:
+                self._read_checkpoint(path)
 
     def _check_alike(self, members: list[Hand]) -> None:
         first = members[0].ready

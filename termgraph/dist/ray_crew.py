@@ -304,7 +304,7 @@ class RayCrew(Crew):
     def start(self, number: int) -> None:
         """Start an actor."""
         actor = Actor(self.ray, self._host.remote(self._packed_job, number, self._secret))
-        hand = self.hands[number] = Hand(number, actor, None)  # type: ignore[arg-type]
+        hand = self.hands[number] = Hand(number, actor, None, where="actor")  # type: ignore[arg-type]
         self._heard[number] = actor.handle.hear.remote()
         self.note("started", hand, "actor")
 
@@ -360,12 +360,13 @@ class RayCrew(Crew):
                 if isinstance(message, Given):
                     os.pwrite(self._giving.pop(hand.number), content, 0)
                 elif isinstance(message, Ready):
-                    self._doors[hand.number] = tuple(json.loads(content))
+                    door = self._doors[hand.number] = tuple(json.loads(content))
+                    hand.where = f"on {door[0]}"
                 self._take(hand, message)
         self.end_slow_starts()
 
     def _bury_actor(self, hand: Hand, how: str) -> None:
-        hand.status = GONE
         with contextlib.suppress(Exception):
             hand.kill()
+        hand.status = GONE
         self.replace(hand, how)

@@ -48,6 +48,7 @@ def train(
     timeout: float = 300.0,
     on_report: Callable[[Progress], Any] | None = None,
     address: str | None = None,
+    progress: bool | None = None,
 ) -> Result:
     """Train on `workers` processes of this machine; with 0 in this process, which is the default.
 
@@ -56,7 +57,8 @@ def train(
     divided into so many parts, so that the result has the same bits for every number of workers; it is the number of
     workers unless given. Every `every` steps the state is written to the file `checkpoint`, from which a training that
     was interrupted goes on. A worker for which others wait for `timeout` seconds is replaced: it has to be longer than
-    any step. `on_report` is called several times a second with a Progress, and may return `dist.STOP`.
+    any step. `on_report` is called several times a second with a Progress, and may return `dist.STOP`. `progress` draws
+    a table with a line for each worker on stderr; by default if that is a terminal and there are worker processes.
 
     With an `address` the workers run on Ray, on the machines of a cluster: "auto" or that of its head, or "local" for a
     small one of its own. That needs the extra `termgraph[dist]`.
@@ -88,7 +90,8 @@ def train(
         raise FileNotFoundError(f"train: checkpoint={path!r}: there is no such folder")
     job = Job(build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts)
     with ending_cleanly():
-        driver = driver_for(job)(job, max(least, 1), on_report, _crew(most, address))
+        shown = progress if progress is not None or most else False
+        driver = driver_for(job)(job, max(least, 1), on_report, _crew(most, address), shown)
         arrays = driver.run()
     names = [name for name, _, _ in driver.description[: driver.params]]
     return _result(arrays, names, driver.outputs, driver.events)

@@ -1,6 +1,7 @@
 """The parts of data-parallel training that need no other process: layouts, sums, orders, files, the book of batches."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from termgraph._files import read_state, sweep
 from termgraph.dist import store
+from termgraph.dist.board import Board
 from termgraph.dist.centre import Book, Centre
 from termgraph.dist.data import Arrays, Loader
 from termgraph.dist.exchange import Closed, Exchange, owners
@@ -248,3 +250,47 @@ def test_the_lock_knows_its_holder():
     with memory.locked(1, lambda: None):
         assert memory.holder() == os.getpid()
     assert memory.holder() == 0
+
+
+# ---------------------------------------------------------------------- the table of workers
+ROWS = [["0", "process 71", "running", "12", "1"], ["1", "process 9", "starting after SIGKILL", "0", "2"]]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_table_is_drawn_over_itself(monkeypatch):
+    monkeypatch.setattr("termgraph.dist.board.REDRAW", 0)
+    stream = Terminal()
+    board = Board(None, stream)
+    board.draw(lambda: ("step 1/9", ROWS))
+    first = stream.getvalue()
+    assert first.splitlines() == [
+        "step 1/9",
+        "worker  where       state                   steps  starts",
+        "0       process 71  running                 12     1",
+        "1       process 9   starting after SIGKILL  0      2",
+    ]
+    board.draw(lambda: ("step 2/9", ROWS[:1]))
+    assert stream.getvalue()[len(first) :].startswith("\x1b[4A\x1b[Jstep 2/9\n")
+    board.end("step 9/9")
+    assert stream.getvalue().endswith("\x1b[3A\x1b[Jstep 9/9\n")
+
+
+def test_the_table_fits_the_terminal(monkeypatch):
+    monkeypatch.setattr(os, "get_terminal_size", lambda fileno: os.terminal_size((20, 8)))
+    stream = Terminal()
+    monkeypatch.setattr(stream, "fileno", lambda: 5)
+    Board(None, stream).draw(lambda: ("step 1/9", [[str(k), "process 71", "running", "1", "1"] for k in range(9)]))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 7 and max(map(len, lines)) < 20 and lines[-1] == "and 5 more workers"
+
+
+def test_what_is_no_terminal_gets_nothing():
+    stream = io.StringIO()
+    board = Board(None, stream)
+    board.draw(lambda: ("step 1/9", ROWS))
+    board.end("step 9/9")
+    assert not stream.getvalue() and not Board(False, Terminal()).on and Board(True, stream).on

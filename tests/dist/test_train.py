@@ -87,8 +87,14 @@ def test_less_than_one_step(alone):
 
 # ---------------------------------------------------------------------- losses
 @pytest.mark.parametrize("fault", ["kill_in_gradient", "kill_in_sum"])
-def test_a_killed_worker_changes_no_bit(fault, alone, tmp_path):
-    result = train(Build(fault, once=str(tmp_path / "once"), step=9), workers=2)
+def test_a_killed_worker_changes_no_bit(fault, alone, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("termgraph.dist.board.REDRAW", 0)
+    result = train(Build(fault, once=str(tmp_path / "once"), step=9), workers=2, progress=True)
+    table = capfd.readouterr().err
+    assert "starting after SIGKILL" in table and table.rstrip().splitlines()[-1].startswith(
+        "\x1b[4A\x1b[Jstep 15/15  cost "
+    )
+    assert table.rstrip().endswith("  1 lost")
     same(result, alone)
     assert gone(result) == 3 and [e.worker for e in result.events if e.kind == "lost"] == [1]
 
@@ -99,6 +105,23 @@ def test_a_writer_killed_over_a_checkpoint_changes_no_bit(alone, tmp_path):
     same(result, alone)
     assert "lost" in {e.kind for e in result.events}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ckpt", "once"]
+
+
+def test_when_all_are_killed_the_checkpoint_is_what_is_left(alone, tmp_path):
+    path, killed = tmp_path / "a.ckpt", []
+
+    def kill_all(progress):
+        if path.exists() and not killed:
+            killed.extend(distmodels.workers_of(os.getpid()))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    build = Build("nothing", worker=-1, pause=0.05)
+    result = train(build, workers=2, checkpoint=path, every=2, on_report=kill_all)
+    same(result, alone)
+    assert len(killed) == 2 and gone(result) == 4
+    again = [e.detail for e in result.events if e.kind == "joined"][2]
+    assert int(again.split()[-1]) >= 2
 
 
 def test_a_stopped_worker_is_replaced(alone, tmp_path):
