@@ -364,6 +364,7 @@ class AsynchronousDriver(Driver):
         super().release()
         if hasattr(self, "centre"):
             self.centre.release()
+            del self.centre  # and with it the views of its memory, which keep that mapped
 
     def train(self) -> dict[str, np.ndarray]:
         """Let everyone who is ready join, until every batch is part of the centre."""

@@ -47,7 +47,7 @@ def cluster_at(head, cpus, *nodes):
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         config = {f"health_check_{name}": value for name, value in SOON.items()}
         arguments = {"node_ip_address": head, "num_cpus": cpus, "include_dashboard": False, "_system_config": config}
-        made = Cluster(initialize_head=True, head_node_args=arguments)
+        made = Cluster(initialize_head=True, shutdown_at_exit=False, head_node_args=arguments)
         try:
             made.workers = [made.add_node(node_ip_address=address, num_cpus=1) for address in nodes]
             ray.init(address=made.address, _node_ip_address=head, log_to_driver=False, logging_level="ERROR")
