@@ -4,6 +4,7 @@
     python benchmarks/dist.py sleep [--most 8]     steps that sleep: any number of workers on any number of cores
     python benchmarks/dist.py lstm                 the LSTM of the Theano paper's figure 5, one worker and two
     python benchmarks/dist.py start                from calling train to the first step
+    python benchmarks/dist.py ray                  ms per step of two workers on Ray, which has to be installed
 
 Steps that sleep keep no core busy, so they show what the workers wait for each other. The figures of the paper (words
 per second beside one GPU) are 1.6-1.7 for 2 and about 3.2 for 4 devices that come together after each batch, 2 and
@@ -319,10 +320,22 @@ def start_table(quick: bool) -> dict:
     return {"seconds": times}
 
 
+def ray_table(quick: bool) -> dict:
+    """Milliseconds per step of two workers, gradients and update included: processes of this machine, and on Ray."""
+    rows = {}
+    for name, n in SIZES.items():
+        steps = 4 if quick else min(300, max(20, 100_000_000 // n))
+        data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=steps)
+        build = partial(sleeping, seconds=0.0, numbers=n)
+        rows[name] = {place: 1e3 / rate(build, data, 2, address=place)[0] for place in (None, "local")}
+        print(f"{name:8}  one machine: {rows[name][None]:.2f} ms  Ray: {rows[name]['local']:.2f} ms", flush=True)
+    return {name: {"one machine": row[None], "Ray": row["local"]} for name, row in rows.items()}
+
+
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["exchange", "sleep", "lstm", "start"], nargs="?", default="exchange")
+    parser.add_argument("what", choices=["exchange", "sleep", "lstm", "start", "ray"], nargs="?", default="exchange")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     parser.add_argument("--most", type=int, default=8, help="workers that sleep")
     parser.add_argument("--seconds", type=float, default=0.05, help="how long a step sleeps")
@@ -332,7 +345,7 @@ def main() -> int:
     given = parser.parse_args()
     tables = {
         "exchange": lambda: exchange_table(given.quick), "lstm": lambda: lstm_table(given.quick),
-        "start": lambda: start_table(given.quick),
+        "start": lambda: start_table(given.quick), "ray": lambda: ray_table(given.quick),
         "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers, given.rule),
     }  # fmt: skip
     rows = tables[given.what]()

@@ -317,12 +317,17 @@ def single_threaded() -> Iterator[None]:
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
-    """SIGTERM ends the process by an exception, so that everything is put away; unless somebody else handles it."""
-    mine = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    """SIGTERM ends the process by an exception, so that everything is put away; unless the user handles it.
+
+    Ray's own handler would end it with code 1, as an error does.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    free = before == signal.SIG_DFL or getattr(before, "__module__", "").startswith("ray.")
+    mine = free and threading.current_thread() is threading.main_thread()
     if mine:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         yield
     finally:
         if mine:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, before)

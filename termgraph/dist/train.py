@@ -14,7 +14,7 @@ from termgraph.dist.crew import Crew, Event, LocalCrew, ending_cleanly
 from termgraph.dist.data import Data, as_data
 from termgraph.dist.driver import Progress, driver_for
 from termgraph.dist.member import Job
-from termgraph.dist.ray_crew import RayCrew
+from termgraph.dist.ray_crew import RayCrew, connect
 from termgraph.dist.replica import Worker
 from termgraph.dist.rules import Rule, Synchronous
 
@@ -89,9 +89,10 @@ def train(
     if path is not None and not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(f"train: checkpoint={path!r}: there is no such folder")
     job = Job(build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts)
+    crew = _crew(most, address)
+    shown = progress if progress is not None or most else False
     with ending_cleanly():
-        shown = progress if progress is not None or most else False
-        driver = driver_for(job)(job, max(least, 1), on_report, _crew(most, address), shown)
+        driver = driver_for(job)(job, max(least, 1), on_report, crew, shown)
         arrays = driver.run()
     names = [name for name, _, _ in driver.description[: driver.params]]
     return _result(arrays, names, driver.outputs, driver.events)
@@ -103,6 +104,7 @@ def _crew(most: int, address: str | None) -> Callable[..., Crew]:
         return Crew if most else LocalCrew
     if not most:
         raise ValueError("train: address= is for worker processes; give workers=, or leave address out")
+    connect(address)
     return partial(RayCrew, address=address)
 
 

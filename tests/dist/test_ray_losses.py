@@ -222,7 +222,7 @@ def test_workers_go_with_the_driver_and_the_next_goes_on(cluster, number, tmp_pa
         assert wait_for(lambda: not any(map(running, [process.pid, *there])), 15)
         print(f"{number.name}: workers gone after {time.monotonic() - begun:.1f} s, code {process.wait()}")
         assert time.monotonic() - begun < 5
-        assert process.wait() == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: -2}[number]
+        assert process.wait() in {signal.SIGKILL: [-9], signal.SIGTERM: [143], signal.SIGINT: [-2, 1]}[number]
     finally:
         process.kill()
         process.wait()
