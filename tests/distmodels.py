@@ -192,6 +192,13 @@ def other_step(worker):
     return dist.Step([x], ((w.sum() - x) ** 2).mean(), [w], sgd)
 
 
+def says_gpu(worker):
+    """The cost is the GPU that this worker sees; the step itself runs where there is none."""
+    w, x = tg.shared(0.0, name="w"), T.dvector("x")
+    seen = float(os.environ.get("CUDA_VISIBLE_DEVICES", "nan"))
+    return dist.Step([x], (x * 0).mean() + seen, [w], [(w, w)])
+
+
 def broken(worker):
     raise LookupError(f"no model for worker {worker.number}")
 

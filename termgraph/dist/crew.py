@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
@@ -21,6 +21,7 @@ from termgraph.config import config
 from termgraph.dist import member
 from termgraph.dist.centre import Centre
 from termgraph.dist.data import Arrays
+from termgraph.dist.devices import own_gpu
 from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job, Line, Member, one_thread
 from termgraph.dist.memory import Shared
@@ -30,6 +31,7 @@ from termgraph.dist.ray_centre import RayCentre
 
 STARTING, IDLE, RUNNING, GONE = "starting", "idle", "running", "gone"
 START_WITHIN = 900.0  # seconds that a worker may take to import, build and compile
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # for sums and products
 LOSSES = 10  # workers lost one after the other without a step in between
 
 
@@ -66,9 +68,11 @@ class Hand:
     steps: int = 0  # reported
     joined: int = -1  # the step at which it has joined first
     since: float = field(default_factory=time.monotonic)
+    killed: bool = False
 
     def kill(self) -> None:
         """End the process, whatever it does, also if it is stopped."""
+        self.killed = True
         if self.status != GONE and self.process.is_alive():
             self.process.kill()
 
@@ -107,7 +111,7 @@ class Crew:
         ours, theirs = context.Pipe()
         arguments = (theirs, self._packed, number, os.getpid())
         process = context.Process(target=member.main, args=arguments, name=f"dist-{number}", daemon=True)
-        with single_threaded():
+        with changed_environment(ONE_THREAD | own_gpu(number)):
             process.start()
         theirs.close()
         hand = self.hands[number] = Hand(number, process, Line(ours), where=f"process {process.pid}")
@@ -165,8 +169,13 @@ class Crew:
         """End workers that are not ready after a long time."""
         for hand in self.having(STARTING):
             if time.monotonic() - hand.since > START_WITHIN:
-                self.note("late", hand, f"not ready after {START_WITHIN:.0f} s")
-                hand.kill()
+                self.end_late(hand, f"not ready after {START_WITHIN:.0f} s")
+
+    def end_late(self, hand: Hand, why: str) -> None:
+        """End a worker that keeps others waiting, once: it may take a moment until it is gone."""
+        if not hand.killed:
+            self.note("late", hand, why)
+            hand.kill()
 
     def centre(self, layout: Layout, slots: int, late: Callable[[int], None]) -> Centre | RayCentre:
         """The centre of an asynchronous training, where the workers find it."""
@@ -196,8 +205,7 @@ class Crew:
             hand.status, hand.step, hand.finished = IDLE, message.step, isinstance(message, Finished)
         elif isinstance(message, Late):
             for other in [h for h in self.having(RUNNING) if h.rank in message.members and h is not hand]:
-                self.note("late", other, f"others have waited for it for {self.job.timeout:g} s")
-                other.kill()
+                self.end_late(other, f"others have waited for it for {self.job.timeout:g} s")
         self._hear(hand, message)
 
     def _bury(self, hand: Hand) -> None:
@@ -300,11 +308,10 @@ def packed(job: Job) -> bytes:
 
 
 @contextmanager
-def single_threaded() -> Iterator[None]:
-    """While this is entered, processes are started that use one thread for sums and products."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+def changed_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """While this is entered, processes are started with these variables."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

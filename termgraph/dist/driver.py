@@ -347,8 +347,7 @@ class SynchronousDriver(Driver):
 
         def kill() -> None:
             for hand in self.crew.having(RUNNING):
-                self.note("late", hand, f"has not left generation {self.generation} for {self.job.timeout:g} s")
-                hand.kill()
+                self.crew.end_late(hand, f"has not left generation {self.generation} for {self.job.timeout:g} s")
 
         self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, kill)
         self.exchange = None
@@ -432,8 +431,7 @@ class AsynchronousDriver(Driver):
         """The lock is held for too long."""
         process = self.centre.holder_process() or None
         for hand in [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == process]:
-            self.note("late", hand, f"it has held the centre for {self.job.timeout:g} s")
-            hand.kill()
+            self.crew.end_late(hand, f"it has held the centre for {self.job.timeout:g} s")
             self.centre.dismiss(hand.rank)
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
-from termgraph.dist.crew import GONE, IDLE, RUNNING, Crew, Hand, WorkersLost
+from termgraph.dist.crew import GONE, IDLE, ONE_THREAD, RUNNING, Crew, Hand, WorkersLost
 from termgraph.dist.exchange import Closed, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.links import Door, Link, gather
@@ -293,10 +293,16 @@ class RayCrew(Crew):
         self._doors: dict[int, Any] = {}  # where each worker can be asked
         self._secret = secrets.token_bytes(32)
         self._packed_job = self.ray.put(job)
-        environment = {"env_vars": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
+        environment = {"env_vars": dict(ONE_THREAD)}
         if address == "local":  # the same machine: modules are where they are here
             environment["env_vars"]["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-        options = {"max_restarts": 0, "max_task_retries": 0, "num_cpus": 0 if address == "local" else 1}
+        gpus = int(str(config.device) == "cuda")  # Ray lets each actor see its own
+        options = {
+            "max_restarts": 0,
+            "max_task_retries": 0,
+            "num_cpus": 0 if address == "local" else 1,
+            "num_gpus": gpus,
+        }
         self._options = {"runtime_env": environment, "max_concurrency": 8 + job.workers} | options
         self._host = self.ray.remote(Host).options(**self._options)
         self._keeper: Any = None  # of the centre, if the training is asynchronous
@@ -312,7 +318,7 @@ class RayCrew(Crew):
         """The centre of an asynchronous training, in an actor beside the driver: it is lost only if the driver is."""
         here = self.ray.get_runtime_context().get_node_id()
         beside = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-        options = self._options | {"num_cpus": 0, "scheduling_strategy": beside}
+        options = self._options | {"num_cpus": 0, "num_gpus": 0, "scheduling_strategy": beside}
         self._keeper = self.ray.remote(Keeper).options(**options).remote(layout.specs, slots)
         return RayCentre(asking(self._keeper), layout, slots, 0, self.job.timeout, late)
 

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 from termgraph._files import read_state, sweep
 from termgraph.dist import store
 from termgraph.dist.board import Board
 from termgraph.dist.centre import Book, Centre
 from termgraph.dist.data import Arrays, Loader
+from termgraph.dist.devices import VISIBLE, own_gpu
 from termgraph.dist.exchange import Closed, Exchange, owners
 from termgraph.dist.layout import ALIGNMENT, Layout
 from termgraph.dist.memory import Shared
@@ -294,3 +296,15 @@ def test_what_is_no_terminal_gets_nothing():
     board.draw(lambda: ("step 1/9", ROWS))
     board.end("step 9/9")
     assert not stream.getvalue() and not Board(False, Terminal()).on and Board(True, stream).on
+
+
+# ---------------------------------------------------------------------- GPUs
+def test_each_worker_sees_a_gpu_of_its_own(tmp_path):
+    for k in range(3):
+        (tmp_path / f"0000:0{k}:00.0").mkdir()
+    with tg.config.change_flags(device="cuda"):
+        assert [own_gpu(k, {}, tmp_path)[VISIBLE] for k in range(4)] == ["0", "1", "2", "0"]
+        assert own_gpu(1, {VISIBLE: " GPU-a, GPU-b"}, tmp_path) == {VISIBLE: "GPU-b"}
+        assert own_gpu(0, {VISIBLE: "2,-1,1"}, tmp_path) == own_gpu(5, {VISIBLE: "2,-1,1"}, tmp_path) == {VISIBLE: "2"}
+        assert own_gpu(0, {VISIBLE: ""}, tmp_path) == own_gpu(0, {}, tmp_path / "none") == {}
+    assert own_gpu(0, {VISIBLE: "1"}, tmp_path) == {}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from distmodels import Build, FaultyASGD, counter, examples, net, net_adam, slow_counter, wait_for
 
+import termgraph as tg
 from termgraph import dist
 from termgraph.dist import crew
 
@@ -61,6 +62,15 @@ def test_any_number_of_workers_gives_the_same_bits(workers):
     result = train(net_adam, workers)
     same(result, train(net_adam))
     assert gone(result) == workers and np.isfinite(result.history["bias"]).all()
+
+
+def test_each_worker_has_a_gpu_of_its_own(monkeypatch):
+    """Emulated: the flag says cuda here, and the workers, which have no flag, say what they see."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    with tg.config.change_flags(device="cuda"):
+        result = dist.train(distmodels.says_gpu, dist.Arrays(np.zeros(8), batch=4), workers=2)
+    assert result.cost.tolist() == [4, 4]  # the mean of both
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5"
 
 
 def test_ordinary_streams_belong_to_step_and_shard():
