@@ -139,21 +139,21 @@ def rate(build: Callable, data: Any, workers: int, **options: Any) -> tuple[floa
     return result.steps / (seen[-1] - joined), cpu / result.steps
 
 
-# What a batch of a sleeping worker was made of. Times of the clock, and of all threads' processor time where so named.
-BEGUN, BEGUN_CPU, WOKEN, WOKEN_CPU, FILLED_CPU, ADDED_CPU, LENT_CPU, HELD_CPU = range(8)
+# What a batch of a sleeping worker was made of: when each part began, and the processor time used until then.
+BEGUN, WOKEN, FILLED, ADDED, ASKED, LENT, HELD = range(0, 14, 2)
+CPU = 1  # behind each
 
 
 class Log:
     """What a worker writes down, one row per batch, in a file that outlives it."""
 
     def __init__(self, folder: str, number: int, rows: int = 20_000) -> None:
-        self.rows = np.memmap(f"{folder}/{number}.log", "float64", "w+", shape=(rows, 8))
+        self.rows = np.memmap(f"{folder}/{number}.log", "float64", "w+", shape=(rows, 14))
         self.at = -1
 
-    def write(self, *columns: int) -> None:
-        """Now, in these columns."""
-        for column in columns:
-            self.rows[self.at, column] = time.monotonic() if column in (BEGUN, WOKEN) else time.process_time()
+    def write(self, column: int) -> None:
+        """It is now."""
+        self.rows[self.at, column : column + 2] = time.monotonic(), time.process_time()
 
 
 def sleeping(worker: Any, seconds: float, numbers: int, folder: str = "") -> dist.Step:
@@ -177,10 +177,10 @@ class Slow:
     def __call__(self, *args: Any) -> Any:
         if self.log is not None:
             self.log.at += 1
-            self.log.write(BEGUN, BEGUN_CPU)
+            self.log.write(BEGUN)
         time.sleep(self.seconds)
         if self.log is not None:
-            self.log.write(WOKEN, WOKEN_CPU)
+            self.log.write(WOKEN)
         return self.function(*args)
 
 
@@ -189,17 +189,18 @@ def watch(log: Log) -> None:
     total, change = Exchange.total, Centre.change
 
     def logged_total(self: Exchange, step: int) -> Any:
-        log.write(FILLED_CPU)
+        log.write(FILLED)
         found = total(self, step)
-        log.write(ADDED_CPU)
+        log.write(ADDED)
         return found
 
     @contextmanager
     def logged_change(self: Centre, who: int) -> Iterator[Any]:
+        log.write(ASKED)
         with change(self, who) as copies:
-            log.write(LENT_CPU)
+            log.write(LENT)
             yield copies
-            log.write(HELD_CPU)
+            log.write(HELD)
 
     Exchange.total, Centre.change = logged_total, logged_change  # type: ignore[method-assign]
 
@@ -208,34 +209,53 @@ def logs(folder: str) -> list[np.ndarray]:
     """The rows of all workers, without those that found out shapes."""
     found = []
     for path in sorted(Path(folder).glob("*.log")):
-        rows = np.fromfile(path).reshape(-1, 8)
+        rows = np.fromfile(path).reshape(-1, 14)
         rows = rows[rows[:, BEGUN] > 0]
-        found.append(rows[1:] if rows[0, FILLED_CPU] == 0 and rows[-1, FILLED_CPU] > 0 else rows)
-    return found
+        found.append(rows[1:] if len(rows) and rows[0, FILLED] == 0 and rows[-1, FILLED] > 0 else rows)
+    return [rows for rows in found if len(rows)]
 
 
-def parts(rows: list[np.ndarray], seconds: float) -> dict[str, Any]:
-    """What batches were made of: the mean processor time of each part, and a sample of how long sleeping took."""
-    every = np.concatenate([r[:-1] for r in rows])
-    after = np.concatenate([r[1:, BEGUN_CPU] for r in rows])
-    met = every[:, HELD_CPU] > 0
-    together = bool((every[:, FILLED_CPU] > 0).any())
-    made = every[:, FILLED_CPU if together else WOKEN_CPU]
-    slept = np.sort(every[:, WOKEN] - every[:, BEGUN])
-    found = {
-        "slept": slept[np.linspace(0, len(slept) - 1, 101).astype(int)].tolist(),
-        "fill": float((made - every[:, BEGUN_CPU]).mean()),
-        "add": float((every[:, ADDED_CPU] - made).mean()) if together else 0.0,
-        "update": float((after - every[:, ADDED_CPU]).mean()) if together else 0.0,
-        "hold": 0.0,
-    }  # fmt: skip
-    if met.any():
-        whole, hold = (after - every[:, BEGUN_CPU])[met].mean(), (every[:, HELD_CPU] - every[:, LENT_CPU])[met].mean()
-        plain = (after - every[:, BEGUN_CPU])[~met].mean() if (~met).any() else found["fill"]
-        found |= {"fill": float(plain), "hold": float(hold), "update": max(0.0, float(whole - hold - plain))}
+def sample(values: np.ndarray, most: int = 2000) -> list[float]:
+    """So many of the values at most, as they are distributed: the extremes no more often than they were."""
+    values = np.sort(values.reshape(-1))
+    count = min(most, len(values))
+    return values[((np.arange(count) + 0.5) * len(values) / max(count, 1)).astype(int)].tolist()
+
+
+def parts(rows: list[np.ndarray]) -> dict[str, Any]:
+    """What batches were made of: times of the clock without waiting for others, and means of the processor's time."""
     begun, ended = min(r[0, BEGUN] for r in rows), max(r[-1, WOKEN] for r in rows)
-    starts = [float(r[0, BEGUN] - begun) for r in rows]
-    return found | {"seconds": float(ended - begun), "batches": sum(map(len, rows)), "starts": starts}
+    found: dict[str, Any] = {"seconds": float(ended - begun), "batches": sum(map(len, rows))}
+    found["starts"] = [float(r[0, BEGUN] - begun) for r in rows]
+    every, after = np.concatenate([r[:-1] for r in rows]), np.concatenate([r[1:, : BEGUN + 2] for r in rows])
+    found["slept"] = sample(every[:, WOKEN] - every[:, BEGUN])
+    if every[:, FILLED].any():
+        count = min(map(len, rows))
+        filled, added = (np.array([r[:count, what] for r in rows]) for what in (FILLED, ADDED))
+        nexts = np.array([r[1:count, BEGUN] for r in rows])
+        took = filled - np.array([r[:count, BEGUN] for r in rows])
+        found |= {
+            "all": sample(took.mean(0)),  # what slows all workers in a step is not drawn anew for each of them
+            "batch": sample(took - took.mean(0)),
+            "sum": sample(added.max(0) - filled.max(0)),  # both are moments for which all have waited
+            "update": sample(nexts - added.max(0)[: count - 1]),
+            "fill cpu": float((every[:, FILLED + CPU] - every[:, BEGUN + CPU]).mean()),
+            "add cpu": float((every[:, ADDED + CPU] - every[:, FILLED + CPU]).mean()),
+            "update cpu": float((after[:, CPU] - every[:, ADDED + CPU]).mean()),
+        }
+        return found
+    met = every[:, HELD] > 0
+    last = every[met]
+    batch = (after - every[:, :2])[~met] if (~met).any() else last[:, ASKED : ASKED + 2] - last[:, :2]
+    found |= {
+        "batch": sample(batch[:, 0]),
+        "hold": sample(last[:, HELD] - last[:, LENT]),
+        "update": sample(after[met, BEGUN] - last[:, HELD]),
+        "fill cpu": float(batch[:, CPU].mean()),
+        "hold cpu": float((last[:, HELD + CPU] - last[:, LENT + CPU]).mean()),
+        "update cpu": float((after[met, CPU] - last[:, HELD + CPU]).mean()),
+    }  # fmt: skip
+    return found
 
 
 def sleep_table(most: int, quick: bool, seconds: float, numbers: int, only: str) -> dict:
@@ -252,12 +272,12 @@ def sleep_table(most: int, quick: bool, seconds: float, numbers: int, only: str)
         row: dict[int, Any] = {}
         for workers in counts:
             parallel = 1 if name == "Synchronous" else workers
-            steps = 4 if quick else tau * parallel * rounds
+            steps = tau * parallel * (4 if quick else rounds)
             data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=steps, shuffle=False)
             with tempfile.TemporaryDirectory() as folder:
                 build = partial(sleeping, seconds=seconds, numbers=numbers, folder=folder)
                 rate(build, data, workers, rule=rule)
-                row[workers] = parts(logs(folder), seconds)
+                row[workers] = parts(logs(folder))
         for found in row.values():
             found["rate"] = found["batches"] / found["seconds"]
             found["speed-up"] = found["rate"] / row[counts[0]]["rate"]
