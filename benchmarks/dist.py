@@ -232,13 +232,13 @@ def parts(rows: list[np.ndarray]) -> dict[str, Any]:
     if every[:, FILLED].any():
         count = min(map(len, rows))
         filled, added = (np.array([r[:count, what] for r in rows]) for what in (FILLED, ADDED))
-        nexts = np.array([r[1:count, BEGUN] for r in rows])
-        took = filled - np.array([r[:count, BEGUN] for r in rows])
+        free = filled.copy()  # since when a worker could begin its step: since all had the last one's sum
+        free[:, 0], free[:, 1:] = [r[0, BEGUN] for r in rows], added.max(0)[:-1]
+        took = filled - free
         found |= {
             "all": sample(took.mean(0)),  # what slows all workers in a step is not drawn anew for each of them
-            "batch": sample(took - took.mean(0)),
+            "batch": sample(took / took.mean(0)),
             "sum": sample(added.max(0) - filled.max(0)),  # both are moments for which all have waited
-            "update": sample(nexts - added.max(0)[: count - 1]),
             "fill cpu": float((every[:, FILLED + CPU] - every[:, BEGUN + CPU]).mean()),
             "add cpu": float((every[:, ADDED + CPU] - every[:, FILLED + CPU]).mean()),
             "update cpu": float((after[:, CPU] - every[:, ADDED + CPU]).mean()),

@@ -43,7 +43,7 @@ class World(NamedTuple):
     # one machine
     cores: int = 0  # that all workers share; 0: each has its own
     batch: Sequence[float] = ()  # measured times of a batch beside the following,
-    every: Sequence[float] = ()  # of a step, which all workers have in common,
+    every: Sequence[float] = ()  # of a step, beside which `batch` are the parts of each worker,
     sums: Sequence[float] = ()  # of a sum once all are there,
     updates: Sequence[float] = ()  # of what comes after it,
     holds: Sequence[float] = ()  # and of an exchange with the centre
@@ -170,8 +170,8 @@ def synchronous(workers: int, world: World, batches: int = 60, seed: int = 0) ->
             free.append(time)
         # a step is `workers` batches, divided among those present
         share = workers / len(free)
-        common = rng.choice(world.every) if world.every else 0.0
-        ready = [t + common + batch_time(rng, world) * share for t in free]
+        common = rng.choice(world.every) if world.every else 1.0
+        ready = [t + common * batch_time(rng, world) * share for t in free]
         slowest = max(ready) - time
         lost = world.failures and rng.random() < 1 - math.exp(-world.failures * len(free) * slowest)
         if lost and len(free) > 1:
@@ -253,7 +253,7 @@ def from_parts(found: dict[str, Any]) -> World:
     """Times of the clock in the run itself, without those in which somebody waited for others."""
     return World(
         every=found.get("all", ()), batch=found["batch"], sums=found.get("sum", ()),
-        updates=found["update"], holds=found.get("hold", ()),
+        updates=found.get("update", ()), holds=found.get("hold", ()),
         starts=found["starts"], poll=0.0 if "sum" in found else LOOKS,
     )  # fmt: skip
 
