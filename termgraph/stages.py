@@ -107,7 +107,7 @@ class Ledger:
             entry.value = function(*given)
         return entry.value
 
-    def through(self, stages: Sequence[Stage], value: Any) -> Any:
+    def through(self, stages: Sequence[Stage], value: object) -> Any:
         """What stages make of a value, one after the other. Loading what computes a stage is part of it."""
         for stage in stages:
             with self.timed(stage.name) as entry:
@@ -133,7 +133,7 @@ def row(stage: str, found: Sequence[Entry], note: str = "") -> Row:
     return Row(stage, len(found), sum(e.seconds for e in found), sum(e.cpu for e in found), nodes, kernels, text, note)
 
 
-def sizes_of(value: Any) -> Mapping[str, int]:
+def sizes_of(value: object) -> Mapping[str, int]:
     """How large a value is: its nodes, kernels, bytes, as far as it says."""
     sizes = getattr(value, "sizes", None)
     return sizes() if sizes is not None else {}

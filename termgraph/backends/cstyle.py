@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
 from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 BLOCK = 8192  # steps of a fold after which it may be asked to stop
 LINE = 110  # a value used once is written where it is used, as long as the line stays readable
@@ -29,7 +32,7 @@ class Dialect(Protocol):
         """A number."""
         ...
 
-    def expression(self, t: Any, args: Sequence[str]) -> str:
+    def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts."""
         ...
 
@@ -105,7 +108,7 @@ class Printer:
         self.indent -= 1
         self.add("}")
 
-    def call_it(self, t: Any, name: str) -> None:
+    def call_it(self, t: AnyTerm, name: str) -> None:
         """From here on, to the end of the block, a value has this name; a name from further out is hidden."""
         if t in self.text and self.hidden:
             self.hidden[-1].setdefault(t, self.text[t])
@@ -151,7 +154,7 @@ class Printer:
             self.used_outside[t] = None
         return self.text[t]
 
-    def expression(self, t: Any) -> str:
+    def expression(self, t: AnyTerm) -> str:
         """How a term is computed from its operands."""
         family, params = t.op.family, t.op.params
         if family is LOAD:
@@ -197,7 +200,7 @@ class Printer:
                     counts[t] = counts.get(t, 0) + (2 if deep else 1)
         return {t for t, n in counts.items() if n == 1 and not self.may_change(t)}
 
-    def may_change(self, t: Any) -> bool:
+    def may_change(self, t: AnyTerm) -> bool:
         """Whether t reads storage that this function writes: then it is read where the tree says."""
         if t.op.family is not LOAD:
             return False
@@ -207,7 +210,7 @@ class Printer:
         """One statement."""
         getattr(self, "on_" + type(n).__name__.lower())(n)
 
-    def define(self, t: Any, text: str) -> None:
+    def define(self, t: AnyTerm, text: str) -> None:
         """Name a value."""
         name = self.names.new("v")
         self.add(f"const {self.d.ctype(t.type.dtype)} {name} = {text};")
@@ -221,7 +224,7 @@ class Printer:
         else:
             self.define(n.term, self.expression(n.term))
 
-    def on_index(self, t: Any) -> None:
+    def on_index(self, t: AnyTerm) -> None:
         """An index from data: the extremes seen are checked after the loop, so that the loop stays a vector loop."""
         name, length = self.names.new("k"), self.poly(t.op.params["length"])
         self.add(f"int64_t {name} = {self.ref(t.args[0])};")
@@ -314,11 +317,11 @@ class Printer:
             with self.block(self.for_head(n.var, base, stop)):
                 self.body(n.body)
 
-    def fold_ctype(self, f: Any) -> str:
+    def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results."""
         return self.d.ctype(f.type.dtype)
 
-    def declare_fold(self, f: Any, acc: str) -> None:
+    def declare_fold(self, f: AnyTerm, acc: str) -> None:
         """The variables a fold needs, with their first values."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         if kind in ARG_FOLDS:
@@ -371,7 +374,7 @@ class Printer:
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(body)
 
-    def add_up(self, f: Any, acc: str, width: int) -> None:
+    def add_up(self, f: AnyTerm, acc: str, width: int) -> None:
         """Fold the lanes into one value, as a tree."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         step = self.d.fold_step(kind, dtype, f"{acc}_lane[u]", f"{acc}_lane[u + h]")

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.backends.c.text.dialect import CDialect, NotInC
 from termgraph.lower.lengths.index import ZERO, poly
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import CONST
 
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
-def elementwise_text(dialect: Callable[[], CDialect], op: Any, t: Any, constants: bool = True) -> bool:
+
+def elementwise_text(dialect: Callable[[], CDialect], op: Op, t: AnyTerm, constants: bool = True) -> bool:
     """Whether there is a text for an op on the operands of a term, the casts of its loop included."""
     scalar = tuple([a if constants and a.op is CONST and a.type.ndim == 0 else None for a in t.args])
     return _written(dialect, op, tuple([a.type.dtype for a in t.args]), scalar)
 
 
 @functools.lru_cache(maxsize=8192)
-def _written(dialect: Callable[[], CDialect], op: Any, dtypes: tuple[str, ...], constants: tuple) -> bool:
+def _written(dialect: Callable[[], CDialect], op: Op, dtypes: tuple[str, ...], constants: tuple) -> bool:
     s, d = Scalars(), dialect()
     args = [
         c if c is not None else s.load(Buf(f"x{i}", dtype, (poly(1),), "input"), ZERO)

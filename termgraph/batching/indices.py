@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.batching.lanes import Lifted, aligned, count, numbered, reorder, spread
 from termgraph.terms.ops.indexing import FULL, gather, scatter_add, scatter_set, set_subtensor
 from termgraph.terms.term import mk
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class _Layout:
@@ -21,7 +24,7 @@ class _Layout:
         self.at = before if self.together else 0
 
 
-def read(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+def read(t: AnyTerm, args: list[Lifted], n: Any) -> Lifted | None:
     """`x[index]` for all lanes; no answer for slices whose bounds differ between them."""
     x, operands = args[0], args[1:]
     index = t.op.params["index"]
@@ -64,7 +67,7 @@ def _picked(x: Lifted, operands: list[Lifted], index: tuple, arrays: int, n: Any
     return reorder(made, (common[0], *kept[: old.at], *common[1:], *kept[old.at :]))
 
 
-def written(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+def written(t: AnyTerm, args: list[Lifted], n: Any) -> Lifted | None:
     """`x[index] = y` for all lanes; no answer where the dimensions of the places do not come first."""
     x, y, operands = args[0], args[1], args[2:]
     index = t.op.params["index"]

@@ -6,7 +6,7 @@ A value is *lifted* if it has that dimension: lane i is what the term would be f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, arange, shape_i
 from termgraph.terms.term import Const, mk, mk1
 from termgraph.terms.text import one_line
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Lifted:
@@ -42,20 +45,20 @@ def length(x: Any, axis: int) -> Any:
     return mk1(shape_i.bind(axis=axis), x) if n is None else count(n)
 
 
-def reorder(x: Any, order: Sequence[Any]) -> Any:
+def reorder(x: Any, order: Sequence[Any]) -> AnyTerm:
     """`dimshuffle`, unless nothing changes."""
     order = tuple(order)
     return x if order == tuple(range(x.type.ndim)) else mk1(dimshuffle.bind(order=order), x)
 
 
-def aligned(v: Lifted, ndim: int) -> Any:
+def aligned(v: Lifted, ndim: int) -> AnyTerm:
     """The term, so that its lanes broadcast with those of operands whose lanes have `ndim` dimensions."""
     if not v.lifted:
         return v.term
     return reorder(v.term, (0, *["x"] * (ndim - v.ndim), *range(1, v.ndim + 1)))
 
 
-def spread(v: Lifted, n: Any) -> Any:
+def spread(v: Lifted, n: Any) -> AnyTerm:
     """The lifted term: what is the same for all lanes, once for each."""
     x = v.term
     return x if v.lifted else mk(alloc, (x, n, *[length(x, d) for d in range(x.type.ndim)]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.batching.lanes import Lifted, reorder, spread
 from termgraph.batching.table import rule_for
@@ -13,6 +13,9 @@ from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
 from termgraph.terms.term import Input, Term, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: dict | None = None) -> list[Lifted]:
@@ -33,7 +36,7 @@ def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: d
     return [values[r] for r in roots]
 
 
-def _rebuilt(t: Any, args: list[Lifted]) -> Any:
+def _rebuilt(t: AnyTerm, args: list[Lifted]) -> AnyTerm:
     """The term on new operands that are the same for all examples: lengths, mostly."""
     if all(a.term is old for a, old in zip(args, t.args)):
         return t

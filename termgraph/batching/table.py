@@ -7,7 +7,7 @@ list of them for an op with several results. What has no rule is computed lane b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.batching.indices import read, written
 from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
@@ -21,6 +21,9 @@ from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
 from termgraph.terms.term import mk, mk1, mk2
 from termgraph.terms.types import TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 Rule = Callable[[Any, list[Lifted], Any], Any]
 
 
@@ -32,7 +35,7 @@ def all_results(t: Any, new: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- element by element, and along axes
-def _elementwise(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _elementwise(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk(t.op, tuple([aligned(a, t.type.ndim) for a in args])), True)
 
 
@@ -217,7 +220,7 @@ BY_NAME: dict[str, Rule] = {
 }  # fmt: skip
 
 
-def rule_for(t: Any) -> Rule | None:
+def rule_for(t: AnyTerm) -> Rule | None:
     """The rule for a term's op, or None."""
     found = BY_NAME.get(t.op.family.name) or BY_KIND.get(t.op.kind)
     return found or (stacked if getattr(t.op, "core", None) else None)

@@ -6,7 +6,7 @@ Rules and code see `Arg(0), Arg(1), ...`, so that equal graphs compile to equal 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.display_names import apply_text
@@ -18,6 +18,9 @@ from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Captured:
@@ -34,7 +37,7 @@ class Captured:
         """How many terms it has."""
         return {"nodes": len(children_first(self.roots))}
 
-    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+    def lookup(self, term: AnyTerm) -> tuple[str | None, tuple]:
         """(name, site) of the user's variable that a captured term came from; (None, ()) if there is none."""
         return (None, ()) if self.sources is None else self.sources.lookup(term)
 
@@ -56,7 +59,7 @@ def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Map
     return Captured(args, captured, Sources([*outputs, *givens.values()], replace, inputs, args))
 
 
-def checked_givens(givens: Any, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
+def checked_givens(givens: list | None, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
     """`givens` as a dictionary from variables to variables of a type that fits."""
     pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
     checked: dict[Variable, Variable] = {}
@@ -131,7 +134,7 @@ def describe(v: Variable) -> str:
     return apply_text(v.owner) if v.owner is not None else f"<{v.type}>"
 
 
-def variable_path(roots: Iterable[Variable], leaf: Any, stop: Iterable[Any] = ()) -> list[Variable]:
+def variable_path(roots: Iterable[Variable], leaf: AnyTerm, stop: Iterable[Any] = ()) -> list[Variable]:
     """One chain of variables from a root down to the variable whose term is `leaf`, not through terms in `stop`."""
     stop = set(stop)
     parent: dict[int, tuple[Variable, Variable | None]] = {}
@@ -173,7 +176,7 @@ class Sources:
         self._inputs = list(zip(args, inputs))
         self._table: dict[Any, tuple[str | None, tuple]] | None = None
 
-    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+    def lookup(self, term: AnyTerm) -> tuple[str | None, tuple]:
         """(name, site) of a captured term."""
         return self.table().get(term, (None, ()))
 
@@ -198,7 +201,7 @@ class Sources:
         return table
 
 
-def _note(table: dict, term: Any, v: Variable) -> None:
+def _note(table: dict, term: AnyTerm, v: Variable) -> None:
     """The first variable of a term gives its place; the first named one its name."""
     name, site = table.get(term, (None, ()))
     if isinstance(v, Constant) and not v.name:

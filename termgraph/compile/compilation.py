@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from termgraph.backends.c import segments
     from termgraph.backends.c.build import compiler_errors
     from termgraph.compile import rewriting
+    from termgraph.terms.term import AnyTerm
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     segments = lazy("termgraph.backends.c.segments")
@@ -125,7 +126,7 @@ class Compilation:
         """The program of one instruction per operation."""
         return self.placed.program
 
-    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+    def lookup(self, term: AnyTerm) -> tuple[str | None, tuple]:
         """(name, site) of the user's variable that a term of the program came from, also through rewriting."""
         return self.rewritten.lookup(term)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.compile.conv_timing import fastest
 from termgraph.compile.values import Rewritten
@@ -13,6 +13,9 @@ from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
 from termgraph.terms.term import mk
 from termgraph.terms.traverse import subterms
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
 TIMED = ("time_once", "time_on_shape_change")
@@ -35,11 +38,11 @@ def convolutions(value: Rewritten) -> Rewritten:
     return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
 
 
-def _is_open(t: Any) -> bool:
+def _is_open(t: AnyTerm) -> bool:
     return bool(t.args) and t.op.kind == "conv" and t.op.params["algo"] is None
 
 
-def _chosen(value: Rewritten, t: Any, args: tuple) -> Any:
+def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
     op = t.op
     if _is_open(t):
         flag = FLAG[op.family.name]

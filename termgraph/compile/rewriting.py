@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
@@ -23,6 +23,10 @@ from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, subterms
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 WITH_BODY = (call, loop)
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
@@ -59,7 +63,7 @@ def bodies(value: Rewritten) -> Rewritten:
     """Rewrite the bodies of loops and of the calls that are kept, with the same stages."""
     memory, traces = value.memory, list(value.traces)
 
-    def change(t: Any, args: tuple) -> Any:
+    def change(t: AnyTerm, args: tuple) -> AnyTerm:
         op = t.op
         if op.family in WITH_BODY:
             op = memory.bodies.get(op) or _rewritten_body(op, value, traces)
@@ -71,7 +75,7 @@ def bodies(value: Rewritten) -> Rewritten:
     return replace(value, roots=tuple(roots), traces=tuple(traces))
 
 
-def _rewritten_body(op: Any, value: Rewritten, traces: list[Any]) -> Any:
+def _rewritten_body(op: Op, value: Rewritten, traces: list[Any]) -> Op:
     """The op with its body rewritten; what is known of the body's lines in the user's program is kept."""
     sources: Any = BodySources(op) if op.family is loop else None
     args, known = [Arg(i, t) for i, t in enumerate(op.params["takes"])], value.memory.bodies
@@ -155,7 +159,7 @@ def rules_of(options: Options, tag: str) -> Any:
     return import_module("termgraph.rules.relational").relational(chosen) if options.relational else chosen
 
 
-def _memo(value: Rewritten) -> Any:
+def _memo(value: Rewritten) -> Memo:
     """What the stages of `road.AGAIN` know in common of the terms they have seen."""
     memory = value.memory
     if memory.seen is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
@@ -16,6 +16,9 @@ from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
 from termgraph.vm.program import Program
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MOST_MOVES = 64  # changes of one loop that are followed back, at most
 
@@ -47,14 +50,14 @@ class Rewritten:
         return {"nodes": len(children_first(self.roots))}
 
     # ------------------------------------------------------------------ back to the user's lines
-    def lookup(self, term: Any) -> tuple[str | None, tuple]:
+    def lookup(self, term: AnyTerm) -> tuple[str | None, tuple]:
         """(name, site) of the user's variable that a term came from, also through rewriting."""
         name, site = self.captured.lookup(term)
         if name is None:
             name = self.captured.lookup(self._back(term, "replaced"))[0]
         return (name, site) if site else (name, self._site(term))
 
-    def _site(self, term: Any) -> tuple:
+    def _site(self, term: AnyTerm) -> tuple:
         """The line that a rewritten term came from; of what was taken out of a loop, the line in the step function."""
         for _ in range(MOST_MOVES):
             term = self.origin(term)
@@ -70,11 +73,11 @@ class Rewritten:
                 return places_of(op).get(term, (None, ()))[1]
         return ()
 
-    def origin(self, term: Any) -> Any:
+    def origin(self, term: AnyTerm) -> AnyTerm:
         """The term, as it was before rewriting, that a term of the rewritten graph came from."""
         return self._back(term, "origins")
 
-    def _back(self, term: Any, links: str) -> Any:
+    def _back(self, term: AnyTerm, links: str) -> AnyTerm:
         for trace in reversed([t for t in self.traces if t.body is self.body]):
             table: dict = getattr(trace, links, dict)()
             for _ in range(len(table)):  # a chain of replacements; never longer than there are any

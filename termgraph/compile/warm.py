@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from termgraph.backends.c import cprogram, segments
     from termgraph.backends.c.build import cache as code_cache
     from termgraph.backends.c.build import compilers
+    from termgraph.backends.c.cprogram import CProgram
 else:
     code_cache = lazy("termgraph.backends.c.build.cache")
     compilers = lazy("termgraph.backends.c.build.compilers")
@@ -47,7 +48,7 @@ class Key(NamedTuple):
     form: Any
 
 
-def look_up(work: Compilation, form: Any, watched: bool, what: str = "program") -> None:
+def look_up(work: Compilation, form: tuple, watched: bool, what: str = "program") -> None:
     """Give a compilation its program, if the cache has it; else note where it will be kept, or why it will not.
 
     `form` is what besides the graph decides the program; programs of which every operation is `watched` are not kept.
@@ -63,7 +64,7 @@ def look_up(work: Compilation, form: Any, watched: bool, what: str = "program") 
             _use(work, *found)
 
 
-def _use(work: Compilation, code: Any, more: dict[str, Any]) -> None:
+def _use(work: Compilation, code: CProgram, more: dict[str, Any]) -> None:
     """Let a compilation take what was kept: a whole program, or one in parts."""
     work.warm, work.rules = True, more["rules"]
     if isinstance(code, cprogram.CProgram):
@@ -73,7 +74,7 @@ def _use(work: Compilation, code: Any, more: dict[str, Any]) -> None:
         work.give_placed(Placed.of(work.args, more["roots"]))  # the graph was kept as well
 
 
-def key_of(work: Compilation, form: Any, watched: bool, what: str) -> Key:
+def key_of(work: Compilation, form: tuple, watched: bool, what: str) -> Key:
     """What a program is kept under; NotKept or NoName if it cannot be."""
     if not config.cache.programs:
         raise NotKept("the flag cache.programs is off")
@@ -93,7 +94,7 @@ def key_of(work: Compilation, form: Any, watched: bool, what: str) -> Key:
     return Key(_parts(work, form, what), form)
 
 
-def _parts(work: Compilation, form: Any, what: str) -> dict[str, Any]:
+def _parts(work: Compilation, form: tuple, what: str) -> dict[str, Any]:
     """Everything that decides the program; `termgraph cache explain` shows it."""
     compiler, options = compilers.find_compiler(), work.options
     roots = work.captured.roots if what == "program" else work.roots
@@ -141,7 +142,7 @@ def _read_part(entry: Any, k: int, name: str) -> bytes:
     return entry.read(f"{k}-{name}")
 
 
-def keep(work: Compilation, form: Any, code: Any, name: str | None) -> None:
+def keep(work: Compilation, form: tuple, code: CProgram, name: str | None) -> None:
     """Keep a program for the next start, or note in `work.not_kept` why not."""
     if work.key is None or work.key.form != form:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -19,6 +19,9 @@ from termgraph.terms.errors import RuleError
 from termgraph.terms.term import Lit, Term, as_term
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _SHOWN = 8
 
@@ -71,7 +74,7 @@ def why(traced: Any, node: Any) -> History:
     return History(records[i] for i in sorted(chosen))
 
 
-def find_rule(name: Any) -> Rule:
+def find_rule(name: str | None) -> Rule:
     """A rule by name; a message with near names if there is none."""
     if isinstance(name, Rule):
         return name
@@ -82,7 +85,7 @@ def find_rule(name: Any) -> Rule:
     return known[name]
 
 
-def why_not(rule: Any, expr: Any, assume: Iterable[str] = ()) -> Explanation:
+def why_not(rule: str, expr: Any, assume: Iterable[str] = ()) -> Explanation:
     """Which part of a rule does not hold on an expression: left side, guard, goal or type; for each candidate node."""
     r = find_rule(rule)
     root = as_term(expr)
@@ -105,14 +108,14 @@ def why_not(rule: Any, expr: Any, assume: Iterable[str] = ()) -> Explanation:
     return Explanation(applies, lines if applies else [*lines, *_later(r, root)])
 
 
-def _later(r: Rule, root: Any) -> list[str]:
+def _later(r: Rule, root: AnyTerm) -> list[str]:
     """Where the rule applies after others: `1 + x` is `dimshuffle(1) + x` as it is written."""
     records = [record for record in rewrite_traced(root) if record.rule == r.name]
     shown = [f"    {one_line(k.before, 60)} -> {one_line(k.after, 60)}" for k in records[:_SHOWN]]
     return ["  but it applies after other rules:", *shown] if shown else []
 
 
-def _on_node(r: Rule, t: Any, assume: frozenset) -> tuple[bool, list[str]]:
+def _on_node(r: Rule, t: AnyTerm, assume: frozenset) -> tuple[bool, list[str]]:
     reasons: list[str] = []
     for instance in r.instances():
         if not isinstance(instance.lhs.op, Var) and instance.lhs.op.family is not t.op.family:

@@ -105,7 +105,7 @@ def _record(rule: Rule) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print_json(value: Any) -> None:
+def _print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
 
 

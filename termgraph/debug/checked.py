@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import pickle
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.failures import shown
 from termgraph.vm.machine import Machine
 from termgraph.vm.program import Instruction, Program
+
+if TYPE_CHECKING:
+    from termgraph.compile.compilation import Compilation
+    from termgraph.function.maker import FunctionMaker
+    from termgraph.terms.term import AnyTerm
 
 
 class DebugModeError(TermgraphError, AssertionError):
@@ -87,11 +92,11 @@ class DebugMode(Mode):
             return type_.values_eq_approx(expected, got, rtol=self.rtol, atol=atol)
         return type_.values_eq_approx(expected, got)
 
-    def watch(self, maker: Any) -> list[Any]:
+    def watch(self, maker: FunctionMaker) -> list[Any]:
         """The observer that checks every instruction."""
         return [*super().watch(maker), *([_Checker(self, maker.work)] if self.check_instructions else [])]
 
-    def check_results(self, maker: Any, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def check_results(self, maker: FunctionMaker, values: Sequence[Any], results: Sequence[Any]) -> None:
         """Compare the results of a call with those of the graph as it was written; blame a rule if one is wrong."""
         work = maker.work
         if self.check_rules:
@@ -109,7 +114,7 @@ class DebugMode(Mode):
                     dict(zip(captured.args, values)),
                 )
 
-    def _check_rules(self, work: Any, values: Sequence[Any]) -> None:
+    def _check_rules(self, work: Compilation, values: Sequence[Any]) -> None:
         given = dict(zip(work.args, values))
         for record in work.trace:
             try:
@@ -136,7 +141,7 @@ class DebugMode(Mode):
 class _Checker:
     """Checks one instruction at a time: operands unchanged, results as the meaning says and of the promised type."""
 
-    def __init__(self, mode: DebugMode, work: Any) -> None:
+    def __init__(self, mode: DebugMode, work: Compilation) -> None:
         self.mode, self.work = mode, work
         self._operands: dict[int, list[Any]] = {}
 
@@ -185,7 +190,9 @@ class _Checker:
                         {},
                     )
 
-    def _check_result(self, instruction: Instruction, term: Any, expected: Any, got: Any, given: dict) -> None:
+    def _check_result(
+        self, instruction: Instruction, term: AnyTerm, expected: np.ndarray, got: np.ndarray, given: dict
+    ) -> None:
         if isinstance(term.type, TensorType):
             promised = term.type.accepts(TensorType(got.dtype, got.shape)) if isinstance(got, np.ndarray) else False
             if not promised:
@@ -246,7 +253,7 @@ def _both(first: str, a: Any, second: str, b: Any) -> str:
     return "\n".join(lines)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, np.ndarray):
         text = np.array2string(value, threshold=20, edgeitems=3).replace("\n", " ")
         return f"{value.dtype}, shape {value.shape}, {text}"

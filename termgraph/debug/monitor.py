@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.debug.nodes import NodeView
 from termgraph.function.mode import Mode
 from termgraph.vm.program import Instruction
+
+if TYPE_CHECKING:
+    from termgraph.function.maker import FunctionMaker
 
 
 class MonitorMode(Mode):
@@ -38,7 +41,7 @@ class MonitorMode(Mode):
         super().__init__(linker=linker, optimizer=optimizer)
         self.pre_func, self.post_func, self.callback = pre_func, post_func, callback
 
-    def watch(self, maker: Any) -> list[Any]:
+    def watch(self, maker: FunctionMaker) -> list[Any]:
         """The observer that makes the calls."""
         return [*super().watch(maker), _Monitor(self, NodeView(maker.work))]
 

@@ -6,7 +6,7 @@ An instruction that fuses many operations is run again one operation at a time t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from termgraph.terms.term import Term
 from termgraph.terms.traverse import children_first_until
 from termgraph.vm.failures import shown
 from termgraph.vm.program import Instruction
+
+if TYPE_CHECKING:
+    from termgraph.compile.compilation import Compilation
+    from termgraph.function.maker import FunctionMaker
+    from termgraph.terms.term import AnyTerm
 
 BIG = 1e10
 
@@ -78,11 +83,11 @@ class NanGuardMode(Mode):
             return "big value"
         return None
 
-    def watch(self, maker: Any) -> list[Any]:
+    def watch(self, maker: FunctionMaker) -> list[Any]:
         """The observer that looks at every value."""
         return [*super().watch(maker), _Guard(self, maker.work)]
 
-    def check_inputs(self, maker: Any, values: Sequence[Any]) -> None:
+    def check_inputs(self, maker: FunctionMaker, values: Sequence[Any]) -> None:
         """Look at the arguments and shared variables before the run."""
         for item, value in zip(maker.inputs, values):
             kind = self.kind_of(value)
@@ -95,7 +100,7 @@ class NanGuardMode(Mode):
 
 
 class _Guard:
-    def __init__(self, mode: NanGuardMode, work: Any) -> None:
+    def __init__(self, mode: NanGuardMode, work: Compilation) -> None:
         self.mode, self.work = mode, work
 
     def __call__(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
@@ -116,7 +121,7 @@ class _Guard:
                 text = self._report(kind, term or whole, value, operands, self.work.lookup)
                 raise _error(kind, text)
 
-    def _report(self, kind: str, term: Any, value: Any, operands: Sequence[Any], lookup: Callable) -> str:
+    def _report(self, kind: str, term: AnyTerm, value: np.ndarray, operands: Sequence[Any], lookup: Callable) -> str:
         name, site = lookup(term)
         lines = [describe_site(site)] if site else []
         called = f" ({name})" if name else ""

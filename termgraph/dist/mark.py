@@ -12,7 +12,7 @@ from termgraph.terms.ops.workers import mean_over_workers
 from termgraph.terms.traverse import children_first
 
 
-def mean(x: Any) -> Any:
+def mean(x: object) -> Any:
     """The mean of x over all workers, weighted by their numbers of examples. With one worker it is x itself.
 
     Write it around what is computed from the examples of one worker, between gradient and update:

@@ -68,7 +68,7 @@ def function(
     mode: Any = None,
     updates: Any = None,
     givens: Any = None,
-    no_default_updates: Any = False,
+    no_default_updates: bool = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
@@ -154,7 +154,7 @@ def _with_keys(outputs: Any, keys: Any) -> tuple[Any, Any]:
     return [outputs[k] for k in ordered], ordered
 
 
-def _wrapped(outputs: Any) -> Any:
+def _wrapped(outputs: Variable | list) -> Any:
     if outputs is None:
         return None
     if isinstance(outputs, (list, tuple)):
@@ -168,11 +168,11 @@ def _wrapped(outputs: Any) -> Any:
     return wrap_out(outputs)
 
 
-def _listed(outs: Any) -> list[Out]:
+def _listed(outs: Out | list) -> list[Out]:
     return [] if outs is None else outs if isinstance(outs, list) else [outs]
 
 
-def _checked_updates(updates: Any) -> dict[Any, Any]:
+def _checked_updates(updates: list | None) -> dict[Any, Any]:
     """`updates` as a dictionary from shared variables to variables of their types."""
     if updates is None:
         return {}

@@ -67,7 +67,7 @@ class Function(Storages):
         self.input_storage, self.defaults = list(storage), list(defaults)
         self._explicit = [i for i, item in enumerate(maker.inputs) if not item.shared]
 
-    def _checked(self, i: int, position: int, value: Any) -> Any:
+    def _checked(self, i: int, position: int, value: Any) -> np.ndarray:
         item = self.maker.inputs[i]
         type_ = item.variable.type
         if value.__class__ is np.ndarray and type_.__class__ is TensorType and value.dtype is type_.np_dtype:
@@ -375,7 +375,7 @@ class MachineFunction(Function):
         with np.errstate(all="ignore"):
             deque(map(operator.call, calls), maxlen=0)
 
-    def _check_update(self, i: int, new: Any) -> None:
+    def _check_update(self, i: int, new: np.ndarray) -> None:
         """A new value must fit the lengths that the variable declares."""
         item = self.maker.inputs[i]
         type_ = item.variable.type

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import userop
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
+
+if TYPE_CHECKING:
+    from termgraph.terms.types import TensorType
 
 # In this order they become one C file; `code` and `code_cleanup` are the body of the function that is called.
 SECTIONS = (
@@ -218,7 +221,7 @@ class COp(Op):
         return {k: v for k, v in self.__dict__.items() if k not in ("_called", "_elements")}
 
 
-def _ctype(op: COp, type_: Any) -> str:
+def _ctype(op: COp, type_: TensorType) -> str:
     found = _CTYPES.get(type_.dtype)
     if found is None:
         raise TypeError(f"{type(op).__name__}.c_element: there is no C type for elements of {type_.dtype}")

@@ -211,7 +211,7 @@ class CudaFunction(MachineFunction):
         return [f"{t.op.name}: {why}" for t, why in device_program(self.maker).on_cpu.items()]
 
 
-def _put(storage: Any, value: Any) -> None:
+def _put(storage: Any, value: object) -> None:
     """The new value of a variable; those that functions on the CPU have taken over hold values of the host."""
     storage[0] = value if type(storage) is list else on_host(value)
 

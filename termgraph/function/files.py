@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from hashlib import blake2b
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from termgraph.function.saving import SavedFunctionError
 from termgraph.terms.dtypes import DTYPES, numpy_dtype
 from termgraph.terms.graph_records import library_names
 from termgraph.terms.records import BadRecord, Reader, Writer
+
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
 
 MARK = b"termgraph file 2\n"
 OLD_MARK = b"termgraph file 1\n"
@@ -67,7 +70,7 @@ def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Any:
         raise SavedFunctionError(f"{os.fspath(path)}: its manifest makes no sense ({error!r:.80})") from error
 
 
-def _written(obj: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
+def _written(obj: Function) -> tuple[dict[str, Any], list[np.ndarray]]:
     writer = Writer(kinds())
     try:
         root = writer.value(obj)
@@ -151,7 +154,7 @@ def _arrays(data: bytes, start: int, described: Any) -> list[np.ndarray]:
     return made
 
 
-def _described(entry: Any) -> tuple[np.dtype, list[int]]:
+def _described(entry: list) -> tuple[np.dtype, list[int]]:
     dtype, shape = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
     lengths = isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
     if dtype not in DTYPES or not lengths or prod(max(n, 1) for n in shape or []) >= _LARGEST:

@@ -66,7 +66,7 @@ class In:
             raise TypeError(f"In({variable}, update=...) needs value=: the value that the first call starts from")
         self.value = self._checked_default(value)
 
-    def _checked_default(self, value: Any) -> Any:
+    def _checked_default(self, value: Container | int | None) -> Any:
         """The default as a value of the variable's type (a Container is kept: it is memory shared with others)."""
         if value is None or isinstance(value, Container):
             return value

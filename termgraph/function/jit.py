@@ -131,7 +131,7 @@ class _Plain:
         return hash((type(self.value), self.value))
 
 
-def flattened(value: Any, arrays: list[np.ndarray]) -> Any:
+def flattened(value: object, arrays: list[np.ndarray]) -> Any:
     """The form of a value, hashable, with its arrays and numbers taken out in order."""
     if isinstance(value, np.ndarray) or (_is_number(value) and not isinstance(value, bool)):
         arrays.append(np.asarray(value))
@@ -158,7 +158,7 @@ def rebuilt(form: Any, leaves: Iterator[Any]) -> Any:
     return items if form[0] == "list" else tuple(items) if form[0] == "tuple" else form[0](*items)
 
 
-def _results(value: Any, outputs: list[Any]) -> Any:
+def _results(value: object, outputs: list[Any]) -> Any:
     """The form of what the traced function returned; everything in it becomes an output."""
     if isinstance(value, dict):
         return ("dict", tuple(value), tuple([_results(item, outputs) for item in value.values()]))
@@ -170,11 +170,11 @@ def _results(value: Any, outputs: list[Any]) -> Any:
     return LEAF
 
 
-def _kind_of(value: Any) -> Any:
+def _kind_of(value: object) -> Any:
     return type(value) if hasattr(value, "_fields") else "list" if isinstance(value, list) else "tuple"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, complex, np.generic))
 
 

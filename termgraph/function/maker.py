@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, uses
@@ -25,6 +25,9 @@ from termgraph.terms.errors import UnusedInputError
 from termgraph.terms.traverse import children_first
 from termgraph.terms.userop import no_perform
 from termgraph.vm.profile import Profile
+
+if TYPE_CHECKING:
+    import numpy as np
 
 REACTIONS = ("raise", "warn", "ignore")
 
@@ -183,7 +186,7 @@ class FunctionMaker:
         return f"{self.name or 'a function'}: {source} in {seconds:.3f} s{slow}"
 
 
-def _new_container(item: In, value: Any) -> Container:
+def _new_container(item: In, value: np.ndarray | None) -> Container:
     return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
 
 

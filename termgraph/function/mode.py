@@ -142,7 +142,7 @@ class Mode:
         return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc, self.engine))
 
 
-def _checked_linker(linker: Any) -> str:
+def _checked_linker(linker: str) -> str:
     word = linker.lower() if isinstance(linker, str) else linker
     word = _LINKER_NAMES.get(word, word)
     if word not in LINKERS:
@@ -166,7 +166,7 @@ def _words(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _parse(text: Any) -> tuple[str | None, tuple, tuple, tuple]:
+def _parse(text: str) -> tuple[str | None, tuple, tuple, tuple]:
     """(base set, include, exclude, require) of an optimizer's text; the base is None if only tags were given."""
     if text is None:
         return "None", (), (), ()

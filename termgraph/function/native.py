@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from termgraph.backends.c import generate, placement
     from termgraph.backends.c import signature as signatures
     from termgraph.backends.c.build import compiler_errors, program_library
+    from termgraph.backends.c.build.library import Library
+    from termgraph.backends.c.cprogram import CProgram
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
@@ -209,7 +211,7 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shap
     return replace(code, signature=signature), library
 
 
-def _built(maker: Any, layout: Layout, code: Any, known: Shapes) -> Any:
+def _built(maker: Any, layout: Layout, code: CProgram, known: Shapes) -> Library:
     """The library of a program; a CompileError names the user's line."""
     try:
         given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
@@ -295,7 +297,7 @@ def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
     return ports
 
 
-def _fail(maker: Any, code: Any, layout: Layout, status: tuple, known: Shapes) -> None:
+def _fail(maker: Any, code: CProgram, layout: Layout, status: tuple, known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
     error = running.failure(running.with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)

@@ -85,7 +85,7 @@ class OpFromGraph:
         return f"OpFromGraph{{{self.op}, inline={self.op.params['inline']}}}"
 
 
-def _operand(value: Any, type_: Any) -> Any:
+def _operand(value: object, type_: Any) -> Any:
     if isinstance(value, Variable) or not isinstance(type_, TensorType):
         return value
     return as_tensor(value, dtype=type_.dtype)

@@ -30,7 +30,7 @@ def _mode(w: Writer, mode: Mode) -> list:
     return [type(mode).__name__, w.number(state)]
 
 
-def _read_mode(r: Reader, name: Any, state: Any) -> Mode:
+def _read_mode(r: Reader, name: str | None, state: int) -> Mode:
     usual, changes = get_mode(_MODES[r.plain(name, str)]), r.at(state, dict)
     for key, value in changes.items():
         parts = value if isinstance(value, tuple) else (value,)
@@ -70,7 +70,7 @@ def _input(w: Writer, item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_function(r: Reader, fields: Any) -> Function:
+def _read_function(r: Reader, fields: dict) -> Function:
     state = dict(r.plain(fields, dict))
     for key in ("name", "trust_input", "timed", "mode", "return", "values"):
         state[key] = r.value(state[key])
@@ -117,7 +117,7 @@ def _read_input(r: Reader, item: Any) -> dict[str, Any]:
     return made
 
 
-def _read_output(r: Reader, type_: Any, name: Any, borrow: Any, target: Any) -> tuple:
+def _read_output(r: Reader, type_: int, name: str | None, borrow: bool, target: Any) -> tuple:
     return r.at(type_, Type), r.plain(name, *NAME), r.plain(borrow, bool), r.plain(target, *NAME)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import choose, warm
 from termgraph.compile.capture import Captured, Sources
@@ -27,6 +27,9 @@ from termgraph.terms.errors import TermgraphError, TypeMismatch
 from termgraph.terms.serial import flat_parts, from_flat_parts
 from termgraph.terms.term import Arg
 from termgraph.vm.profile import Profile
+
+if TYPE_CHECKING:
+    from termgraph.terms.types import TensorType
 
 VERSION = 1
 
@@ -65,7 +68,7 @@ def copied(
     return g
 
 
-def _checked_swap(f: Any, swap: Mapping[Any, Any]) -> dict[Any, Any]:
+def _checked_swap(f: Function, swap: Mapping[Any, Any]) -> dict[Any, Any]:
     used = f.get_shared()
     for old, new in swap.items():
         if not is_shared(old) or not is_shared(new):
@@ -174,7 +177,7 @@ def restored(state: dict[str, Any]) -> Any:
     return f
 
 
-def _container(item: In, value: Any) -> Container:
+def _container(item: In, value: object) -> Container:
     return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
 
 
@@ -219,7 +222,7 @@ def _restored_outputs(state: dict[str, Any]) -> list[Out]:
     return [Out(_variable(type_, name), *more) for type_, name, *more in state["outputs"]]
 
 
-def _variable(type_: Any, name: str | None, frames: tuple = ()) -> Variable:
+def _variable(type_: TensorType, name: str | None, frames: tuple = ()) -> Variable:
     v = type_.make_variable(name)
     v.site = frames
     return v

@@ -25,7 +25,7 @@ class Containers:
     def __init__(self, function: _Made) -> None:
         self._function = function
 
-    def __getitem__(self, key: Any) -> Container:
+    def __getitem__(self, key: object) -> Container:
         items, storage = self._function.maker.inputs, self._function.input_storage
         if isinstance(key, int):
             return storage[key]
@@ -43,7 +43,7 @@ class Containers:
             else f"no input is called {key!r}; there are {names}"
         )
 
-    def __contains__(self, key: Any) -> bool:
+    def __contains__(self, key: object) -> bool:
         try:
             return self[key] is not None
         except (KeyError, IndexError):
@@ -63,13 +63,13 @@ class Values:
     def __init__(self, containers: Containers) -> None:
         self._containers = containers
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._containers[key].value
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._containers[key].value = value
 
-    def __contains__(self, key: Any) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._containers
 
     def __iter__(self) -> Iterator[str]:
@@ -110,13 +110,13 @@ class Storages:
         """
         return Values(self.container)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.value[key]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self.value[key] = value
 
-    def __contains__(self, key: Any) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self.container
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.dtypes import HALVES, kind_of
 from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
 STEPS = {"bfloat16": 0.25, "float16": 0.1, "float32": 2e-2, "complex64": 2e-2}
@@ -71,7 +74,7 @@ def verify_grad(
             _compare(i, s, n, output.type.dtype, abs_tol, rel_tol)
 
 
-def _projected(output: Variable, weights: Variable) -> Any:
+def _projected(output: Variable, weights: Variable) -> TensorVariable:
     if output.type.kind == "c":
         return real(conj(weights) * output).sum()
     wide = "float64" if output.type.dtype in HALVES else output.type.dtype
@@ -115,7 +118,9 @@ def numeric_gradient(f: Callable[..., Any], values: Sequence[np.ndarray], i: int
     return out
 
 
-def _compare(i: int, symbolic: Any, numeric: Any, dtype: str, abs_tol: float | None, rel_tol: float | None) -> None:
+def _compare(
+    i: int, symbolic: np.ndarray, numeric: np.ndarray, dtype: str, abs_tol: float | None, rel_tol: float | None
+) -> None:
     default = max(TOLERANCES.get(symbolic.dtype.name, 1e-6), TOLERANCES.get(dtype, 1e-6))
     abs_tol, rel_tol = default if abs_tol is None else abs_tol, default if rel_tol is None else rel_tol
     if symbolic.shape != numeric.shape:

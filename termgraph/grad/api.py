@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.term import AnyTerm
 
 
 class GradOptions(TypedDict, total=False):
@@ -194,7 +195,7 @@ class _Sites:
         return table
 
 
-def _conj(g: Any) -> Any:
+def _conj(g: AnyTerm) -> Any:
     """Between the user's convention (d/dRe + i d/dIm) and the one inside (dL = Re(g dy))."""
     return mk1(conj, g) if g.type.kind == "c" else g
 
@@ -223,12 +224,12 @@ def _disconnected_value(v: Variable, returned: str) -> Any:
     return as_tensor(zero_like(v.term))
 
 
-def zero_like(t: Any) -> Any:
+def zero_like(t: AnyTerm) -> Any:
     """Zeros in the form of a term: of a sparse matrix, in all places where it stores an element."""
     return shaped_like(t, filled_like(data_of(t), 0))
 
 
-def shaped_like(t: Any, g: Any) -> Any:
+def shaped_like(t: AnyTerm, g: Any) -> Any:
     """A gradient in the form of the term it belongs to: that of a sparse matrix has the same places."""
     if t.type.__class__ is not SparseType:
         return g
@@ -254,7 +255,7 @@ def variables(what: str, value: Any) -> list:
     return listed("grad", what, value if isinstance(value, Variable) else list(value))[0]
 
 
-def _check_choice(what: str, value: Any, choices: tuple[str, ...]) -> None:
+def _check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value.lower() not in choices:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
@@ -265,7 +266,7 @@ def scalar_start(cost: Any) -> tuple[Variable, Any]:
     return cost, number_like(cost.term, 1)
 
 
-def _checked_cost(cost: Any) -> Variable:
+def _checked_cost(cost: TensorVariable) -> Variable:
     if not isinstance(cost, Variable):
         raise TypeError(f"grad: the cost must be a variable, got {type(cost).__name__} {cost!r:.60}")
     if not isinstance(cost.type, TensorType):

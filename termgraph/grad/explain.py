@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import ancestors
 from termgraph.tensor.trace import where
@@ -11,6 +11,9 @@ from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.op import INPUT
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import path_to, subterms
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _MOST = 12  # steps of a path that are shown
 
@@ -30,7 +33,7 @@ class Names:
             if not isinstance(v, Constant) or v.name:
                 self.table[v.term] = (name or v.name, site or v.site)
 
-    def describe(self, t: Any) -> str:
+    def describe(self, t: AnyTerm) -> str:
         """Name or formula, and the line."""
         name, site = self.table.get(t, (None, ()))
         text = name or one_line(t, 60)

@@ -6,7 +6,7 @@ axis. It is spread to full shape only where an op looks at more than one element
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.build import lengths
 from termgraph.terms.dtypes import kind_of
@@ -15,6 +15,9 @@ from termgraph.terms.ops.elementwise import cast, real
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import mk, mk1
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def fit_gradient(g: Any, arg: Any) -> Any:
@@ -46,12 +49,12 @@ def spread(g: Any, t: Any) -> Any:
     return g
 
 
-def _was_broadcast(arg: Any, result: Any) -> bool:
+def _was_broadcast(arg: AnyTerm, result: AnyTerm) -> bool:
     start = result.type.ndim - arg.type.ndim
     return start > 0 or any(a == 1 and n != 1 for a, n in zip(arg.type.shape, result.type.shape[start:], strict=True))
 
 
-def _same_dtype(g: Any, dtype: str) -> Any:
+def _same_dtype(g: AnyTerm, dtype: str) -> AnyTerm:
     if g.type.dtype == dtype:
         return g
     if g.type.kind == "c" and kind_of(dtype) != "c":
@@ -59,7 +62,7 @@ def _same_dtype(g: Any, dtype: str) -> Any:
     return g if g.type.dtype == dtype else mk1(cast.bind(dtype=dtype), g)
 
 
-def _sum_broadcasts(g: Any, arg: Any) -> Any:
+def _sum_broadcasts(g: AnyTerm, arg: AnyTerm) -> AnyTerm:
     extra = g.type.ndim - arg.type.ndim
     if extra > 0:
         g = mk1(sum_.bind(axis=tuple(range(extra)), dtype=g.type.dtype), g)
@@ -77,6 +80,6 @@ def _with_ones(ndim: int, axes: tuple[int, ...]) -> tuple:
     return tuple("x" if i in axes else next(kept) for i in range(ndim))
 
 
-def _same_rank(g: Any, ndim: int) -> Any:
+def _same_rank(g: AnyTerm, ndim: int) -> AnyTerm:
     missing = ndim - g.type.ndim
     return mk1(dimshuffle.bind(order=("x",) * missing + tuple(range(g.type.ndim))), g) if missing > 0 else g

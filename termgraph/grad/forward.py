@@ -7,7 +7,7 @@ Jacobian is diagonal); else from the pullback of the pullback, which is the same
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_gradient
 from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, data_of, refusal_of
@@ -22,6 +22,9 @@ from termgraph.terms.ops.elementwise import add
 from termgraph.terms.term import Input, Term, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TupleType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 NOTHING = mk(no_gradient, ())
 
@@ -57,7 +60,7 @@ def _results_read(order: Sequence[Any]) -> dict[int, set[int]]:
     return read
 
 
-def _has_tangents(t: Any) -> bool:
+def _has_tangents(t: AnyTerm) -> bool:
     return isinstance(t.type, TupleType) or can_move(t)
 
 

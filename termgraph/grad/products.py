@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -39,6 +39,12 @@ from termgraph.terms.ops.shaping import arange, eye, reshape
 from termgraph.terms.term import Const, Input, mk, mk1
 from termgraph.terms.traverse import resolve_bound, substitute
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- products
@@ -175,7 +181,7 @@ def jacobian(
     return results[0] if single else results
 
 
-def _stacked(g: Any, seed: Any, y: Any, rows: Any) -> Any:
+def _stacked(g: AnyTerm, seed: AnyTerm, y: AnyTerm, rows: Callable[..., Any]) -> AnyTerm:
     """The gradient at a symbolic seed, evaluated at every unit vector, as one array of shape y + wrt."""
     shape, dtype = lengths(y), y.type.dtype
     if not shape:
@@ -185,7 +191,7 @@ def _stacked(g: Any, seed: Any, y: Any, rows: Any) -> Any:
     return stacked if len(shape) == 1 else mk(reshape, (stacked, *shape, *lengths(stacked)[1:]))
 
 
-def _all_at_once(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
+def _all_at_once(g: AnyTerm, seed: AnyTerm, size: ShapeLike, shape: list, dtype: str) -> AnyTerm:
     units = mk(eye.bind(dtype=dtype), (size, size, Const(np.int64(0))))
     if len(shape) > 1:
         units = mk(reshape, (units, size, *shape))
@@ -193,7 +199,7 @@ def _all_at_once(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
     return spread(found, size)
 
 
-def _looped(g: Any, seed: Any, size: Any, shape: list, dtype: str) -> Any:
+def _looped(g: Any, seed: Any, size: ShapeLike, shape: list, dtype: str) -> Any:
     index = Input("row", TensorType.of("int64", ()))
     zero, one = Const(np.int64(0)), Const(np.int64(1))
     numbers = mk(arange.bind(dtype="int64"), (zero, size, one))
@@ -237,7 +243,7 @@ def hessian(
     return second[0] if single else second
 
 
-def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_kwargs: Any) -> Any:
+def hessian_vector_product(cost: Variable, wrt: Any, p: TensorLike, **grad_kwargs: Any) -> Any:
     """The product of the second derivatives of a scalar with a vector, without the matrix.
 
     >>> import termgraph as tg, termgraph.tensor as T

@@ -7,7 +7,7 @@ the holomorphic one (rules carry no conjugates); `api` conjugates at both ends.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_thin, spread
 from termgraph.grad.table import pullbacks
@@ -25,8 +25,12 @@ from termgraph.terms.term import Arg, Term, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
-def cuts(op: Any) -> bool:
+
+def cuts(op: Op) -> bool:
     """Whether results of the op count as independent of its operands."""
     return op.kind == "length" or op is disconnected_grad
 
@@ -143,7 +147,7 @@ def refusal_of(t: Term, i: int, c: Term) -> Refusal:
     return Refusal(kind, what, t, t.args[i])
 
 
-def can_move(t: Any) -> bool:
+def can_move(t: AnyTerm) -> bool:
     """Whether a term has real or complex values: integers and truth values have no neighbours to move to."""
     return t.type.__class__ in _ARRAYS and t.type.kind in "fc"
 
@@ -151,7 +155,7 @@ def can_move(t: Any) -> bool:
 _ARRAYS = (TensorType, SparseType)
 
 
-def data_of(t: Any) -> Any:
+def data_of(t: AnyTerm) -> Any:
     """What a gradient with respect to `t` looks like: `t` itself, or the stored elements of a sparse matrix."""
     return mk(csm_data, (t,)) if t.type.__class__ is SparseType else t
 

@@ -6,7 +6,7 @@ Methods speak of variables and use the user's convention for complex numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.variable import Variable
@@ -18,13 +18,19 @@ from termgraph.terms.ops.elementwise import conj
 from termgraph.terms.term import Term, mk, mk1
 from termgraph.terms.types import TensorType, TupleType, Type
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
+
 
 class DisconnectedType(Type):
     """The type of a gradient that does not exist because nothing connects the cost with the input."""
 
     __slots__ = ()
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: Any = None) -> Any:
         raise TypeError("a disconnected gradient has no value")
 
     def __repr__(self) -> str:
@@ -37,12 +43,12 @@ RECOMPUTE = "recompute"  # the `lop` of a call whose body is computed again when
 
 
 # ---------------------------------------------------------------------- what users return for some inputs
-def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
+def grad_undefined(op: Op, x_pos: int, x: TensorLike, comment: str = "") -> Variable:
     """What an op's `grad` returns for an input whose derivative does not exist mathematically."""
     return handle(undefined(comment or f"declared by {op}"))
 
 
-def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
+def grad_not_implemented(op: Op, x_pos: int, x: TensorLike, comment: str = "") -> Variable:
     """What an op's `grad` returns for an input whose derivative nobody has written yet."""
     return handle(missing(comment or f"declared by {op}"))
 
@@ -110,7 +116,7 @@ def user_pushforward(
     return _tangent_terms(f"{type(op).__name__}.R_op", method(_variables(t.args), points), t)
 
 
-def _tangent_terms(what: str, found: Any, t: Term) -> list[Any]:
+def _tangent_terms(what: str, found: list, t: Term) -> list[Any]:
     found = list(found) if isinstance(found, (list, tuple)) else [found]
     n = len(results_of(t))
     if len(found) != n:
@@ -119,7 +125,7 @@ def _tangent_terms(what: str, found: Any, t: Term) -> list[Any]:
 
 
 # ---------------------------------------------------------------------- between terms and variables
-def _variable(t: Any) -> Variable:
+def _variable(t: AnyTerm) -> Variable:
     return handle(t)
 
 
@@ -127,7 +133,7 @@ def _variables(terms: Sequence[Any]) -> list[Variable]:
     return [handle(t) for t in terms]
 
 
-def _conj(g: Any) -> Any:
+def _conj(g: AnyTerm) -> Any:
     return mk1(conj, g) if isinstance(g.type, TensorType) and g.type.kind == "c" else g
 
 
@@ -135,7 +141,7 @@ def _conjugated(cotangents: Sequence[Any]) -> list[Variable]:
     return [handle(_conj(g)) for g in cotangents]
 
 
-def _terms(what: str, found: Any, t: Term) -> list[Any]:
+def _terms(what: str, found: list, t: Term) -> list[Any]:
     """The terms of what a method returned, one per input."""
     found = list(found) if isinstance(found, (list, tuple)) else [found]
     if len(found) != len(t.args):
@@ -143,14 +149,14 @@ def _terms(what: str, found: Any, t: Term) -> list[Any]:
     return [_gradient_term(what, g) for g in found]
 
 
-def _gradient_term(what: str, g: Any) -> Any:
+def _gradient_term(what: str, g: TensorVariable) -> AnyTerm:
     if g is None or isinstance(getattr(g, "type", None), DisconnectedType):
         return NOTHING
     term = _term(what, g)
     return term if term.op.kind == "derivative" else _conj(term)
 
 
-def _term(what: str, value: Any) -> Any:
+def _term(what: str, value: TensorVariable) -> AnyTerm:
     if value.__class__ is Term:
         return value
     if not isinstance(value, Variable):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.carries import Carry
 from termgraph.loops.steps import rows_of
 from termgraph.tensor.variable import Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 
 class SequenceInfo:
@@ -38,7 +41,7 @@ class SequenceInfo:
         if go_backwards:
             self.slices = [x[::-1] for x in self.slices]
 
-    def _slice(self, start: int, left: int) -> Any:
+    def _slice(self, start: int, left: int) -> TensorVariable:
         if not start and not left:
             return self.input
         return self.input[start:-left] if left else self.input[start:]
@@ -141,13 +144,13 @@ def output_infos(outputs_info: Any) -> list[OutputInfo]:
     return [OutputInfo(i, o) for i, o in enumerate(_as_list(outputs_info))]
 
 
-def _as_list(value: Any) -> list:
+def _as_list(value: TensorVariable | list | None) -> list:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def check_name(name: Any, truncate_gradient: Any) -> None:
+def check_name(name: str | None, truncate_gradient: Any) -> None:
     """Refuse a name that is no string and a truncation that is no number of steps."""
     if name is not None and not isinstance(name, str):
         raise TypeError(f"scan: name must be a string, got {name!r}")

@@ -44,7 +44,7 @@ class Carry:
             new = as_tensor(new, dtype=self._dtype_for(new.data))
         self.new = new
 
-    def _dtype_for(self, value: Any) -> str | None:
+    def _dtype_for(self, value: object) -> str | None:
         if not isinstance(self.type, TensorType):
             return None
         array = np.asarray(value)
@@ -93,7 +93,7 @@ def settle_types(carries: Sequence[Carry], function: Any) -> None:
     raise ShapeError(f"the lengths of the carries of {function_text(function)} do not settle")
 
 
-def _same_kind(old: Any, new: Any) -> bool:
+def _same_kind(old: TensorType, new: TensorType) -> bool:
     if isinstance(old, TensorType) and isinstance(new, TensorType):
         return old.dtype == new.dtype and old.ndim == new.ndim
     return old.accepts(new)

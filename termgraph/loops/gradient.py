@@ -7,7 +7,7 @@ other values as possible; cheap element-wise work is done again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from termgraph.terms.ops.shaping import arange, join, shape_i
 from termgraph.terms.term import Arg, Const, mk, mk1
 from termgraph.terms.traverse import free_args, substitute
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 NOTHING = mk(no_gradient, ())
 _flip = subtensor.bind(index=(("s", None, None, -1),))
 _flip_but_last = subtensor.bind(index=(("s", -2, None, -1),))
@@ -34,7 +37,7 @@ _WRITES = frozenset((inc_subtensor, set_subtensor))  # into zeros: the cotangent
 _first = subtensor.bind(index=(("s", None, "?", None),))
 
 
-def pullback_terms(t: Any, cotangents: Sequence[Any], wanted: Sequence[bool] | None = None) -> list[Any]:
+def pullback_terms(t: AnyTerm, cotangents: Sequence[Any], wanted: Sequence[bool] | None = None) -> list[Any]:
     """What cotangents of a loop's results (None: nothing came back) contribute to each of its operands."""
     return _Reversal(t, cotangents, wanted).contributions()
 
@@ -251,15 +254,15 @@ class _Reversal:
         return mk(set_subtensor.bind(index=index), (filled_like(x, 0), g, start, self.steps_made))
 
 
-def _int64(n: Any) -> Any:
+def _int64(n: AnyTerm) -> AnyTerm:
     return n if n.type.dtype == "int64" else mk1(cast.bind(dtype="int64"), n)
 
 
-def _seed(seeds: dict[Any, list], y: Any, g: Any) -> None:
+def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:
     seeds.setdefault(y, []).append(g)
 
 
-def _sum(parts: list) -> Any:
+def _sum(parts: list) -> AnyTerm:
     return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
 
 

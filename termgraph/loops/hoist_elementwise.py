@@ -6,7 +6,7 @@ There one pass goes over the whole array instead of many over short rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.hoist_products import read_rows
 from termgraph.loops.loop_term import LoopView, change_loops
@@ -16,6 +16,9 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.term import Arg, mk, mk1
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _ALONG = frozenset(("softmax", "log_softmax"))  # over axes that are there after stacking too
 Stacks = Callable[[Any], Any]  # a value of one step -> those of all steps, or None
@@ -27,7 +30,7 @@ def costly_before(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _taken_before)
 
 
-def _taken_before(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _taken_before(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     if t.op.params["until"]:
         return None  # rows that are never reached should not be paid for
     view = LoopView(t)
@@ -55,7 +58,7 @@ def elementwise_after(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _taken_after)
 
 
-def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _taken_after(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     if t.op.params["until"]:
         return None
     view = LoopView(t)
@@ -84,7 +87,7 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
     return [*results[:k], *[_over_steps(y, stacked, view) if y in late else stacked(y) for y in asked]]
 
 
-def _needs(y: Any, view: LoopView) -> list[Any] | None:
+def _needs(y: AnyTerm, view: LoopView) -> list[Any] | None:
     """What a result is made of element by element, constants aside; None if it is not made so."""
     if not _is_along(y):
         return None
@@ -103,12 +106,12 @@ def _needs(y: Any, view: LoopView) -> list[Any] | None:
     return list(edge) or None
 
 
-def _is_along(t: Any) -> bool:
+def _is_along(t: AnyTerm) -> bool:
     """Whether an op can be applied to all steps at once."""
     return bool(t.args) and (t.op.kind == "elementwise" or t.op.family is dimshuffle or t.op.family.name in _ALONG)
 
 
-def _over_steps(root: Any, stacked: Stacks, view: LoopView) -> Any:
+def _over_steps(root: AnyTerm, stacked: Stacks, view: LoopView) -> AnyTerm:
     """The values of a term of the body in all steps."""
     done: dict[Any, tuple[Any, bool]] = {}  # the value, and whether it has one row per step
     stack = [root]
@@ -129,7 +132,7 @@ def _over_steps(root: Any, stacked: Stacks, view: LoopView) -> Any:
     return done[root][0]
 
 
-def _applied(t: Any, args: list[tuple[Any, bool]]) -> tuple[Any, bool]:
+def _applied(t: AnyTerm, args: list[tuple[Any, bool]]) -> tuple[Any, bool]:
     """An op on all steps at once."""
     if not any(rows for _, rows in args):
         return mk(t.op, tuple([a for a, _ in args])), False
@@ -142,7 +145,7 @@ def _applied(t: Any, args: list[tuple[Any, bool]]) -> tuple[Any, bool]:
     return mk(t.op, tuple([_aligned(a, ndim) if rows else a for a, rows in args])), True
 
 
-def _aligned(a: Any, ndim: int) -> Any:
+def _aligned(a: AnyTerm, ndim: int) -> AnyTerm:
     """Stacked values of fewer dimensions, for broadcasting step by step."""
     own = a.type.ndim - 1
     if own == ndim:

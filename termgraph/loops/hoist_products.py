@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.loop_term import LoopView, change_loops
 from termgraph.terms.build import length
@@ -17,6 +17,9 @@ from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 _transposed = dimshuffle.bind(order=(1, 0))
 _first = subtensor.bind(index=(("s", None, "?", None),))
 
@@ -27,7 +30,7 @@ def products_before(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _taken_before)
 
 
-def _taken_before(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _taken_before(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     if t.op.params["until"]:
         return None  # rows that are never reached should not be paid for
     view = LoopView(t)
@@ -49,7 +52,7 @@ def _taken_before(t: Any, used: set[int]) -> Sequence[Any] | None:
     return view.results()
 
 
-def _constant(t: Any, view: LoopView) -> Any:
+def _constant(t: AnyTerm, view: LoopView) -> Any:
     """The value outside of a term of the body that does not change, or None."""
     if t in view.consts:
         return view.consts[t]
@@ -60,7 +63,7 @@ def _constant(t: Any, view: LoopView) -> Any:
     return None
 
 
-def read_rows(view: LoopView, leaf: Any) -> Any:
+def read_rows(view: LoopView, leaf: AnyTerm) -> Any:
     """The rows of a sequence that the loop reads; that there are enough of them is checked there too."""
     x, n = view.xs[leaf], view.n
     rows, steps = x.type.shape[0], static_scalar(n)
@@ -74,11 +77,11 @@ def read_rows(view: LoopView, leaf: Any) -> Any:
     return view.moved(mk(specify_shape.bind(known=known), (read, n)), view.term)
 
 
-def _is_length(n: Any, x: Any) -> bool:
+def _is_length(n: AnyTerm, x: AnyTerm) -> bool:
     return n.op.family is shape_i and n.args[0] is x and n.op.params["axis"] == 0
 
 
-def _times(view: LoopView, p: Any, x: Any, w: Any) -> Any:
+def _times(view: LoopView, p: AnyTerm, x: AnyTerm, w: AnyTerm) -> AnyTerm:
     """`x @ w` over the last dimension of x, as one product of matrices, in place of the product p of each step."""
     if x.type.ndim == 2:
         return view.moved(mk(dot, (x, w)), p)
@@ -93,7 +96,7 @@ def products_after(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _taken_after)
 
 
-def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _taken_after(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     if t.op.params["until"]:
         return None
     view = LoopView(t)
@@ -134,7 +137,7 @@ def _taken_after(t: Any, used: set[int]) -> Sequence[Any] | None:
     return out
 
 
-def _deferred_product(view: LoopView, y: Any) -> tuple | None:
+def _deferred_product(view: LoopView, y: AnyTerm) -> tuple | None:
     """(A, C) if a result is A @ C with a constant matrix C, and nothing else in the loop reads it."""
     if y.op is not dot or y.args[1].type.ndim != 2 or y.args[0].type.ndim not in (1, 2):
         return None
@@ -143,7 +146,7 @@ def _deferred_product(view: LoopView, y: Any) -> tuple | None:
     return None if c is None or y in set(children_first(others)) else (y.args[0], c)
 
 
-def _accumulated(view: LoopView, j: int, leaf: Any, new: Any) -> list[tuple]:
+def _accumulated(view: LoopView, j: int, leaf: AnyTerm, new: AnyTerm) -> list[tuple]:
     """The pairs (A, B) if each step adds A.T @ B to carry j and the carry is not read otherwise; else []."""
     if new.op is not add or new.type.ndim != 2 or sum(a is leaf for a in new.args) != 1:
         return []
@@ -155,7 +158,7 @@ def _accumulated(view: LoopView, j: int, leaf: Any, new: Any) -> list[tuple]:
     return pairs if complete and not any(f in view.consts for pair in pairs for f in pair) else []
 
 
-def _factors(t: Any) -> tuple | None:
+def _factors(t: AnyTerm) -> tuple | None:
     """(A, B) with t = A.T @ B, where A and B are matrices, or vectors for an outer product."""
     if t.op is dot and t.args[0].op is _transposed and t.args[1].type.ndim == 2:
         return t.args[0].args[0], t.args[1]
@@ -170,12 +173,12 @@ def _factors(t: Any) -> tuple | None:
     return None
 
 
-def _summed(a: Any, b: Any) -> Any:
+def _summed(a: AnyTerm, b: AnyTerm) -> AnyTerm:
     """The sum over steps of A.T @ B from the stacked factors."""
     return mk(dot, (mk1(_transposed, _flat(a)), _flat(b)))
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: AnyTerm) -> AnyTerm:
     if x.type.ndim == 2:
         return x
     return mk(reshape, (x, mk(mul, (length(x, 0), length(x, 1))), length(x, 2)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -10,8 +10,12 @@ from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.control import ifelse as ifelse_op
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+
+def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """`then_branch` if the scalar `condition` is true, else `else_branch`; the other one is not computed.
 
     Both may be lists of the same length: then a list is returned. `T.switch` chooses element by element instead.
@@ -42,7 +46,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     return results if several else results[0]
 
 
-def _matched(a: Any, b: Any, i: int) -> tuple[Any, Any]:
+def _matched(a: TensorVariable, b: TensorVariable, i: int) -> tuple[Any, Any]:
     """Both values as variables of one dtype: a plain number or constant takes the dtype of the other side."""
     a, b = _variable(a), _variable(b)
     if isinstance(a.type, TensorType) and isinstance(b.type, TensorType) and a.type.dtype != b.type.dtype:
@@ -59,7 +63,7 @@ def _matched(a: Any, b: Any, i: int) -> tuple[Any, Any]:
     return a, b
 
 
-def _variable(value: Any) -> Any:
+def _variable(value: TensorVariable) -> Any:
     return value if isinstance(value, Variable) else as_tensor(value)
 
 

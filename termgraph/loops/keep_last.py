@@ -5,7 +5,7 @@ then no more than those are kept, and memory does not grow with the steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
@@ -17,6 +17,9 @@ from termgraph.terms.ops.shaping import static_scalar
 from termgraph.terms.term import Arg, Const, Term, mk
 from termgraph.terms.traverse import children_first, client_map, substitute
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 MOST_KEPT = 64  # more rows than that are not a few last ones
 _after = subtensor.bind(index=(("s", "?", None, None),))
 
@@ -27,7 +30,7 @@ def last_step(roots: Sequence[Any]) -> tuple[list[Any], int]:
     count = 0
     done: dict[tuple, Any] = {}
 
-    def visit(t: Any, args: tuple) -> Any:
+    def visit(t: AnyTerm, args: tuple) -> Any:
         nonlocal count
         new = t if all(x is y for x, y in zip(args, t.args)) else mk(t.op, args)
         row = _stacked(new)
@@ -45,7 +48,7 @@ def last_step(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return rebuild_moved(roots, visit), count
 
 
-def _stacked(t: Any) -> Any:
+def _stacked(t: AnyTerm) -> Any:
     """The stacked result of a loop that a term indexes first, or None."""
     if t.op.family is not subtensor or t.args[0].op.family is not nth:
         return None
@@ -54,7 +57,7 @@ def _stacked(t: Any) -> Any:
     return row if op.family is loop and op.n_carry <= row.op.params["i"] < op.n_carry + op.n_ys else None
 
 
-def _from_end(t: Any, row: Any) -> int | None:
+def _from_end(t: AnyTerm, row: AnyTerm) -> int | None:
     """The row that is read, counted from the end as -1, -2, ..., if it is one that is known."""
     first, rows = t.op.params["index"][0], row.type.shape[0]
     if not isinstance(first, int):
@@ -62,7 +65,7 @@ def _from_end(t: Any, row: Any) -> int | None:
     return first if first < 0 else first - rows if rows is not None and first < rows else None
 
 
-def _final_value(t: Any, i: int) -> Any:
+def _final_value(t: AnyTerm, i: int) -> Any:
     """The last row of result `i` from the final carries and the constants, or None."""
     view = LoopView(t)
     finals = projections(t)
@@ -100,7 +103,7 @@ def _at_most(n: Any, most: int) -> bool:
     return steps is not None and steps <= most
 
 
-def _reads(roots: Sequence[Any], t: Any) -> list[tuple[Any, int]]:
+def _reads(roots: Sequence[Any], t: AnyTerm) -> list[tuple[Any, int]]:
     """All reads of a loop's stacked results with the first row they read, if all of them read last rows; else []."""
     clients = client_map(roots)
     found = []
@@ -117,7 +120,7 @@ def _reads(roots: Sequence[Any], t: Any) -> list[tuple[Any, int]]:
     return found
 
 
-def _first_row(t: Any, row: Any) -> int | None:
+def _first_row(t: AnyTerm, row: AnyTerm) -> int | None:
     """The first of the last rows that a term reads, counted from the end, or None if it reads others as well."""
     if t.__class__ is not Term or _stacked(t) is not row or len(t.args) != 1:
         return None

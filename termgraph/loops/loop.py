@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.carries import Carry, function_text
 from termgraph.loops.close_body import Traced, close
@@ -15,11 +15,14 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 
 def loop(
     body: Callable,
     carry: Any,
-    xs: Any = None,
+    xs: TensorLike | None = None,
     consts: Sequence[Any] = (),
     length: Any = None,
     name: str | None = None,
@@ -76,7 +79,7 @@ def _equally_long(rows: list[tuple[str, Any]], n: Any) -> list[tuple[str, Any]]:
     return checked
 
 
-def _name(value: Any, path: str) -> str | None:
+def _name(value: object, path: str) -> str | None:
     return getattr(value, "name", None) or (path.strip("[]'\"") or None)
 
 

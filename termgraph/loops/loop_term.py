@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, inherit_places, loop, make_loop, projections
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, substitute
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+    from termgraph.terms.types import TensorType
 
 
 class LoopView:
@@ -38,7 +42,7 @@ class LoopView:
         """All that the body computes."""
         return [*[c[2] for c in self.carries], *self.ys, *([] if self.stop is None else [self.stop])]
 
-    def leaf(self, type_: Any) -> Arg:
+    def leaf(self, type_: TensorType) -> Arg:
         """A leaf that is not used yet."""
         self._next += 1
         return Arg(self._next - 1, type_)
@@ -103,7 +107,7 @@ def change_loops(roots: Sequence[Any], change: Change) -> tuple[list[Any], int]:
     replaced: dict[Any, Sequence[Any]] = {}
     count = 0
 
-    def visit(t: Any, args: tuple) -> Any:
+    def visit(t: AnyTerm, args: tuple) -> Any:
         nonlocal count
         if t.op.family is nth and t.args[0] in replaced:
             return replaced[t.args[0]][t.op.params["i"]]

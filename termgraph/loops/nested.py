@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 LEAF = object()
 
 
-def flatten(value: Any, path: str = "") -> tuple[list[tuple[str, Any]], Any]:
+def flatten(value: object, path: str = "") -> tuple[list[tuple[str, Any]], Any]:
     """The leaves with where they are (`['h'][0]`), and the structure to put them back into. None holds no leaf."""
     if value is None:
         return [], None
@@ -48,7 +51,7 @@ def _like(value: Any, items: list) -> Any:
     return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 
 
-def in_order_of(structure: Any, other: Any) -> Any:
+def in_order_of(structure: Any, other: TensorLike) -> Any:
     """`other` with its dictionaries in the key order of `structure`, where the keys are the same."""
     if isinstance(structure, dict) and isinstance(other, dict) and structure.keys() == other.keys():
         return {key: in_order_of(structure[key], other[key]) for key in structure}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.varying import growing, varying
 from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+
 READING = 4  # what reading a kept value back costs, about, in multiplications
 
 
-def is_cheap(op: Any) -> bool:
+def is_cheap(op: Op) -> bool:
     """Whether doing it again costs about as little as reading its result."""
     return op.kind in ("shape", "length") or (op.kind == "elementwise" and op.cost <= READING)
 

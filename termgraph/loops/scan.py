@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.loops.arguments import OutputInfo, SequenceInfo, check_name, output_infos, sequence_infos
 from termgraph.loops.carries import Carry
@@ -18,6 +18,10 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import MissingInputError
 from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first_until
+
+if TYPE_CHECKING:
+    from termgraph.loops.steps import Until
+    from termgraph.tensor.variable import TensorVariable
 
 
 def scan(
@@ -155,7 +159,9 @@ def variables_in(value: Any) -> list[Any]:
 
 
 # ---------------------------------------------------------------------- shared variables
-def _with_default_updates(values: Sequence[Any], updates: Mapping, stop: Any, given: Sequence[Any]) -> dict[Any, Any]:
+def _with_default_updates(
+    values: Sequence[Any], updates: Mapping, stop: Until | None, given: Sequence[Any]
+) -> dict[Any, Any]:
     """The updates, with the default updates of shared variables (random streams) that the step uses.
 
     What was computed outside and is given in non_sequences stays as it is.
@@ -172,7 +178,7 @@ def _with_default_updates(values: Sequence[Any], updates: Mapping, stop: Any, gi
     return updates
 
 
-def _shared_carry(variable: Any, new: Any) -> Carry:
+def _shared_carry(variable: TensorVariable, new: TensorVariable) -> Carry:
     """A shared variable that the step updates: the step sees it as it is at this step."""
     carry = Carry(f"the update of {label(variable)}", variable, variable.name)
     carry.leaf = variable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.arguments import output_infos, sequence_infos
 from termgraph.loops.loop import loop
@@ -14,6 +14,9 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.elementwise import cast, ceil, maximum, sqrt
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 def map(
@@ -148,7 +151,7 @@ class _Step:
         fed = [v for v, o in zip(values, self.outs) if o.taps]
         return fed, [v for i, v in enumerate(values) if i >= len(self.outs) or not self.outs[i].taps]
 
-    def run(self, carry: Any, rows: Any, n: Any, name: str | None) -> tuple:
+    def run(self, carry: Any, rows: Any, n: TensorLike, name: str | None) -> tuple:
         """The carry and the outputs after n steps."""
         final, unfed = loop(self, list(carry), rows or None, length=n, name=name)
         values, rest = iter(final), iter([y[-1:] for y in unfed])

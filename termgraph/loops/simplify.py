@@ -5,7 +5,7 @@ drop what nobody reads, share what is equal, move invariants out, unroll very sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.loop_term import LoopView, change_loops
 from termgraph.terms.invariants import outer_terms
@@ -18,6 +18,9 @@ from termgraph.terms.term import Arg, mk, mk1
 from termgraph.terms.traverse import children_first, count_nodes, substitute
 from termgraph.terms.types import TensorType, TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 SHORT = 40  # a loop of so few operations in all is cheaper unrolled
 
 
@@ -27,7 +30,7 @@ def clean(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _cleaned)
 
 
-def _cleaned(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _cleaned(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     view = LoopView(t)
     s, k = len(view.carries), len(view.ys)
     finals: list[Any] = list(range(s))  # per old carry: its place among the new ones, or the term of its final value
@@ -147,7 +150,7 @@ def hoist(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _hoisted)
 
 
-def _hoisted(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _hoisted(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     view = LoopView(t)
     changing = [*[c[0] for c in view.carries], *view.xs]
     outside = [r for r in outer_terms(view.roots, changing) if r.args and not isinstance(r.type, TupleType)]
@@ -175,7 +178,7 @@ def unroll(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return change_loops(roots, _unrolled)
 
 
-def _unrolled(t: Any, used: set[int]) -> Sequence[Any] | None:
+def _unrolled(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     n = static_scalar(t.args[0])
     op = t.op
     if n is None or n < 1 or op.params["until"] or (n > 1 and n * count_nodes(op.params["body"]) > SHORT):

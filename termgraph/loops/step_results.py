@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.carries import function_site, function_text
 from termgraph.loops.steps import Until
@@ -11,6 +11,9 @@ from termgraph.tensor.sharedvar import checked_update, is_shared
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 FORMS = "outputs, updates, (outputs, updates), or one of these with tg.until(condition) as last item"
 
@@ -51,7 +54,7 @@ def _listed(values: Sequence[Any]) -> str:
     return "".join(f"\n  output {i}: {v}, {v.type}" for i, v in enumerate(values) if hasattr(v, "type"))
 
 
-def _is_updates(value: Any) -> bool:
+def _is_updates(value: object) -> bool:
     """A dictionary, or a non-empty list of pairs that start with a shared variable."""
     if isinstance(value, Mapping):
         return True
@@ -60,7 +63,7 @@ def _is_updates(value: Any) -> bool:
     return all(isinstance(p, tuple) and len(p) == 2 and is_shared(p[0]) for p in value)
 
 
-def _checked_updates(updates: Any) -> dict:
+def _checked_updates(updates: dict) -> dict:
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
     checked: dict[Any, Any] = {}
     for variable, new in pairs:
@@ -72,7 +75,7 @@ def _checked_updates(updates: Any) -> dict:
     return checked
 
 
-def _outputs(fn: Callable, outputs: Any) -> list[Any]:
+def _outputs(fn: Callable, outputs: Sequence | TensorVariable) -> list[Any]:
     if outputs is None:
         return []
     listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
 from termgraph.terms.ops.elementwise import cast, minimum
 from termgraph.terms.ops.shaping import shape_i
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 
 class Until:
@@ -55,7 +58,7 @@ def call_step(function: Callable, args: Sequence[Any], named: dict, what: str) -
         raise
 
 
-def _argument(value: Any) -> str:
+def _argument(value: object) -> str:
     return f"{value.name or 'unnamed'}: {value.type}" if isinstance(value, Variable) else f"{value!r:.60}"
 
 
@@ -100,7 +103,7 @@ def shortest(lengths: Sequence[Any]) -> Any:
     return unique[0] if len(unique) == 1 else minimum(*unique)
 
 
-def rows_of(x: Variable) -> Any:
+def rows_of(x: Variable) -> TensorVariable:
     """The number of rows: a constant where the type knows it."""
     n = x.type.shape[0]
     return as_tensor(np.int64(n)) if n is not None else shape_i(x, axis=0)

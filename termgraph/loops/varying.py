@@ -7,7 +7,7 @@ a step with arrays of zeros shows that it does not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from termgraph.terms.ops.shaping import alloc, arange, eye, join, reshape
 from termgraph.terms.ops.sorting import bincount, unique, unique_all
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 _BY_VALUE = frozenset((nonzero, unique, unique_all, bincount))  # how many elements there are, the values say
 _LENGTHS_FROM = {reshape: 1, alloc: 1, arange: 0, eye: 0}  # the first operand that is a length
@@ -69,7 +73,7 @@ def _is_known(t: Any) -> bool:
     return isinstance(t.type, TensorType) and None not in t.type.shape
 
 
-def _asked_for(t: Any, values: set[Any]) -> bool:
+def _asked_for(t: AnyTerm, values: set[Any]) -> bool:
     """Whether the lengths of a result come from values that move."""
     family = t.op.family
     if family in _BY_VALUE or (family is loop and t.op.params["until"]):
@@ -77,7 +81,7 @@ def _asked_for(t: Any, values: set[Any]) -> bool:
     return any(a in values for a in _lengths_given(t, family))
 
 
-def _lengths_given(t: Any, family: Any) -> Iterator[Any]:
+def _lengths_given(t: AnyTerm, family: Op) -> Iterator[Any]:
     """The operands that say how long the result is."""
     if family in _LENGTHS_FROM:
         yield from t.args[_LENGTHS_FROM[family] :]

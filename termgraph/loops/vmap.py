@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
@@ -16,6 +16,9 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike
 
 
 def vmap(fn: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
@@ -83,7 +86,7 @@ class _Mapping:
         return variables_of(terms, leaves, sites=sites)
 
 
-def _axes_of(value: Any, axes: Any, single: bool = False) -> list[int | None]:
+def _axes_of(value: object, axes: AxisLike, single: bool = False) -> list[int | None]:
     """The axis of each leaf: one for all, or one for each argument (or result)."""
     leaves, _ = flatten(value)
     if axes is None or isinstance(axes, int):

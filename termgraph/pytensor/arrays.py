@@ -5,13 +5,16 @@ A row gets the conversion, PyTensor's node and the operands. Properties that it 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant, out_type
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
 
 # ---------------------------------------------------------------------- reductions
 TOTALS = {"Add": T.sum, "Mul": T.prod}
@@ -46,7 +49,7 @@ def _never_empty(x: Any, axis: tuple[int, ...], value: Any) -> Any:
 def _along(f: Any) -> Any:
     """An op with one axis, or None for all elements."""
 
-    def row(c: Conversion, node: Any, x: Any) -> Any:
+    def row(c: Conversion, node: Any, x: TensorLike) -> Any:
         axis = node.op.axis
         axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
         return cast(f(x, axis=axis), out_type(node).dtype)
@@ -71,7 +74,7 @@ def _softmax_grad(c: Conversion, node: Any, dy: Any, sm: Any) -> Any:
 
 
 @converts("Argmax", reads="axis")
-def _argmax(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+def _argmax(c: Conversion, node: Any, x: Any, *_: object) -> Any:
     axes = node.op.axis
     if axes is None or len(axes) == x.type.ndim:
         return T.argmax(x)
@@ -81,7 +84,7 @@ def _argmax(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
 
 
 @converts("CumOp", reads="axis mode")
-def _cumulative(c: Conversion, node: Any, x: Any) -> Any:
+def _cumulative(c: Conversion, node: Any, x: object) -> Any:
     f = {"add": T.cumsum, "mul": T.cumprod}[node.op.mode]
     return cast(f(cast(x, out_type(node).dtype), axis=node.op.axis), out_type(node).dtype)
 
@@ -135,21 +138,21 @@ def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
 
 
 @converts("Reshape", reads="ndim")
-def _reshape(c: Conversion, node: Any, x: Any, shape: Any) -> Any:
+def _reshape(c: Conversion, node: Any, x: object, shape: ShapeLike) -> Any:
     known = out_type(node).shape
     asked = _elements(node.inputs[1], shape, node.op.ndim)
     return T.reshape(x, [a if k is None else int(k) for k, a in zip(known, asked)])
 
 
 @converts("SpecifyShape")
-def _specify_shape(c: Conversion, node: Any, x: Any, *lengths: Any) -> Any:
+def _specify_shape(c: Conversion, node: Any, x: object, *lengths: Any) -> Any:
     static = [None if n is None else int(v.data) if is_constant(v) else n for v, n in zip(node.inputs[1:], lengths)]
     return T.specify_shape(x, tuple(static))
 
 
 # ---------------------------------------------------------------------- making and joining
 @converts("Alloc")
-def _alloc(c: Conversion, node: Any, value: Any, *lengths: Any) -> Any:
+def _alloc(c: Conversion, node: Any, value: object, *lengths: Any) -> Any:
     return T.alloc(value, *[n if k is None else int(k) for k, n in zip(out_type(node).shape, lengths)])
 
 
@@ -167,7 +170,7 @@ def _join(c: Conversion, node: Any, *xs: Any) -> Any:
 
 
 @converts("Split", reads="len_splits axis")
-def _split(c: Conversion, node: Any, x: Any, *rest: Any) -> Any:
+def _split(c: Conversion, node: Any, x: object, *rest: Any) -> Any:
     axis, (lengths,) = _axis_of(node, rest, first=1)
     if axis is None:
         return NotImplemented
@@ -201,7 +204,7 @@ def _numbers(node: Any, given: Any) -> list[Any]:
 
 
 @converts("ExtractDiag", reads="offset axis1 axis2")
-def _diagonal(c: Conversion, node: Any, x: Any) -> Any:
+def _diagonal(c: Conversion, node: Any, x: object) -> Any:
     return T.diagonal(x, node.op.offset, node.op.axis1, node.op.axis2)
 
 
@@ -232,12 +235,12 @@ def _block_diagonal(c: Conversion, node: Any, *blocks: Any) -> Any:
 
 
 @converts("Repeat", reads="axis")
-def _repeat(c: Conversion, node: Any, x: Any, repeats: Any) -> Any:
+def _repeat(c: Conversion, node: Any, x: object, repeats: Any) -> Any:
     return T.repeat(x, repeats, axis=node.op.axis)
 
 
 # ---------------------------------------------------------------------- order and search
-def _sorted_along(node: Any, x: Any) -> tuple[Any, int] | None:
+def _sorted_along(node: Any, x: object) -> tuple[Any, int] | None:
     axis = node.inputs[1]
     if not is_constant(axis):
         return None
@@ -245,13 +248,13 @@ def _sorted_along(node: Any, x: Any) -> tuple[Any, int] | None:
 
 
 @converts("SortOp", reads="kind order axis")
-def _sort(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+def _sort(c: Conversion, node: Any, x: object, *_: object) -> Any:
     found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
     return T.sort(*found) if found else NotImplemented
 
 
 @converts("ArgSortOp", reads="kind order axis")
-def _argsort(c: Conversion, node: Any, x: Any, *_: Any) -> Any:
+def _argsort(c: Conversion, node: Any, x: object, *_: object) -> Any:
     found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
     return cast(T.argsort(*found), out_type(node).dtype) if found else NotImplemented
 
@@ -263,19 +266,19 @@ def _searchsorted(c: Conversion, node: Any, x: Any, v: Any, sorter: Any = None) 
 
 
 @converts("Nonzero")
-def _nonzero(c: Conversion, node: Any, x: Any) -> Any:
+def _nonzero(c: Conversion, node: Any, x: object) -> Any:
     return list(T.nonzero(x))
 
 
 @converts("UnravelIndex", reads="order")
-def _unravel(c: Conversion, node: Any, i: Any, dims: Any) -> Any:
+def _unravel(c: Conversion, node: Any, i: Any, dims: ShapeLike) -> Any:
     if node.op.order != "C" or not is_constant(node.inputs[1]):
         return NotImplemented
     return list(T.unravel_index(i, tuple(int(n) for n in node.inputs[1].data)))
 
 
 @converts("PermuteRowElements", reads="inverse")
-def _permute(c: Conversion, node: Any, x: Any, y: Any, *_: Any) -> Any:
+def _permute(c: Conversion, node: Any, x: Any, y: Any, *_: object) -> Any:
     inverse = node.op.inverse if hasattr(node.op, "inverse") else bool(getattr(node.inputs[2], "data", 1))
     if x.type.ndim != 1 or y.type.ndim != 1 or inverse:
         return NotImplemented

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 Converter = Callable[..., Any]  # (conversion, node, *variables) -> a variable, a list of them, or NotImplemented
 
@@ -63,7 +66,7 @@ def unread(op: Any, reads: frozenset[str]) -> list[str]:
 class Opaque(tg.Type):
     """Values that only PyTensor's own ops read and write, such as generators of random numbers."""
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Any value is one of these."""
         return value
 
@@ -85,7 +88,7 @@ def variable_for(type_: Any, name: str | None = None) -> Any:
     return T.tensor(name, dtype=type_.dtype, shape=tuple(type_.shape)) if is_array(type_) else OPAQUE(name)
 
 
-def constant_value(v: Any) -> Any:
+def constant_value(v: TensorLike) -> Any:
     """The value of a constant of PyTensor, or None for a variable."""
     return getattr(v, "data", None)
 
@@ -95,7 +98,7 @@ def is_constant(v: Any) -> bool:
     return v.owner is None and hasattr(v, "data")
 
 
-def site_of(v: Any) -> tuple:
+def site_of(v: TensorLike) -> tuple:
     """Where the user made a variable of PyTensor, as termgraph keeps places; empty if PyTensor does not know."""
     trace = getattr(getattr(v, "tag", None), "trace", None)
     frames = trace[0] if trace else ()

@@ -115,7 +115,7 @@ def scalar_loop(c: Conversion, loop: Any, xs: list[Any]) -> Any:
     states, constants = [cast(x, v.type.dtype) for x, v in zip(given[:n], loop.fgraph.outputs)], given[n:]
     found: list[Any] = []
 
-    def step(carry: dict, _: Any) -> tuple:
+    def step(carry: dict, _: object) -> tuple:
         found[:] = scalar_graph(c, loop.fgraph, [*carry["states"], *constants])
         if found[0] is NotImplemented:
             return carry, None, tg.until(T.constant(True))

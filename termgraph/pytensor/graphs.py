@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant
@@ -15,6 +15,9 @@ from termgraph.tensor.wrap import variable_of_term
 from termgraph.terms.op import CONST, INPUT
 from termgraph.terms.term import as_term
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 # ---------------------------------------------------------------------- in
@@ -71,7 +74,7 @@ def _index(t: Any, operands: tuple) -> tuple:
     """The index of a term as Python writes it."""
     given = iter(operands)
 
-    def part(p: Any) -> Any:
+    def part(p: TensorLike) -> Any:
         return next(given) if p in ("?", "a") else p
 
     return tuple([slice(*map(part, e[1:])) if isinstance(e, tuple) else part(e) for e in t.op.params["index"]])
@@ -82,7 +85,7 @@ def _all_axes(f: Callable) -> Callable:
 
 
 def _one_axis(f: Callable) -> Callable:
-    def made(t: Any, x: Any) -> Any:
+    def made(t: Any, x: TensorLike) -> Any:
         axis = t.op.params["axis"]
         axes = tuple(axis) if isinstance(axis, tuple) else (axis,)
         return f(x, axis=None if len(axes) != 1 else axes[0])
@@ -90,7 +93,7 @@ def _one_axis(f: Callable) -> Callable:
     return made
 
 
-def _specified(t: Any, x: Any, *lengths: Any) -> Any:
+def _specified(t: Any, x: object, *lengths: Any) -> Any:
     given = iter(lengths)
     return pt.specify_shape(x, tuple([next(given) if known else None for known in t.op.params["known"]]))
 

@@ -38,7 +38,7 @@ def _is_type(part: Any) -> bool:
     return hasattr(part, "dtype")
 
 
-def _entry(v: Any, x: Any) -> Any:
+def _entry(v: Any, x: object) -> Any:
     if is_constant(v) and getattr(v.type, "ndim", None) == 0 and v.type.dtype != "bool":
         return int(v.data)
     return x

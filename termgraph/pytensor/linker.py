@@ -60,7 +60,7 @@ class TermgraphLinker(JITLinker):
         """A linker without a graph that has the same options."""
         return self._again(self.allow_gc if allow_gc is None else allow_gc)
 
-    def fgraph_convert(self, fgraph: Any, order: Any = None, **_: Any) -> tuple[list, list]:
+    def fgraph_convert(self, fgraph: Any, order: Any = None, **_: object) -> tuple[list, list]:
         """The graph as termgraph's inputs and outputs."""
         self.conversion = Conversion(self.strict)
         inputs = [variable_for(v.type, v.name) for v in fgraph.inputs]

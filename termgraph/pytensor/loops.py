@@ -6,13 +6,16 @@ PyTensor passes each recurrence as a buffer with its start values in front, as l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, converts, is_array, is_constant
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike
 
 
 @converts("Scan", reads="info mode mode_instance profile truncate_gradient allow_gc output_types fgraph strict")
@@ -99,14 +102,14 @@ class _Scan:
             found.append(self._last(trace, size))
         return [*found, *last["rest"]]
 
-    def _kept(self, whole: Any, size: Any, buffer: Any, reach: int) -> Any:
+    def _kept(self, whole: Any, size: ShapeLike, buffer: Any, reach: int) -> Any:
         """The last rows of a trace, as many as the buffer has."""
         n = buffer.type.shape[0]
         if n is not None and self.static is not None and not self.info.as_while:
             return whole if n == self.static + reach else whole[self.static + reach - n :]
         return whole[T.maximum(whole.shape[0] - size, 0) :]
 
-    def _last(self, trace: Any, size: Any) -> Any:
+    def _last(self, trace: Any, size: ShapeLike) -> Any:
         n = int(size.data) if isinstance(size, tg.Constant) else None
         if n is not None and n == self.static and not self.info.as_while:
             return trace

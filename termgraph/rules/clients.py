@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Uses:
@@ -28,7 +31,7 @@ class Uses:
         """No run is going on: every term counts as used once."""
         self.start((), ())
 
-    def once(self, t: Any) -> bool:
+    def once(self, t: AnyTerm) -> bool:
         """Whether at most one place of the graph uses the term."""
         counts = self.counts
         if counts is None:

@@ -7,7 +7,7 @@ chain of n additions costs n. Products are in `collecting_products.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,16 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Const, mk
 
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
+
 WIDEST = 32
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))
 _IN_SUMS = frozenset((ew.add, ew.sub, ew.neg, ew.mul, CONST))
 
 
-def _opens_sum(t: Any) -> bool:
+def _opens_sum(t: AnyTerm) -> bool:
     """Whether there is something to collect: never so for truth values and unsigned integers, which have no signs."""
     args = t.args
     if t.type.kind not in "ifc":
@@ -37,7 +41,7 @@ def _opens_sum(t: Any) -> bool:
 
 
 @goal("io", worth=_opens_sum)
-def collected_sum(t: Any) -> Any:
+def collected_sum(t: AnyTerm) -> Any:
     """The sum `t` as P - N with like terms collected; no answer if it is in that form already."""
     if not _opens_sum(t) or _is_collected_sum(t):
         return None
@@ -45,7 +49,7 @@ def collected_sum(t: Any) -> Any:
     return None if new is t else new
 
 
-def _is_collected_sum(t: Any) -> bool:
+def _is_collected_sum(t: AnyTerm) -> bool:
     """A quick look that finds most sums to be in their normal form: nothing opens, no two constants, no like terms."""
     bases: set[Any] = set()
     constants = 0
@@ -65,7 +69,7 @@ def _is_collected_sum(t: Any) -> bool:
     return True
 
 
-def _operands(t: Any) -> Any:
+def _operands(t: AnyTerm) -> list:
     """The operands of a sum `P - N`, and whether they are in N."""
     if t.op is ew.add:
         return [(a, False) for a in t.args]
@@ -76,7 +80,7 @@ def _operands(t: Any) -> Any:
     return found
 
 
-def _positive_base(t: Any) -> Any:
+def _positive_base(t: AnyTerm) -> Any:
     """What tells the products of a sum apart, leaving a positive factor aside; None if the factor is not positive."""
     for i, a in enumerate(t.args):
         if a.op is CONST and a.scalar is not None and a.type.ndim == 0:
@@ -114,7 +118,7 @@ class _Sum:
             careful = self.differences and self.t.type.kind != "i" and len(self.constants) < 2
             return self._careful() if careful else self._built()
 
-    def _careful(self) -> Any:
+    def _careful(self) -> AnyTerm:
         """The sum where differences stand in it: what cancels is left out in its place, and nothing else moves. Else
         digits of large numbers would be kept, and those of what is left of them lost.
         """
@@ -138,7 +142,7 @@ class _Sum:
             return None if kept[-1] is None else mk(ew.neg, (kept[-1],))
         return kept[0] if kept[1] is None else mk(ew.sub, tuple(kept))
 
-    def _walk(self, t: Any, sign: int, root: bool) -> None:
+    def _walk(self, t: AnyTerm, sign: int, root: bool) -> None:
         opens = t.op in _SUMS and t.type.np_dtype == self.dtype and (root or used_once(t))
         if not opens or (not root and self.expected + len(t.args) - 1 > WIDEST):
             self._operand(t, sign)
@@ -170,7 +174,7 @@ class _Sum:
             self.coefficient[base] = c
             self.source[base] = (t, sign)
 
-    def _built(self) -> Any:
+    def _built(self) -> AnyTerm:
         plus: list[Any] = []
         minus: list[Any] = []
         for i, (base, c) in enumerate(self.coefficient.items()):
@@ -194,7 +198,7 @@ class _Sum:
         elif self.constant != 0:
             plus.append(Const(np.asarray(self.constant, dtype=self.dtype)))
 
-    def _joined(self, plus: list, minus: list) -> Any:
+    def _joined(self, plus: list, minus: list) -> AnyTerm:
         if not plus and not minus:
             return Const(np.asarray(0, dtype=self.dtype))
         if not minus:
@@ -204,7 +208,7 @@ class _Sum:
         return mk(ew.sub, (many(ew.add, plus), many(ew.add, minus)))
 
 
-def _split_coefficient(t: Any) -> tuple[Any, Any]:
+def _split_coefficient(t: AnyTerm) -> tuple[Any, Any]:
     """`3 * x * y` as `x * y` and 3."""
     if t.op is ew.mul:
         for i, a in enumerate(t.args):
@@ -216,7 +220,7 @@ def _split_coefficient(t: Any) -> tuple[Any, Any]:
     return t, 1
 
 
-def _scaled(base: Any, c: Any, dtype: np.dtype) -> Any:
+def _scaled(base: AnyTerm, c: Any, dtype: np.dtype) -> AnyTerm:
     if c == 1:
         return base
     number = Const(np.asarray(c, dtype=dtype))
@@ -225,7 +229,7 @@ def _scaled(base: Any, c: Any, dtype: np.dtype) -> Any:
     return mk(ew.mul, (number, base))
 
 
-def many(op: Any, operands: list) -> Any:
+def many(op: Op, operands: list) -> Any:
     """The operation of the operands; a single one as it is."""
     return operands[0] if len(operands) == 1 else mk(op, tuple(operands))
 

@@ -7,7 +7,7 @@ their dtype (`magnitudes.py`): `x / y / z` is not `x / (y * z)`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Const, mk
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 _PRODUCTS = frozenset((ew.mul, ew.true_div))
 _IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))
 
 
-def _opens_product(t: Any) -> bool:
+def _opens_product(t: AnyTerm) -> bool:
     """Whether there is something to collect."""
     args = t.args
     if t.type.kind not in "ifc":
@@ -35,7 +38,7 @@ def _opens_product(t: Any) -> bool:
 
 
 @goal("io", worth=_opens_product)
-def collected_product(t: Any) -> Any:
+def collected_product(t: AnyTerm) -> Any:
     """The product or quotient `t` as P / N, factors in both cancelled, constants folded, the sign outside."""
     if not _opens_product(t) or _is_collected_product(t):
         return None
@@ -43,7 +46,7 @@ def collected_product(t: Any) -> Any:
     return None if new is t else new
 
 
-def _is_collected_product(t: Any) -> bool:
+def _is_collected_product(t: AnyTerm) -> bool:
     """A quick look that finds most products and quotients to be in their normal form."""
     constants = 0
     for a in t.args:
@@ -88,7 +91,7 @@ class _Product:
                 return self._built(gone)
             return self._in_range(gone)
 
-    def _in_range(self, gone: list[Any]) -> Any:
+    def _in_range(self, gone: list[Any]) -> AnyTerm:
         """The simplest form on whose way no number is that was not on the way of the old one: a product of large
         factors from several places might overflow, and one of small ones vanish.
         """
@@ -120,7 +123,7 @@ class _Product:
             return mk(ew.neg, (kept,))
         return kept if number == 1 else mk(ew.mul, (front, kept))
 
-    def _without(self, t: Any, below: bool, gone: dict[tuple[int, bool], int]) -> tuple[Any, bool]:
+    def _without(self, t: AnyTerm, below: bool, gone: dict[tuple[int, bool], int]) -> tuple[Any, bool]:
         """The product without some factors, above or below the line, and without signs; None if nothing is left.
         And whether what is left is divided by.
         """
@@ -137,7 +140,7 @@ class _Product:
             left = _times(*left, *part)
         return left
 
-    def _walk(self, t: Any, below: bool, root: bool, first: bool = True) -> None:
+    def _walk(self, t: AnyTerm, below: bool, root: bool, first: bool = True) -> None:
         if t.op is ew.neg and t.type.np_dtype == self.dtype and (root or used_once(t) or not t.args[0].args):
             self.sign = -self.sign
             self.opened.add(id(t))
@@ -206,7 +209,7 @@ class _Product:
             number = self.dtype.type(number / self.dtype.type(c.scalar))
         return number
 
-    def _joined(self, over: list, under: list, sign: int) -> Any:
+    def _joined(self, over: list, under: list, sign: int) -> AnyTerm:
         if not over:
             ones = self.constants[0]
             over = [ones[0] if ones and ones[0].scalar == 1 else Const(np.asarray(1, dtype=self.dtype))]
@@ -217,7 +220,7 @@ class _Product:
         return mk(ew.neg, (out,)) if sign < 0 else out
 
 
-def _times(left: Any, under: bool, right: Any, below: bool) -> tuple[Any, bool]:
+def _times(left: AnyTerm | None, under: bool, right: AnyTerm | None, below: bool) -> tuple[Any, bool]:
     """The product of two parts, each divided by or not: a term, and whether it is divided by."""
     if left is None or right is None:
         return (right, below) if left is None else (left, under)
@@ -239,7 +242,7 @@ def _less(factors: list[Any], gone: list[Any]) -> list[Any]:
     return kept
 
 
-def _in_written_order(factors: list, written: Any) -> list:
+def _in_written_order(factors: list, written: AnyTerm) -> list:
     """The factors as they stand in a product, if they are the same ones: nothing changes for the sake of order."""
     if written.op is ew.mul and Counter(written.args) == Counter(factors):
         return list(written.args)

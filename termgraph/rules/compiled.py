@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -33,6 +33,9 @@ from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.text import html_table
 from termgraph.terms.traverse import subterms
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 difflib = lazy("difflib")
 relations = lazy("termgraph.rules.relation")  # brings kanren
 _SHOWN = 50  # rules in a notebook
@@ -42,7 +45,7 @@ _SHOWN = 50  # rules in a notebook
 REWRITING = threading.RLock()
 
 
-def _one_at_a_time(method: Callable) -> Any:
+def _one_at_a_time(method: Callable) -> Callable[..., Any]:
     @functools.wraps(method)
     def alone(*args: Any, **options: Any) -> Any:
         with REWRITING:
@@ -104,7 +107,7 @@ class RuleSet:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def __contains__(self, rule: Any) -> bool:
+    def __contains__(self, rule: str) -> bool:
         return any(r is rule or r.name == rule for r in self.rules)
 
     def __getitem__(self, name: str) -> Rule:
@@ -192,7 +195,7 @@ class RuleSet:
         self.prepare()
         self.meet({t.op.family for t in subterms(terms)})
 
-    def find_matcher(self, op: Any) -> Any:
+    def find_matcher(self, op: Op) -> Any:
         """The matcher of a bound op, compiled with its family when first asked for; False if no rule has this head.
 
         It holds the rules that may match as far as operators were met: see `meet_all`.
@@ -207,7 +210,7 @@ class RuleSet:
         self.matchers[op] = found
         return found
 
-    def rows(self, family: Any) -> list[Form]:
+    def rows(self, family: Op) -> list[Form]:
         """What is active of the rules for one family, in their order."""
         rows = list(self._by_family.get(family, ()))
         for instance, number in self._generic:
@@ -216,7 +219,7 @@ class RuleSet:
                 rows.append((settled, number))
         return sorted(rows, key=lambda row: (row[1], row[0].place))
 
-    def candidate(self, t: Any) -> Any:
+    def candidate(self, t: AnyTerm) -> Any:
         """The matcher to call on terms with this one's signature; False if it shows that no rule can match."""
         found = self._candidates.get(t.sig)
         if found is None:

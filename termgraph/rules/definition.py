@@ -213,7 +213,7 @@ def _check_node(r: Rule, p: Term) -> None:
             raise RuleError(f"{a.token} is declared `param` but stands for an operand in {pattern_text(p)}")
 
 
-def _check_goal(r: Rule, g: Any, bound: set) -> None:
+def _check_goal(r: Rule, g: GoalCall, bound: set) -> None:
     if not isinstance(g, GoalCall):
         what = "a Python truth value" if isinstance(g, bool) else f"{type(g).__name__} {g!r:.60}"
         raise RuleError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -23,6 +23,9 @@ from termgraph.rules.pattern import Captured, HeadWith, this
 from termgraph.rules.searching import searcher
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, mk, mk1, mk2
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Bindings = dict[Any, str]
 Continue = Callable[[int], None]
@@ -60,7 +63,7 @@ class Source:
         """One line."""
         self.lines.append("    " * indent + text)
 
-    def ref(self, obj: Any, hint: str = "k") -> str:
+    def ref(self, obj: object, hint: str = "k") -> str:
         """The name of an object in the generated code."""
         name = self._names.get(id(obj))
         if name is None:
@@ -140,7 +143,7 @@ class Writer:
             test = f"{self.out.ref(used_once, 'used_once')}({expr}) and {test}"
         return test
 
-    def head(self, op: Any, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
+    def head(self, op: Op, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
         """Test the head of `expr` and bind what the head pattern holds."""
         out = self.out
         if isinstance(op, Op) and not op.lvars:
@@ -173,7 +176,7 @@ class Writer:
             bound, ind = self.parameter(value, f"{name}.params[{key!r}]", bound, ind)
         return bound, ind
 
-    def parameter(self, value: Any, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
+    def parameter(self, value: object, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
         """Match one parameter value."""
         if isinstance(value, Var):
             if value in bound:
@@ -425,7 +428,7 @@ class Writer:
         self.out.put(ind, f"{name} = {self._construct(p, operands, bound)}")
         return name
 
-    def _construct(self, p: Any, operands: list[str], bound: Bindings) -> str:
+    def _construct(self, p: AnyTerm, operands: list[str], bound: Bindings) -> str:
         op = self._head_expression(p.op, bound)
         starred = any(o.startswith("*") for o in operands)
         if starred and is_nary(p.op):
@@ -447,7 +450,7 @@ class Writer:
             return f"{self.out.ref(op.family, op.name)}.bind({given})"
         return self.out.ref(op, op.name)
 
-    def _parameter_expression(self, value: Any, bound: Bindings) -> str:
+    def _parameter_expression(self, value: object, bound: Bindings) -> str:
         if isinstance(value, Var):
             return bound[value]
         if isinstance(value, tuple):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.variable import Variable
 from termgraph.terms.term import as_term, is_term
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.term import AnyTerm
 
 
 def unwrap(expr: Any) -> tuple[list[Any], Callable[[list[Any], Any], Any]]:
@@ -23,7 +27,7 @@ def unwrap(expr: Any) -> tuple[list[Any], Callable[[list[Any], Any], Any]]:
     return terms, wrap
 
 
-def _ground(e: Any) -> Any:
+def _ground(e: AnyTerm | TensorVariable) -> AnyTerm:
     term = as_term(e)
     if not is_term(term) or term.lvars:
         raise TypeError(f"expected an expression (a variable or a term), got {type(e).__name__} {e!r:.60}")
@@ -53,7 +57,7 @@ def _rewrapped(given: list, old: list, new: list, trace: Any) -> list:
     return [_rewrapped_one(view, e, t, n) for e, t, n in zip(given, old, new, strict=True)]
 
 
-def _rewrapped_one(view: DeferredView, e: Any, t: Any, n: Any) -> Any:
+def _rewrapped_one(view: DeferredView, e: TensorVariable, t: AnyTerm, n: AnyTerm) -> Any:
     if not isinstance(e, Variable):
         return n
     if t is n:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import forget_facts
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 FACTS: dict[str, TermFact] = {}
 _DEEPEST = 60  # nested questions, of three Python frames each
@@ -89,18 +92,18 @@ class TermFact(Goal):
         found = self._memo.get(term, _MISSING)
         return _work_out(self, term) if found is _MISSING else found
 
-    def proved(self, term: Any) -> bool:
+    def proved(self, term: AnyTerm) -> bool:
         """Whether the fact is known to hold: cheaper than asking whether it is known not to."""
         noted = term._facts
         if noted & self.asked:
             return noted & self.holding != 0
         return self.may_hold(term) and _prove(self, term)
 
-    def may_hold(self, term: Any) -> bool:
+    def may_hold(self, term: AnyTerm) -> bool:
         """Whether the fact could hold, to judge by the term's operator and dtype: False saves asking."""
         return (term.sig.provable or _provable(term)).facts & self.asked != 0
 
-    def refuted(self, term: Any) -> bool:
+    def refuted(self, term: AnyTerm) -> bool:
         """Whether the fact is seen not to hold without looking far: what a query checks that takes it on trust."""
         family = term.op.family
         if not (family in self.rules or self.excluded_by or family is CONST or family is assume):
@@ -116,7 +119,7 @@ class TermFact(Goal):
         return f"<fact {self.name}>"
 
 
-def _no_answer(f: TermFact, t: Any) -> None:
+def _no_answer(f: TermFact, t: AnyTerm) -> None:
     return None
 
 
@@ -179,7 +182,7 @@ def knowledge_version() -> int:
     return operator_facts.version() + _propagations
 
 
-def _unruled(t: Any, ask: Ask) -> None:
+def _unruled(t: AnyTerm, ask: Ask) -> None:
     return None
 
 
@@ -206,7 +209,7 @@ _kinds: dict[tuple[Any, str], _Provable] = {}
 _proofs_noted = False
 
 
-def _provable(t: Any) -> _Provable:
+def _provable(t: AnyTerm) -> _Provable:
     """The facts that may be proved of a term; its signature knows them from then on."""
     key = (t.op.family, t.type.kind if t.type.__class__ is TensorType else "")
     found = _kinds.get(key)
@@ -227,14 +230,14 @@ def _forget_proofs() -> None:
         _proofs_noted = False
 
 
-def _prove(fact: TermFact, term: Any) -> bool:
+def _prove(fact: TermFact, term: AnyTerm) -> bool:
     """Whether a proof is found, which the terms note; nobody looks for what shows that the fact does not hold."""
     global _proofs_noted
     _proofs_noted = True
     asking: set[tuple[int, int]] = set()  # what was not proved by a rule, and now from premises about the same term
     depth = 0
 
-    def ask(f: TermFact, t: Any) -> bool | None:
+    def ask(f: TermFact, t: AnyTerm) -> bool | None:
         nonlocal depth
         noted = t._facts
         if noted & f.asked:
@@ -289,7 +292,7 @@ def _work_out(fact: TermFact, term: Any) -> bool | None:
     asking: set[tuple[int, int]] = set()
     depth = 0
 
-    def ask(f: TermFact, t: Any) -> bool | None:
+    def ask(f: TermFact, t: AnyTerm) -> bool | None:
         nonlocal depth
         found = f._memo.get(t, _MISSING)
         if found is not _MISSING:
@@ -346,7 +349,7 @@ def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
         return None
 
 
-def _implied(f: TermFact, t: Any, ask: Ask) -> bool | None:
+def _implied(f: TermFact, t: AnyTerm, ask: Ask) -> bool | None:
     for premises in f.implied_by:
         for p in premises:
             if ask(p, t) is not True:

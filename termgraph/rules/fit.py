@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.term import Const, Lit, mk, mk1
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
@@ -36,22 +39,22 @@ def num(lit: Lit, *dtypes: Any) -> Const:
     return found
 
 
-def full(lit: Lit, t: Any) -> Any:
+def full(lit: Lit, t: AnyTerm) -> Any:
     """A pattern number that replaces the whole term `t`: it takes t's dtype."""
     return _scalar(lit.value, t.type.dtype)
 
 
-def _scalar(value: Any, dtype: str) -> Const:
+def _scalar(value: float, dtype: str) -> Const:
     return _cached_scalar(repr(value), value, dtype)  # the text tells -0.0 from 0.0
 
 
 @functools.lru_cache(4096)
-def _cached_scalar(text: str, value: Any, dtype: str) -> Const:
+def _cached_scalar(text: str, value: float, dtype: str) -> Const:
     return Const(np.asarray(value, dtype=dtype))
 
 
 @functools.lru_cache(1024)
-def _bound(family: Op, name: str, value: Any) -> Op:
+def _bound(family: Op, name: str, value: int) -> Op:
     """A bound op, kept alive: making one costs more than a whole rewrite."""
     return family.bind(**{name: value})
 
@@ -61,7 +64,7 @@ def left_over(operands: tuple, taken: tuple) -> tuple:
     return tuple([a for i, a in enumerate(operands) if i not in taken])
 
 
-def rest_term(op: Op, operands: tuple, node: Any) -> Any:
+def rest_term(op: Op, operands: tuple, node: AnyTerm) -> Any:
     """The operands of `node` that a pattern left over, as one term of the same dtype."""
     if len(operands) == 1:
         return operands[0]
@@ -140,7 +143,7 @@ def _same_lengths(new: Any, old: Any) -> Any:
     return _broadcast_like(new, old) if lost else new
 
 
-def _broadcast_like(new: Any, old: Any) -> Any:
+def _broadcast_like(new: Any, old: AnyTerm) -> Any:
     alloc = OPS.get("alloc")
     lengths = [length_of(old, axis) for axis in range(old.type.ndim)]
     if alloc is None or any(n is None for n in lengths):
@@ -150,7 +153,7 @@ def _broadcast_like(new: Any, old: Any) -> Any:
     return mk(alloc, (new, *lengths))
 
 
-def length_of(t: Any, axis: int) -> Any:
+def length_of(t: AnyTerm, axis: int) -> Any:
     """The length of `t` along an axis as a term that does not contain `t` itself, or None if not known how."""
     start, path = t, []
     while t.type.shape[axis] is None and t.args:
@@ -182,7 +185,7 @@ def length_of(t: Any, axis: int) -> Any:
     return None if shape_i is None or t is start else mk1(_bound(shape_i, "axis", axis), t)
 
 
-def _where_length_comes_from(t: Any, axis: int) -> tuple[Any, int] | None:
+def _where_length_comes_from(t: AnyTerm, axis: int) -> tuple[Any, int] | None:
     """The operand and axis that have the same length; axis -1: the operand *is* the length."""
     if t.op.kind != "elementwise":
         return t.op.length_from(t, axis) if t.op.length_from is not None else None

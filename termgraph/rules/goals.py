@@ -131,7 +131,7 @@ class Goal:
 
 
 def goal(
-    mode: Any = None,
+    mode: str | None = None,
     *,
     source: str | None = None,
     each: str | None = None,

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
 from termgraph._files import replacing
@@ -23,6 +23,10 @@ from termgraph.rules.stored_names import found, named
 from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Op
+
+if TYPE_CHECKING:
+    from termgraph.rules.compiled import Context, RuleSet
+    from termgraph.terms.term import AnyTerm
 
 _ANY = b"termgraph rules "
 MAGIC = _ANY + b"1\n"
@@ -53,7 +57,7 @@ class Image:
     declared: list[str]  # the operators that facts speak of
     pieces: dict[str, tuple[Piece, Piece | None] | None]  # by operator; None: no rule has this head
 
-    def knows(self, family: Any) -> bool:
+    def knows(self, family: Op) -> bool:
         """Whether it was made with this operator in view."""
         return family.name in self.pieces and OPS.get(family.name) is family
 
@@ -72,7 +76,7 @@ class Image:
         more = pieces[1]
         if more is not None:
 
-            def many(t: Any) -> Any:
+            def many(t: AnyTerm) -> Any:
                 env["many"] = _run(more, context)["many"]
                 return env["many"](t)
 
@@ -80,7 +84,7 @@ class Image:
         return match
 
 
-def _run(piece: Piece, context: Any) -> dict[str, Any]:
+def _run(piece: Piece, context: Context) -> dict[str, Any]:
     code, names = piece
     env = {**COMMON, **found(names, context)}
     exec(marshal.loads(code), env)
@@ -93,7 +97,7 @@ def declared() -> set[str]:
 
 
 # ---------------------------------------------------------------------- making one
-def make_image(rs: Any, families: Iterable[Any]) -> Image:
+def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     """The image of a rule set for these operators: all rules are active in it. Nameless if something has no name."""
     rs.prepare()
     families = list(dict.fromkeys(families))
@@ -105,7 +109,7 @@ def make_image(rs: Any, families: Iterable[Any]) -> Image:
     return Image(places, rs.counts_clients, rs.merges_commuted, sorted(declared()), pieces)
 
 
-def _pieces(rs: Any, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
+def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
     rows = rs.rows(family)
     if not rows:
         return None
@@ -114,7 +118,7 @@ def _pieces(rs: Any, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Pie
     return main, _piece(write_many(*given), rs.context, known) if is_nary(family) else None
 
 
-def _piece(source: Source, context: Any, known: dict[str, CodeType]) -> Piece:
+def _piece(source: Source, context: Context, known: dict[str, CodeType]) -> Piece:
     text = source.text()
     code = known.get(text)
     if code is None:

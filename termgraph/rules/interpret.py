@@ -6,7 +6,7 @@ All matches are yielded, in the order in which compiled matchers try them. Patte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -19,6 +19,9 @@ from termgraph.rules.searching import searcher
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, as_term, is_term, mk
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 Env = dict[Any, Any]  # metavariable -> term, tuple of terms, op or parameter value; REST -> operands carried over
 REST = "the operands an n-ary left side leaves over"
 
@@ -29,7 +32,7 @@ class Matcher:
     def __init__(self, guards: Mapping[Var, Guard]) -> None:
         self.guards = guards
 
-    def root(self, p: Any, t: Any) -> Iterator[Env]:
+    def root(self, p: Any, t: AnyTerm) -> Iterator[Env]:
         """All ways in which the whole term matches the left side."""
         env: Env = {this.term: t}
         if p.__class__ is Term and is_nary(p.op):
@@ -38,7 +41,7 @@ class Matcher:
         else:
             yield from self.match(p, t, env)
 
-    def match(self, p: Any, t: Any, env: Env) -> Iterator[Env]:
+    def match(self, p: Any, t: AnyTerm, env: Env) -> Iterator[Env]:
         """All ways in which a term matches a pattern."""
         if isinstance(p, Var):
             yield from self._bind(p, t, env)
@@ -55,7 +58,7 @@ class Matcher:
                 else:
                     yield from self._in_order(p.args, t.args, bound)
 
-    def _bind(self, v: Var, value: Any, env: Env) -> Iterator[Env]:
+    def _bind(self, v: Var, value: object, env: Env) -> Iterator[Env]:
         if v in env:
             old = env[v]
             if old is value or (not is_term(value) and old == value):
@@ -65,7 +68,7 @@ class Matcher:
         if guard is None or not is_term(value) or guard.test(value):
             yield {**env, v: value}
 
-    def _head(self, op: Any, t: Term, env: Env) -> Iterator[Env]:
+    def _head(self, op: Op, t: Term, env: Env) -> Iterator[Env]:
         if isinstance(op, Var):
             yield from self._bind(op, t.op, env)
         elif isinstance(op, Captured):
@@ -110,7 +113,7 @@ class Matcher:
             for bound in self._bind(first, args[:n], env):
                 yield from self._in_order(others, args[n:], bound)
 
-    def _any_order(self, p: Term, t: Any, env: Env, root: bool) -> Iterator[Env]:
+    def _any_order(self, p: Term, t: AnyTerm, env: Env, root: bool) -> Iterator[Env]:
         segment = next((a for a in p.args if a.__class__ is SegVar), None)
         items = [a for a in p.args if a.__class__ is not SegVar]
         loose = [a for a in loose_operands(items) if a not in env]
@@ -169,7 +172,7 @@ def _solve_one(call: GoalCall, env: Env, assume: frozenset) -> Iterator[Env]:
             yield bound
 
 
-def _accept(a: Any, value: Any, bound: Env) -> bool:
+def _accept(a: Any, value: object, bound: Env) -> bool:
     if isinstance(a, Var) and a not in bound:
         bound[a] = value
         return True
@@ -229,7 +232,7 @@ def build_head(op: Any, env: Env) -> Op:
     return op.family.bind(**{k: parameter(v, env) for k, v in op.params.items()}) if op.lvars else op
 
 
-def parameter(value: Any, env: Env) -> Any:
+def parameter(value: object, env: Env) -> Any:
     """A parameter value with metavariables filled in."""
     if isinstance(value, Var):
         return env[value]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.reduce import logsumexp, softmax
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Powers = dict[Any, int]  # factors and their exponents, or summands and how often they are there
 
@@ -43,7 +46,7 @@ def worth_moving(factors: Sequence[Any], gone: Sequence[Any]) -> bool:
     return any(t is not u and (a is None or b is None or a & b) for i, (t, a) in enumerate(found) for u, b in found[:i])
 
 
-def _stays_on_the_way(old: Any, new: Any, parts: Sequence[Any], ops: frozenset) -> bool:
+def _stays_on_the_way(old: AnyTerm, new: AnyTerm, parts: Sequence[Any], ops: frozenset) -> bool:
     stops = {id(t) for t in parts}
     farthest: dict[frozenset, int] = {}
     for p in (*_on_the_way(old, stops, ops), *(_part(t, ops) for t in parts)):
@@ -52,14 +55,14 @@ def _stays_on_the_way(old: Any, new: Any, parts: Sequence[Any], ops: frozenset) 
     return all(n <= farthest.get(direction, 0) for direction, n in map(_root, _on_the_way(new, stops, ops)))
 
 
-def _on_the_way(t: Any, stops: set[int], ops: frozenset) -> list[Powers]:
+def _on_the_way(t: AnyTerm, stops: set[int], ops: frozenset) -> list[Powers]:
     """The numbers that are computed, from the left to the right in each operation; the last is the result."""
     found: list[Powers] = []
     _powers(t, stops, ops, found)
     return found
 
 
-def _powers(t: Any, stops: set[int], ops: frozenset, found: list[Powers]) -> Powers:
+def _powers(t: AnyTerm, stops: set[int], ops: frozenset, found: list[Powers]) -> Powers:
     """What a term is as a product of powers, or as a sum of multiples; notes all that are met."""
     if id(t) in stops or t.op not in ops:
         return _part(t, ops)
@@ -95,7 +98,7 @@ def _root(p: Powers) -> tuple[frozenset, int]:
     return frozenset((id(base), sign * k // n) for base, k in items), n
 
 
-def _is_count(t: Any) -> bool:
+def _is_count(t: AnyTerm) -> bool:
     """Whether a factor is an integer, as the divisor of a mean is."""
     while t.op.family is dimshuffle:
         t = t.args[0]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MOST_SIGNATURES = 50_000  # then a table starts again
 
@@ -72,7 +75,7 @@ class Verdicts:
         self.table: dict[Any, Any] = {}
         self.key = object()
 
-    def judge(self, t: Any) -> Any:
+    def judge(self, t: AnyTerm) -> Any:
         """The verdict on the signature of a term, which another rule set looked at last."""
         sig = t.sig
         verdict = self.table.get(sig)
@@ -89,7 +92,7 @@ class Verdicts:
         return verdict
 
 
-def _may_swap(t: Any, assume: frozenset[str]) -> bool:
+def _may_swap(t: AnyTerm, assume: frozenset[str]) -> bool:
     """Whether another order of the operands gives the same numbers, as far as nothing is taken on trust."""
     if not getattr(t.op, "commutative", False) or len(t.args) < 2:
         return False

@@ -88,7 +88,7 @@ class Pattern:
     def __bool__(self) -> bool:
         raise TypeError("a pattern has no truth value; conditions of a rule are goals, written after the right side")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         raise TypeError("patterns cannot be indexed; write subtensor(x, ..., index=i) with `i: param`")
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Pattern:
         return pattern_text(self.term)
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(value: object) -> Any:
     return value.term if isinstance(value, Pattern) else value
 
 
@@ -164,7 +164,7 @@ def free_variables(term: Any) -> frozenset:
     return getattr(term, "lvars", EMPTY)
 
 
-def nested_vars(value: Any) -> list[Var]:
+def nested_vars(value: object) -> list[Var]:
     """The logic variables inside a parameter value."""
     if is_var(value):
         return [value]

@@ -7,7 +7,7 @@ is nonnegative, not positive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.facts import (
     Ask,
@@ -31,10 +31,13 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.reduce import argmax, argmin
 from termgraph.terms.ops.shaping import shape_i
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 Rule = Callable[[Any, Ask], "bool | None"]
 
 
-def _yes(t: Any, ask: Ask) -> bool:
+def _yes(t: AnyTerm, ask: Ask) -> bool:
     return True
 
 
@@ -55,7 +58,7 @@ def _not_complex(t: Any, ask: Ask) -> bool | None:
 def all_of(fact: TermFact) -> Rule:
     """The result has a property if every operand has this one."""
 
-    def rule(t: Any, ask: Ask) -> bool | None:
+    def rule(t: AnyTerm, ask: Ask) -> bool | None:
         for a in t.args:
             if ask(fact, a) is not True:
                 return None
@@ -67,7 +70,7 @@ def all_of(fact: TermFact) -> Rule:
 def any_of(fact: TermFact) -> Rule:
     """The result has a property if some operand has this one."""
 
-    def rule(t: Any, ask: Ask) -> bool | None:
+    def rule(t: AnyTerm, ask: Ask) -> bool | None:
         for a in t.args:
             if ask(fact, a) is True:
                 return True
@@ -81,7 +84,7 @@ def same(fact: TermFact) -> Rule:
     return lambda t, ask: ask(fact, t.args[0])
 
 
-def _sum_positive(t: Any, ask: Ask) -> bool | None:
+def _sum_positive(t: AnyTerm, ask: Ask) -> bool | None:
     if t.type.kind != "f":
         return None  # integers wrap around
     for a in t.args:
@@ -100,7 +103,7 @@ def _float_only(rule: Rule) -> Rule:
 def _product_sign(want: bool) -> Rule:
     """Nonnegative (want) or nonpositive product: an even or odd number of operands that are not above zero."""
 
-    def rule(t: Any, ask: Ask) -> bool | None:
+    def rule(t: AnyTerm, ask: Ask) -> bool | None:
         if t.type.kind not in "f":
             return None
         flips = 0
@@ -139,7 +142,7 @@ def _switch(fact: TermFact) -> Rule:
 def _cast(fact: TermFact) -> Rule:
     """A cast that keeps every value (or rounds it without reaching zero) keeps the fact."""
 
-    def rule(t: Any, ask: Ask) -> bool | None:
+    def rule(t: AnyTerm, ask: Ask) -> bool | None:
         have, want = t.args[0].type.np_dtype, t.type.np_dtype
         safe = kind_of(want) in "fc" and (kind_of(have) in "biu" or can_cast(have, want))
         return ask(fact, t.args[0]) if safe else None

@@ -225,7 +225,7 @@ def _open_head(op: Any, env: Env) -> Any:
     return family.bind(**filled)
 
 
-def _open_parameter(value: Any, env: Env) -> Any:
+def _open_parameter(value: object, env: Env) -> Any:
     return env.get(value, value) if isinstance(value, Var) else value
 
 
@@ -275,7 +275,7 @@ class DelayedStore(PredicateStore):
         return not isinstance(lv, Var) and all(_is_known(v) for v in (lv if isinstance(lv, tuple) else (lv,)))
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     return not isinstance(value, Var) and not getattr(value, "lvars", None)
 
 
@@ -311,7 +311,7 @@ def _tester(call: GoalCall) -> Callable[[tuple], bool]:
     return test
 
 
-def _delay(value: Any, condition: _Delayed, state: State) -> State:
+def _delay(value: object, condition: _Delayed, state: State) -> State:
     data = state.data if isinstance(state, ConstrainedState) else state
     known = reify(value, data)
     if all(map(_is_known, known if isinstance(known, tuple) else (known,))):

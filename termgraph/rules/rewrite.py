@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
@@ -21,6 +21,9 @@ from termgraph.rules.trace import Trace
 from termgraph.rules.tree import rule_that_raised
 from termgraph.terms.errors import RewriteError
 from termgraph.terms.term import Term, mk, mk1, mk2
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share
 FIRST_BUDGET = 1000
@@ -51,7 +54,7 @@ class _Frame:
     __slots__ = ("_st", "r", "rid", "t", "u")
     args = ()
 
-    def __init__(self, t: Any, u: Any, r: Any, rid: int) -> None:
+    def __init__(self, t: Any, u: AnyTerm, r: Any, rid: int) -> None:
         self.t, self.u, self.r, self.rid = t, u, r, rid
         self._st = None
 
@@ -295,7 +298,7 @@ class _Run:
         trace.visited = visited
         return [r if r._nf is None else r._nf for r in self.roots], trace
 
-    def _replaces(self, swapped: Any, u: Any) -> bool:
+    def _replaces(self, swapped: AnyTerm, u: AnyTerm) -> bool:
         """Put the term with the same operands in another order in the place of `u`, if it is in normal form."""
         if swapped is None or swapped._st not in (self.stamp, self.settled, self.half):
             return False
@@ -358,7 +361,7 @@ class _Run:
         ) from err
 
 
-def _some_match(matchers: tuple, t: Any) -> bool:
+def _some_match(matchers: tuple, t: AnyTerm) -> bool:
     """Whether a rule of another stage would match; one that fails will say so when its stage comes."""
     try:
         return any(match(t) is not None for match in matchers)

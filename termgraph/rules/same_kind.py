@@ -96,7 +96,7 @@ def _kind(p: Any, kinds: Mapping[Any, str]) -> str:
     return _result(op, tuple(numbers))
 
 
-def _of_number(value: Any) -> str:
+def _of_number(value: float) -> str:
     return (
         "b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f" if isinstance(value, float) else "c"
     )

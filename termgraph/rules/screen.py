@@ -6,7 +6,7 @@ which operands are the same, so the driver asks once per such signature and reme
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.emit import Items, Source, Writer
 from termgraph.rules.facts import TermFact
@@ -15,6 +15,10 @@ from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.leaves import Lit
+    from termgraph.terms.term import AnyTerm
 
 
 def write_screen(out: Source, arity: int, rows: list[Any]) -> None:
@@ -43,7 +47,7 @@ def _tests(out: Source, row: Any) -> str:
     return f"({' and '.join(sorted(set(tests)))})" if tests else ""
 
 
-def _head_test(out: Source, name: str, p: Any) -> str:
+def _head_test(out: Source, name: str, p: Lit | AnyTerm) -> str:
     if p.__class__ is not Term:
         return f"{name}.op is CONST"  # which number it must be is not asked here
     if not p.lvars or not isinstance(p.op, (Op, Captured)):

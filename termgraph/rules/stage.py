@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -23,11 +23,14 @@ from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 kanren = lazy("kanren")
 _MOST_ORDERS = 16
 
 
-def _of_other_kind(rule: Stated, answer: tuple, lhs: Any, rhs: Any) -> bool:
+def _of_other_kind(rule: Stated, answer: tuple, lhs: AnyTerm, rhs: Any) -> bool:
     """Whether a rule must not be used for these operators, since its sides would be of different kinds; reported."""
     try:
         refuse_other_kind(lhs, rhs, rule.guards)
@@ -157,7 +160,7 @@ def _head(op: Any, values: dict[Var, Any]) -> Any:
 
 
 # ---------------------------------------------------------------------- spellings
-def _spellings(lhs: Any, rhs: Any) -> list[Any]:
+def _spellings(lhs: AnyTerm, rhs: Any) -> list[Any]:
     """The left side as written, as canonicalize leaves it, and both orders of commutative pairs."""
     if (
         getattr(lhs.op, "kind", "") == "derivative"

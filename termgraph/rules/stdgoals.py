@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
 from termgraph.terms.term import Const, infer_type
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 LARGEST_FOLD = 1 << 16  # elements; larger results stay computations, so that compiled functions stay small
 
@@ -80,7 +83,7 @@ def same_shape(x: Any, y: Any) -> bool | None:
 
 
 @goal("io")
-def dtype_of(x: Any) -> Any:
+def dtype_of(x: Any) -> str:
     """The dtype of a term, for an operator's `dtype` parameter."""
     return x.type.dtype
 
@@ -102,12 +105,12 @@ _RINGS = frozenset(("add", "sub", "mul", "neg", "sqr", "pow", "dot", "matmul", "
 _ARITHMETIC = frozenset(("elementwise", "reduce", "scan", "linalg"))
 
 
-def _computes_integers(t: Any) -> bool:
+def _computes_integers(t: AnyTerm) -> bool:
     return bool(t.args) and isinstance(t.type, TensorType) and t.type.kind in "iu" and t.op.kind in _ARITHMETIC
 
 
 @goal("i")
-def within_limits(t: Any) -> bool:
+def within_limits(t: AnyTerm) -> bool:
     """Whether `t` and its operands compute no integers, or only sums and products of one dtype: these may wrap, since
     they are the same modulo a power of two however they are arranged.
     """

@@ -66,7 +66,7 @@ class StoredRuleSet(RuleSet):
         self.prepare()
         return not self.from_image and super().is_new
 
-    def find_matcher(self, op: Any) -> Any:
+    def find_matcher(self, op: Op) -> Any:
         """The matcher of a bound op; False if no rule has this head."""
         if not self.from_image:
             return super().find_matcher(op)

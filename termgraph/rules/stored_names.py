@@ -11,12 +11,15 @@ import pickle
 import sys
 from importlib import import_module
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
 from termgraph.rules.facts import FACTS, TermFact
 from termgraph.rules.goals import Goal
 from termgraph.rules.kinds import Guard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _CONTEXT = "context"
 
@@ -47,7 +50,7 @@ def found(names: bytes, context: Any) -> dict[str, Any]:
 class _Namer(pickle.Pickler):
     context: Any
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         if obj is self.context:
             return _CONTEXT
         if isinstance(obj, FunctionType):
@@ -86,7 +89,7 @@ def _place_of(function: FunctionType) -> tuple[str, str | None]:
     raise Nameless(f"{function.__module__}.{function.__qualname__} is not to be found in its module")
 
 
-def _function(module: str, attribute: str, part: str | None) -> Any:
+def _function(module: str, attribute: str, part: str | None) -> Callable[..., Any]:
     if module.startswith(_rulelib.PACKAGE):
         _rulelib.package()
     held = getattr(import_module(module), attribute)

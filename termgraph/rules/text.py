@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
 from termgraph.rules.kinds import SegVar
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 _INFIX = {
     "add": (" + ", 6), "sub": (" - ", 6), "mul": (" * ", 7), "true_div": (" / ", 7), "floor_div": (" // ", 7),
@@ -43,20 +46,20 @@ def _text(value: Any, level: int, depth: int) -> str:
     return f"{_head_text(value.op)}({', '.join([_text(a, 0, depth - 1) for a in value.args] + _param_texts(value.op))})"
 
 
-def _head_text(op: Any) -> str:
+def _head_text(op: Op) -> str:
     if isinstance(op, Var):
         return str(op.token)
     return getattr(op, "name", None) or str(getattr(op, "var", op)).lstrip("~")
 
 
-def _param_texts(op: Any) -> list[str]:
+def _param_texts(op: Op) -> list[str]:
     params, defaults = getattr(op, "params", ()), getattr(op, "defaults", {})
     if isinstance(params, tuple):  # a head metavariable with parameters
         return [f"{k}={_parameter_text(v)}" for k, v in params]
     return [f"{k}={_parameter_text(v)}" for k, v in params.items() if k not in defaults or defaults[k] != v]
 
 
-def _parameter_text(value: Any) -> str:
+def _parameter_text(value: object) -> str:
     if isinstance(value, Var):
         return str(value.token)
     if isinstance(value, tuple):

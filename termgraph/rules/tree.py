@@ -9,7 +9,7 @@ import linecache
 import re
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -20,6 +20,9 @@ from termgraph.rules.pattern import Captured
 from termgraph.rules.screen import write_screen
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _RULES_OF = "<rules of "
 _RETURNS = re.compile(r" *return r, (\d+)\n?")  # what the lines of each form end with
@@ -359,7 +362,7 @@ def forms_as_tried(family: Op, rows: list[tuple[Instance, int]], arity: int) -> 
     return Priorities(family, source, writers).forms(arity)
 
 
-def _group_key(p: Any) -> tuple | None:
+def _group_key(p: Lit | AnyTerm) -> tuple | None:
     """What of an operand the tree tests first; None if any head may match."""
     if p.__class__ is not Term:
         return ("const", None)
@@ -373,7 +376,7 @@ def _group_key(p: Any) -> tuple | None:
     return None
 
 
-def _both_orders(p: Any) -> list[tuple]:
+def _both_orders(p: AnyTerm) -> list[tuple]:
     """The operands of an n-ary pattern as a pair, in both orders; the segment, if any, last."""
     segments = [a for a in p.args if a.__class__ is SegVar]
     items = [a for a in p.args if a.__class__ is not SegVar]

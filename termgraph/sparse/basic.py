@@ -6,7 +6,7 @@ Written on the arrays that a matrix consists of, so that gradients and compiled 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.parts import Parts, as_index, of_places, parts, pointers, summed_at
@@ -16,11 +16,15 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
 from termgraph.terms.ops.shapes import normal_axis
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 T: Any = termgraph.tensor
 
 
 # ---------------------------------------------------------------------- from and to arrays
-def dense_from_sparse(s: Any) -> Any:
+def dense_from_sparse(s: TensorLike) -> TensorVariable:
     """The whole matrix as an array; elements that are stored twice are added.
 
     >>> import scipy.sparse, termgraph as tg
@@ -32,17 +36,17 @@ def dense_from_sparse(s: Any) -> Any:
     return T.inc_subtensor(T.zeros((p.shape[0], p.shape[1]), p.data.type.dtype)[p.places], p.data)
 
 
-def csr_from_dense(x: Any) -> Any:
+def csr_from_dense(x: TensorLike) -> Variable:
     """The elements of an array that are not zero, in format CSR. Its gradient reaches these elements only."""
     return _from_dense(x, "csr")
 
 
-def csc_from_dense(x: Any) -> Any:
+def csc_from_dense(x: TensorLike) -> Variable:
     """The elements of an array that are not zero, in format CSC. Its gradient reaches these elements only."""
     return _from_dense(T.as_tensor(x).T, "csr", turned=True)
 
 
-def _from_dense(x: Any, format: str, turned: bool = False) -> Any:
+def _from_dense(x: TensorLike, format: str, turned: bool = False) -> Variable:
     x = T.as_tensor(x)
     if x.ndim != 2:
         raise TypeError(f"only a matrix can be made sparse, got {x.type}")
@@ -52,35 +56,35 @@ def _from_dense(x: Any, format: str, turned: bool = False) -> Any:
     return (p.turned if turned else p).matrix
 
 
-def csr_from_csc(s: Any) -> Any:
+def csr_from_csc(s: TensorLike) -> Variable:
     """The same matrix in format CSR."""
     return parts(s).to("csr").matrix
 
 
-def csc_from_csr(s: Any) -> Any:
+def csc_from_csr(s: TensorLike) -> Variable:
     """The same matrix in format CSC."""
     return parts(s).to("csc").matrix
 
 
-def cast(s: Any, dtype: str) -> Any:
+def cast(s: Any, dtype: str) -> Variable:
     """The same matrix in another dtype."""
     p = parts(s)
     return p.with_data(T.cast(p.data, dtype))
 
 
-def transpose(s: Any) -> Any:
+def transpose(s: TensorLike) -> Variable:
     """The transpose, in the other format: no element is moved."""
     return parts(s).turned.matrix
 
 
 # ---------------------------------------------------------------------- sums of matrices
-def neg(s: Any) -> Any:
+def neg(s: TensorLike) -> Variable:
     """-s"""
     p = parts(s)
     return p.with_data(-p.data)
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: TensorLike, y: TensorLike) -> Variable:
     """x + y: sparse if both are, else dense. A matrix of the other format is converted to that of x."""
     if is_sparse(x) and is_sparse(y):
         return _add_sparse(parts(x), parts(y))
@@ -92,12 +96,12 @@ def add(x: Any, y: Any) -> Any:
     return T.inc_subtensor(whole[p.places], p.data)
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: TensorLike, y: TensorLike) -> Variable:
     """x - y"""
     return add(x, neg(y) if is_sparse(y) else -T.as_tensor(y))
 
 
-def _add_sparse(p: Parts, q: Parts) -> Any:
+def _add_sparse(p: Parts, q: Parts) -> Variable:
     q = q.to(p.format)
     if _same_places(p, q):
         return p.with_data(p.data + q.data)
@@ -114,7 +118,7 @@ def _same_places(p: Parts, q: Parts) -> bool:
     return p.format == q.format and all(a.term is b.term for a, b in same)
 
 
-def _same_shape(name: str, p: Parts, q: Parts) -> Any:
+def _same_shape(name: str, p: Parts, q: Parts) -> TensorVariable:
     same = T.all(T.eq(p.shape, q.shape))
     return _checked(f"sparse.{name}: the matrices must have the same shape")(p.shape, same)
 
@@ -142,7 +146,7 @@ def _whole(x: Any, p: Parts) -> Any:
 
 
 # ---------------------------------------------------------------------- products of elements
-def mul(x: Any, y: Any) -> Any:
+def mul(x: TensorLike, y: TensorLike) -> Variable:
     """x * y, element by element: sparse. An array has the matrix's shape, or broadcasts as in NumPy."""
     if is_sparse(x) and is_sparse(y):
         return _mul_sparse(parts(x), parts(y))
@@ -153,14 +157,14 @@ def mul(x: Any, y: Any) -> Any:
 multiply = mul
 
 
-def true_div(s: Any, y: Any) -> Any:
+def true_div(s: TensorLike, y: TensorLike) -> Variable:
     """s / y for a number or an array y: sparse. Elements that are not stored stay 0."""
     if is_sparse(y):
         raise TypeError("division by a sparse matrix divides by zeros; divide by sparse.dense_from_sparse(y) if meant")
     return _at_places(lambda a, b: a / b, parts(s), T.as_tensor(y))
 
 
-def _at_places(f: Callable, p: Parts, dense: Any) -> Any:
+def _at_places(f: Callable, p: Parts, dense: TensorVariable) -> Variable:
     """f of each stored element and the element of an array in the same place."""
     if dense.ndim == 0:
         return p.with_data(f(p.data, dense))
@@ -172,7 +176,7 @@ def _at_places(f: Callable, p: Parts, dense: Any) -> Any:
     return p.with_data(f(p.data, T.specify_shape(dense, lengths)[index]))
 
 
-def _mul_sparse(p: Parts, q: Parts) -> Any:
+def _mul_sparse(p: Parts, q: Parts) -> Variable:
     """Where both store an element, their product."""
     q = q.to(p.format)
     shape = _same_shape("mul", p, q)
@@ -187,7 +191,7 @@ def _mul_sparse(p: Parts, q: Parts) -> Any:
     return kept(Parts(p.format, one[0] * two[0], indices, indptr, shape), T.logical_and(one[1], two[1])).matrix
 
 
-def kept(p: Parts, mask: Any) -> Parts:
+def kept(p: Parts, mask: TensorLike) -> Parts:
     """The stored elements where the mask is true."""
     places = T.nonzero(mask)[0]
     counts = T.bincount(p.majors[places], minlength=p.shape[p.major])
@@ -195,7 +199,7 @@ def kept(p: Parts, mask: Any) -> Parts:
 
 
 # ---------------------------------------------------------------------- sums and scalings
-def sp_sum(s: Any, axis: Any = None, sparse_grad: bool = False) -> Any:
+def sp_sum(s: TensorLike, axis: AxisLike = None, sparse_grad: bool = False) -> TensorVariable:
     """The sum of all elements, or along an axis: a dense number or vector.
 
     Gradients are those of the stored elements, whatever `sparse_grad` says.
@@ -209,30 +213,30 @@ def sp_sum(s: Any, axis: Any = None, sparse_grad: bool = False) -> Any:
     return ops.csm_dot(p.data, p.indices, p.indptr, p.shape[0], ones, format=p.format)
 
 
-def multiplied(p: Parts, x: Any) -> Any:
+def multiplied(p: Parts, x: Any) -> TensorVariable:
     """The matrix times a dense vector or matrix of as many rows as it has columns."""
     x = T.specify_shape(x, (p.shape[1], *[None] * (x.ndim - 1)))
     return ops.csm_dot(p.data, p.indices, p.indptr, p.shape[0], x, format=p.format)
 
 
-def row_scale(s: Any, v: Any) -> Any:
+def row_scale(s: TensorLike, v: TensorLike) -> Variable:
     """Row i multiplied by v[i]."""
     return mul(s, _vector("row_scale", v).dimshuffle(0, "x"))
 
 
-def col_scale(s: Any, v: Any) -> Any:
+def col_scale(s: TensorLike, v: TensorLike) -> Variable:
     """Column j multiplied by v[j]."""
     return mul(s, _vector("col_scale", v))
 
 
-def _vector(name: str, v: Any) -> Any:
+def _vector(name: str, v: TensorLike) -> TensorVariable:
     v = T.as_tensor(v)
     if v.ndim != 1:
         raise TypeError(f"sparse.{name} takes a vector, got {v.type}")
     return v
 
 
-def diag(s: Any) -> Any:
+def diag(s: TensorLike) -> TensorVariable:
     """The diagonal, as a dense vector."""
     p = parts(s)
     rows, columns = p.places
@@ -241,44 +245,44 @@ def diag(s: Any) -> Any:
     return summed_at(T.switch(on_it, rows, 0), T.switch(on_it, p.data, zero), T.minimum(p.shape[0], p.shape[1]))
 
 
-def square_diagonal(v: Any) -> Any:
+def square_diagonal(v: TensorLike) -> Variable:
     """The square matrix in format CSC with this diagonal."""
     v = _vector("square_diagonal", v)
     n = v.shape[0]
     return Parts("csc", v, as_index(T.arange(n)), as_index(T.arange(n + 1)), T.stack([n, n])).matrix
 
 
-def sp_ones_like(s: Any) -> Any:
+def sp_ones_like(s: TensorLike) -> Variable:
     """Ones wherever the matrix stores an element."""
     p = parts(s)
     return p.with_data(T.ones_like(p.data))
 
 
-def sp_zeros_like(s: Any) -> Any:
+def sp_zeros_like(s: TensorLike) -> Variable:
     """A matrix of the same shape that stores nothing."""
     p = parts(s)
     return p._replace(data=p.data[:0], indices=p.indices[:0], indptr=T.zeros_like(p.indptr)).matrix
 
 
 # ---------------------------------------------------------------------- form
-def ensure_sorted_indices(s: Any) -> Any:
+def ensure_sorted_indices(s: TensorLike) -> Variable:
     """The same matrix with the elements of each row (CSC: column) in order."""
     return parts(s).switched.switched.matrix
 
 
-def sum_duplicates(s: Any) -> Any:
+def sum_duplicates(s: TensorLike) -> Variable:
     """The same matrix with each element stored once, in order."""
     p = parts(s)
     return of_places(p.format, *p.places, p.data, p.shape)
 
 
-def remove0(s: Any) -> Any:
+def remove0(s: TensorLike) -> Variable:
     """The same matrix without the zeros that it stores."""
     p = parts(s)
     return kept(p, T.neq(p.data, 0)).matrix
 
 
-def clean(s: Any) -> Any:
+def clean(s: TensorLike) -> Variable:
     """The same matrix without stored zeros, the elements of each row (CSC: column) in order."""
     return ensure_sorted_indices(remove0(s))
 

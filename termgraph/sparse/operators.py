@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from termgraph.sparse import basic, products, structured
 from termgraph.sparse.parts import parts
 from termgraph.sparse.selecting import get_item
 from termgraph.sparse.variable import SparseVariable, is_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 T: Any = termgraph.tensor
 
@@ -22,18 +25,18 @@ def _pow(s: Any, y: Any) -> Any:
     return structured.structured_pow(s, y)
 
 
-def _number(name: str) -> Any:
-    def refuse(self: Any, *_: Any) -> Any:
+def _number(name: str) -> Callable[..., Any]:
+    def refuse(self: Any, *_: object) -> Any:
         raise TypeError(f"{name} of a sparse variable is not known while building the graph")
 
     return refuse
 
 
-def _rdiv(self: Any, other: Any) -> Any:
+def _rdiv(self: Any, other: object) -> Any:
     raise TypeError("division by a sparse matrix divides by zeros; use sparse.dense_from_sparse(s) if that is meant")
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def _matmul(x: object, y: Any) -> Any:
     if not all(is_sparse(v) or T.as_tensor(v).ndim for v in (x, y)):
         raise TypeError("@ multiplies matrices; to multiply by a number use *")
     return products.dot(x, y)

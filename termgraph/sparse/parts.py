@@ -5,12 +5,16 @@ Everything else in this package works on `Parts`: the arrays as tensor variables
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import termgraph.tensor
 from termgraph.sparse.variable import as_sparse_variable
 from termgraph.terms.ops import sparse as ops
 from termgraph.terms.sparse import INDEX
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
 
@@ -29,7 +33,7 @@ class Parts(NamedTuple):
         return 0 if self.format == "csr" else 1
 
     @property
-    def majors(self) -> Any:
+    def majors(self) -> TensorVariable:
         """The index of each stored element along the compressed dimension."""
         return ops.csm_majors(self.indices, self.indptr)
 
@@ -39,11 +43,11 @@ class Parts(NamedTuple):
         return (self.majors, self.indices) if self.major == 0 else (self.indices, self.majors)
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> Variable:
         """The sparse variable."""
         return ops.csm(self.data, self.indices, self.indptr, self.shape, format=self.format)
 
-    def with_data(self, data: Any) -> Any:
+    def with_data(self, data: TensorLike) -> Variable:
         """The sparse variable with other values in the same places."""
         return self._replace(data=data).matrix
 
@@ -76,32 +80,32 @@ def parts(s: Any) -> Parts:
     return Parts(s.type.format, data, ops.csm_indices(s), ops.csm_indptr(s), ops.csm_shape(s))
 
 
-def csm_data(s: Any) -> Any:
+def csm_data(s: TensorLike) -> TensorVariable:
     """The stored elements, in the order in which they are stored."""
     return parts(s).data
 
 
-def csm_indices(s: Any) -> Any:
+def csm_indices(s: TensorLike) -> TensorVariable:
     """The column (CSC: row) of each stored element, int32."""
     return parts(s).indices
 
 
-def csm_indptr(s: Any) -> Any:
+def csm_indptr(s: TensorLike) -> TensorVariable:
     """Where each row (CSC: column) begins among the stored elements, and the end, int32."""
     return parts(s).indptr
 
 
-def csm_shape(s: Any) -> Any:
+def csm_shape(s: TensorLike) -> TensorVariable:
     """The two lengths, as a vector."""
     return parts(s).shape
 
 
-def csm_properties(s: Any) -> tuple:
+def csm_properties(s: TensorLike) -> tuple:
     """`(data, indices, indptr, shape)` of a sparse matrix, as tensors."""
     return parts(s)[1:]
 
 
-def CSR(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def CSR(data: TensorLike, indices: TensorLike, indptr: Any, shape: ShapeLike) -> Variable:
     """The sparse matrix in format CSR with these arrays, as `scipy.sparse.csr_matrix((data, indices, indptr), shape)`.
 
     >>> import termgraph as tg, termgraph.tensor as T
@@ -114,16 +118,18 @@ def CSR(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
     return _compressed("csr", data, indices, indptr, shape)
 
 
-def CSC(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def CSC(data: TensorLike, indices: TensorLike, indptr: Any, shape: ShapeLike) -> Variable:
     """The sparse matrix in format CSC with these arrays."""
     return _compressed("csc", data, indices, indptr, shape)
 
 
-def _compressed(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def _compressed(
+    format: str, data: TensorLike, indices: TensorLike, indptr: TensorVariable, shape: ShapeLike
+) -> Variable:
     return Parts(format, T.as_tensor(data), as_index(indices), as_index(indptr), _as_shape(shape)).matrix
 
 
-def as_index(x: Any) -> Any:
+def as_index(x: TensorLike) -> TensorVariable:
     """Indices as sparse matrices hold them."""
     x = T.as_tensor(x)
     if x.type.kind not in "iu" and 0 not in x.type.shape:
@@ -131,16 +137,16 @@ def as_index(x: Any) -> Any:
     return T.cast(x, INDEX)
 
 
-def _as_shape(shape: Any) -> Any:
+def _as_shape(shape: ShapeLike) -> TensorVariable:
     return T.cast(T.as_tensor(list(shape) if isinstance(shape, (tuple, list)) else shape), "int64")
 
 
-def pointers(counts: Any) -> Any:
+def pointers(counts: Any) -> TensorVariable:
     """The indptr for this many elements in each row."""
     return as_index(T.concatenate([T.zeros((1,), "int64"), T.cumsum(T.cast(counts, "int64"))]))
 
 
-def of_places(format: str, rows: Any, columns: Any, data: Any, shape: Any) -> Any:
+def of_places(format: str, rows: Any, columns: Any, data: TensorLike, shape: Any) -> Variable:
     """The matrix with these elements, of which those in the same place are added up; in order."""
     one, two = (rows, columns) if format == "csr" else (columns, rows)
     major = 0 if format == "csr" else 1

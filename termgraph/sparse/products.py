@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import multiplied
@@ -12,10 +12,14 @@ from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 T: Any = termgraph.tensor
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: Any, y: Any) -> Variable:
     """The matrix product of two operands of which one is sparse, or both; sparse if both are, else dense.
 
     >>> import scipy.sparse, termgraph as tg, termgraph.tensor as T
@@ -40,19 +44,19 @@ def structured_dot(x: Any, y: Any) -> Any:
     return dot(x, y)
 
 
-def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
+def true_dot(x: TensorLike, y: TensorLike, grad_preserves_dense: bool = True) -> Variable:
     """As `dot`; Theano's name for the product of two sparse matrices."""
     return dot(x, y)
 
 
-def _dense(x: Any) -> Any:
+def _dense(x: TensorLike) -> TensorVariable:
     x = T.as_tensor(x)
     if x.ndim not in (1, 2):
         raise TypeError(f"sparse.dot: a sparse matrix is multiplied with a vector or a matrix, got {x.type}")
     return x
 
 
-def _sparse_times_sparse(p: Parts, q: Parts) -> Any:
+def _sparse_times_sparse(p: Parts, q: Parts) -> Variable:
     """In the format of the first. Each element of p meets all elements in the row of q that its column names."""
     q = q.to(p.format)
     if p.format == "csc":  # (p q)' = q' p'
@@ -70,7 +74,7 @@ def _rows_times_rows(p: Parts, q: Parts) -> Parts:
     return parts(made)._replace(data=made.owner.inputs[0])
 
 
-def _checked_inner(p: Parts, q: Parts) -> Any:
+def _checked_inner(p: Parts, q: Parts) -> TensorVariable:
     same = T.eq(p.shape[1], q.shape[0])
     return Assert("sparse.dot: the columns of the first matrix must be as many as the rows of the second")(
         p.indices, same
@@ -86,7 +90,7 @@ def expanded(rows: Any, indptr: Any) -> tuple[Any, Any]:
     return which, T.arange(which.shape[0]) - (ends - counts)[which] + starts[which]
 
 
-def sampling_dot(x: Any, y: Any, p: Any) -> Any:
+def sampling_dot(x: TensorLike, y: TensorLike, p: TensorLike) -> Variable:
     """p * dot(x, y.T), computed only where the sparse matrix p stores an element: x[i] . y[j] for each."""
     p = parts(as_sparse_variable(p))
     x, y = T.as_tensor(x), T.as_tensor(y)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.parts import Parts, as_index, parts, pointers
 from termgraph.sparse.products import expanded
 from termgraph.tensor.checks import Assert
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 T: Any = termgraph.tensor
 
 WHOLE = slice(None)
 
 
-def get_item(s: Any, index: Any) -> Any:
+def get_item(s: TensorLike, index: TensorLike) -> Any:
     """s[i, j]: a number for two integers, else a sparse matrix of the rows and columns named by slices or integers.
 
     An integer keeps its dimension, with length 1, as SciPy's matrices do. Vectors of integers name any rows or columns.
@@ -35,7 +39,7 @@ def get_item(s: Any, index: Any) -> Any:
     return p.matrix
 
 
-def _is_one(i: Any) -> bool:
+def _is_one(i: int) -> bool:
     return not isinstance(i, slice) and T.as_tensor(i).ndim == 0
 
 
@@ -61,7 +65,7 @@ def _taken(p: Parts, axis: int, index: Any) -> Parts:
     return Parts(q.format, q.data[where], q.indices[where], pointers(counts), shape).to(back)
 
 
-def _element(p: Parts, i: Any, j: Any) -> Any:
+def _element(p: Parts, i: int, j: int) -> TensorVariable:
     """One element: the sum of what is stored in its place."""
     rows, columns = p.places
     here = [T.arange(n)[at] for n, at in ((p.shape[0], i), (p.shape[1], j))]
@@ -70,13 +74,13 @@ def _element(p: Parts, i: Any, j: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- together
-def vstack(blocks: Sequence[Any], format: str = "csr", dtype: str | None = None) -> Any:
+def vstack(blocks: Sequence[Any], format: str = "csr", dtype: str | None = None) -> Variable:
     """Matrices with as many columns, one below the other."""
     made = _stacked([parts(b).to("csr") for b in blocks], "vstack", dtype)
     return made.to(format).matrix
 
 
-def hstack(blocks: Sequence[Any], format: str = "csc", dtype: str | None = None) -> Any:
+def hstack(blocks: Sequence[Any], format: str = "csc", dtype: str | None = None) -> Variable:
     """Matrices with as many rows, side by side."""
     made = _stacked([parts(b).to("csc") for b in blocks], "hstack", dtype)
     return made.to(format).matrix

@@ -6,11 +6,15 @@ Each stored element is taken by itself: `sum_duplicates` first, where a matrix m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.parts import parts
 from termgraph.tensor.nnet import sigmoid
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import Variable
 
 T: Any = termgraph.tensor
 
@@ -18,7 +22,7 @@ T: Any = termgraph.tensor
 def structured(function: Callable, name: str, doc: str = "") -> Callable:
     """A function of arrays, applied to the stored elements."""
 
-    def apply(s: Any, *args: Any) -> Any:
+    def apply(s: TensorLike, *args: Any) -> Variable:
         p = parts(s)
         return p.with_data(function(p.data, *args))
 

@@ -6,7 +6,7 @@ Their operators and methods are attached by the package.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.tensor import sharedvar
@@ -17,6 +17,9 @@ from termgraph.tensor.variable import Constant, Variable, bare, make_input
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.sparse import SparseType, is_sparse_value, type_of_value
 from termgraph.terms.term import Const
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 
 
 class SparseVariable(Variable):
@@ -59,7 +62,7 @@ def matrix(format: str, name: str | None = None, dtype: Any = None, shape: Any =
     return make_input(SparseType(format, config.floatX if dtype is None else dtype, shape), name)
 
 
-def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> Any:
+def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)) -> Any:
     """A sparse input in SciPy's CSR format, of dtype `config.floatX` unless another is given.
 
     >>> import termgraph as tg
@@ -69,13 +72,13 @@ def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, N
     return matrix("csr", name, dtype, shape)
 
 
-def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> Any:
+def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)) -> Variable:
     """A sparse input in SciPy's CSC format, of dtype `config.floatX` unless another is given."""
     return matrix("csc", name, dtype, shape)
 
 
 def _of_dtype(format: str, dtype: str) -> Callable:
-    def make(name: str | None = None, shape: Any = (None, None)) -> Any:
+    def make(name: str | None = None, shape: ShapeLike = (None, None)) -> Any:
         return matrix(format, name, dtype, shape)
 
     make.__doc__ = f"A sparse input in format {format.upper()} of dtype {dtype}."
@@ -91,7 +94,7 @@ EXPORTS = list(TYPED)
 
 
 # ---------------------------------------------------------------------- values
-def constant(value: Any, name: str | None = None) -> Any:
+def constant(value: Any, name: str | None = None) -> Variable:
     """A constant of a SciPy sparse matrix in format CSR or CSC."""
     if not is_sparse_value(value):
         raise TypeError(f"sparse.constant takes a SciPy sparse matrix, got {type(value).__name__} {value!r:.60}")
@@ -104,7 +107,7 @@ def is_sparse(x: Any) -> bool:
     return isinstance(getattr(x, "type", None), SparseType) or is_sparse_value(x)
 
 
-def as_sparse_variable(x: Any, name: str | None = None) -> Any:
+def as_sparse_variable(x: TensorLike, name: str | None = None) -> Variable:
     """A sparse variable for a sparse variable or a SciPy matrix; dense ones are refused, see `csr_from_dense`."""
     if isinstance(getattr(x, "type", None), SparseType) and isinstance(x, Variable):
         return x
@@ -117,7 +120,7 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
 as_sparse = as_sparse_variable
 
 
-def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> Any:
+def as_sparse_or_tensor_variable(x: TensorLike, name: str | None = None) -> Variable:
     """A sparse variable for what is sparse, a tensor variable for everything else."""
     return as_sparse_variable(x, name) if is_sparse(x) else as_tensor(x, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,15 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 BITS = {"big": np.arange(7, -1, -1), "little": np.arange(8)}
 
 
 @on_terms
-def block(arrays: Any) -> Any:
+def block(arrays: TensorLike) -> TensorVariable:
     """An array from nested lists of blocks: inner lists along the last axis, the lists around them along those before.
 
     >>> import termgraph.tensor as T
@@ -38,7 +42,7 @@ def block(arrays: Any) -> Any:
     return _joined(arrays, rank, depth)
 
 
-def _depth(arrays: Any) -> int:
+def _depth(arrays: TensorLike) -> int:
     if not isinstance(arrays, list):
         return 0
     depths = {_depth(a) for a in arrays}
@@ -47,11 +51,11 @@ def _depth(arrays: Any) -> int:
     return depths.pop() + 1
 
 
-def _leaves(arrays: Any) -> list:
+def _leaves(arrays: TensorLike) -> list:
     return [leaf for a in arrays for leaf in _leaves(a)] if isinstance(arrays, list) else [as_tensor(arrays)]
 
 
-def _joined(arrays: Any, rank: int, depth: int) -> Any:
+def _joined(arrays: TensorLike, rank: int, depth: int) -> TensorVariable:
     if isinstance(arrays, list):
         return concatenate([_joined(a, rank, depth - 1) for a in arrays], rank - depth)
     x = as_tensor(arrays)
@@ -59,7 +63,7 @@ def _joined(arrays: Any, rank: int, depth: int) -> Any:
 
 
 @on_terms
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> TensorVariable:
     """The matrix whose columns are powers of a vector, from N - 1 down to 0, or upwards if `increasing`.
 
     >>> import termgraph.tensor as T
@@ -82,7 +86,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 # ---------------------------------------------------------------------- bits
 @on_terms
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: TensorLike, axis: int | None = None, bitorder: str = "big") -> TensorVariable:
     """Eight truth values in each byte along an axis, or of the flattened array; zeros fill the last byte.
 
     >>> import termgraph.tensor as T
@@ -103,7 +107,9 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 
 @on_terms
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(
+    a: TensorLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> TensorVariable:
     """The bits of bytes, one in each element, along an axis or of the flattened array; `count` of them if given.
 
     >>> import termgraph.tensor as T
@@ -120,7 +126,7 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
     return moveaxis(flat if count is None else flat[..., :count], -1, axis)
 
 
-def _weights(bitorder: str) -> Any:
+def _weights(bitorder: str) -> TensorVariable:
     """What each of the eight bits of a byte counts for."""
     if bitorder not in BITS:
         raise ValueError(f"bitorder must be 'big' or 'little', got {bitorder!r}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.assume import KNOWN
 from termgraph.terms.ops.assume import assume as assume_op
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
-def assume(x: Any, **facts: bool) -> Any:
+
+def assume(x: TensorLike, **facts: bool) -> Any:
     """The same value, with facts the compiler may rely on. A wrong fact may give wrong results.
 
     >>> import termgraph.tensor as T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.variable import Apply, Constant, TensorConstant, Variable, bare, bare_apply, variable_class
 from termgraph.terms.op import CONST
@@ -11,6 +11,9 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import Term, mk1
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def variables_of(
@@ -46,7 +49,7 @@ class Viewer:
                 self.made[t] = self._variable(t)
         return [self.made[r] for r in roots]
 
-    def _variable(self, t: Any) -> Variable:
+    def _variable(self, t: AnyTerm) -> Variable:
         name, site = self.names.get(t), self.sites.get(t, ())
         if t.op is CONST:
             return bare(TensorConstant if isinstance(t.type, TensorType) else Constant, t, name, site)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import CheckError
 from termgraph.terms.ops.control import check, print_
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class CheckAndRaise:
@@ -74,7 +77,7 @@ class Print:
         return self.op(as_tensor(value))
 
 
-def _call_with(printer: Print, message: str, value: Any) -> None:
+def _call_with(printer: Print, message: str, value: np.ndarray) -> None:
     assert printer.global_fn is not None
     printer.global_fn(printer, value)
 

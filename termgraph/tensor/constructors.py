@@ -6,11 +6,15 @@ Letters: b, w, i, l signed integers of 8 to 64 bits, f, d floats, c, z complex; 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.tensor.variable import make_input
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike
+    from termgraph.tensor.variable import TensorVariable
 
 LETTERS = {
     "b": "int8", "w": "int16", "i": "int32", "l": "int64",
@@ -23,8 +27,12 @@ SHAPES: dict[str, tuple] = {
 
 
 def tensor(
-    name: str | None = None, dtype: Any = None, shape: Any = None, broadcastable: Any = None, ndim: int | None = None
-) -> Any:
+    name: str | None = None,
+    dtype: DTypeLike = None,
+    shape: Any = None,
+    broadcastable: Any = None,
+    ndim: int | None = None,
+) -> TensorVariable:
     """A fresh input. `shape` holds a length or None per dimension.
 
     >>> import termgraph.tensor as T
@@ -38,14 +46,14 @@ def tensor(
     return make_input(TensorType(_float_x(dtype), shape, broadcastable), name)
 
 
-def _float_x(dtype: Any) -> Any:
+def _float_x(dtype: DTypeLike) -> Any:
     if dtype is not None:
         return dtype
     return config.floatX
 
 
 def _plain(kind: str, shape: tuple) -> Callable:
-    def make(name: str | None = None, dtype: Any = None) -> Any:
+    def make(name: str | None = None, dtype: str | None = None) -> Any:
         return make_input(TensorType(_float_x(dtype), shape), name)
 
     make.__name__ = make.__qualname__ = kind

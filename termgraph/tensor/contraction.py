@@ -6,7 +6,7 @@ Each dimension has a label. A label of both arrays is a batch dimension if it is
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.reductions import sum as sum_over
@@ -14,6 +14,10 @@ from termgraph.tensor.shaping import dimshuffle, reshape, specify_shape
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 Labels = Sequence[Any]
 ROW, COLUMN = "row", "column"  # stand for a side that a batch of vectors does not have
@@ -25,7 +29,7 @@ def arrange(x: Any, labels: Labels, wanted: Labels) -> Any:
     return x if order == list(range(x.ndim)) else dimshuffle(x, *order)
 
 
-def contract(a: Any, la: Labels, b: Any, lb: Labels, keep: Collection[Any]) -> tuple[Any, list]:
+def contract(a: TensorLike, la: Labels, b: TensorLike, lb: Labels, keep: Collection[Any]) -> tuple[Any, list]:
     """The product of two labelled arrays, summed over their common labels that are not kept; with its labels.
 
     Labels of one array only stay (sum over those that are not wanted before calling).
@@ -55,7 +59,7 @@ def _agree(a: Any, la: Labels, b: Any, lb: Labels, summed: list) -> Any:
     return specify_shape(b, *promised) if any(n is not None for n in promised) else b
 
 
-def _fused(x: Any, labels: Labels, groups: list[list]) -> Any:
+def _fused(x: TensorLike, labels: Labels, groups: list[list]) -> TensorVariable:
     """The dimensions in groups, each group made one dimension; an empty group none."""
     x = arrange(x, labels, [k for group in groups for k in group])
     if all(len(group) <= 1 for group in groups):
@@ -64,14 +68,14 @@ def _fused(x: Any, labels: Labels, groups: list[list]) -> Any:
     return reshape(x, [product([next(sizes) for _ in group]) for group in groups if group])
 
 
-def _unfused(x: Any, *groups: list[tuple]) -> tuple[Any, list]:
+def _unfused(x: TensorVariable, *groups: list[tuple]) -> tuple[Any, list]:
     """The last dimensions of a product taken apart again."""
     sizes = [n for group in groups for _, n in group]
     labels = [k for group in groups for k, _ in group]
     return (x if len(sizes) == x.ndim else reshape(x, sizes)), labels
 
 
-def _batched(a: Any, la: Labels, b: Any, lb: Labels, groups: tuple) -> tuple[Any, list]:
+def _batched(a: TensorLike, la: Labels, b: TensorVariable, lb: Labels, groups: tuple) -> tuple[Any, list]:
     batch, left, summed, right = groups
     if not left and not right:
         return _row_products(a, la, b, lb, batch, summed)
@@ -85,11 +89,11 @@ def _batched(a: Any, la: Labels, b: Any, lb: Labels, groups: tuple) -> tuple[Any
     return arrange(made, labels, kept), kept
 
 
-def _length(x: Any, labels: Labels, k: Any) -> Any:
+def _length(x: TensorLike, labels: Labels, k: str) -> Any:
     return length(x, labels.index(k)) if k in labels else 1
 
 
-def _common_length(a: Any, la: Labels, b: Any, lb: Labels, k: Any) -> Any:
+def _common_length(a: TensorLike, la: Labels, b: TensorVariable, lb: Labels, k: str) -> TensorVariable:
     """The length of a batch dimension, of which one may be 1 and broadcast."""
     n, m = _length(a, la, k), _length(b, lb, k)
     return n if isinstance(n, int) and n != 1 or m == 1 else m

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import as_lengths, length, length_operands
@@ -17,6 +17,10 @@ from termgraph.terms.ops.convolution import BORDERS, FORWARD
 from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft")
 
@@ -32,7 +36,7 @@ def _numbers(name: str, what: str, value: Any, n: int) -> tuple[int, ...]:
     return tuple([v.__index__() for v in found])
 
 
-def _border(name: str, value: Any, n: int) -> Any:
+def _border(name: str, value: str, n: int) -> str:
     """A border mode: a word, or zeros (before, after) for each spatial dimension."""
     if isinstance(value, str):
         if value not in BORDERS:
@@ -52,7 +56,7 @@ def _border(name: str, value: Any, n: int) -> Any:
 
 
 def parameters(
-    name: str, n: int, border_mode: Any, stride: Any, flip: Any, dilation: Any, groups: Any, algo: Any
+    name: str, n: int, border_mode: str, stride: ShapeLike, flip: bool, dilation: Any, groups: Any, algo: Any
 ) -> dict[str, Any]:
     """The parameters of the placeholders from what users write."""
     if not hasattr(groups, "__index__") or groups < 1:
@@ -76,7 +80,7 @@ def _array(name: str, what: str, value: Any, n: int, shape: Any) -> Any:
     return specify_shape(x, *[None if m is None else as_lengths(m)[0] for m in shape])
 
 
-def _convolve(name: str, n: int, input: Any, filters: Any, shapes: tuple, **how: Any) -> Any:
+def _convolve(name: str, n: int, input: TensorLike, filters: TensorLike, shapes: tuple, **how: Any) -> TensorVariable:
     x, w = _array(name, "input", input, n, shapes[0]), _array(name, "filters", filters, n, shapes[1])
     if how["algo"] == "fft" and None in (*x.type.shape[2:], *w.type.shape[2:]):
         raise ValueError(f"{name}: algo='fft' needs lengths that are known: give input_shape and filter_shape")
@@ -111,10 +115,10 @@ def conv_prices(y: Any) -> dict[str, float]:
 # ---------------------------------------------------------------------- forward
 @on_terms
 def conv2d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: Any, filters: TensorLike, input_shape: Any = None, filter_shape: Any = None, border_mode: str = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1), num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> TensorVariable:  # fmt: skip
     """Images (batch, channels, rows, columns) convolved with filters (filters, channels, rows, columns).
 
     `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
@@ -135,10 +139,17 @@ def conv2d(
 
 @on_terms
 def conv1d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = 1, filter_flip: bool = True, filter_dilation: Any = 1, num_groups: int = 1,
+    input: TensorLike,
+    filters: TensorLike,
+    input_shape: ShapeLike = None,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: ShapeLike = 1,
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = 1,
+    num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> TensorVariable:
     """`conv2d` with one spatial dimension: input (batch, channels, length), filters (filters, channels, length)."""
     return _convolve(
         "conv1d", 1, input, filters, (input_shape, filter_shape), border_mode=border_mode, stride=subsample,
@@ -148,24 +159,47 @@ def conv1d(
 
 @on_terms
 def conv3d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+    input: Any,
+    filters: TensorLike,
+    input_shape: ShapeLike = None,
+    filter_shape: ShapeLike = None,
+    border_mode: str = "valid",
+    subsample: ShapeLike = (1, 1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1, 1),
+    num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> TensorVariable:
     """`conv2d` with three spatial dimensions."""
     return _convolve(
-        "conv3d", 3, input, filters, (input_shape, filter_shape), border_mode=border_mode, stride=subsample,
-        flip=filter_flip, dilation=filter_dilation, groups=num_groups, algo=algo,
-    )  # fmt: skip
+        "conv3d",
+        3,
+        input,
+        filters,
+        (input_shape, filter_shape),
+        border_mode=border_mode,
+        stride=subsample,
+        flip=filter_flip,
+        dilation=filter_dilation,
+        groups=num_groups,
+        algo=algo,
+    )
 
 
 # ---------------------------------------------------------------------- transposed
 @on_terms
 def conv2d_transpose(
-    input: Any, filters: Any, output_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
-    input_dilation: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    input_dilation: Any = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The transposed convolution: what gives `output_shape` (batch, channels, rows, columns) from the result of a
     `conv2d` with stride `input_dilation` (its gradient with respect to the images).
 
@@ -182,10 +216,17 @@ def conv2d_transpose(
 
 @on_terms
 def conv2d_grad_wrt_inputs(
-    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    output_grad: TensorLike,
+    filters: TensorLike,
+    input_shape: ShapeLike,
+    filter_shape: ShapeLike = None,
+    border_mode: str = "valid",
+    subsample: ShapeLike = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> TensorVariable:
     """The gradient of a convolution with respect to its images, from that of its result."""
     name = "conv2d_grad_wrt_inputs"
     g, w = _array(name, "output_grad", output_grad, 2, None), _array(name, "filters", filters, 2, filter_shape)
@@ -195,10 +236,17 @@ def conv2d_grad_wrt_inputs(
 
 @on_terms
 def conv2d_grad_wrt_weights(
-    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: TensorLike,
+    output_grad: TensorLike,
+    filter_shape: ShapeLike,
+    input_shape: ShapeLike = None,
+    border_mode: str = "valid",
+    subsample: ShapeLike = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     algo: str | None = None,
-) -> Any:  # fmt: skip
+) -> TensorVariable:
     """The gradient of a convolution with respect to its filters, from that of its result."""
     name = "conv2d_grad_wrt_weights"
     x, g = _array(name, "input", input, 2, input_shape), _array(name, "output_grad", output_grad, 2, None)
@@ -206,7 +254,7 @@ def conv2d_grad_wrt_weights(
     return weights_op(x, g, *_spatial_lengths(name, filter_shape, 2), **how)
 
 
-def _spatial_lengths(name: str, shape: Any, n: int) -> list:
+def _spatial_lengths(name: str, shape: ShapeLike, n: int) -> list:
     """The last n of a shape, as operands; None for batch and channels is allowed."""
     given = list(shape) if isinstance(shape, Sequence) else as_lengths(shape, "shape", n + 2)
     if len(given) not in (n, n + 2):
@@ -216,7 +264,7 @@ def _spatial_lengths(name: str, shape: Any, n: int) -> list:
 
 # ---------------------------------------------------------------------- of vectors
 @on_terms
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable:
     """The convolution of two vectors, as numpy.convolve: mode 'full', 'same' or 'valid'.
 
     >>> import termgraph.tensor as T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,18 @@ from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import dtype_name
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def _dtype_or_floatx(dtype: Any) -> str:
+
+def _dtype_or_floatx(dtype: DTypeLike) -> str:
     return dtype_name("floatX" if dtype is None else dtype)
 
 
 # ---------------------------------------------------------------------- filled arrays
 @on_terms
-def alloc(value: Any, *shape: Any) -> Any:
+def alloc(value: Any, *shape: Any) -> TensorVariable:
     """The value broadcast to a shape: `alloc(0.0, n, m)` or `alloc(0.0, (n, m))`."""
     sequence = len(shape) == 1 and (
         isinstance(shape[0], (list, tuple, np.ndarray)) or getattr(shape[0], "ndim", 0) == 1
@@ -34,18 +38,18 @@ def alloc(value: Any, *shape: Any) -> Any:
     return _filled(as_tensor(value), as_lengths(shape[0] if sequence else shape))
 
 
-def _filled(value: Any, shape: list) -> Any:
+def _filled(value: TensorVariable, shape: list) -> TensorVariable:
     return ops.alloc(value, *length_operands(shape)) if shape or value.ndim else value
 
 
 @on_terms
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array of a shape, filled with a value."""
     return _filled(as_tensor(fill_value, dtype=dtype), as_lengths(shape))
 
 
 @on_terms
-def zeros(shape: Any, dtype: Any = None) -> Any:
+def zeros(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array of zeros, of dtype `config.floatX` by default.
 
     >>> import termgraph.tensor as T
@@ -56,45 +60,47 @@ def zeros(shape: Any, dtype: Any = None) -> Any:
 
 
 @on_terms
-def ones(shape: Any, dtype: Any = None) -> Any:
+def ones(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array of ones, of dtype `config.floatX` by default."""
     return full(shape, 1, _dtype_or_floatx(dtype))
 
 
 @on_terms
-def empty(shape: Any, dtype: Any = None) -> Any:
+def empty(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array whose elements do not matter; here they are zero, so that results can be reproduced."""
     return zeros(shape, dtype)
 
 
 @on_terms
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array of the shape of `x`, filled with a value, of its dtype unless another is given."""
     x = as_tensor(x)
     return _filled(as_tensor(fill_value, dtype=x.type.dtype if dtype is None else dtype), lengths(x))
 
 
 @on_terms
-def zeros_like(x: Any, dtype: Any = None) -> Any:
+def zeros_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """Zeros of the shape and dtype of `x`."""
     return full_like(x, 0, dtype)
 
 
 @on_terms
-def ones_like(x: Any, dtype: Any = None) -> Any:
+def ones_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """Ones of the shape and dtype of `x`."""
     return full_like(x, 1, dtype)
 
 
 @on_terms
-def empty_like(x: Any, dtype: Any = None) -> Any:
+def empty_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """An array of the shape and dtype of `x` whose elements do not matter."""
     return zeros_like(x, dtype)
 
 
 # ---------------------------------------------------------------------- ranges
 @on_terms
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DTypeLike = None
+) -> TensorVariable:
     """start, start + step, ... up to but not including stop; `arange(n)` starts at 0.
 
     >>> import termgraph.tensor as T
@@ -118,7 +124,9 @@ def _weak(value: Any) -> Any:
 
 
 @on_terms
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: Any = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+) -> TensorVariable:
     """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis."""
     bounds = [v if is_plain_number(v) else as_tensor(v).type.np_dtype for v in (start, stop)]  # numbers are weak
     working = promote(*bounds, 1.0).name
@@ -140,7 +148,7 @@ def _real_dtype(dtype: str) -> str:
     return np.empty(0, dtype).real.dtype.name
 
 
-def _step(start: Any, stop: Any, steps: Any) -> Any:
+def _step(start: TensorVariable, stop: TensorVariable, steps: int) -> TensorVariable:
     """The distance of neighbours; one point (or none) needs no division by zero."""
     safe = (
         max(steps, 1) if isinstance(steps, int) else ew.cast(ew.maximum(steps, 1), dtype=_real_dtype(start.type.dtype))
@@ -150,15 +158,23 @@ def _step(start: Any, stop: Any, steps: Any) -> Any:
 
 @on_terms
 def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
+    start: TensorLike,
+    stop: TensorLike,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+) -> TensorVariable:
     """Numbers evenly spaced on a log scale, from base**start to base**stop."""
     powers = ew.pow_(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else to_dtype(powers, dtype_name(dtype))
 
 
 @on_terms
-def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: TensorLike, stop: TensorLike, num: Any = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+) -> TensorVariable:
     """Numbers from start to stop with a constant ratio of neighbours. Both must be real, of one sign and not zero."""
     start, stop = as_tensor(start), as_tensor(stop)
     working = promote(start.type.np_dtype, stop.type.np_dtype, float(0))
@@ -198,7 +214,7 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False) -> list:
 
 # ---------------------------------------------------------------------- matrices
 @on_terms
-def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+def eye(n: TensorLike, m: Any = None, k: Any = 0, dtype: DTypeLike = None) -> TensorVariable:
     """An n by m matrix (square by default) with ones on the k-th diagonal."""
     n = as_length(n, "n")
     m = n if m is None else as_length(m, "m")
@@ -206,45 +222,45 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
 
 
 @on_terms
-def identity(n: Any, dtype: Any = None) -> Any:
+def identity(n: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """The n by n identity matrix."""
     return eye(n, dtype=dtype)
 
 
 @on_terms
-def identity_like(x: Any, dtype: Any = None) -> Any:
+def identity_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
     """A matrix of the shape and dtype of `x` with ones on the diagonal."""
     x = as_tensor(x)
     return eye(length(x, 0), length(x, 1), dtype=x.type.dtype if dtype is None else dtype)
 
 
-def _lower(n: Any, m: Any, k: Any) -> Any:
+def _lower(n: TensorLike, m: int, k: TensorVariable | int) -> TensorVariable:
     """Which elements of an n by m matrix are on or below the k-th diagonal."""
     return ew.ge(ew.add(dimshuffle(arange(n), 0, "x"), k), dimshuffle(arange(m), "x", 0))
 
 
 @on_terms
-def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+def tri(n: TensorLike, m: Any = None, k: Any = 0, dtype: DTypeLike = None) -> TensorVariable:
     """An n by m matrix with ones on and below the k-th diagonal."""
     n = as_length(n, "n")
     return to_dtype(_lower(n, n if m is None else as_length(m, "m"), k), _dtype_or_floatx(dtype))
 
 
 @on_terms
-def tril(x: Any, k: Any = 0) -> Any:
+def tril(x: TensorLike, k: Any = 0) -> TensorVariable:
     """The elements on and below the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "tril")
     return ew.switch(_lower(length(x, -2), length(x, -1), k), x, np.zeros((), x.type.np_dtype))
 
 
 @on_terms
-def triu(x: Any, k: Any = 0) -> Any:
+def triu(x: TensorLike, k: Any = 0) -> TensorVariable:
     """The elements on and above the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "triu")
     return ew.switch(_lower(length(x, -2), length(x, -1), ew.sub(k, 1)), np.zeros((), x.type.np_dtype), x)
 
 
-def _matrices(x: Any, name: str) -> Any:
+def _matrices(x: TensorLike, name: str) -> TensorVariable:
     x = as_tensor(x)
     if x.ndim == 0:
         raise ValueError(f"{name} needs at least one dimension, got {x.type}")
@@ -252,7 +268,7 @@ def _matrices(x: Any, name: str) -> Any:
 
 
 @on_terms
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
     """The diagonal of two dimensions, as the last dimension of the result."""
     x = as_tensor(x)
     if x.ndim < 2:
@@ -264,7 +280,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @on_terms
-def diag(x: Any, k: int = 0) -> Any:
+def diag(x: TensorLike, k: int = 0) -> TensorVariable:
     """The k-th diagonal of a matrix, or the matrix that has a vector on its k-th diagonal."""
     x = as_tensor(x)
     if x.ndim not in (1, 2):
@@ -273,7 +289,7 @@ def diag(x: Any, k: int = 0) -> Any:
 
 
 @on_terms
-def fill_diagonal(x: Any, value: Any) -> Any:
+def fill_diagonal(x: TensorLike, value: Any) -> TensorVariable:
     """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal."""
     x = as_tensor(x)
     if x.ndim < 2:
@@ -288,7 +304,7 @@ def fill_diagonal(x: Any, value: Any) -> Any:
     return ew.switch(where, as_tensor(value, dtype=x.type.dtype), x)
 
 
-def _first_index(x: Any, ndim: int) -> Any:
+def _first_index(x: object, ndim: int) -> Any:
     """The index in the first of so many dimensions."""
     return dimshuffle(arange(length(x, 0)), 0, *["x"] * (ndim - 1))
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from termgraph.config import config
 from termgraph.terms.op import CONST, index_text
 from termgraph.terms.text import one_line
 from termgraph.terms.types import TensorType, short_name
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
 _THEANO_NAMES = {
@@ -83,7 +86,7 @@ def op_name(op: Any, style: str | None = None, ndim: int | None = None) -> str:
     return repr(op)
 
 
-def _order_text(op: Any) -> str:
+def _order_text(op: Op) -> str:
     return ",".join(map(str, op.params["order"]))
 
 

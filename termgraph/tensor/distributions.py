@@ -6,7 +6,7 @@ Those that have no formula in elementary functions are drawn by rejection (`term
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from termgraph.terms.ops import random as ops
 from termgraph.terms.term import Const
 from termgraph.terms.types import dtype_name
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
@@ -36,29 +40,33 @@ class Distributions:
         raise NotImplementedError
 
     # ------------------------------------------------------------------ bits
-    def _blocks(self, size: Any, params: Sequence[Any] = ()) -> tuple[Any, Any, Any]:
+    def _blocks(self, size: ShapeLike, params: Sequence[Any] = ()) -> tuple[Any, Any, Any]:
         """Key, step and index of each element of a draw: of the shape `size`, or that of the parameters together."""
         state = self._state()
         lengths = _lengths(size, params)
         index = shaping.reshape(creation.arange(_product(lengths), dtype="uint64"), lengths)
         return state[0], state[1], index
 
-    def _unit(self, size: Any, params: Sequence[Any], dtype: str, open_: bool = False) -> Any:
+    def _unit(self, size: ShapeLike, params: Sequence[Any], dtype: str, open_: bool = False) -> TensorVariable:
         """Uniform numbers in [0, 1), or in (0, 1)."""
         return _to_unit(ops.philox_first(*self._blocks(size, params)), dtype, open_)
 
     # ------------------------------------------------------------------ draws
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def uniform(
+        self, low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Uniform numbers from low (included) to high (excluded)."""
         dtype, (low, high) = _float_dtype(dtype), _params(low, high)
         u = self._unit(size, (low, high), dtype)
         return elemwise.cast(u * (high - low) + low, dtype) if _is_scaled(low, high) else u
 
-    def random(self, size: Any = None, dtype: Any = None) -> Any:
+    def random(self, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Uniform numbers in [0, 1)."""
         return Distributions.uniform(self, 0.0, 1.0, size, dtype)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def normal(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Normally distributed numbers with mean `loc` and standard deviation `scale`."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         blocks = self._blocks(size, (loc, scale))
@@ -66,25 +74,29 @@ class Distributions:
         angle = (2.0 * np.pi) * _to_unit(ops.philox_second(*blocks), dtype)
         return elemwise.cast(radius * ew.cos(angle) * scale + loc, dtype)
 
-    def standard_normal(self, size: Any = None, dtype: Any = None) -> Any:
+    def standard_normal(self, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Normally distributed numbers with mean 0 and standard deviation 1."""
         return Distributions.normal(self, 0.0, 1.0, size, dtype)
 
-    def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def exponential(self, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Exponentially distributed numbers with mean `scale`."""
         dtype, (scale,) = _float_dtype(dtype), _params(scale)
         u = self._unit(size, (scale,), dtype, open_=True)
         return elemwise.cast(-ew.log(u) * scale, dtype)
 
-    def standard_exponential(self, size: Any = None, dtype: Any = None) -> Any:
+    def standard_exponential(self, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Exponentially distributed numbers with mean 1."""
         return Distributions.exponential(self, 1.0, size, dtype)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def lognormal(
+        self, mean: TensorLike = 0.0, sigma: Any = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers whose logarithm is normal with this mean and standard deviation."""
         return ew.exp(Distributions.normal(self, mean, sigma, size, dtype))
 
-    def truncated_normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def truncated_normal(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Normal numbers no more than two standard deviations from the mean."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
@@ -92,37 +104,49 @@ class Distributions:
         centred = ew.erfinv((2.0 * u - 1.0) * reach) * np.asarray(np.sqrt(2.0), dtype)
         return elemwise.cast(centred * scale + loc, dtype)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def laplace(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers with density exp(-abs(x - loc) / scale) / (2 scale)."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         off = self._unit(size, (loc, scale), dtype, open_=True) - 0.5
         return elemwise.cast(loc - scale * ew.sign(off) * ew.log1p(-2.0 * ew.abs_(off)), dtype)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def logistic(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers with cdf sigmoid((x - loc) / scale)."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast((ew.log(u) - ew.log1p(-u)) * scale + loc, dtype)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def gumbel(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers with cdf exp(-exp(-(x - loc) / scale)); the largest of many often is one."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast(loc - scale * ew.log(-ew.log(u)), dtype)
 
-    def cauchy(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def cauchy(
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers with density 1 / (pi scale (1 + ((x - loc) / scale) ** 2))."""
         dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast(ew.tan((u - 0.5) * np.asarray(np.pi, dtype)) * scale + loc, dtype)
 
-    def weibull(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def weibull(
+        self, shape: TensorLike, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers with cdf 1 - exp(-(x / scale) ** shape)."""
         dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
         u = self._unit(size, (shape, scale), dtype, open_=True)
         return elemwise.cast((-ew.log(u)) ** (1.0 / shape) * scale, dtype)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Any:
+    def triangular(
+        self, left: TensorLike, mode: Any, right: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Numbers whose density rises from `left` to `mode` and falls to `right`."""
         dtype, (left, mode, right) = _float_dtype(dtype), _params(left, mode, right)
         u = self._unit(size, (left, mode, right), dtype)
@@ -131,58 +155,64 @@ class Distributions:
         falling = right - ew.sqrt((1.0 - u) * width * (right - mode))
         return elemwise.cast(ew.switch(u * width < mode - left, rising, falling), dtype)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Any:
+    def gamma(
+        self, shape: TensorLike, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Gamma distributed numbers with mean `shape * scale`."""
         dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
         blocks = self._blocks(size, (shape, scale))
         return elemwise.cast(draws.gamma_draw(*blocks, elemwise.cast(shape, "float64")) * scale, dtype)
 
-    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None) -> Any:
+    def standard_gamma(self, shape: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Gamma distributed numbers with scale 1."""
         return self.gamma(shape, 1.0, size, dtype)
 
-    def chisquare(self, df: Any, size: Any = None, dtype: Any = None) -> Any:
+    def chisquare(self, df: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Sums of the squares of `df` normal numbers."""
         return self.gamma(as_tensor(df) * 0.5, 2.0, size, dtype)
 
-    def standard_t(self, df: Any, size: Any = None, dtype: Any = None) -> Any:
+    def standard_t(self, df: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Student's t with `df` degrees of freedom."""
         df = as_tensor(df)
         size = _lengths(size, (df,))
         normal = Distributions.normal(self, 0.0, 1.0, size, dtype)
         return elemwise.cast(normal * ew.sqrt(df / self.chisquare(df, size, dtype)), _float_dtype(dtype))
 
-    def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Any:
+    def beta(self, a: TensorLike, b: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Beta distributed numbers: between 0 and 1, with mean a / (a + b)."""
         dtype, (a, b) = _float_dtype(dtype), _params(a, b)
         blocks = self._blocks(size, (a, b))
         return elemwise.cast(draws.beta_draw(*blocks, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
 
-    def dirichlet(self, alphas: Any, size: Any = None, dtype: Any = None) -> Any:
+    def dirichlet(self, alphas: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
         alphas = as_tensor(alphas)
         lengths = None if size is None else [*_lengths(size, ()), alphas.shape[-1]]
         shares = self.gamma(alphas, 1.0, lengths, dtype)
         return shares / reductions.sum(shares, axis=-1, keepdims=True)
 
-    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, dtype: Any = None) -> Any:
+    def multivariate_normal(
+        self, mean: TensorLike, cov: Any, size: ShapeLike = None, dtype: DTypeLike = None
+    ) -> TensorVariable:
         """Normal vectors with a mean vector and a covariance matrix."""
         mean, cov = _params(mean, cov)
         z = Distributions.normal(self, 0.0, 1.0, [*_lengths(size, ()), mean.shape[-1]], dtype)
         return elemwise.cast(dot(z, cholesky(cov).T) + mean, _float_dtype(dtype))
 
-    def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = "int64") -> Any:
+    def poisson(self, lam: Any = 1.0, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """Poisson distributed integers with mean `lam`."""
         (lam,) = _params(lam)
         blocks = self._blocks(size, (lam,))
         return elemwise.cast(draws.poisson_draw(*blocks, elemwise.cast(lam, "float64")), _dtype(dtype))
 
-    def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: Any = "int64") -> Any:
+    def bernoulli(self, p: TensorLike = 0.5, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """1 with probability `p`, else 0."""
         (p,) = _params(p)
         return elemwise.cast(self._unit(size, (p,), "float64") < p, _dtype(dtype))
 
-    def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: Any = "int64") -> Any:
+    def binomial(
+        self, n: TensorLike = 1, p: TensorLike = 0.5, size: ShapeLike = None, dtype: DTypeLike = "int64"
+    ) -> TensorVariable:
         """How many of `n` trials succeed, each with probability `p`."""
         if isinstance(n, int) and n == 1:
             return self.bernoulli(p, size, dtype)
@@ -191,18 +221,22 @@ class Distributions:
         n, p = elemwise.cast(n, "float64"), elemwise.cast(p, "float64")
         return elemwise.cast(draws.binomial_draw(*blocks, n, p), _dtype(dtype))
 
-    def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = "int64") -> Any:
+    def negative_binomial(
+        self, n: TensorLike, p: TensorLike, size: ShapeLike = None, dtype: DTypeLike = "int64"
+    ) -> TensorVariable:
         """How many trials fail before `n` succeed, each with probability `p`."""
         n, p = _params(n, p)
         return self.poisson(self.gamma(n, (1.0 - p) / p, size, "float64"), None, dtype)
 
-    def geometric(self, p: Any, size: Any = None, dtype: Any = "int64") -> Any:
+    def geometric(self, p: TensorLike, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """The number of the first trial that succeeds, each with probability `p`."""
         (p,) = _params(p)
         u = self._unit(size, (p,), "float64", open_=True)
         return elemwise.cast(1.0 + ew.floor(ew.log(u) / ew.log1p(-p)), _dtype(dtype))
 
-    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+    def integers(
+        self, low: TensorLike, high: TensorLike | None = None, size: ShapeLike = None, dtype: DTypeLike = "int64"
+    ) -> TensorVariable:
         """Integers from low (included) to high (excluded); with one number, from 0 to it."""
         low, high = (0, low) if high is None else (low, high)
         low, high, dtype = as_tensor(low), as_tensor(high), _dtype(dtype)
@@ -210,18 +244,20 @@ class Distributions:
         picked = self._below(width, _lengths(size, (low, high)))
         return elemwise.cast(picked + elemwise.cast(low, "int64"), dtype)
 
-    def _below(self, width: Any, size: Any) -> Any:
+    def _below(self, width: TensorVariable, size: ShapeLike) -> TensorVariable:
         """Integers from 0 to a width, of type int64."""
         bits = ops.philox_first(*self._blocks(size))
         return elemwise.cast(ops.scale_bits(bits, elemwise.cast(width, "uint64")), "int64")
 
-    def random_integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+    def random_integers(
+        self, low: TensorLike, high: TensorLike | None = None, size: ShapeLike = None, dtype: DTypeLike = "int64"
+    ) -> TensorVariable:
         """As `integers`, with high included (Theano's name)."""
         low, high = (1, low) if high is None else (low, high)
         last: Any = high if isinstance(high, Variable) else np.asarray(high)
         return self.integers(low, last + 1, size, dtype)
 
-    def permutation(self, x: Any, size: Any = None) -> Any:
+    def permutation(self, x: TensorLike, size: ShapeLike = None) -> TensorVariable:
         """The numbers below `x`, or the rows of an array `x`, in random order; `size` draws that many permutations."""
         x = as_tensor(x)
         n = x if x.type.ndim == 0 else x.shape[0]
@@ -229,13 +265,20 @@ class Distributions:
         order = sorting.argsort(keys, axis=-1)
         return order if x.type.ndim == 0 else x[order]
 
-    def permuted(self, x: Any, axis: int = -1) -> Any:
+    def permuted(self, x: TensorLike, axis: int = -1) -> TensorVariable:
         """An array with the elements along one axis in random order, each row (or column) in an order of its own."""
         x = as_tensor(x)
         keys = ops.philox_first(*self._blocks([x.shape[d] for d in range(x.type.ndim)]))
         return take_along_axis(x, sorting.argsort(keys, axis=axis), axis=axis)
 
-    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = None) -> Any:
+    def choice(
+        self,
+        a: TensorLike,
+        size: ShapeLike = None,
+        replace: bool = True,
+        p: TensorLike | None = None,
+        dtype: DTypeLike = None,
+    ) -> TensorVariable:
         """Elements of `a` (or of range(a)), chosen with probabilities `p` (default: all equal)."""
         a = as_tensor(a)
         n = a if a.type.ndim == 0 else a.shape[0]
@@ -251,12 +294,14 @@ class Distributions:
         chosen = picked if a.type.ndim == 0 else a[picked]
         return chosen if dtype is None else elemwise.cast(chosen, dtype)
 
-    def _by_probability(self, p: Any, size: Any) -> Any:
+    def _by_probability(self, p: Any, size: ShapeLike) -> Any:
         u = self._unit(size, (), "float64")
         steps = reductions.cumsum(as_tensor(p), axis=0)
         return sorting.searchsorted(steps / steps[-1], u, side="right")
 
-    def multinomial(self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+    def multinomial(
+        self, n: TensorLike = 1, pvals: Any = None, size: ShapeLike = None, dtype: DTypeLike = "int64"
+    ) -> TensorVariable:
         """How often each outcome occurs in `n` trials with probabilities `pvals` (along the last axis)."""
         if pvals is None:
             raise TypeError("multinomial needs pvals: the probabilities of the outcomes, along the last axis")
@@ -276,11 +321,11 @@ class Distributions:
 
 
 # ---------------------------------------------------------------------- helpers
-def _dtype(dtype: Any) -> str:
+def _dtype(dtype: DTypeLike) -> str:
     return dtype_name("floatX" if dtype is None else dtype)
 
 
-def _float_dtype(dtype: Any) -> str:
+def _float_dtype(dtype: DTypeLike) -> str:
     name = _dtype(dtype)
     if name not in _DIGITS:
         allowed = ", ".join(sorted(_DIGITS))
@@ -288,7 +333,7 @@ def _float_dtype(dtype: Any) -> str:
     return name
 
 
-def _checked_width(low: Any, high: Any, dtype: str) -> Any:
+def _checked_width(low: TensorVariable, high: TensorVariable, dtype: str) -> TensorVariable:
     """high - low; ValueError unless it is positive: at once where the bounds are known, else when it runs."""
     if any(v.type.kind not in "iub" for v in (low, high)) or (high - low).type.kind not in "iu":
         raise TypeError(f"integers: the bounds must be integers (int64 at most), got {low.type} and {high.type}")
@@ -303,7 +348,7 @@ def _checked_width(low: Any, high: Any, dtype: str) -> Any:
     return CheckAndRaise(ValueError, message)(high - low, reductions.all(low < high))
 
 
-def _refuse_too_many(a: Any, count: Any, replace: bool) -> None:
+def _refuse_too_many(a: TensorVariable, count: int, replace: bool) -> None:
     """ValueError if so many elements cannot be chosen, as far as lengths are known."""
     known = a.term.value.item() if isinstance(a.term, Const) and not a.type.ndim else None
     n = a.type.shape[0] if a.type.ndim else known
@@ -323,12 +368,12 @@ def _params(*values: Any) -> list[Any]:
     return [as_tensor(v) for v in values]
 
 
-def _is_scaled(low: Any, high: Any) -> bool:
+def _is_scaled(low: TensorVariable, high: TensorVariable) -> bool:
     plain = all(v.term.args == () and getattr(v.term, "scalar", None) is not None for v in (low, high))
     return not (plain and low.type.ndim == high.type.ndim == 0 and low.term.scalar == 0 and high.term.scalar == 1)
 
 
-def _lengths(size: Any, params: Sequence[Any]) -> list[Any]:
+def _lengths(size: ShapeLike, params: Sequence[Any]) -> list[Any]:
     """The lengths of a draw as a list of integers and symbolic scalars."""
     if size is None:
         wide = [p for p in params if p.type.ndim]
@@ -347,7 +392,7 @@ def _lengths(size: Any, params: Sequence[Any]) -> list[Any]:
     return list(size) if isinstance(size, (tuple, list, np.ndarray)) else [size]
 
 
-def _to_unit(bits: Any, dtype: str, open_: bool = False) -> Any:
+def _to_unit(bits: TensorVariable, dtype: str, open_: bool = False) -> TensorVariable:
     """Numbers in [0, 1) from the highest bits; in (0, 1) if `open_`: odd multiples of half a step. Never rounded."""
     digits = _DIGITS[dtype]
     if open_:
@@ -359,7 +404,7 @@ def _to_unit(bits: Any, dtype: str, open_: bool = False) -> Any:
     return high * np.asarray(2.0**-digits, dtype)
 
 
-def _first_of(order: Any, size: Any) -> Any:
+def _first_of(order: Any, size: ShapeLike) -> Any:
     lengths = _lengths(size, ())
     if not lengths:
         return order[0]

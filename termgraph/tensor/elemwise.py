@@ -5,7 +5,7 @@ Every op in the element-wise table is exported under its NumPy or Theano name.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from termgraph.terms.dtypes import finfo
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 # NumPy and Theano names for ops whose table name differs
 ALIASES = {
@@ -39,20 +43,22 @@ def cast(x: Any, dtype: Any) -> Any:
     return ew.cast(as_tensor(x) if not hasattr(x, "apply_op") else x, dtype=name)
 
 
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Any, deg: bool = False) -> TensorVariable:
     """The argument of a complex number, in radians or degrees."""
     z = as_tensor(z)
     radians = ew.arctan2(ew.imag(z), ew.real(z)) if z.type.kind == "c" else ew.arctan2(0, z)
     return ew.rad2deg(radians) if deg else radians
 
 
-def sinc(x: Any) -> Any:
+def sinc(x: TensorLike) -> TensorVariable:
     """sin(pi x) / (pi x), and 1 at 0."""
     y = as_tensor(x) * 3.141592653589793
     return ew.switch(ew.eq(y, 0), 1, ew.sin(y) / ew.switch(ew.eq(y, 0), 1, y))
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> TensorVariable:
     """Element by element: |a - b| <= atol + rtol |b|, infinities equal to themselves."""
     a, b = as_tensor(a), as_tensor(b)
     b = cast(b, "float64") if b.type.kind in "biu" else b
@@ -64,7 +70,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 @on_terms
-def positive(x: Any) -> Any:
+def positive(x: TensorLike) -> TensorVariable:
     """The array itself: unary plus, which booleans do not have."""
     x = as_tensor(x)
     if x.type.dtype == "bool":
@@ -74,7 +80,7 @@ def positive(x: Any) -> Any:
 
 @on_terms
 @pattern_form(lambda x, a_min=None, a_max=None: ew.clip(x, a_min, a_max))
-def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(x: TensorLike, a_min: Any = None, a_max: Any = None) -> TensorVariable:
     """Elements limited to the interval from `a_min` to `a_max`; None leaves that side open."""
     if a_min is None or a_max is None:
         bounded = x if a_min is None else ew.maximum(x, a_min)
@@ -84,7 +90,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
 
 @on_terms
 @pattern_form(lambda x: ew.round_(x))
-def round(x: Any, decimals: int = 0) -> Any:
+def round(x: TensorLike, decimals: int = 0) -> TensorVariable:
     """Elements rounded to the nearest number with that many decimals, halves to even."""
     x = as_tensor(x)
     if decimals == 0 or (decimals > 0 and x.type.kind in "iu"):
@@ -113,7 +119,7 @@ def _round_whole(x: Any, step: int) -> Any:
 
 
 @on_terms
-def iround(x: Any, decimals: int = 0) -> Any:
+def iround(x: TensorLike, decimals: int = 0) -> TensorVariable:
     """`round`, as int64.
 
     >>> import termgraph.tensor as T
@@ -125,14 +131,14 @@ def iround(x: Any, decimals: int = 0) -> Any:
 
 @on_terms
 @pattern_form(lambda x: ew.round_(x))
-def rint(x: Any) -> Any:
+def rint(x: TensorLike) -> TensorVariable:
     """The nearest whole number, halves to even, as a float (integers become floats as in NumPy)."""
     x = as_tensor(x)
     return ew.round_(cast(x, np.rint.resolve_dtypes((x.type.np_dtype, None))[1]))
 
 
 @on_terms
-def logit(x: Any) -> Any:
+def logit(x: TensorLike) -> TensorVariable:
     """log(x / (1 - x)), the inverse of sigmoid.
 
     >>> import termgraph.tensor as T
@@ -143,7 +149,7 @@ def logit(x: Any) -> Any:
 
 
 @on_terms
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: TensorLike, b: TensorLike) -> TensorVariable:
     """The logarithm of the absolute value of the beta function.
 
     >>> import termgraph.tensor as T
@@ -154,19 +160,21 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 @on_terms
-def isposinf(x: Any) -> Any:
+def isposinf(x: TensorLike) -> TensorVariable:
     """Where elements are +infinity."""
     return ew.logical_and(ew.isinf(x), ew.logical_not(ew.signbit(x)))
 
 
 @on_terms
-def isneginf(x: Any) -> Any:
+def isneginf(x: TensorLike) -> TensorVariable:
     """Where elements are -infinity."""
     return ew.logical_and(ew.isinf(x), ew.signbit(x))
 
 
 @on_terms
-def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num(
+    x: TensorLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> TensorVariable:
     """NaN replaced by `nan`, infinities by the largest and smallest finite numbers (or `posinf` and `neginf`)."""
     x = as_tensor(x)
     dtype = x.type.np_dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
 from termgraph.terms.ops.shapes import normal_axis
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 def _points(n: Any) -> int | None:
     if n is None:
@@ -25,7 +29,7 @@ def _points(n: Any) -> int | None:
 
 
 def _function(op: Op, doc: str) -> Callable:
-    def transform(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    def transform(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
         a = as_tensor(a)
         if a.ndim == 0:
             raise ValueError(f"{op.name} needs an array with at least one dimension")
@@ -44,7 +48,9 @@ rfft = _function(ops.rfft, "The transform of real numbers: its n // 2 + 1 non-ne
 irfft = _function(ops.irfft, "The inverse of `rfft`; say n if it is odd (by default twice the length, less 2).")
 
 
-def _over_axes(a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, default: int | None) -> list[tuple]:
+def _over_axes(
+    a: TensorVariable, s: Sequence[int] | None, axes: Sequence[int] | None, default: int | None
+) -> list[tuple]:
     """(axis, n) for each axis to transform, the last one first."""
     if axes is None:
         count = len(s) if s is not None else default if default is not None else a.ndim
@@ -58,8 +64,8 @@ def _over_axes(a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, defa
 
 def _several(one: Callable, name: str, default: int | None, doc: str) -> Callable:
     def transform(
-        a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-    ) -> Any:
+        a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    ) -> TensorVariable:
         a = as_tensor(a)
         for axis, n in _over_axes(a, s, axes, default):
             a = one(a, n, axis, norm)
@@ -77,7 +83,9 @@ ifft2 = _several(ifft, "ifft2", 2, "The inverse transform over the last two axes
 
 
 @on_terms
-def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def rfftn(
+    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> TensorVariable:
     """The transform of real numbers over several axes; the last of them has the non-negative frequencies."""
     a = as_tensor(a)
     for k, (axis, n) in enumerate(_over_axes(a, s, axes, None)):
@@ -86,7 +94,9 @@ def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 @on_terms
-def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def irfftn(
+    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> TensorVariable:
     """The inverse of `rfftn`."""
     a = as_tensor(a)
     last, *others = _over_axes(a, s, axes, None)
@@ -95,7 +105,7 @@ def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = 
     return irfft(a, last[1], last[0], norm)
 
 
-def _shift(x: Any, axes: Any, back: bool) -> Any:
+def _shift(x: TensorLike, axes: AxisLike, back: bool) -> TensorVariable:
     x = as_tensor(x)
     places = range(x.ndim) if axes is None else [axes] if hasattr(axes, "__index__") else axes
     for d in places:
@@ -106,23 +116,23 @@ def _shift(x: Any, axes: Any, back: bool) -> Any:
 
 
 @on_terms
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: TensorLike, axes: AxisLike = None) -> TensorVariable:
     """Frequency 0 moved to the middle of the axes."""
     return _shift(x, axes, back=False)
 
 
 @on_terms
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: TensorLike, axes: AxisLike = None) -> TensorVariable:
     """The inverse of `fftshift`."""
     return _shift(x, axes, back=True)
 
 
-def fftfreq(n: int, d: float = 1.0) -> Any:
+def fftfreq(n: int, d: float = 1.0) -> TensorVariable:
     """The frequencies of the results of `fft` of n points at distance d."""
     return as_tensor(np.fft.fftfreq(n, d))
 
 
-def rfftfreq(n: int, d: float = 1.0) -> Any:
+def rfftfreq(n: int, d: float = 1.0) -> TensorVariable:
     """The frequencies of the results of `rfft` of n points at distance d."""
     return as_tensor(np.fft.rfftfreq(n, d))
 

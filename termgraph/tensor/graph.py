@@ -6,13 +6,16 @@ Everything is iterative. Replacing works on terms, so it reaches every equal exp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import Viewer
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first, equal_up_to_inputs, substitute
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 
 def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
@@ -91,7 +94,7 @@ def clone(output: Any, replace: Any = None, strict: bool = True) -> Any:
 clone_replace = clone
 
 
-def _checked(value: Any, what: str) -> Variable:
+def _checked(value: TensorVariable, what: str) -> Variable:
     if not isinstance(value, Variable):
         raise TypeError(f"clone: {what} must be a variable, got {type(value).__name__} {value!r:.60}")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.checks import Assert
 from termgraph.tensor.creation import arange, linspace
@@ -14,6 +14,10 @@ from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.shaping import broadcast_arrays, dimshuffle
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 class Grid:
@@ -63,7 +67,7 @@ def _order(name: str, order: str) -> int:
     return -1 if order == "C" else 1
 
 
-def _whole(name: str, what: str, value: Any) -> Any:
+def _whole(name: str, what: str, value: Any) -> TensorVariable:
     x = as_tensor(value)
     if x.type.kind not in "iu":
         raise TypeError(f"{name}: {what} must be integers, got {x} of type {x.type}")
@@ -71,7 +75,7 @@ def _whole(name: str, what: str, value: Any) -> Any:
 
 
 @on_terms
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> list:
+def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> list:
     """Numbers of elements as positions in an array of a shape: one array for each dimension.
 
     >>> import termgraph.tensor as T
@@ -92,7 +96,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> list:
 
 
 @on_terms
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: str = "raise", order: str = "C") -> TensorVariable:
     """Positions in an array of a shape as numbers of elements; `mode` says what becomes of positions outside.
 
     'raise' refuses them, 'wrap' counts on from the other end, 'clip' takes the nearest; one, or one for each dimension.
@@ -114,7 +118,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return total
 
 
-def _inside(p: Any, n: Any, mode: str) -> Any:
+def _inside(p: TensorVariable, n: TensorLike, mode: str) -> TensorVariable:
     if mode == "wrap":
         return ew.mod(p, n)
     if mode == "clip":
@@ -125,7 +129,7 @@ def _inside(p: Any, n: Any, mode: str) -> Any:
     return Assert("ravel_multi_index: a position is outside the array")(p, within)
 
 
-def _product(lengths: Sequence[Any]) -> Any:
+def _product(lengths: Sequence[Any]) -> int:
     total: Any = 1
     for n in lengths:
         total = total * n

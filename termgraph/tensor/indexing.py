@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.ops.shapes import broadcast_shapes
 from termgraph.terms.types import shape_text
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 NEW = "new"
 WHOLE = ("slice", (None, None, None))
@@ -114,7 +117,7 @@ def _consumes(entry: Any) -> int:
     return entry.type.ndim if isinstance(entry, Variable) and entry.type.dtype == "bool" else 1
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: TensorVariable | int | None) -> Any:
     """A slice bound: None, an int, or a symbolic integer scalar."""
     if value is None:
         return None
@@ -166,7 +169,7 @@ def bound(op: Op, index: tuple) -> Op:
     return op.bind(index=index)
 
 
-def shuffle(x: Any, order: tuple) -> Any:
+def shuffle(x: TensorLike, order: tuple) -> TensorVariable:
     """`x` with its dimensions in another order."""
     return apply_op(_shuffle_op(order), (x,))
 
@@ -177,7 +180,7 @@ def _shuffle_op(order: tuple) -> Op:
 
 
 # ---------------------------------------------------------------------- reading
-def getitem(x: Any, key: Any) -> Any:
+def getitem(x: TensorLike, key: Any) -> TensorVariable:
     """`x[key]`, as NumPy reads it; integers, bounds, index arrays and masks may be symbolic."""
     known = item_of_shape(x, key)
     if known is not None:
@@ -199,7 +202,7 @@ def _spec(items: list[Item], arrays: bool) -> tuple[tuple, list]:
     index: list[Any] = []
     operands: list[Any] = []
 
-    def part(p: Any) -> Any:
+    def part(p: TensorLike | None) -> Any:
         if not isinstance(p, Variable):
             return p
         operands.append(p)
@@ -218,7 +221,7 @@ def _spec(items: list[Item], arrays: bool) -> tuple[tuple, list]:
     return tuple(index), operands
 
 
-def _advanced(x: Any, items: list[Item]) -> Any:
+def _advanced(x: Any, items: list[Item]) -> TensorVariable:
     index, operands = _spec(items, arrays=True)
     found = apply_op(bound(ops.gather, index), (x, *operands))
     rank = len(broadcast_shapes([v.type.shape for v, e in _array_operands(index, operands) if e], "index arrays"))
@@ -261,7 +264,9 @@ def _layout(items: list[Item], rank: int, ndim: int) -> list:
 
 
 # ---------------------------------------------------------------------- replacing
-def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Any:
+def set_subtensor(
+    x: TensorLike, y: TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False
+) -> TensorVariable:
     """The whole array with the indexed part replaced; `x` is an indexing result.
 
     The original is not changed; use the result, for example as an update of a shared variable. The two flags of older
@@ -276,8 +281,12 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
 
 
 def inc_subtensor(
-    x: Any, y: Any, inplace: bool = False, set_instead_of_inc: bool = False, tolerate_inplace_aliasing: bool = False
-) -> Any:
+    x: TensorLike,
+    y: TensorLike,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+) -> TensorVariable:
     """The whole array with `y` added to the indexed part; repeated places in an index array add up.
 
     >>> import termgraph.tensor as T
@@ -288,7 +297,7 @@ def inc_subtensor(
     return _write(x, y, 0 if set_instead_of_inc else 1, "inc_subtensor")
 
 
-def _write(part: Any, y: Any, which: int, name: str) -> Any:
+def _write(part: Any, y: TensorLike, which: int, name: str) -> TensorVariable:
     source, y = part, as_values(y, part, name)
     while _family(source) is dimshuffle:
         y = _through_dimshuffle(y, source.owner.op.params["order"], source.owner.inputs[0])
@@ -305,11 +314,11 @@ def _write(part: Any, y: Any, which: int, name: str) -> Any:
     return apply_op(op, (base, y, *operands))
 
 
-def _family(v: Any) -> Op | None:
+def _family(v: TensorVariable) -> Op | None:
     return v.owner.op.family if isinstance(v, Variable) and v.owner is not None else None
 
 
-def as_values(y: Any, part: Any, name: str) -> Any:
+def as_values(y: Any, part: Any, name: str) -> TensorVariable:
     """`y` with the dtype of the part it goes to; a conversion that loses more than precision is refused."""
     if not isinstance(part, TensorVariable):
         raise TypeError(f"{name}(x[index], y): the first argument must be the result of indexing, got {part!r:.60}")
@@ -359,14 +368,14 @@ def _through_dimshuffle(y: Any, order: tuple, inner: Any) -> Any:
 
 
 def _method(function: Callable) -> Callable:
-    def method(self: Any, y: Any) -> Any:
+    def method(self: Any, y: TensorLike) -> TensorVariable:
         return function(self, y)
 
     method.__doc__ = (function.__doc__ or "").partition("\n")[0]
     return method
 
 
-def _no_assignment(self: Any, key: Any, value: Any) -> None:
+def _no_assignment(self: Any, key: object, value: object) -> None:
     raise TypeError(
         f"{self} is symbolic and cannot be changed in place; x = T.set_subtensor(x[index], value) makes the changed "
         "array, T.inc_subtensor(x[index], value) adds to it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,12 @@ from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.ops.sorting import searchsorted
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def _arrays(xs: Any, name: str) -> list:
+
+def _arrays(xs: TensorLike, name: str) -> list:
     """The operands as variables of one dtype."""
     if not isinstance(xs, (list, tuple)):
         raise TypeError(f"{name} takes a list or tuple of arrays, got {type(xs).__name__} {xs!r:.60}")
@@ -42,7 +46,7 @@ def _arrays(xs: Any, name: str) -> list:
 
 # ---------------------------------------------------------------------- together
 @on_terms
-def concatenate(arrays: Any, axis: int | None = 0) -> Any:
+def concatenate(arrays: Any, axis: int | None = 0) -> TensorVariable:
     """Arrays concatenated along an existing axis (flattened first if `axis` is None)."""
     xs = _arrays(arrays, "concatenate")
     if axis is None:
@@ -59,7 +63,7 @@ def join(axis: int, *arrays: Any) -> Any:
 
 
 @on_terms
-def stack(arrays: Any, axis: Any = 0, *more: Any) -> Any:
+def stack(arrays: TensorLike, axis: AxisLike = 0, *more: Any) -> TensorVariable:
     """Arrays of one shape put side by side along a new axis.
 
     >>> import termgraph.tensor as T
@@ -73,26 +77,26 @@ def stack(arrays: Any, axis: Any = 0, *more: Any) -> Any:
 
 
 @on_terms
-def vstack(arrays: Any) -> Any:
+def vstack(arrays: TensorLike) -> TensorVariable:
     """Arrays stacked as rows: along the first axis, vectors being rows."""
     return concatenate([atleast_2d(x) for x in _arrays(arrays, "vstack")], 0)
 
 
 @on_terms
-def hstack(arrays: Any) -> Any:
+def hstack(arrays: TensorLike) -> TensorVariable:
     """Arrays side by side: along the second axis, vectors along the first."""
     xs = [atleast_1d(x) for x in _arrays(arrays, "hstack")]
     return concatenate(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 @on_terms
-def dstack(arrays: Any) -> Any:
+def dstack(arrays: TensorLike) -> TensorVariable:
     """Arrays stacked along the third axis."""
     return concatenate([atleast_3d(x) for x in _arrays(arrays, "dstack")], 2)
 
 
 @on_terms
-def column_stack(arrays: Any) -> Any:
+def column_stack(arrays: TensorLike) -> TensorVariable:
     """Vectors as columns of a matrix; matrices as they are."""
     xs = _arrays(arrays, "column_stack")
     return concatenate([transpose(atleast_2d(x)) if x.ndim < 2 else x for x in xs], 1)
@@ -100,7 +104,7 @@ def column_stack(arrays: Any) -> Any:
 
 # ---------------------------------------------------------------------- copies
 @on_terms
-def tile(x: Any, reps: Any, ndim: int | None = None) -> Any:
+def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> TensorVariable:
     """The array repeated as a whole, `reps` times along each axis."""
     x = as_tensor(x)
     times = as_lengths(reps, "reps", ndim)
@@ -118,7 +122,7 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Any:
 
 
 @on_terms
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     """Each element repeated: `repeats` times, or as often as an integer vector says for its place along `axis`."""
     x = as_tensor(x)
     if axis is None:
@@ -133,13 +137,13 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     return reshape(spread, [*have[:axis], product([have[axis], times]), *have[axis + 1 :]])
 
 
-def _repeat_each(x: Any, repeats: Any, axis: int) -> Any:
+def _repeat_each(x: TensorVariable, repeats: TensorVariable, axis: int) -> TensorVariable:
     ends = cumsum(repeats)
     return x[(slice(None),) * axis + (searchsorted(ends, arange(repeats.sum()), side="right"),)]
 
 
 # ---------------------------------------------------------------------- apart
-def _part(x: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
+def _part(x: Any, axis: int, start: int | None, stop: int | None, step: Any = None) -> Any:
     """`x[:, ..., start:stop:step]` along one axis."""
     return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
@@ -160,7 +164,7 @@ def split(x: Any, indices_or_sections: Any, n_splits: int | None = None, axis: i
     return [_part(x, axis, a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
-def _split_equal(x: Any, parts: int, axis: int) -> list:
+def _split_equal(x: TensorVariable, parts: int, axis: int) -> list:
     n = length(x, axis)
     if parts <= 0:
         raise ValueError(f"split: the number of sections must be positive, got {parts}")
@@ -178,7 +182,7 @@ def _split_equal(x: Any, parts: int, axis: int) -> list:
     return [_part(x, axis, i * (n // parts), (i + 1) * (n // parts)) for i in range(parts)]
 
 
-def _split_sizes(x: Any, sizes: Any, n_splits: int, axis: int) -> list:
+def _split_sizes(x: object, sizes: Any, n_splits: int, axis: int) -> list:
     parts = as_lengths(sizes, "splits_size", n_splits)
     if len(parts) != n_splits:
         raise ValueError(f"split: {len(parts)} lengths were given for n_splits={n_splits} parts")
@@ -193,7 +197,7 @@ def _split_sizes(x: Any, sizes: Any, n_splits: int, axis: int) -> list:
 
 
 @on_terms
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def array_split(x: TensorLike, indices_or_sections: Any, axis: int = 0) -> list:
     """Parts of an array along an axis, nearly equal where they cannot be equal."""
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
@@ -209,26 +213,26 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @on_terms
-def vsplit(x: Any, indices_or_sections: Any) -> list:
+def vsplit(x: TensorLike, indices_or_sections: Any) -> list:
     """`split` along the first axis."""
     return split(x, indices_or_sections, axis=0)
 
 
 @on_terms
-def hsplit(x: Any, indices_or_sections: Any) -> list:
+def hsplit(x: TensorLike, indices_or_sections: Any) -> list:
     """`split` along the second axis (the first of a vector)."""
     x = as_tensor(x)
     return split(x, indices_or_sections, axis=0 if x.ndim == 1 else 1)
 
 
 @on_terms
-def dsplit(x: Any, indices_or_sections: Any) -> list:
+def dsplit(x: TensorLike, indices_or_sections: Any) -> list:
     """`split` along the third axis."""
     return split(x, indices_or_sections, axis=2)
 
 
 @on_terms
-def unstack(x: Any, axis: int = 0) -> list:
+def unstack(x: TensorLike, axis: int = 0) -> list:
     """The slices along an axis of known length."""
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
@@ -240,7 +244,7 @@ def unstack(x: Any, axis: int = 0) -> list:
 
 # ---------------------------------------------------------------------- order along axes
 @on_terms
-def flip(x: Any, axis: Any = None) -> Any:
+def flip(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """The array backwards along axes (all of them by default)."""
     x = as_tensor(x)
     axes = axes_of(axis, x.ndim)
@@ -248,19 +252,19 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 @on_terms
-def flipud(x: Any) -> Any:
+def flipud(x: TensorLike) -> TensorVariable:
     """The array backwards along the first axis."""
     return flip(x, 0)
 
 
 @on_terms
-def fliplr(x: Any) -> Any:
+def fliplr(x: TensorLike) -> TensorVariable:
     """The array backwards along the second axis."""
     return flip(x, 1)
 
 
 @on_terms
-def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+def roll(x: TensorLike, shift: Any, axis: AxisLike = None) -> TensorVariable:
     """Elements moved along axes by `shift` places; what leaves at one end comes in at the other."""
     x = as_tensor(x)
     if axis is None:
@@ -278,7 +282,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     return x
 
 
-def _roll_one(x: Any, shift: Any, axis: int) -> Any:
+def _roll_one(x: TensorVariable, shift: int, axis: int) -> TensorVariable:
     n = length(x, axis)
     if isinstance(n, int):
         if n == 0:
@@ -292,7 +296,7 @@ def _roll_one(x: Any, shift: Any, axis: int) -> Any:
 
 
 @on_terms
-def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
+def rot90(x: TensorLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> TensorVariable:
     """The array turned by k quarter turns in the plane of two axes."""
     x = as_tensor(x)
     a, b = (normal_axis(d, x.ndim, "axes") for d in axes)

@@ -5,7 +5,7 @@ Everything here keeps known lengths as Python integers for as long as possible, 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
@@ -18,6 +18,10 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike
+    from termgraph.tensor.variable import TensorVariable
 
 _shapes: WeakSet = WeakSet()  # the vectors made by `x.shape`: indexing looks through these, and through no others
 
@@ -74,7 +78,7 @@ def as_length(value: Any, what: str = "length") -> Any:
     return v if v.type.dtype == "int64" else ew.cast(v, dtype="int64")
 
 
-def as_lengths(shape: Any, what: str = "shape", ndim: int | None = None) -> list:
+def as_lengths(shape: ShapeLike, what: str = "shape", ndim: int | None = None) -> list:
     """A shape as users write it: an integer, a sequence of lengths, or a vector (variable or array)."""
     if isinstance(shape, Variable) or hasattr(shape, "apply_op"):
         v = as_tensor(shape)
@@ -126,7 +130,7 @@ def item_of_shape(v: Any, key: Any) -> Any:
     return length_operands([vector_item(v, key % n)])[0]
 
 
-def _is_static(key: Any) -> bool:
+def _is_static(key: int) -> bool:
     if isinstance(key, slice):
         return not [k for k in (key.start, key.stop, key.step) if k is not None and not isinstance(k, int)]
     return isinstance(key, int) and not isinstance(key, bool)
@@ -140,7 +144,7 @@ def length_operands(values: list) -> list:
     return [as_tensor(np.int64(n)) if isinstance(n, int) else n for n in values]
 
 
-def lengths_vector(values: list) -> Any:
+def lengths_vector(values: list) -> TensorVariable:
     """A shape as an int64 vector variable: a constant if all of it is known."""
     if not [n for n in values if not isinstance(n, int)]:
         v = as_tensor(np.array(values, dtype="int64"))

@@ -75,7 +75,7 @@ def _handle(value: Any) -> Any:
     return handle(value)
 
 
-def handle(term: Any) -> Any:
+def handle(term: Any) -> Variable:
     """A variable on a term, without its history: enough to build further."""
     tensor = isinstance(term.type, TensorType)
     if term.op is CONST:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,10 @@ from termgraph.terms.ops import linalg as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import shape_text
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 LinAlgError = np.linalg.LinAlgError
 STRUCTURES = ("gen", "sym", "her", "pos")
 ON_ERROR = ("raise", "nan")
@@ -49,7 +53,7 @@ UNKNOWN = 64  # what an unknown length counts for when multi_dot chooses its ord
 
 
 # ---------------------------------------------------------------------- equations
-def _with_columns(b: Any) -> tuple[Any, bool]:
+def _with_columns(b: TensorLike) -> tuple[Any, bool]:
     """The right side as a matrix; a vector becomes one column."""
     b = as_tensor(b)
     return (dimshuffle(b, 0, "x"), True) if b.ndim == 1 else (b, False)
@@ -62,7 +66,7 @@ def _on_error(name: str, on_error: str) -> str:
 
 
 @on_terms
-def solve(a: Any, b: Any, assume_a: str = "gen", on_error: str = "raise") -> Any:
+def solve(a: TensorLike, b: TensorLike, assume_a: str = "gen", on_error: str = "raise") -> TensorVariable:
     """The solution x of a @ x = b; b is a vector if it has one dimension, else (a batch of) matrices.
 
     `assume_a` promises more about a: "sym" symmetric, "her" Hermitian, "pos" positive definite. A singular matrix
@@ -81,8 +85,13 @@ def solve(a: Any, b: Any, assume_a: str = "gen", on_error: str = "raise") -> Any
 
 @on_terms
 def solve_triangular(
-    a: Any, b: Any, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False, on_error: str = "raise"
-) -> Any:
+    a: TensorLike,
+    b: TensorLike,
+    lower: bool = False,
+    trans: Any = 0,
+    unit_diagonal: bool = False,
+    on_error: str = "raise",
+) -> TensorVariable:
     """The solution of a @ x = b for a triangular matrix, of which only that triangle is read.
 
     `trans` solves with the transposed (1, "T") or conjugate transposed (2, "C") matrix; `unit_diagonal` takes the
@@ -97,7 +106,7 @@ def solve_triangular(
 
 
 @on_terms
-def cho_solve(c_and_lower: Any, b: Any, on_error: str = "raise") -> Any:
+def cho_solve(c_and_lower: Any, b: TensorLike, on_error: str = "raise") -> TensorVariable:
     """The solution of a @ x = b from the Cholesky factor of a: cho_solve((factor, lower), b)."""
     c, lower = c_and_lower
     first, second = ("N", "C") if lower else ("C", "N")
@@ -106,7 +115,7 @@ def cho_solve(c_and_lower: Any, b: Any, on_error: str = "raise") -> Any:
 
 
 @on_terms
-def cho_factor(a: Any, lower: bool = False) -> list:
+def cho_factor(a: TensorLike, lower: bool = False) -> list:
     """[factor, lower] for `cho_solve`. The other triangle of the factor is 0 (in SciPy it is not defined).
 
     >>> import termgraph.tensor as T
@@ -118,7 +127,7 @@ def cho_factor(a: Any, lower: bool = False) -> list:
 
 
 @on_terms
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> list:
+def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> list:
     """Least squares: solution, residuals, rank and singular values."""
     columns, vector = _with_columns(b)
     x, *rest = ops.lstsq(a, columns, rcond=None if rcond is None else float(rcond))
@@ -126,20 +135,20 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list:
 
 
 @on_terms
-def inv(a: Any) -> Any:
+def inv(a: TensorLike) -> TensorVariable:
     """The inverse of a square matrix; `solve` is faster and more exact if it is to be multiplied with something."""
     return ops.inv(a)
 
 
 @on_terms
-def pinv(a: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
+def pinv(a: TensorLike, rcond: float | None = None, hermitian: bool = False) -> TensorVariable:
     """The Moore-Penrose inverse. Singular values below `rcond` times the largest count as 0."""
     return ops.pinv(a, rcond=None if rcond is None else float(rcond), hermitian=bool(hermitian))
 
 
 # ---------------------------------------------------------------------- decompositions
 @on_terms
-def cholesky(a: Any, lower: bool = True, on_error: str = "raise") -> Any:
+def cholesky(a: TensorLike, lower: bool = True, on_error: str = "raise") -> TensorVariable:
     """The lower triangular L with L @ conj(L.T) = a, or the upper U with conj(U.T) @ U = a.
 
     A matrix that is not positive definite raises LinAlgError when the function runs. With `on_error="nan"` the result
@@ -155,7 +164,7 @@ def cholesky(a: Any, lower: bool = True, on_error: str = "raise") -> Any:
 
 
 @on_terms
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """Q (orthonormal columns) and R (upper triangular) with Q @ R = a; only R for mode "r"."""
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
@@ -164,13 +173,13 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @on_terms
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> TensorVariable:
     """u, s and vh with (u * s) @ vh = a, singular values descending; only s if not `compute_uv`."""
     return ops.svd(a, full_matrices=bool(full_matrices)) if compute_uv else ops.svdvals(a)
 
 
 @on_terms
-def svdvals(a: Any) -> Any:
+def svdvals(a: TensorLike) -> TensorVariable:
     """The singular values, descending."""
     return ops.svdvals(a)
 
@@ -182,44 +191,44 @@ def _lower(triangle: str) -> bool:
 
 
 @on_terms
-def eigh(a: Any, UPLO: str = "L") -> list:
+def eigh(a: TensorLike, UPLO: str = "L") -> list:
     """Eigenvalues (ascending) and eigenvectors (columns) of a Hermitian matrix, of which one triangle is read."""
     return ops.eigh(a, lower=_lower(UPLO))
 
 
 @on_terms
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: TensorLike, UPLO: str = "L") -> Any:
     """Eigenvalues of a Hermitian matrix, ascending."""
     return ops.eigvalsh(a, lower=_lower(UPLO))
 
 
 @on_terms
-def eig(a: Any) -> list:
+def eig(a: TensorLike) -> list:
     """Eigenvalues and eigenvectors of any square matrix; always complex, also where the imaginary parts are 0."""
     return ops.eig(a)
 
 
 @on_terms
-def eigvals(a: Any) -> Any:
+def eigvals(a: TensorLike) -> TensorVariable:
     """Eigenvalues of any square matrix; always complex."""
     return ops.eigvals(a)
 
 
 # ---------------------------------------------------------------------- numbers of a matrix
 @on_terms
-def det(a: Any) -> Any:
+def det(a: TensorLike) -> TensorVariable:
     """The determinant."""
     return ops.det(a)
 
 
 @on_terms
-def slogdet(a: Any) -> list:
+def slogdet(a: TensorLike) -> list:
     """Sign and logarithm of the absolute value of the determinant, without overflow."""
     return ops.slogdet(a)
 
 
 @on_terms
-def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+def matrix_rank(a: TensorLike, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> TensorVariable:
     """How many singular values exceed `tol` (by default the largest one times max(shape) times the dtype's epsilon)."""
     a = as_tensor(a)
     if a.ndim < 2:
@@ -240,20 +249,20 @@ def _all_zero(a: Any) -> Any:
 
 
 @on_terms
-def trace(a: Any, offset: int = 0) -> Any:
+def trace(a: TensorLike, offset: int = 0) -> TensorVariable:
     """The sum of the diagonal of the last two dimensions."""
     return sum_over(diagonal(a, offset), axis=-1)
 
 
 @on_terms
-def diagonal(a: Any, offset: int = 0) -> Any:
+def diagonal(a: Any, offset: int = 0) -> TensorVariable:
     """The diagonal of the last two dimensions."""
     return _diagonal(a, offset, -2, -1)
 
 
 # ---------------------------------------------------------------------- norms
 @on_terms
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The norm of vectors (one axis) or matrices (two axes), with NumPy's meaning of `ord`.
 
     Without `ord` the square root of the sum of squares, of all elements if there is no `axis` either.
@@ -279,16 +288,16 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix_norm(x, ord, places, keepdims)
 
 
-def _squares(x: Any) -> Any:
+def _squares(x: TensorVariable) -> TensorVariable:
     return ew.add(ew.sqr(ew.real(x)), ew.sqr(ew.imag(x))) if x.type.kind == "c" else ew.sqr(x)
 
 
-def _total(x: Any, axis: Any, keepdims: bool) -> Any:
+def _total(x: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
     """The sum, in the dtype of what is summed."""
     return sum_over(x, axis=axis, keepdims=keepdims, dtype=x.type.dtype)
 
 
-def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+def _vector_norm(x: TensorVariable, ord: Any, axis: int, keepdims: bool) -> TensorVariable:
     if isinstance(ord, str):
         raise ValueError(f"norm: ord={ord!r} is not defined for vectors; give two axes, or a number")
     if not hasattr(ord, "term"):
@@ -305,7 +314,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     return ew.pow_(_total(ew.pow_(ew.abs_(x), ord), axis, keepdims), 1.0 / ord)
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _matrix_norm(x: TensorVariable, ord: Any, axes: tuple[int, int], keepdims: bool) -> TensorVariable:
     row, column = axes
     if ord in (None, "fro", "f"):
         return ew.sqrt(_total(_squares(x), axes, keepdims))
@@ -326,7 +335,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
 
 
 @on_terms
-def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: TensorLike, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> TensorVariable:
     """The norm of vectors: of all elements, or along an axis."""
     x = as_tensor(x)
     if axis is not None:
@@ -336,13 +345,13 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
 
 
 @on_terms
-def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: TensorLike, keepdims: bool = False, ord: str = "fro") -> TensorVariable:
     """The norm of the matrices in the last two dimensions."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @on_terms
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: TensorLike, p: TensorLike | None = None) -> TensorVariable:
     """The condition number: the norm of a matrix times the norm of its inverse."""
     x = as_tensor(x)
     if p in (None, 2, -2):
@@ -354,7 +363,7 @@ def cond(x: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------- products and functions of matrices
 @on_terms
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: TensorLike, n: int) -> Any:
     """The matrix multiplied with itself n times; the inverse for negative n, the identity for 0."""
     if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"matrix_power: n must be an integer known while building, got {n!r}")
@@ -373,7 +382,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @on_terms
-def multi_dot(arrays: Sequence[Any]) -> Any:
+def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
     """The product of two or more matrices (first and last may be vectors), in the cheapest order for known lengths."""
     items = [as_tensor(a) for a in arrays]
     if len(items) < 2:
@@ -391,7 +400,7 @@ def _or_guess(n: int | None) -> int:
     return UNKNOWN if n is None else n
 
 
-def _in_order(items: list, sizes: list[int]) -> Any:
+def _in_order(items: list, sizes: list[int]) -> TensorVariable:
     """The product by the classic table of cheapest bracketings; item i is sizes[i] by sizes[i + 1]."""
     made: dict[tuple[int, int], tuple[int, Any]] = {(i, i): (0, a) for i, a in enumerate(items)}
     for width in range(1, len(items)):
@@ -411,13 +420,13 @@ def _in_order(items: list, sizes: list[int]) -> Any:
 
 
 @on_terms
-def expm(a: Any) -> Any:
+def expm(a: TensorLike) -> TensorVariable:
     """The matrix exponential."""
     return ops.expm(a)
 
 
 @on_terms
-def sqrtm(a: Any) -> Any:
+def sqrtm(a: TensorLike) -> TensorVariable:
     """The square root of a matrix: sqrtm(a) @ sqrtm(a) = a. A real matrix whose root is not real is an error.
 
     >>> import termgraph.tensor as T
@@ -429,7 +438,7 @@ def sqrtm(a: Any) -> Any:
 
 
 @on_terms
-def block_diag(*arrays: Any) -> Any:
+def block_diag(*arrays: Any) -> TensorVariable:
     """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors are rows.
 
     >>> import termgraph.tensor as T
@@ -450,7 +459,7 @@ def block_diag(*arrays: Any) -> Any:
 
 
 @on_terms
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
     """The inverse of `a` as a map between the first `ind` dimensions and the others, for `tensordot`."""
     a = as_tensor(a)
     if not 0 < ind < a.ndim:
@@ -474,7 +483,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _norm_of_elements(x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm_of_elements(x: TensorVariable, ord: int = 2, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The norm of all elements, or along an axis, as the method has it in Theano and PyTorch; 2 is the Euclidean one.
 
     >>> import numpy as np, termgraph.tensor as T

@@ -36,7 +36,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
     from termgraph.tensor.variable import TensorVariable, Variable
 
 sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
@@ -44,7 +44,7 @@ sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
 
 # ---------------------------------------------------------------------- activations
 @on_terms
-def relu(x: Any, alpha: Any = 0) -> Any:
+def relu(x: TensorLike, alpha: TensorLike = 0) -> TensorVariable:
     """max(x, 0), or alpha * x below 0 for another slope (a number or an array).
 
     >>> import termgraph.tensor as T
@@ -58,32 +58,32 @@ def relu(x: Any, alpha: Any = 0) -> Any:
 
 
 @on_terms
-def leaky_relu(x: Any, alpha: Any = 0.01) -> Any:
+def leaky_relu(x: TensorLike, alpha: TensorLike = 0.01) -> TensorVariable:
     """x above 0, alpha * x below."""
     return relu(x, alpha)
 
 
 @on_terms
-def relu6(x: Any) -> Any:
+def relu6(x: TensorLike) -> TensorVariable:
     """x between 0 and 6, clipped."""
     return ew.clip(x, 0, 6)
 
 
 @on_terms
-def elu(x: Any, alpha: Any = 1) -> Any:
+def elu(x: TensorLike, alpha: TensorLike = 1) -> TensorVariable:
     """x above 0, alpha * (exp(x) - 1) below."""
     x = as_tensor(x)
     return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.minimum(x, 0)), alpha))  # no overflow in the unused branch
 
 
 @on_terms
-def selu(x: Any) -> Any:
+def selu(x: TensorLike) -> TensorVariable:
     """The scaled elu that keeps mean 0 and variance 1 from layer to layer."""
     return ew.mul(elu(x, 1.6732632423543772), 1.0507009873554805)
 
 
 @on_terms
-def gelu(x: Any, approximate: bool = False) -> Any:
+def gelu(x: TensorLike, approximate: bool = False) -> TensorVariable:
     """x times the probability that a standard normal variable is below x; `approximate` uses tanh instead of erf."""
     x = as_tensor(x)
     if approximate:
@@ -93,7 +93,7 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
 
 @on_terms
-def silu(x: Any, beta: Any = 1) -> Any:
+def silu(x: TensorLike, beta: TensorLike = 1) -> TensorVariable:
     """x * sigmoid(beta * x), also called swish."""
     x = as_tensor(x)
     plain = not hasattr(beta, "term") and not hasattr(beta, "shape") and beta == 1
@@ -101,26 +101,26 @@ def silu(x: Any, beta: Any = 1) -> Any:
 
 
 @on_terms
-def softsign(x: Any) -> Any:
+def softsign(x: TensorLike) -> TensorVariable:
     """x / (1 + |x|)."""
     x = as_tensor(x)
     return ew.true_div(x, ew.add(ew.abs_(x), 1))
 
 
 @on_terms
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: TensorLike) -> TensorVariable:
     """log(sigmoid(x)), without overflow."""
     return ew.neg(ew.softplus(ew.neg(x)))
 
 
 @on_terms
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: TensorLike) -> TensorVariable:
     """A straight line through (0, 0.5) with slope 0.2, clipped to 0..1."""
     return ew.clip(ew.add(ew.mul(x, 0.2), 0.5), 0.0, 1.0)
 
 
 @on_terms
-def ultra_fast_sigmoid(x: Any) -> Any:
+def ultra_fast_sigmoid(x: TensorLike) -> TensorVariable:
     """A cheap sigmoid from a rational piece and straight lines; off by at most 0.07."""
     half = ew.mul(ew.abs_(x), 0.5)
     near = ew.true_div(ew.mul(half, 1.5), ew.add(half, 1))
@@ -132,7 +132,7 @@ def ultra_fast_sigmoid(x: Any) -> Any:
 
 # ---------------------------------------------------------------------- softmax
 @on_terms
-def softmax(c: Any, axis: Any = -1) -> Any:
+def softmax(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
     """exp(x) divided by its sum along an axis (the last one by default): positive numbers that add up to 1.
 
     >>> import termgraph.tensor as T
@@ -143,32 +143,32 @@ def softmax(c: Any, axis: Any = -1) -> Any:
 
 
 @on_terms
-def log_softmax(c: Any, axis: Any = -1) -> Any:
+def log_softmax(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
     """log(softmax(x)) along an axis (the last one by default), without overflow."""
     return reductions.log_softmax(c, axis=axis)
 
 
 @on_terms
-def softmax_with_bias(x: Any, b: Any) -> Any:
+def softmax_with_bias(x: TensorLike, b: TensorLike) -> TensorVariable:
     """softmax of each row of x + b."""
     return softmax(ew.add(x, b))
 
 
 # ---------------------------------------------------------------------- losses
 @on_terms
-def binary_crossentropy(output: Any, target: Any) -> Any:
+def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """-(target * log(output) + (1 - target) * log(1 - output)), element by element; `output` are probabilities."""
     return ew.neg(ew.add(ew.mul(target, ew.log(output)), ew.mul(1.0 - target, ew.log1p(ew.neg(output)))))
 
 
 @on_terms
-def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """`binary_crossentropy(sigmoid(output), target)`, exact also where the sigmoid rounds to 0 or 1."""
     return ew.add(ew.mul(target, ew.softplus(ew.neg(output))), ew.mul(1.0 - target, ew.softplus(output)))
 
 
 @on_terms
-def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable:
     """-sum(true * log(coding)) over the last axis; `true_dist` holds probabilities, or integer labels.
 
     >>> import termgraph.tensor as T
@@ -202,27 +202,27 @@ def at_labels(x: Any, labels: Any) -> Any:
 
 
 @on_terms
-def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list:
+def crossentropy_softmax_1hot(x: TensorLike, y_idx: Any) -> list:
     """For scores and integer labels: the cross-entropy of each row's softmax, and the softmax."""
     x = as_tensor(x)
     return [ew.neg(at_labels(log_softmax(x), as_tensor(y_idx))), softmax(x)]
 
 
 @on_terms
-def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list:
+def crossentropy_softmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: Any) -> list:
     """`crossentropy_softmax_1hot` of x + b."""
     return crossentropy_softmax_1hot(ew.add(x, b), y_idx)
 
 
 @on_terms
-def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list:
+def crossentropy_softmax_argmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: Any) -> list:
     """Cross-entropy of each row, the softmax of x + b, and each row's most likely label."""
     scores = ew.add(x, b)
     return [*crossentropy_softmax_1hot(scores, y_idx), reductions.argmax(scores, axis=-1)]
 
 
 @on_terms
-def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list:
+def crossentropy_softmax_max_and_argmax_1hot(x: TensorLike, y_idx: Any) -> list:
     """Cross-entropy of each row, the softmax, and the largest probability of each row with its label."""
     x = as_tensor(x)
     losses, probabilities = crossentropy_softmax_1hot(x, y_idx)
@@ -230,7 +230,7 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list:
 
 
 @on_terms
-def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
+def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> TensorVariable:
     """`categorical_crossentropy` with integer labels."""
     return categorical_crossentropy(coding_dist, true_one_of_n)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,16 @@ from termgraph.tensor.signal import pool_2d
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 # ---------------------------------------------------------------------- by the batch
 @on_terms
-def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Any:
+def batch_normalization(
+    inputs: TensorLike, gamma: Any, beta: TensorLike, mean: TensorLike, std: TensorLike, mode: str = "low_mem"
+) -> TensorVariable:
     """`(inputs - mean) * gamma / std + beta`, with parameters that broadcast as they are.
 
     >>> import termgraph.tensor as T
@@ -34,7 +40,7 @@ def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
 
 @on_terms
 def batch_normalization_train(
-    inputs: Any, gamma: Any, beta: Any, axes: Any = "per-activation", epsilon: float = 1e-4,
+    inputs: Any, gamma: Any, beta: Any, axes: str = "per-activation", epsilon: float = 1e-4,
     running_average_factor: float = 0.1, running_mean: Any = None, running_var: Any = None,
 ) -> tuple:  # fmt: skip
     """Inputs normalized by their own mean and variance: the result, the mean, and one over the deviation.
@@ -75,8 +81,8 @@ def batch_normalization_train(
 
 @on_terms
 def batch_normalization_test(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation", epsilon: float = 1e-4
-) -> Any:
+    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: str = "per-activation", epsilon: float = 1e-4
+) -> TensorVariable:
     """Inputs normalized by a mean and a variance that are given; for the rest see `batch_normalization_train`.
 
     >>> import termgraph.tensor as T
@@ -90,7 +96,7 @@ def batch_normalization_test(
     return (x - centre) * (gamma * ew.reciprocal(ew.sqrt(variance + np.asarray(epsilon, x.dtype)))) + beta
 
 
-def _in_rows(x: Any, axes: tuple) -> tuple[Any, tuple, Callable]:
+def _in_rows(x: TensorVariable, axes: tuple) -> tuple[Any, tuple, Callable]:
     """An array whose last dimensions are one where all are averaged over: sums of long rows are faster than of short.
 
     Also the axes of it, and what brings parameters of all dimensions to its own.
@@ -105,7 +111,7 @@ def _in_rows(x: Any, axes: tuple) -> tuple[Any, tuple, Callable]:
     return rows, (*[a for a in axes if a < first], first), lambda v: dimshuffle(v, *range(first + 1))
 
 
-def _axes(axes: Any, ndim: int) -> tuple[tuple[int, ...], list]:
+def _axes(axes: str, ndim: int) -> tuple[tuple[int, ...], list]:
     """The axes to normalize over, and how a parameter that skips these is brought to all dimensions."""
     if axes == "per-activation":
         axes = (0,)
@@ -127,13 +133,13 @@ def _spread(values: Sequence[Any], ndim: int, axes: tuple, order: list) -> list:
     return found
 
 
-def _back(average: Any, like: Any, axes: tuple) -> Any:
+def _back(average: TensorVariable, like: Any, axes: tuple) -> TensorVariable:
     """A running average in the dimensions of what it replaces."""
     like = as_tensor(like)
     return patternbroadcast(average, like.broadcastable) if like.ndim == average.ndim else squeeze(average, axes)
 
 
-def _check(epsilon: float, running_mean: Any, running_var: Any) -> None:
+def _check(epsilon: float, running_mean: TensorVariable | None, running_var: TensorVariable | None) -> None:
     if epsilon < 1e-5:
         raise ValueError(f"batch normalization: epsilon must be at least 1e-5, got {epsilon}")
     if (running_mean is None) != (running_var is None):
@@ -142,7 +148,9 @@ def _check(epsilon: float, running_mean: Any, running_var: Any) -> None:
 
 # ---------------------------------------------------------------------- by neighbouring channels
 @on_terms
-def local_response_normalization(x: Any, n: int = 5, k: float = 2.0, alpha: float = 1e-4, beta: float = 0.75) -> Any:
+def local_response_normalization(
+    x: TensorLike, n: int = 5, k: float = 2.0, alpha: float = 1e-4, beta: float = 0.75
+) -> Any:
     """`x / (k + alpha * s) ** beta`, where s is the sum of the squares of n neighbouring channels.
 
     Images are (batch, channels, ...). The constants are AlexNet's. Beyond the first and the last channel there are

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.tensor.testvalues import note_test_value
@@ -17,11 +17,14 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import mk2, untrack
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 _new = object.__new__
 
 
 def _binary(op: Op) -> tuple[Callable, Callable]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: TensorLike) -> TensorVariable:
         if other.__class__ is TensorVariable:
             a, b = self.term, other.term
             if a.type.ndim == b.type.ndim:
@@ -38,7 +41,7 @@ def _binary(op: Op) -> tuple[Callable, Callable]:
             return NotImplemented
         return apply_op(op, (self, other))
 
-    def reflected(self: Any, other: Any) -> Any:
+    def reflected(self: Any, other: TensorLike) -> TensorVariable:
         return apply_op(op, (other, self)) if _is_operand(other) else NotImplemented
 
     return method, reflected
@@ -61,13 +64,13 @@ def _unary(op: Op) -> Callable:
     return lambda self: apply_op(op, (self,))
 
 
-def _pow(self: Any, other: Any, modulus: Any = None) -> Any:
+def _pow(self: Any, other: TensorLike, modulus: Any = None) -> TensorVariable:
     if modulus is not None:
         raise TypeError("pow() with a modulus is not supported on tensor variables")
     return _POW[0](self, other)
 
 
-def _divmod(self: Any, other: Any) -> tuple:
+def _divmod(self: Any, other: object) -> tuple:
     return self // other, self % other
 
 

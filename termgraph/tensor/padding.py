@@ -6,7 +6,7 @@ One axis after the other; every mode that repeats elements reads them through an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,17 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 @on_terms
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, end_values: Any = 0) -> Any:
+def pad(
+    x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, end_values: Any = 0
+) -> TensorVariable:
     """The array with `pad_width` elements added before and after each axis.
 
     Modes: constant, edge, reflect, symmetric, wrap, linear_ramp. `pad_width` is a number, a pair, or a pair per axis.
@@ -46,7 +54,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     return x
 
 
-def _pairs(value: Any, ndim: int, what: str) -> list[tuple]:
+def _pairs(value: Sequence | int, ndim: int, what: str) -> list[tuple]:
     """A (before, after) pair per axis from NumPy's spellings: v, (v,), (b, a), ((b, a),), ((b, a), ...)."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -66,14 +74,14 @@ def _pair(row: tuple, what: str) -> tuple:
     return row * 2 if len(row) == 1 else row
 
 
-def _block(x: Any, axis: int, n: Any, value: Any) -> Any:
+def _block(x: TensorVariable, axis: int, n: TensorLike, value: int) -> TensorVariable:
     """An array like `x`, but of length n along the axis, filled with a value."""
     shape = lengths(x)
     shape[axis] = n
     return ops.alloc(as_tensor(value, dtype=x.type.dtype), *length_operands(shape))
 
 
-def _pad_constant(x: Any, axis: int, before: Any, after: Any, value: tuple) -> Any:
+def _pad_constant(x: TensorVariable, axis: int, before: int, after: int, value: tuple) -> TensorVariable:
     return concatenate([_block(x, axis, before, value[0]), x, _block(x, axis, after, value[1])], axis)
 
 
@@ -94,7 +102,7 @@ def _not_empty(x: Any, axis: int) -> None:
 def _pad_by(place: Callable) -> Callable:
     """A mode that reads position `place(i, n)` of the old axis for position i (which may be negative, or beyond)."""
 
-    def pad_one(x: Any, axis: int, before: Any, after: Any, value: tuple) -> Any:
+    def pad_one(x: TensorLike, axis: int, before: Any, after: Any, value: tuple) -> TensorVariable:
         _not_empty(x, axis)
         n = length(x, axis)
         if isinstance(n, int) and isinstance(before, int) and isinstance(after, int):
@@ -107,7 +115,7 @@ def _pad_by(place: Callable) -> Callable:
     return pad_one
 
 
-def _edge(i: Any, n: Any, choose: Callable, least: Callable, most: Callable) -> Any:
+def _edge(i: Any, n: int, choose: Callable, least: Callable, most: Callable) -> Any:
     return most(least(i, n - 1), 0)
 
 

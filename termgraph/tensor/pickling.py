@@ -5,10 +5,14 @@ Inputs and constants travel as themselves, so that one pickle keeps them shared;
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Variable, apply_terms, bare, bare_apply, result, variable_class
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.op import Op
 
 
 def state_of(v: Variable) -> tuple:
@@ -56,7 +60,7 @@ def _nodes(order: list[Variable]) -> list[Any]:
     return list(dict.fromkeys(u.owner for u in order if u._owner is not None))
 
 
-def rebuild_variable(kind: str, *state: Any) -> Any:
+def rebuild_variable(kind: str, *state: Any) -> TensorVariable:
     """The inverse of `state_of`."""
     if kind == "leaf":
         cls, term, name, tags, site = state
@@ -74,7 +78,7 @@ def rebuild_variable(kind: str, *state: Any) -> Any:
     return made[wanted]
 
 
-def _outputs(op: Any, operands: list, outputs: list) -> list:
+def _outputs(op: Op, operands: list, outputs: list) -> list:
     terms = apply_terms(op, operands, None)
     if len(terms) == 1:
         return [result(terms[0], op, tuple(operands), outputs[0][3])]

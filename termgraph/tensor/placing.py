@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.transfer import device_number, to_device
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def transfer(x: Any, target: str) -> Any:
+
+def transfer(x: TensorLike, target: str) -> TensorVariable:
     """The same value, on the device `target`: what is computed from it is computed there.
 
     Targets are "cuda" (the first device), "cuda:1", "cuda:2", ...; functions that run on the CPU take no notice.

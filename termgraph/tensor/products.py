@@ -5,7 +5,8 @@ All end in the ops `dot` (vectors and matrices), `matmul` (batches of matrices) 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import shape_text
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 @on_terms
@@ -68,7 +73,9 @@ def matmul(a: Any, b: Any) -> Any:
     return squeeze(made, -2 if a.ndim == 1 else -1) if a.ndim == 1 or b.ndim == 1 else made
 
 
-def _axis_pairs(axes: Any, a: Any, b: Any, name: str, first: int = 0) -> tuple[list[int], list[int]]:
+def _axis_pairs(
+    axes: Any, a: TensorVariable, b: TensorVariable, name: str, first: int = 0
+) -> tuple[list[int], list[int]]:
     """The dimensions of `a` and of `b` to sum over: the last and the first few, or two lists."""
     if isinstance(axes, np.ndarray):
         axes = axes.tolist()  # one list of axes for each operand, or a number
@@ -86,7 +93,9 @@ def _axis_pairs(axes: Any, a: Any, b: Any, name: str, first: int = 0) -> tuple[l
     return [normal_axis(p, a.ndim) for p in in_a], [normal_axis(p, b.ndim) for p in in_b]
 
 
-def _paired(a: Any, b: Any, in_a: list[int], in_b: list[int], name: str, batch: int = 0) -> Any:
+def _paired(
+    a: TensorVariable, b: TensorVariable, in_a: list[int], in_b: list[int], name: str, batch: int = 0
+) -> TensorVariable:
     """Contraction of the paired dimensions, the first `batch` of both being batch dimensions."""
     for d, e in (*zip(in_a, in_b), *zip(range(batch), range(batch))):
         n, m = a.type.shape[d], b.type.shape[e]
@@ -107,7 +116,7 @@ def _paired(a: Any, b: Any, in_a: list[int], in_b: list[int], name: str, batch: 
 
 
 @on_terms
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> TensorVariable:
     """The sum of products over some dimensions: the last `axes` of `a` with the first of `b`, or two lists of them.
 
     >>> import termgraph.tensor as T
@@ -119,7 +128,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @on_terms
-def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Any] = 2) -> TensorVariable:
     """`tensordot` for each item of the first dimension of both; listed axes count from that dimension."""
     x, y = as_tensor(x), as_tensor(y)
     if min(x.ndim, y.ndim) == 0:
@@ -131,7 +140,7 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
 
 
 @on_terms
-def batched_dot(a: Any, b: Any) -> Any:
+def batched_dot(a: TensorLike, b: TensorLike) -> TensorVariable:
     """`dot` for each item of the first dimension of both.
 
     >>> import termgraph.tensor as T
@@ -148,13 +157,13 @@ def batched_dot(a: Any, b: Any) -> Any:
 
 # ---------------------------------------------------------------------- vectors
 @on_terms
-def outer(a: Any, b: Any) -> Any:
+def outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     """All products of an element of `a` and one of `b`, as a matrix."""
     return ew.mul(dimshuffle(ravel(a), 0, "x"), dimshuffle(ravel(b), "x", 0))
 
 
 @on_terms
-def inner(a: Any, b: Any) -> Any:
+def inner(a: TensorLike, b: TensorLike) -> Any:
     """The sum of products over the last dimensions."""
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -163,14 +172,14 @@ def inner(a: Any, b: Any) -> Any:
 
 
 @on_terms
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: TensorLike, b: TensorLike) -> TensorVariable:
     """The inner product of the flattened arrays, the first one conjugated."""
     a, b = ravel(a), ravel(b)
     return ops.dot(ew.conj(a) if a.type.kind == "c" else a, b)
 
 
 @on_terms
-def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+def vecdot(a: TensorLike, b: TensorLike, axis: int = -1) -> TensorVariable:
     """The inner products of vectors along an axis, the first ones conjugated."""
     a, b = as_tensor(a), as_tensor(b)
     terms = ew.mul(ew.conj(a) if a.type.kind == "c" else a, b)
@@ -178,7 +187,7 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
 
 
 @on_terms
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Any, b: TensorLike) -> TensorVariable:
     """The Kronecker product: blocks of `b` scaled by the elements of `a`."""
     a, b = as_tensor(a), as_tensor(b)
     rank = max(a.ndim, b.ndim)
@@ -190,7 +199,9 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @on_terms
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> TensorVariable:
     """The vector product of vectors of length 3, held along an axis of each array."""
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -200,7 +211,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return made if axisc == -1 else moveaxis(made, -1, axisc)
 
 
-def _last_three(x: Any, axis: int, which: str) -> Any:
+def _last_three(x: TensorLike, axis: int, which: str) -> TensorVariable:
     x = as_tensor(x)
     x = moveaxis(x, normal_axis(axis, x.ndim), -1)
     n = x.type.shape[-1]
@@ -212,7 +223,7 @@ def _last_three(x: Any, axis: int, which: str) -> Any:
 
 
 @on_terms
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
     """The sum of a diagonal; for more than two dimensions, of the matrices along axis1 and axis2."""
     return sum_over(diagonal(a, offset, axis1, axis2), axis=-1)
 
@@ -221,14 +232,14 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 @on_terms
 def cov(
     m: Any,
-    y: Any = None,
+    y: TensorLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
-    dtype: Any = None,
-) -> Any:
+    dtype: DTypeLike = None,
+) -> TensorVariable:
     """The covariances of variables that are the rows of `m` (columns where not `rowvar`); `y` holds more of them.
 
     `fweights` says how often each observation is counted, `aweights` how much it weighs. The sums are divided by
@@ -255,7 +266,7 @@ def cov(
     return _number_or_matrix(dot(ew.mul(x, w), conj_transpose(x)) / ew.maximum(total - again * lost, 0))
 
 
-def _observations(m: Any, rowvar: bool, dtype: Any) -> Any:
+def _observations(m: Any, rowvar: bool, dtype: DTypeLike) -> TensorVariable:
     """Variables as rows of a float matrix."""
     x = as_tensor(m)
     if x.ndim > 2:
@@ -271,16 +282,16 @@ def conj_transpose(x: Any) -> Any:
     return ew.conj(dimshuffle(x, 1, 0)) if x.type.kind == "c" else dimshuffle(x, 1, 0)
 
 
-def _number_or_matrix(found: Any) -> Any:
+def _number_or_matrix(found: TensorVariable) -> TensorVariable:
     """One variable has a variance, which is a number."""
     return squeeze(found) if found.type.shape == (1, 1) else found
 
 
-def _matmul(self: Any, other: Any) -> Any:
+def _matmul(self: Any, other: object) -> Any:
     return matmul(self, other) if _is_operand(other) else NotImplemented
 
 
-def _rmatmul(self: Any, other: Any) -> Any:
+def _rmatmul(self: Any, other: object) -> Any:
     return matmul(other, self) if _is_operand(other) else NotImplemented
 
 

@@ -6,11 +6,15 @@ import difflib
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.tensor.variable import Constant
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike
+    from termgraph.tensor.variable import TensorVariable
 
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it
 PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
@@ -69,7 +73,7 @@ def no_such_function(name: str) -> AttributeError:
 
 
 # ---------------------------------------------------------------------- NumPy
-def to_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def to_array(self: Any, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
     """The value of a constant; anything else has none yet, and lists of such are stacked by T.stack."""
     if isinstance(self, Constant):
         return np.array(self.data, dtype=dtype)
@@ -86,7 +90,7 @@ def array_namespace(self: Any, api_version: str | None = None) -> ModuleType:
     return import_module("termgraph.tensor")
 
 
-def copy(self: Any) -> Any:
+def copy(self: Any) -> TensorVariable:
     """The variable itself: nothing can change it, so it needs no copy."""
     return self
 

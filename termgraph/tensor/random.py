@@ -6,13 +6,17 @@ are the same on every backend.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.tensor import elemwise
 from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.sharedvar import shared
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 _ONE = np.array([0, 1], dtype=np.uint64)  # added to a state (key, step) after each call
 
@@ -66,65 +70,70 @@ class RandomStreams(RandomStream):
 
     def uniform(  # type: ignore[override]
         self,
-        size: Any = None,
-        low: Any = 0.0,
-        high: Any = 1.0,
+        size: ShapeLike = None,
+        low: TensorLike = 0.0,
+        high: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         nstreams: Any = None,
-    ) -> Any:
+    ) -> TensorVariable:
         """Uniform numbers from low to high."""
         return super().uniform(low, high, size, dtype)
 
     def normal(  # type: ignore[override]
         self,
-        size: Any = None,
+        size: ShapeLike = None,
         avg: Any = 0.0,
-        std: Any = 1.0,
+        std: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         nstreams: Any = None,
-    ) -> Any:
+    ) -> TensorVariable:
         """Normally distributed numbers."""
         return super().normal(avg, std, size, dtype)
 
     def binomial(  # type: ignore[override]
         self,
-        size: Any = None,
-        n: Any = 1,
-        p: Any = 0.5,
+        size: ShapeLike = None,
+        n: TensorLike = 1,
+        p: TensorLike = 0.5,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: Any = None,
-    ) -> Any:
+    ) -> TensorVariable:
         """Successes in n trials."""
         return super().binomial(n, p, size, dtype)
 
     def random_integers(  # type: ignore[override]
         self,
-        size: Any = None,
-        low: Any = 0,
-        high: Any = 1,
+        size: ShapeLike = None,
+        low: TensorLike = 0,
+        high: TensorLike = 1,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: Any = None,
     ) -> Any:
         """Integers from low to high, both included."""
         return super().random_integers(low, high, size, dtype)
 
     def permutation(  # type: ignore[override]
-        self, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: Any = "int64", nstreams: Any = None
+        self,
+        size: ShapeLike = None,
+        n: TensorLike = 1,
+        ndim: int | None = None,
+        dtype: DTypeLike = "int64",
+        nstreams: Any = None,
     ) -> Any:
         """Permutations of the numbers below n."""
         return elemwise.cast(super().permutation(n, size), dtype)
 
     def multinomial(  # type: ignore[override]
         self,
-        size: Any = None,
-        n: Any = 1,
+        size: ShapeLike = None,
+        n: TensorLike = 1,
         pvals: Any = (0.5, 0.5),
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: Any = None,
     ) -> Any:
         """Counts of outcomes in n trials."""
@@ -132,12 +141,12 @@ class RandomStreams(RandomStream):
 
     def choice(  # type: ignore[override]
         self,
-        size: Any = None,
-        a: Any = 2,
+        size: ShapeLike = None,
+        a: TensorLike = 2,
         replace: bool = True,
-        p: Any = None,
+        p: TensorLike | None = None,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: Any = None,
     ) -> Any:
         """Elements of a."""
@@ -145,17 +154,17 @@ class RandomStreams(RandomStream):
 
     def truncated_normal(  # type: ignore[override]
         self,
-        size: Any = None,
+        size: ShapeLike = None,
         avg: Any = 0.0,
-        std: Any = 1.0,
+        std: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         nstreams: Any = None,
     ) -> Any:
         """Normal numbers no more than two standard deviations from the mean."""
         return super().truncated_normal(avg, std, size, dtype)
 
-    def shuffle_row_elements(self, input: Any) -> Any:
+    def shuffle_row_elements(self, input: TensorLike) -> Any:
         """The elements of each row in random order."""
         return self.permuted(input)
 

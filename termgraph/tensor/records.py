@@ -128,7 +128,7 @@ def _read_variable(r: Reader, term: Any, *manner: Any) -> Variable:
     return _with_manner(r, bare(_class_of(of), of, None, ()), *manner)
 
 
-def _with_manner(r: Reader, v: Variable, name: Any, tags: Any, site: Any) -> Variable:
+def _with_manner(r: Reader, v: Variable, name: str | None, tags: Any, site: Any) -> Variable:
     v.name, v.site = r.plain(name, *NAME), read_site(r, site)
     if tags is not None:
         notes = r.at(tags, dict)
@@ -158,7 +158,7 @@ def _container(w: Writer, c: Container) -> list:
     return [w.number(c.type), w.value(on_host(c.storage[0])), *manner]
 
 
-def _read_container(r: Reader, type_: Any, value: Any, *manner: Any) -> Container:
+def _read_container(r: Reader, type_: Any, value: object, *manner: Any) -> Container:
     name, strict, allow_downcast, readonly, target = manner
     of, held = r.at(type_, Type), r.value(value)
     made = Container(
@@ -199,7 +199,7 @@ def _function_op(w: Writer, op: FromFunctionOp) -> list:
     return [op.function.__module__, op.function.__qualname__, w.numbers(op.itypes), w.numbers(op.otypes)]
 
 
-def _read_function_op(r: Reader, module: Any, name: Any, itypes: Any, otypes: Any) -> Any:
+def _read_function_op(r: Reader, module: Any, name: str | None, itypes: Any, otypes: Any) -> Any:
     found = read_named(r, module, name)
     if isinstance(found, FromFunctionOp):
         return found

@@ -6,7 +6,7 @@ An op drops its axes; `keepdims` puts dimensions of length 1 back with a dimshuf
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,17 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
 
 
 # ---------------------------------------------------------------------- axes and dtypes
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: AxisLike, ndim: int) -> tuple[int, ...]:
     """Sorted axes from None, an integer, a sequence, or a constant variable."""
     data = getattr(axis, "data", None)
     if isinstance(data, np.ndarray):
@@ -39,13 +45,13 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return normal_axes(axis, ndim)
 
 
-def keep_dimensions(reduced: Any, axes: tuple[int, ...], ndim: int) -> Any:
+def keep_dimensions(reduced: Any, axes: tuple[int, ...], ndim: int) -> TensorVariable:
     """The reduced array with dimensions of length 1 where `axes` were."""
     left = iter(range(ndim))
     return dimshuffle(reduced, order=tuple(["x" if d in axes else next(left) for d in range(ndim)]))
 
 
-def _reduce(op: Op, x: Any, axis: Any, keepdims: bool, **params: Any) -> Any:
+def _reduce(op: Op, x: TensorLike, axis: AxisLike, keepdims: bool, **params: Any) -> TensorVariable:
     x = as_tensor(x)
     axes = axes_of(axis, x.ndim)
     out = op(x, axis=axes, **params)
@@ -57,8 +63,8 @@ def to_dtype(x: Any, dtype: str) -> Any:
     return x if x.type.dtype == dtype else ew.cast(x, dtype=dtype)
 
 
-def _pattern(op: Op) -> Any:
-    def build(x: Any, axis: Any = None, **params: Any) -> Any:
+def _pattern(op: Op) -> Callable[..., Any]:
+    def build(x: TensorLike, axis: AxisLike = None, **params: Any) -> Any:
         for name, value in {**op.defaults, **params, "axis": axis}.items():
             if value is None or (name != "axis" and name not in params):
                 raise TypeError(f"T.{op.name} of a pattern needs {name}=: a value, or a `param` of the rule")
@@ -68,7 +74,9 @@ def _pattern(op: Op) -> Any:
 
 
 # ---------------------------------------------------------------------- sums and products
-def _accumulated(op: Op, x: Any, axis: Any, dtype: Any, keepdims: bool, acc_dtype: Any) -> Any:
+def _accumulated(
+    op: Op, x: TensorLike, axis: AxisLike, dtype: DTypeLike, keepdims: bool, acc_dtype: DTypeLike
+) -> TensorVariable:
     x = as_tensor(x)
     default = ops.default_sum_dtype(x.type.dtype)
     wanted = default if dtype is None else dtype_name(dtype)
@@ -78,7 +86,9 @@ def _accumulated(op: Op, x: Any, axis: Any, dtype: Any, keepdims: bool, acc_dtyp
 
 @on_terms
 @pattern_form(_pattern(ops.sum_))
-def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+def sum(
+    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+) -> TensorVariable:
     """The sum of elements along axes (all of them by default).
 
     `acc_dtype` accumulates in another dtype than that of the result: `T.sum(x, acc_dtype="float64")` of a float32
@@ -93,13 +103,17 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc
 
 @on_terms
 @pattern_form(_pattern(ops.prod))
-def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+def prod(
+    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+) -> TensorVariable:
     """The product of elements along axes."""
     return _accumulated(ops.prod, x, axis, dtype, keepdims, acc_dtype)
 
 
 @on_terms
-def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Any:
+def mean(
+    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+) -> TensorVariable:
     """The mean of elements along axes. Integers are averaged in float64, floats of 16 bits by way of float32."""
     x = as_tensor(x)
     wanted = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
@@ -120,7 +134,7 @@ def count(x: Any, axis: Any) -> Any:
     return product([length(x, a) for a in axes_of(axis, x.ndim)])
 
 
-def _divided(total: Any, n: Any) -> Any:
+def _divided(total: TensorVariable, n: TensorLike) -> TensorVariable:
     """`total / n` where counting must not widen the dtype."""
     if isinstance(n, (int, float)) or total.type.kind in "biu":
         return ew.true_div(total, n)
@@ -128,7 +142,9 @@ def _divided(total: Any, n: Any) -> Any:
 
 
 @on_terms
-def var(x: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def var(
+    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, ddof: float = 0, keepdims: bool = False
+) -> TensorVariable:
     """The variance along axes: the mean of |x - mean|^2, with n - `ddof` in the denominator."""
     x = as_tensor(x)
     working = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
@@ -149,13 +165,17 @@ def max_of(a: float, b: float) -> float:
 
 
 @on_terms
-def std(x: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def std(
+    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, ddof: float = 0, keepdims: bool = False
+) -> TensorVariable:
     """The standard deviation along axes: the square root of `var`."""
     return ew.sqrt(var(x, axis, dtype, ddof, keepdims))
 
 
 @on_terms
-def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
+def average(
+    x: TensorLike, axis: AxisLike = None, weights: TensorLike | None = None, keepdims: bool = False
+) -> TensorVariable:
     """The mean, or the weighted mean. One-dimensional weights go along a single axis."""
     x = as_tensor(x)
     if weights is None:
@@ -177,16 +197,16 @@ def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fals
     return ew.true_div(sum(ew.mul(x, weights), axis, dtype, keepdims), total)
 
 
-def _whole(x: Any) -> bool:
+def _whole(x: TensorVariable) -> bool:
     return x.type.kind in "biu"
 
 
-def _spread(x: Any, weights: Any, axis: Any, dtype: str, keepdims: bool) -> Any:
+def _spread(x: object, weights: Any, axis: AxisLike, dtype: str, keepdims: bool) -> Any:
     return sum(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
 
 
 @on_terms
-def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """How many elements along axes are not zero."""
     return sum(ew.neq(as_tensor(x), 0), axis, "int64", keepdims)
 
@@ -194,61 +214,61 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 # ---------------------------------------------------------------------- extremes
 @on_terms
 @pattern_form(_pattern(ops.max_))
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The largest element along axes; NaN if there is one. An empty array has none: that is an error at run time."""
     return _reduce(ops.max_, x, axis, keepdims)
 
 
 @on_terms
 @pattern_form(_pattern(ops.min_))
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The smallest element along axes; NaN if there is one."""
     return _reduce(ops.min_, x, axis, keepdims)
 
 
 @on_terms
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def ptp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Peak to peak: the largest element minus the smallest."""
     return ew.sub(max(x, axis, keepdims), min(x, axis, keepdims))
 
 
 @on_terms
 @pattern_form(_pattern(ops.argmax))
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(x: Any, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The index of the first largest element along one axis, or in the flattened array."""
     return _reduce(ops.argmax, x, axis, keepdims)
 
 
 @on_terms
 @pattern_form(_pattern(ops.argmin))
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The index of the first smallest element along one axis, or in the flattened array."""
     return _reduce(ops.argmin, x, axis, keepdims)
 
 
 @on_terms
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> list:
+def max_and_argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> list:
     """[max, argmax] along an axis."""
     return [max(x, axis, keepdims), argmax(x, axis, keepdims)]
 
 
 @on_terms
 @pattern_form(_pattern(ops.any_))
-def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Whether some element along axes is not zero (NaN is not zero)."""
     return _reduce(ops.any_, x, axis, keepdims)
 
 
 @on_terms
 @pattern_form(_pattern(ops.all_))
-def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Whether every element along axes is not zero."""
     return _reduce(ops.all_, x, axis, keepdims)
 
 
 # ---------------------------------------------------------------------- along an axis
 @on_terms
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(a: TensorLike, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> TensorVariable:
     """Whether all elements differ by no more than `atol + rtol * abs(b)`: one truth value.
 
     >>> import termgraph.tensor as T
@@ -258,7 +278,7 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _cumulative(op: Op, x: Any, axis: Any, dtype: Any) -> Any:
+def _cumulative(op: Op, x: TensorLike, axis: AxisLike, dtype: DTypeLike) -> TensorVariable:
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -267,27 +287,27 @@ def _cumulative(op: Op, x: Any, axis: Any, dtype: Any) -> Any:
 
 
 @on_terms
-def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumsum(x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None) -> TensorVariable:
     """Running sums along an axis, or of the flattened array."""
     return _cumulative(ops.cumsum, x, axis, dtype)
 
 
 @on_terms
-def cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod(x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None) -> TensorVariable:
     """Running products along an axis, or of the flattened array."""
     return _cumulative(ops.cumprod, x, axis, dtype)
 
 
 @on_terms
 @pattern_form(_pattern(ops.logsumexp))
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def logsumexp(x: Any, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """log(sum(exp(x))) along axes, computed without overflow."""
     return _reduce(ops.logsumexp, x, axis, keepdims)
 
 
 @on_terms
 @pattern_form(_pattern(ops.softmax))
-def softmax(x: Any, axis: Any = NOT_SAID) -> Any:
+def softmax(x: TensorLike, axis: AxisLike = NOT_SAID) -> TensorVariable:
     """exp(x) divided by its sum along axes, computed without overflow.
 
     As in SciPy, all elements are added up where no axis is given; for matrices that is seldom meant, and warns.
@@ -302,12 +322,12 @@ def softmax(x: Any, axis: Any = NOT_SAID) -> Any:
 
 @on_terms
 @pattern_form(_pattern(ops.log_softmax))
-def log_softmax(x: Any, axis: Any = NOT_SAID) -> Any:
+def log_softmax(x: TensorLike, axis: AxisLike = NOT_SAID) -> TensorVariable:
     """log(softmax(x)), computed without overflow."""
     return _reduce(ops.log_softmax, x, _said(axis, x, "log_softmax"), False)
 
 
-def _said(axis: Any, x: Any, name: str) -> Any:
+def _said(axis: AxisLike, x: TensorLike, name: str) -> Any:
     """The axis that was given; None, with a warning for matrices, if there was none."""
     if axis is not NOT_SAID:
         return axis

@@ -6,7 +6,7 @@ All of them become `gather`, `scatter_set` or `switch`; an index out of range ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from termgraph.terms.ops import indexing as ops
 from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import normal_axis
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 MODES = ("raise", "clip", "wrap")
 
 
@@ -37,7 +40,7 @@ def _indices(value: Any, what: str) -> Any:
     return v
 
 
-def within(indices: Any, n: Any, mode: str) -> Any:
+def within(indices: Any, n: TensorLike, mode: str) -> Any:
     """Indices brought into 0..n-1 as `mode` says: unchanged ("raise"), clipped ("clip") or taken modulo n ("wrap")."""
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
@@ -50,7 +53,7 @@ def within(indices: Any, n: Any, mode: str) -> Any:
 
 
 @on_terms
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+def take(a: Any, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> TensorVariable:
     """Elements at integer positions along an axis, or of the flattened array.
 
     `mode` says what an index out of range does: raise an error (negative ones count from the end), clip to the ends,
@@ -67,7 +70,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     return a[(slice(None),) * axis + (within(indices, length(a, axis), mode),)]
 
 
-def _along(a: Any, indices: Any, axis: int | None, name: str) -> tuple:
+def _along(a: TensorLike, indices: TensorLike, axis: int | None, name: str) -> tuple:
     """The array and a full index for `take_along_axis` and `put_along_axis`."""
     a, indices = as_tensor(a), _indices(indices, "indices")
     if axis is None:
@@ -81,7 +84,7 @@ def _along(a: Any, indices: Any, axis: int | None, name: str) -> tuple:
     return a, tuple(key)
 
 
-def _grid(a: Any, d: int) -> Any:
+def _grid(a: TensorVariable, d: int) -> TensorVariable:
     """0, 1, 2, ... along dimension `d`."""
     n = as_tensor(length(a, d))
     positions = shape_ops.arange(as_tensor(0), n, as_tensor(1), dtype="int64")
@@ -89,7 +92,7 @@ def _grid(a: Any, d: int) -> Any:
 
 
 @on_terms
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = -1) -> TensorVariable:
     """For each place, the element of the same row at the given position: `argsort` and `argmax` give such indices.
 
     >>> import termgraph.tensor as T
@@ -102,7 +105,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 @on_terms
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any:
+def put_along_axis(arr: TensorLike, indices: TensorLike, values: TensorLike, axis: int | None) -> TensorVariable:
     """The array with `values` at the places that `take_along_axis` would read. The original is not changed."""
     arr = as_tensor(arr)
     a, key = _along(arr, indices, axis, "put_along_axis")
@@ -124,7 +127,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
     return stack(list(found)) if return_matrix else found
 
 
-def where(condition: Any, a: Any = None, b: Any = None) -> Any:
+def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = None) -> Any:
     """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
 
     With the condition alone: the positions where it holds, as `nonzero` gives them.
@@ -137,26 +140,26 @@ def where(condition: Any, a: Any = None, b: Any = None) -> Any:
 
 
 @on_terms
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: TensorLike) -> TensorVariable:
     """Where the flattened array is not zero."""
     return ops.nonzero(ravel(a))[0]
 
 
 @on_terms
-def nonzero_values(a: Any) -> Any:
+def nonzero_values(a: TensorLike) -> TensorVariable:
     """The elements that are not zero, as a vector."""
     a = as_tensor(a)
     return a[nonzero(a)]
 
 
 @on_terms
-def argwhere(a: Any) -> Any:
+def argwhere(a: TensorLike) -> TensorVariable:
     """Where the array is not zero: one row of indices per element."""
     return stack(list(nonzero(a)), axis=1)
 
 
 @on_terms
-def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+def compress(condition: TensorLike, a: TensorLike, axis: int | None = None) -> TensorVariable:
     """The slices along an axis (or elements of the flattened array) for which the vector `condition` is true.
 
     The condition may be shorter than the axis; what lies beyond it is left out.
@@ -168,13 +171,13 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 
 
 @on_terms
-def extract(condition: Any, a: Any) -> Any:
+def extract(condition: TensorLike, a: TensorLike) -> TensorVariable:
     """The elements for which the condition is true, as a vector."""
     return take(a, flatnonzero(condition))
 
 
 @on_terms
-def choose(a: Any, choices: Sequence[Any] | Any, mode: str = "raise") -> Any:
+def choose(a: TensorLike, choices: Sequence[Any] | Any, mode: str = "raise") -> Any:
     """For each place, the element of the array of `choices` that `a` names.
 
     >>> import termgraph.tensor as T
@@ -199,7 +202,7 @@ def choose(a: Any, choices: Sequence[Any] | Any, mode: str = "raise") -> Any:
     return chosen
 
 
-def _checked_choice(index: Any, n: int) -> Any:
+def _checked_choice(index: TensorVariable, n: int) -> TensorVariable:
     """The same indices, read from a table so that one out of range raises; negative ones do not count from the end."""
     return getitem(constant(np.arange(n)), ew.switch(ew.lt(index, 0), n, index))
 

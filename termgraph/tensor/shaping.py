@@ -29,7 +29,8 @@ from termgraph.terms.ops.basic import dimshuffle as dimshuffle_op
 from termgraph.terms.ops.shapes import broadcast_shapes, normal_axes, normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- lengths
@@ -45,7 +46,7 @@ def shape(x: Any) -> Any:
 
 
 @on_terms
-def size(x: Any, axis: int | None = None) -> Any:
+def size(x: Any, axis: int | None = None) -> TensorVariable:
     """The number of elements, or the length of one axis, as an int64 scalar."""
     x = as_tensor(x)
     n = product(lengths(x)) if axis is None else length(x, normal_axis(axis, x.ndim))
@@ -53,7 +54,7 @@ def size(x: Any, axis: int | None = None) -> Any:
 
 
 @on_terms
-def shape_i(x: Any, axis: int) -> Any:
+def shape_i(x: TensorLike, axis: int) -> TensorVariable:
     """The length of one dimension as an int64 scalar; a constant if it is known."""
     x = as_tensor(x)
     return as_tensor(length(x, normal_axis(axis, x.ndim)))
@@ -67,7 +68,7 @@ def ndim(x: Any) -> int:
 # ---------------------------------------------------------------------- reshape
 @on_terms
 @pattern_form(lambda x, newshape, ndim=None: ops.reshape(x, *newshape))
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Any:
+def reshape(x: Any, newshape: ShapeLike, ndim: int | None = None) -> TensorVariable:
     """The elements in row-major order in a new shape. Lengths may be symbolic, one of them -1.
 
     >>> import termgraph.tensor as T
@@ -82,7 +83,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Any:
     return ops.reshape(x, *length_operands(_fill_in(x, asked)))
 
 
-def _fill_in(x: Any, asked: list) -> list:
+def _fill_in(x: TensorVariable, asked: list) -> list:
     """The lengths with -1 replaced by what is left over."""
     places = [i for i, n in enumerate(asked) if isinstance(n, int) and n == -1]
     if not places:
@@ -95,7 +96,7 @@ def _fill_in(x: Any, asked: list) -> list:
     return filled
 
 
-def _quotient(x: Any, rest: list) -> Any:
+def _quotient(x: TensorVariable, rest: list) -> Any:
     """The size of `x` divided by the product of `rest`; equal lengths cancel."""
     have = lengths(x)
     left = []
@@ -118,14 +119,14 @@ def _quotient(x: Any, rest: list) -> Any:
 
 
 @on_terms
-def ravel(x: Any) -> Any:
+def ravel(x: Any) -> TensorVariable:
     """The elements in row-major order, in one dimension."""
     x = as_tensor(x)
     return x if x.ndim == 1 else reshape(x, (product(lengths(x)),))
 
 
 @on_terms
-def flatten(x: Any, ndim: int = 1) -> Any:
+def flatten(x: TensorLike, ndim: int = 1) -> TensorVariable:
     """The array with its last dimensions merged, so that `ndim` are left."""
     x = as_tensor(x)
     if not isinstance(ndim, int) or not 1 <= ndim <= max(x.ndim, 1):
@@ -139,7 +140,7 @@ def flatten(x: Any, ndim: int = 1) -> Any:
 # ---------------------------------------------------------------------- axes
 @on_terms
 @pattern_form(lambda x, *order: dimshuffle_op(x, order=_order(order)))
-def dimshuffle(x: Any, *order: Any) -> Any:
+def dimshuffle(x: Any, *order: Any) -> TensorVariable:
     """Dimensions in a new order; 'x' inserts one of length 1, one left out must have length 1.
 
     >>> import termgraph.tensor as T
@@ -156,7 +157,7 @@ def _order(order: tuple) -> tuple:
 
 
 @on_terms
-def transpose(x: Any, *axes: Any) -> Any:
+def transpose(x: TensorLike, *axes: Any) -> TensorVariable:
     """Dimensions in the order of `axes`; reversed by default."""
     x = as_tensor(x)
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (list, tuple))):
@@ -170,13 +171,13 @@ def transpose(x: Any, *axes: Any) -> Any:
 
 
 @on_terms
-def matrix_transpose(x: Any) -> Any:
+def matrix_transpose(x: TensorLike) -> TensorVariable:
     """The last two dimensions exchanged."""
     return swapaxes(x, -1, -2)
 
 
 @on_terms
-def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
     """Two dimensions exchanged."""
     x = as_tensor(x)
     order = list(range(x.ndim))
@@ -186,7 +187,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 @on_terms
-def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+def moveaxis(x: TensorLike, source: Any, destination: Any) -> TensorVariable:
     """Dimensions `source` moved to the places `destination`, the others in their old order."""
     x = as_tensor(x)
     start, end = _axis_list(source, x.ndim, "source"), _axis_list(destination, x.ndim, "destination")
@@ -199,14 +200,14 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 @on_terms
-def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(x: TensorLike, axis: int, start: int = 0) -> TensorVariable:
     """Dimension `axis` moved to stand before dimension `start`."""
     x = as_tensor(x)
     axis, start = normal_axis(axis, x.ndim), start + x.ndim if start < 0 else start
     return moveaxis(x, axis, start - 1 if axis < start else start)
 
 
-def _axis_list(axes: Any, ndim: int, what: str) -> list[int]:
+def _axis_list(axes: AxisLike, ndim: int, what: str) -> list[int]:
     """Distinct axes in the order given."""
     listed = [normal_axis(a, ndim, what) for a in (axes if isinstance(axes, (list, tuple, range)) else (axes,))]
     if len(set(listed)) != len(listed):
@@ -215,7 +216,7 @@ def _axis_list(axes: Any, ndim: int, what: str) -> list[int]:
 
 
 @on_terms
-def expand_dims(x: Any, axis: Any) -> Any:
+def expand_dims(x: Any, axis: AxisLike) -> TensorVariable:
     """New dimensions of length 1 at the places `axis` of the result."""
     x = as_tensor(x)
     count = len(axis) if isinstance(axis, (list, tuple)) else 1
@@ -225,7 +226,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
 
 
 @on_terms
-def squeeze(x: Any, axis: Any = None) -> Any:
+def squeeze(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Dimensions of length 1 dropped: those named, or all that are known to have length 1."""
     x = as_tensor(x)
     dropped = [d for d, n in enumerate(x.type.shape) if n == 1] if axis is None else normal_axes(axis, x.ndim)
@@ -236,21 +237,21 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 
 @on_terms
-def shape_padleft(x: Any, n_ones: int = 1) -> Any:
+def shape_padleft(x: TensorLike, n_ones: int = 1) -> TensorVariable:
     """`n_ones` new dimensions of length 1 in front."""
     x = as_tensor(x)
     return dimshuffle(x, *["x"] * n_ones, *range(x.ndim))
 
 
 @on_terms
-def shape_padright(x: Any, n_ones: int = 1) -> Any:
+def shape_padright(x: TensorLike, n_ones: int = 1) -> TensorVariable:
     """`n_ones` new dimensions of length 1 at the end."""
     x = as_tensor(x)
     return dimshuffle(x, *range(x.ndim), *["x"] * n_ones)
 
 
 @on_terms
-def shape_padaxis(x: Any, axis: int) -> Any:
+def shape_padaxis(x: TensorLike, axis: int) -> TensorVariable:
     """One new dimension of length 1 at place `axis`."""
     return expand_dims(x, axis)
 
@@ -281,7 +282,7 @@ def _at_least(arrays: tuple[TensorLike, ...], orders: Sequence[tuple[int | str, 
 
 # ---------------------------------------------------------------------- broadcasting
 @on_terms
-def broadcast_to(x: Any, shape: Any) -> Any:
+def broadcast_to(x: TensorLike, shape: ShapeLike) -> TensorVariable:
     """The array repeated along dimensions of length 1 (and new leading ones) to have `shape`."""
     x, wanted = as_tensor(x), as_lengths(shape)
     if tuple(wanted) == x.type.shape:
@@ -295,7 +296,7 @@ def common_lengths(xs: Sequence[Any]) -> list:
     return [n if n is not None else _some_length(xs, d - len(static)) for d, n in enumerate(static)]
 
 
-def _some_length(xs: Sequence[Any], axis: int) -> Any:
+def _some_length(xs: Sequence[Any], axis: int) -> TensorVariable:
     return next(length(x, axis) for x in xs if x.ndim >= -axis and x.type.shape[axis] is None)
 
 
@@ -313,7 +314,7 @@ def broadcast_shape(*shapes: Any) -> list:
 
 
 @on_terms
-def specify_shape(x: Any, *shape: Any) -> Any:
+def specify_shape(x: Any, *shape: Any) -> TensorVariable:
     """The same array with a promise about its lengths, checked at run time; None promises nothing.
 
     >>> import termgraph.tensor as T
@@ -340,7 +341,7 @@ def _promises(shape: tuple) -> list:
 
 
 @on_terms
-def addbroadcast(x: Any, *axes: int) -> Any:
+def addbroadcast(x: TensorLike, *axes: int) -> TensorVariable:
     """The array, promised to have length 1 along `axes`, so that it broadcasts there (checked at run time)."""
     x = as_tensor(x)
     places = normal_axes(axes, x.ndim)
@@ -348,7 +349,7 @@ def addbroadcast(x: Any, *axes: int) -> Any:
 
 
 @on_terms
-def unbroadcast(x: Any, *axes: int) -> Any:
+def unbroadcast(x: TensorLike, *axes: int) -> TensorVariable:
     """The array, which no longer broadcasts along `axes`."""
     x = as_tensor(x)
     places = tuple([d for d in normal_axes(axes, x.ndim) if x.type.shape[d] == 1])
@@ -356,7 +357,7 @@ def unbroadcast(x: Any, *axes: int) -> Any:
 
 
 @on_terms
-def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
+def patternbroadcast(x: TensorLike, broadcastable: Sequence[bool]) -> TensorVariable:
     """The array, broadcasting along exactly the dimensions marked True."""
     x = as_tensor(x)
     if len(broadcastable) != x.ndim:
@@ -373,7 +374,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _reshape_method(self: Any, *newshape: Any, ndim: int | None = None) -> Any:
+def _reshape_method(self: Any, *newshape: Any, ndim: int | None = None) -> TensorVariable:
     """The elements in a new shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     one = len(newshape) == 1 and (isinstance(newshape[0], (list, tuple, np.ndarray, Variable)))
     return reshape(self, newshape[0] if one else newshape, ndim)

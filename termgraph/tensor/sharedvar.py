@@ -24,6 +24,8 @@ from termgraph.terms.types import TensorType, Type, describe_value, from_others
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from termgraph.tensor.likes import TensorLike
+
 
 def on_host(value: Any) -> Any:
     """The value, copied to the host if it is an array on a GPU."""
@@ -42,7 +44,7 @@ class Container:
     def __init__(
         self,
         type: Type,
-        value: Any = None,
+        value: object = None,
         name: str | None = None,
         strict: bool = False,
         allow_downcast: bool | None = None,
@@ -96,7 +98,7 @@ class SharedVariable(Variable):
     container: Container
     _default_update: Any
 
-    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> np.ndarray:
         """The present value: a copy, unless `borrow` (then changing it in place changes the variable).
 
         A value on the GPU is copied to the host; with `return_internal_type` it is given as it is, as a DeviceArray.
@@ -119,7 +121,7 @@ class SharedVariable(Variable):
         with self.container.lock:
             self.container.storage[0] = filtered
 
-    def __new__(cls, *_: Any, **__: Any) -> Any:
+    def __new__(cls, *_: object, **__: object) -> Any:
         raise TypeError("make a shared variable with shared(value)")
 
     def clone(self, name: str | None = None) -> Any:
@@ -160,7 +162,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
 SHARED_HANDLES: dict[type, type] = {}
 
 
-def is_shared(v: Any) -> bool:
+def is_shared(v: TensorLike) -> bool:
     """Whether the variable is a shared variable."""
     return isinstance(v, SharedVariable)
 
@@ -208,7 +210,7 @@ def shared(
     allow_downcast: bool | None = None,
     borrow: bool = False,
     **more: Any,
-) -> Any: ...  # memory of another type, by constructors that users register
+) -> Variable: ...  # memory of another type, by constructors that users register
 def shared(
     value: Any,
     name: str | None = None,
@@ -216,7 +218,7 @@ def shared(
     allow_downcast: bool | None = None,
     borrow: bool = False,
     **more: Any,
-) -> Any:
+) -> Variable:
     """A variable with memory. Functions use it without listing it among their inputs.
 
     The type is that of the value; lengths may change later unless `shape=` (lengths or None) fixes them. Where there
@@ -316,18 +318,18 @@ def tensor_constructor(
     return made
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: np.ndarray) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value.copy()
     return copy.deepcopy(value)
 
 
-def _in_rows(value: Any) -> bool:
+def _in_rows(value: np.ndarray) -> bool:
     """Whether compiled functions read it as it is."""
     return not isinstance(value, np.ndarray) or value.flags.c_contiguous
 
 
-def _may_alias(held: Any, given: Any) -> bool:
+def _may_alias(held: np.ndarray, given: int | np.ndarray) -> bool:
     if isinstance(held, np.ndarray):
         return isinstance(given, np.ndarray) and np.may_share_memory(held, given)
     return held is given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,21 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.pooling import pool
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 
 @on_terms
 def pool_2d(
-    input: Any, ws: Any, ignore_border: bool = False, stride: Any = None, pad: Any = (0, 0), mode: str = "max"
+    input: TensorLike,
+    ws: ShapeLike,
+    ignore_border: bool = False,
+    stride: ShapeLike = None,
+    pad: ShapeLike = (0, 0),
+    mode: str = "max",
 ) -> Any:
     """The maximum, sum or average of each window of `ws` elements over the last two dimensions.
 
@@ -38,13 +47,27 @@ def pool_2d(
 
 @on_terms
 def pool_3d(
-    input: Any, ws: Any, ignore_border: bool = False, stride: Any = None, pad: Any = (0, 0, 0), mode: str = "max"
-) -> Any:
+    input: TensorLike,
+    ws: ShapeLike,
+    ignore_border: bool = False,
+    stride: ShapeLike = None,
+    pad: ShapeLike = (0, 0, 0),
+    mode: str = "max",
+) -> TensorVariable:
     """`pool_2d` over the last three dimensions."""
     return _pooled("pool_3d", 3, input, ws, ignore_border, stride, pad, mode)
 
 
-def _pooled(name: str, n: int, input: Any, ws: Any, ignore_border: bool, stride: Any, pad: Any, mode: str) -> Any:
+def _pooled(
+    name: str,
+    n: int,
+    input: TensorLike,
+    ws: ShapeLike,
+    ignore_border: bool,
+    stride: ShapeLike,
+    pad: ShapeLike,
+    mode: str,
+) -> Any:
     x = as_tensor(input)
     if x.ndim < n:
         raise TypeError(f"{name} takes arrays of at least {n} dimensions, {x} has {x.ndim} ({x.type})")
@@ -81,7 +104,9 @@ def _check_padding(name: str, sizes: tuple, zeros: tuple, ignore_border: bool) -
         raise ValueError(f"{name}: pad={zeros} must be smaller than the windows {sizes}, else some hold padding only")
 
 
-def _averaged(total: Any, ns: list, counts: list, sizes: tuple, steps: tuple, zeros: tuple | None) -> Any:
+def _averaged(
+    total: TensorVariable, ns: list, counts: list, sizes: tuple, steps: tuple, zeros: tuple | None
+) -> TensorVariable:
     """Sums divided by the number of elements in their windows; `zeros` are those around that do not count."""
     if zeros is None:
         return ew.true_div(total, np.asarray(np.prod(sizes), total.type.dtype))

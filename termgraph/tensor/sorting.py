@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,28 +24,32 @@ from termgraph.terms.ops import sorting as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import dtype_name
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 # ---------------------------------------------------------------------- order
-def _axis(x: Any, axis: int | None) -> tuple:
+def _axis(x: TensorLike, axis: int | None) -> tuple:
     x = as_tensor(x)
     return (ravel(x), 0) if axis is None or x.ndim == 0 and axis in (-1, 0) else (x, normal_axis(axis, x.ndim))
 
 
 @on_terms
-def sort(x: Any, axis: int | None = -1, kind: str | None = None) -> Any:
+def sort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> TensorVariable:
     """The elements in ascending order along an axis (None: of the flattened array). `kind` makes no difference."""
     x, axis = _axis(x, axis)
     return ops.sort(x, axis=axis)
 
 
 @on_terms
-def argsort(x: Any, axis: int | None = -1, kind: str | None = None) -> Any:
+def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> Any:
     """The positions that sort the array along an axis. Always stable: equal elements keep their order."""
     x, axis = _axis(x, axis)
     return ops.argsort(x, axis=axis)
 
 
-def _part(axis: int, part: Any) -> tuple:
+def _part(axis: int, part: slice) -> tuple:
     return (slice(None),) * axis + (part,)
 
 
@@ -58,7 +62,9 @@ def _check_k(k: Any) -> Any:
 
 
 @on_terms
-def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: Any = "int64") -> Any:
+def argtopk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: DTypeLike = "int64"
+) -> TensorVariable:
     """Positions of the `kth` largest elements, largest first; of the -kth smallest, smallest first, if negative.
 
     Of equal elements the first comes first. `kth` may be symbolic (then it must be positive).
@@ -74,7 +80,7 @@ def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dt
 
 
 @on_terms
-def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True) -> Any:
+def topk(x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True) -> TensorVariable:
     """The `kth` largest elements along an axis, largest first; if negative, the -kth smallest, smallest first.
 
     >>> import termgraph.tensor as T
@@ -90,7 +96,9 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True) -> Any:
 
 
 @on_terms
-def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: Any = "int64") -> list:
+def topk_and_argtopk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: DTypeLike = "int64"
+) -> list:
     """The `kth` largest elements and their positions."""
     x, axis = _axis(x, axis)
     places = argtopk(x, kth, axis)
@@ -98,7 +106,7 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
 
 
 @on_terms
-def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def median(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
     x = as_tensor(x)
     axes = axes_of(axis, x.ndim)
@@ -114,7 +122,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 # ---------------------------------------------------------------------- searching
 @on_terms
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: Any, v: TensorLike, side: str = "left", sorter: Any = None) -> TensorVariable:
     """Where `v` would go in the sorted vector `a`: before (`left`) or after (`right`) equal elements.
 
     `sorter` holds the positions that sort `a`, if it is not sorted itself.
@@ -128,7 +136,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 @on_terms
-def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
+def isin(element: Any, test_elements: Any, invert: bool = False) -> TensorVariable:
     """Where an element is one of `test_elements` (is not, with `invert`). NaN is none of them.
 
     >>> import termgraph.tensor as T
@@ -146,7 +154,7 @@ def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
 
 
 @on_terms
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: TensorLike, bins: Any, right: bool = False) -> TensorVariable:
     """The number of the bin each element falls into; `bins` are ascending or descending edges."""
     x, bins = as_tensor(x), as_tensor(bins)
     side = "left" if right else "right"
@@ -165,7 +173,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @on_terms
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def interp(
+    x: TensorLike, xp: Any, fp: Any, left: TensorLike | None = None, right: TensorLike | None = None
+) -> TensorVariable:
     """Piecewise linear interpolation through the points (xp, fp); xp must be ascending.
 
     Outside of xp the result is `left` and `right`, by default the first and last of fp.
@@ -188,7 +198,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 # ---------------------------------------------------------------------- counting
 @on_terms
-def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+def bincount(x: TensorLike, weights: TensorLike | None = None, minlength: Any = 0) -> TensorVariable:
     """How often each of 0, 1, 2, ... occurs in a vector of integers, or the sum of the weights where it does.
 
     >>> import termgraph.tensor as T
@@ -205,7 +215,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
 
 @on_terms
 def unique(
-    x: Any,
+    x: TensorLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -224,7 +234,7 @@ def unique(
 
 
 @on_terms
-def one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
+def one_hot(y: TensorLike, nb_class: Any, dtype: DTypeLike = None) -> TensorVariable:
     """Each integer as a vector of zeros with a one at its place: a new last dimension of length `nb_class`.
 
     >>> import termgraph.tensor as T
@@ -240,7 +250,7 @@ def one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
 
 # ---------------------------------------------------------------------- differences
 @on_terms
-def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(x: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> TensorVariable:
     """Differences of neighbours along an axis, taken `n` times."""
     x = as_tensor(x)
     if n < 0:
@@ -255,7 +265,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return x
 
 
-def _end(x: Any, value: Any, axis: int) -> Any:
+def _end(x: TensorVariable, value: object, axis: int) -> Any:
     """What `diff` puts before or after: a number stands for one slice of it."""
     if value is None:
         return None
@@ -266,7 +276,7 @@ def _end(x: Any, value: Any, axis: int) -> Any:
 
 
 @on_terms
-def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(x: TensorLike, to_end: Any = None, to_begin: Any = None) -> TensorVariable:
     """Differences of neighbours of the flattened array, with elements to put before and after."""
     middle = diff(ravel(x))
     parts = [ravel(to_begin) if to_begin is not None else None, middle, ravel(to_end) if to_end is not None else None]

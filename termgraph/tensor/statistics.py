@@ -5,7 +5,7 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,12 +27,15 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+
 METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
 
 
 # ---------------------------------------------------------------------- without what is missing
 @on_terms
-def nansum(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def nansum(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The sum of what is not NaN; 0 where everything is.
 
     >>> import termgraph.tensor as T
@@ -44,7 +47,7 @@ def nansum(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
 
 
 @on_terms
-def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def nanmean(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """The mean of what is not NaN; NaN where everything is.
 
     >>> import termgraph.tensor as T
@@ -58,7 +61,7 @@ def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     return ew.true_div(total, cast(count, _real_part(total.dtype)))
 
 
-def _has_nan(a: Any) -> bool:
+def _has_nan(a: TensorVariable) -> bool:
     return a.type.kind in "fc"
 
 
@@ -68,7 +71,9 @@ def _real_part(dtype: str) -> str:
 
 # ---------------------------------------------------------------------- quantiles
 @on_terms
-def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> TensorVariable:
+def quantile(
+    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+) -> TensorVariable:
     """The numbers below which a share `q` (from 0 to 1) of the elements along axes lies; NaN if there is one.
 
     Several shares make a new first dimension. `method` is "linear" (between the two neighbours), "lower", "higher" or
@@ -109,7 +114,9 @@ def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
 
 
 @on_terms
-def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> TensorVariable:
+def percentile(
+    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+) -> TensorVariable:
     """`quantile` with shares from 0 to 100.
 
     >>> import termgraph.tensor as T
@@ -123,7 +130,9 @@ def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdim
 
 
 @on_terms
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> list:
+def histogram(
+    a: TensorLike, bins: Any = 10, range: Any = None, density: bool = False, weights: TensorLike | None = None
+) -> list:
     """[counts, edges]: how many elements lie in each of `bins` intervals of equal width, or between given edges.
 
     The last interval has its right end in it. `range` is the (smallest, largest) edge, by default that of the elements.
@@ -159,7 +168,7 @@ def _edges(a: Any, bins: int, limits: Any) -> Any:
 
 
 @on_terms
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> TensorVariable:
+def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> TensorVariable:
     """The correlations of variables that are the rows of `x` (columns where not `rowvar`); `y` holds more of them.
 
     >>> import termgraph.tensor as T
@@ -199,7 +208,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVar
 
 
 @on_terms
-def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *spacing: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
     """The slopes of samples by central differences, one-sided at both ends: one array per axis, in a list if several.
 
     `spacing` is nothing (1), one number for all axes, or for each axis a number or the places of the samples. This is
@@ -223,7 +232,7 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
     return found[0] if len(found) == 1 else found
 
 
-def _at(axis: int, part: Any) -> tuple:
+def _at(axis: int, part: slice) -> tuple:
     """An index along one axis."""
     return (slice(None),) * axis + (part,)
 
@@ -233,7 +242,7 @@ def _steps(x: Any, axis: int) -> Any:
     return x[_at(axis, slice(1, None))] - x[_at(axis, slice(None, -1))]
 
 
-def _slope(f: Any, axis: int, step: Any, edge_order: int) -> Any:
+def _slope(f: TensorVariable, axis: int, step: TensorLike, edge_order: int) -> TensorVariable:
     """The slopes along one axis."""
     step = as_tensor(step)
     if step.ndim == 0:
@@ -255,7 +264,14 @@ def _slope(f: Any, axis: int, step: Any, edge_order: int) -> Any:
     return concatenate([edges[0], inner, edges[1]], axis)
 
 
-def _through_three(low: Any, middle: Any, high: Any, before: Any, after: Any, even: bool) -> Any:
+def _through_three(
+    low: TensorVariable,
+    middle: TensorVariable,
+    high: TensorVariable,
+    before: TensorVariable,
+    after: TensorVariable,
+    even: bool,
+) -> TensorVariable:
     """The slope of the parabola through three neighbours at the middle one."""
     if even:
         return (high - low) / (2.0 * before)

@@ -6,7 +6,7 @@ Off unless `config.compute_test_value` says otherwise.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 
 class MissingTestValue(AttributeError):
     """A variable that a test value is computed from has none itself."""
 
 
-def get_test_value(v: Any) -> Any:
+def get_test_value(v: TensorLike) -> Any:
     """The test value of a variable: given in `v.tag.test_value`, or computed from those of its inputs.
 
     >>> import termgraph.tensor as T
@@ -92,7 +95,7 @@ def _tagged(v: Variable) -> bool:
     return v._tag is not None and getattr(v._tag, "test_value", None) is not None
 
 
-def _container(v: Any) -> Any:
+def _container(v: TensorLike) -> Any:
     return getattr(v, "container", None)
 
 
@@ -103,7 +106,7 @@ def _value(v: Any) -> Any:
     return container.value if container is not None else v.term.value
 
 
-def _inputs(v: Variable) -> Any:
+def _inputs(v: Variable) -> tuple:
     owner = v._owner
     if owner is None:
         name = v.name or f"<{v.type}>"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.sharedvar import is_shared
 from termgraph.tensor.wrap import as_tensor
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 
 class OrderedUpdates(dict):
@@ -18,14 +21,14 @@ class OrderedUpdates(dict):
     OrderedUpdates({w: add(w, 1)})
     """
 
-    def __init__(self, *updates: Any, **_: Any) -> None:
+    def __init__(self, *updates: Any, **_: object) -> None:
         super().__init__()
         for given in updates:
             pairs: Iterable = given.items() if isinstance(given, Mapping) else given
             for variable, value in pairs:
                 self[variable] = value
 
-    def __setitem__(self, variable: Any, value: Any) -> None:
+    def __setitem__(self, variable: TensorVariable, value: TensorVariable) -> None:
         if not is_shared(variable):
             raise TypeError(f"updates: only shared variables can be updated, got {variable!r:.60}; see shared()")
         if variable in self and self[variable] is not value:
@@ -37,12 +40,12 @@ class OrderedUpdates(dict):
         for variable, value in other.items() if isinstance(other, Mapping) else other:
             self[variable] = value
 
-    def __add__(self, other: Any) -> OrderedUpdates:
+    def __add__(self, other: object) -> OrderedUpdates:
         joined = OrderedUpdates(self)
         joined.update(other)
         return joined
 
-    def __radd__(self, other: Any) -> OrderedUpdates:
+    def __radd__(self, other: object) -> OrderedUpdates:
         return OrderedUpdates(other) + self
 
     def __repr__(self) -> str:

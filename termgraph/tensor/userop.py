@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
@@ -17,6 +17,9 @@ from termgraph.terms import op as op_module
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 
 class _Maker(op_module.NodeMaker):
@@ -45,7 +48,7 @@ def build_node(op: Any, inputs: Sequence[Any]) -> Apply:
     return Apply(op, variables, [t.make_variable() for t in otypes])
 
 
-def _input(op: Any, i: int, value: Any, type_: Type) -> Variable:
+def _input(op: Any, i: int, value: TensorVariable, type_: Type) -> Variable:
     if not isinstance(value, Variable):
         value = as_tensor(value, dtype=type_.dtype) if isinstance(type_, TensorType) else Constant(type_, value)
     if not type_.accepts(value.type):
@@ -110,7 +113,7 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Callable | None = None) -> Call
     return wrap
 
 
-def _type_list(types: Any, what: str) -> tuple[Type, ...]:
+def _type_list(types: list, what: str) -> tuple[Type, ...]:
     listed = tuple(types) if isinstance(types, (list, tuple)) else (types,)
     for t in listed:
         if not isinstance(t, Type):

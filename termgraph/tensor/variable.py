@@ -60,7 +60,7 @@ class Variable:
             raise TypeError(f"Variable needs type= (a Type such as TensorType), got {type!r}")
         return bare(variable_class(cls, type), Input(_checked_name(name), type), name, user_site())
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: Any, **__: object) -> None:
         pass
 
     @property
@@ -159,7 +159,7 @@ class Constant(Variable):
         return bare(made, Const(value, None, type), name, user_site())
 
     @property
-    def data(self) -> Any:
+    def data(self) -> np.ndarray:
         """The value; arrays are read-only."""
         return self.term.value
 
@@ -261,7 +261,7 @@ HANDLES: dict[type, type[Variable]] = {}
 CONSTANTS: dict[type, type[Constant]] = {}  # and their constants
 
 
-def _checked_name(name: Any) -> str | None:
+def _checked_name(name: str | None) -> str | None:
     if name is not None and not isinstance(name, str):
         raise TypeError(f"a variable's name must be a string or None, got {name!r}")
     return name
@@ -282,7 +282,7 @@ def bare_apply(op: Op, inputs: list, outputs: list) -> Apply:
     return node
 
 
-def result(term: Any, op: Op, inputs: tuple, site: tuple) -> Any:
+def result(term: Any, op: Op, inputs: tuple, site: tuple) -> Variable:
     """The variable for an op's single result; its Apply is made when `owner` is read.
 
     Until then `_owner` is the op and `_a` the tuple of inputs (or `_a` and `_b` the two inputs: one object less).

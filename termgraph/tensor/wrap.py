@@ -7,7 +7,7 @@ numbers are weak).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.ops.shaping import join, make_vector
 from termgraph.terms.term import Const, is_term, mk1
 from termgraph.terms.types import dtype_name, from_others
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike
 
 _COMPARISONS = frozenset(("lt", "gt", "le", "ge", "eq", "neq"))
 _weak_cache: dict[tuple, tuple] = {}
@@ -68,7 +71,7 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorCo
     return bare(TensorConstant, Const(array), name, user_site())
 
 
-def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
+def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: DTypeLike = None) -> Any:
     """A variable for whatever may stand for an array: a variable, a number, an array, a list of variables.
 
     `ndim` pads with leading dimensions of length 1.
@@ -113,7 +116,7 @@ def pad_rank(v: Any, ndim: int) -> Any:
     return result(mk1(op, v.term), op, (v,), v.site)
 
 
-def side_by_side(arrays: Sequence[Variable], axis: int = 0) -> Any:
+def side_by_side(arrays: Sequence[Variable], axis: int = 0) -> TensorVariable:
     """Variables of one rank along a new axis, in the dtype that holds them all."""
     ndim, common = arrays[0].ndim, promote(*[a.type.np_dtype for a in arrays]).name
     if [a for a in arrays if a.ndim != ndim]:
@@ -188,7 +191,7 @@ def _weak_dtypes(op: Op, kinds: tuple) -> tuple:
     return tuple([d.name for d, k in zip(loop[:-1], kinds, strict=True) if isinstance(k, type)])
 
 
-def _python_kind(value: Any) -> type:
+def _python_kind(value: complex | float) -> type:
     return next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from termgraph.terms.op import ARG, CONST, OPS, Op
 from termgraph.terms.term import Leaf, Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType, Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class NoName(Exception):
@@ -59,7 +62,7 @@ def _leaf_text(t: Any) -> str:
     raise NoName(f"the leaf {t!r:.40} of type {t.type} exists in this process only")
 
 
-def _op_text(op: Any) -> str:
+def _op_text(op: Op) -> str:
     """An op of the library with its parameters."""
     name: str = op.family.name
     if OPS.get(name) is not op.family:
@@ -67,7 +70,7 @@ def _op_text(op: Any) -> str:
     return " ".join([name, *(f"{k}={_text(v, op)}" for k, v in op.params.items())])
 
 
-def _text(value: Any, where: Any) -> str:
+def _text(value: Any, where: AnyTerm | Op) -> str:
     """A parameter as text that no other value shares."""
     if value is None or isinstance(value, (bool, int, str, bytes, slice)):
         return repr(value)

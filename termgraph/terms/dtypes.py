@@ -63,7 +63,7 @@ def dtype_text(dtype: np.dtype) -> str:
     return dtype.name if is_bfloat16(dtype) else dtype.str
 
 
-def in_whole_elements(value: Any) -> Any:
+def in_whole_elements(value: object) -> Any:
     """An array as it is if its elements lie at multiples of their size, else a copy: fields of records, odd offsets.
 
     >>> record = np.zeros(3, [("a", "f8"), ("b", "f4")])

@@ -6,7 +6,7 @@ Slow and plain on purpose: the prover, the tests and the fallback of the VM comp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from termgraph.terms.term import Term
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first_until
 from termgraph.terms.types import TensorType, TupleType, Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 
 def evaluate(roots: Sequence[Any], given: Mapping[Any, Any] | None = None) -> list:
@@ -74,7 +77,7 @@ def _describe(values: list) -> str:
     return ", ".join(parts) or "no arguments"
 
 
-def check_arguments(op: Any, types: Sequence[Type], values: Sequence[Any]) -> None:
+def check_arguments(op: Op, types: Sequence[Type], values: Sequence[Any]) -> None:
     """What static types leave to run time; an op with its own conditions has a `runtime_check(types, values)`."""
     own: Callable | None = getattr(op, "runtime_check", None)
     if own is not None:
@@ -121,7 +124,7 @@ HOW_TO_BROADCAST = (
 )
 
 
-def conform(t: Term, value: Any) -> Any:
+def conform(t: Term, value: np.ndarray) -> np.ndarray:
     """The value as the term's type promises it; an op that breaks its own promise is an error, not a conversion."""
     if isinstance(t.type, TupleType):
         if not isinstance(value, (tuple, list)) or len(value) != len(t.type.types):
@@ -130,7 +133,7 @@ def conform(t: Term, value: Any) -> Any:
     return _conform_one(t, value, t.type)
 
 
-def _conform_one(t: Term, value: Any, type_: Type) -> Any:
+def _conform_one(t: Term, value: np.ndarray, type_: Type) -> np.ndarray:
     if not isinstance(type_, TensorType):
         return value
     array = np.asarray(value)

@@ -88,7 +88,7 @@ class OpRelation:
         return f"<fact {self.name}({', '.join(self.columns)}), {len(self._rows)} rows>"
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     return Lit(value) if isinstance(value, (bool, int, float, complex)) else value
 
 

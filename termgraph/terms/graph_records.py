@@ -44,11 +44,11 @@ def _tensor_type(w: Writer, t: TensorType) -> list:
     return [t.dtype, list(t.shape)]
 
 
-def _read_tensor_type(r: Reader, dtype: Any, shape: Any) -> TensorType:
+def _read_tensor_type(r: Reader, dtype: str, shape: list) -> TensorType:
     return TensorType(r.plain(dtype, str), shape=_lengths(r, shape))
 
 
-def _lengths(r: Reader, shape: Any) -> tuple:
+def _lengths(r: Reader, shape: list) -> tuple:
     return tuple([r.plain(n, int, type(None)) for n in r.plain(shape, list)])
 
 
@@ -126,7 +126,7 @@ def _same(op: Op, props: dict) -> bool:
         return False
 
 
-def _read_op(r: Reader, name: Any, parameters: Any) -> Op:
+def _read_op(r: Reader, name: str | None, parameters: Any) -> Op:
     params = {}
     for key, field in r.plain(parameters, list):
         params[r.plain(key, str)] = _checked_parameter(key, r.value(field))
@@ -145,7 +145,7 @@ def _read_user_op(r: Reader, cls: Any, props: Any) -> Op:
     return userop.canonical(found(**values))
 
 
-def _checked_parameter(key: str, value: Any) -> Any:
+def _checked_parameter(key: str, value: object) -> Any:
     """A parameter from a file. Texts that could reach generated code, or name attributes, must be plain words."""
     if isinstance(value, str) and key not in _FREE_TEXT and not _WORD.match(value):
         raise BadRecord(f"the parameter {key} is {value!r:.60}, which is no word")
@@ -162,7 +162,7 @@ def _check_closed(params: Mapping[str, Any]) -> None:
     check_arguments(params["body"], params["takes"])
 
 
-def check_arguments(roots: Any, types: Any) -> None:
+def check_arguments(roots: list, types: list) -> None:
     """Refuse a graph that has other arguments than those of these types, or inputs."""
     for t in children_first(list(roots)):
         if t.op is INPUT or (t.op is ARG and not (t.index < len(types) and types[t.index] is t.type)):
@@ -206,7 +206,7 @@ def _input(w: Writer, leaf: Input) -> list:
     return [leaf.name, w.number(leaf.type), leaf.uid[0].hex(), leaf.uid[1]]
 
 
-def _read_input(r: Reader, name: Any, type_: Any, process: Any, serial: Any) -> Input:
+def _read_input(r: Reader, name: str | None, type_: Any, process: Any, serial: Any) -> Input:
     uid = (bytes.fromhex(r.plain(process, str)), r.plain(serial, int))
     leaf = Input(r.plain(name, str, type(None)), r.at(type_, Type), uid)
     if leaf.shared is not None or leaf.type != r.at(type_):  # it exists in this process
@@ -235,7 +235,7 @@ def _const(w: Writer, leaf: Const) -> list:
     return [w.value(leaf.value), None if isinstance(leaf.type, TensorType) else w.number(leaf.type)]
 
 
-def _read_const(r: Reader, value: Any, type_: Any) -> Const:
+def _read_const(r: Reader, value: list, type_: Any) -> Const:
     if type_ is None:
         return Const(r.value(value))
     of = r.at(type_, Type)

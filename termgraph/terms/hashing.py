@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 
-def stable_text(obj: Any) -> str:
+def stable_text(obj: object) -> str:
     """A canonical text for hashable metadata: numbers, strings, tuples, sets, dtypes, and objects with `_h`."""
     structural = getattr(obj, "_h", None)
     if structural is not None:

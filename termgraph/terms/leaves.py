@@ -10,7 +10,7 @@ import itertools
 import os
 import weakref
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from termgraph.terms.hashing import bytes_hash, stable_hash
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.signature import Signature
 from termgraph.terms.types import TensorType, Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import HeadMark
 
 EMPTY: frozenset = frozenset()
 _new = object.__new__
@@ -50,7 +53,7 @@ class Leaf:
         return {}
 
 
-def _fill_leaf(leaf: Any, op: Any, type_: Any, h: int) -> None:
+def _fill_leaf(leaf: Any, op: HeadMark, type_: Any, h: int) -> None:
     leaf.op, leaf.args, leaf.type, leaf.lvars = op, (), type_, EMPTY
     leaf.sig = op.sigs.find(type_, by_value=True)
     leaf._h = h
@@ -136,7 +139,7 @@ class Const(Leaf):
     value: np.ndarray
     scalar: Any
 
-    def __new__(cls, value: Any, dtype: Any = None, type: Type | None = None) -> Const:
+    def __new__(cls, value: object, dtype: str | None = None, type: Type | None = None) -> Const:
         if type is not None and not isinstance(type, TensorType):
             return _opaque_const(value, type)
         array = np.asarray(value, dtype=dtype)
@@ -197,7 +200,7 @@ class Lit:
     _h: int
     op, args, lvars, type = CONST, (), EMPTY, None
 
-    def __new__(cls, value: Any) -> Lit:
+    def __new__(cls, value: object) -> Lit:
         key = (type(value), repr(value))
         lit = cls._table.get(key)
         if lit is None:

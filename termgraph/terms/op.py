@@ -51,7 +51,7 @@ def set_plain_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
     plain_lifter = lifter
 
 
-def is_var(value: Any) -> bool:
+def is_var(value: object) -> bool:
     """Whether a value is a logic variable, as `isinstance(value, Var)`, which runs Python code for everything else."""
     return Var in value.__class__.__mro__
 
@@ -112,7 +112,7 @@ class Op:
     user_made = False  # whether the class says what it is by methods: `make_node`, `perform`
     _bound: weakref.WeakValueDictionary | None
 
-    def __new__(cls, *_: Any, **__: Any) -> Op:
+    def __new__(cls, *_: Any, **__: object) -> Op:
         self = object.__new__(cls)
         self._tc = {}
         self.sigs = Signatures()
@@ -273,7 +273,7 @@ class Op:
         return (find_op, (self.name, tuple(self.params.items())))
 
 
-def _parameter_text(name: str, value: Any) -> str:
+def _parameter_text(name: str, value: object) -> str:
     return index_text(value) if name == "index" and isinstance(value, tuple) else f"{name}={value!r}"
 
 
@@ -298,7 +298,7 @@ class Lift:
         self.rank, self.run = rank, run
 
 
-def _open_parameters(value: Any) -> tuple[frozenset, Any]:
+def _open_parameters(value: object) -> tuple[frozenset, Any]:
     """The logic variables in a parameter value, and the value with rule metavariables replaced by them."""
     if isinstance(value, tuple):
         parts = [_open_parameters(v) for v in value]
@@ -308,7 +308,7 @@ def _open_parameters(value: Any) -> tuple[frozenset, Any]:
     return (frozenset((value,)) if is_var(value) else frozenset()), value
 
 
-def _types_of(value: Any) -> Any:
+def _types_of(value: object) -> Any:
     """Distinguishes 1, True and 1.0 in a parameter key."""
     if isinstance(value, tuple):
         return tuple(map(_types_of, value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from termgraph.terms.op import ARG, CONST, OPS
 from termgraph.terms.term import Arg, Const, Leaf, Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 
 def to_plain(roots: Sequence[Any], most: int = 1 << 62) -> dict[str, Any]:
@@ -65,21 +69,21 @@ def _leaf(t: Any) -> dict[str, Any]:
     return {"const": _bytes(t.value.tobytes()), "dtype": dtype_text(t.value.dtype), "shape": list(t.value.shape)}
 
 
-def _read_leaf(leaf: dict[str, Any]) -> Any:
+def _read_leaf(leaf: dict[str, Any]) -> AnyTerm:
     shape = tuple(leaf["shape"])
     if "arg" in leaf:
         return Arg(leaf["arg"], TensorType(leaf["dtype"], shape))
     return Const(np.frombuffer(base64.b64decode(leaf["const"]), numpy_dtype(leaf["dtype"])).reshape(shape))
 
 
-def _head(op: Any) -> list[Any]:
+def _head(op: Op) -> list[Any]:
     name = op.family.name
     if OPS.get(name) is not op.family:
         raise NoName(f"the op {name} is not one of the library's")
     return [name, [[k, _plain(v, op)] for k, v in op.params.items()]]
 
 
-def _plain(value: Any, op: Any) -> Any:
+def _plain(value: object, op: Op) -> Any:
     """A parameter; what JSON does not tell apart is put in a list behind its kind."""
     if value is None or isinstance(value, (bool, str)) or value.__class__ is int:
         return value
@@ -97,7 +101,7 @@ def _plain(value: Any, op: Any) -> Any:
     raise NoName(f"a parameter of {op!r:.40} is a {type(value).__name__}")
 
 
-def _read(value: Any) -> Any:
+def _read(value: object) -> Any:
     if not isinstance(value, list):
         return value
     kind, *parts = value

@@ -45,7 +45,7 @@ class Writer:
         self._kept: list[Any] = []  # so that the ids stay true
         self._open: set[int] = set()
 
-    def value(self, obj: Any) -> Any:
+    def value(self, obj: object) -> Any:
         """What stands for the object: itself, or `[number]` of its record."""
         return obj if obj.__class__ in INLINE else [self.number(obj)]
 
@@ -57,11 +57,11 @@ class Writer:
         """The records of the objects."""
         return [self.number(obj) for obj in objs]
 
-    def knows(self, obj: Any) -> bool:
+    def knows(self, obj: object) -> bool:
         """Whether the object has a record already."""
         return id(obj) in self._number
 
-    def number(self, obj: Any) -> int:
+    def number(self, obj: object) -> int:
         """The record of the object, written now if it was not before."""
         found = self._number.get(id(obj))
         if found is not None:
@@ -76,14 +76,14 @@ class Writer:
             self._open.discard(id(obj))
         return self._number[id(obj)] if self.knows(obj) else self.add(obj, kind.name, *fields)
 
-    def add(self, obj: Any, kind: str, *fields: Any) -> int:
+    def add(self, obj: object, kind: str, *fields: Any) -> int:
         """Append a record, which stands for the object from here on."""
         self._number[id(obj)] = number = len(self.records)
         self._kept.append(obj)
         self.records.append([kind, *fields])
         return number
 
-    def same(self, obj: Any, other: Any) -> None:
+    def same(self, obj: object, other: object) -> None:
         """The record of `other` stands for the object too."""
         self._number[id(obj)] = self.number(other)
         self._kept.append(obj)
@@ -93,7 +93,7 @@ class Writer:
         while self.later:
             self.later.pop()()
 
-    def _kind_of(self, obj: Any) -> Kind:
+    def _kind_of(self, obj: object) -> Kind:
         for cls in type(obj).__mro__:
             kind = self.kinds.get(cls)
             if kind is not None:
@@ -114,7 +114,7 @@ class Reader:
         self.arrays, self.named = arrays, named
         self.objects: list[Any] = []
 
-    def read(self, records: Any) -> None:
+    def read(self, records: list) -> None:
         """Make one object per record."""
         for i, record in enumerate(self.plain(records, list)):
             name = record[0] if isinstance(record, list) and record else None
@@ -138,7 +138,7 @@ class Reader:
             self._wrong(found, " or ".join(c.__name__ for c in classes))
         return found
 
-    def values(self, fields: Any) -> list[Any]:
+    def values(self, fields: list) -> list[Any]:
         """The objects that a list of fields stands for."""
         return [self.value(field) for field in self.plain(fields, list)]
 
@@ -209,7 +209,7 @@ def _mapping(w: Writer, xs: Mapping) -> list:
     return [[[w.value(k), w.value(v)] for k, v in xs.items()]]
 
 
-def _read_mapping(r: Reader, pairs: Any) -> dict:
+def _read_mapping(r: Reader, pairs: list) -> dict:
     return {r.value(k): r.value(v) for k, v in r.plain(pairs, list)}
 
 
@@ -221,7 +221,7 @@ def _array(w: Writer, x: np.ndarray) -> list:
     return [len(w.arrays) - 1]
 
 
-def _read_array(r: Reader, number: Any) -> np.ndarray:
+def _read_array(r: Reader, number: int) -> np.ndarray:
     if r.plain(number, int) not in range(len(r.arrays)):
         raise BadRecord(f"there is no array {number}")
     return r.arrays[number].copy()
@@ -235,7 +235,7 @@ def _read_scalar(r: Reader, dtype: Any, raw: Any) -> Any:
     return np.frombuffer(_read_bytes(r, raw), read_dtype(r, dtype))[0]
 
 
-def read_dtype(r: Reader, name: Any) -> np.dtype:
+def read_dtype(r: Reader, name: str | None) -> np.dtype:
     """The dtype of that name, one of those that tensors have."""
     if r.plain(name, str) not in DTYPES:
         raise BadRecord(f"no dtype {name!r:.40}")

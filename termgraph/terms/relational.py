@@ -6,7 +6,7 @@ Ground terms unify by identity and reify to themselves, so a shared graph is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etuples.core import ExpressionTuple
 from etuples.dispatch import apply as etuples_apply
@@ -18,6 +18,9 @@ from unification.core import _reify, _unify, construction_sentinel
 from termgraph.terms.op import HeadMark, Op
 from termgraph.terms.term import Const, Leaf, Lit, Term, as_term, mk
 from termgraph.terms.types import Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class IllTyped:
@@ -47,7 +50,7 @@ def _unify_term_tuple(u: Any, v: Any, s: Mapping) -> Any:
     return _unify(getattr(u, "_tuple", u), getattr(v, "_tuple", v), s)
 
 
-def _same(u: Any, v: Any, s: Mapping) -> Any:
+def _same(u: AnyTerm | Op, v: AnyTerm | Op, s: Mapping) -> Any:
     return s if u is v else False
 
 
@@ -67,7 +70,7 @@ def _reify_open(t: Term, s: Mapping) -> Any:
         yield ILL_TYPED
 
 
-def _apply_op(op: Op, args: Any) -> Any:
+def _apply_op(op: Op, args: Any) -> AnyTerm:
     return mk(op, tuple([as_term(a) for a in args]))
 
 

@@ -10,11 +10,14 @@ import pickle
 import struct
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MAGIC = b"tgraph1\n"
 
@@ -73,7 +76,7 @@ def from_flat_parts(heads: list, leaves: list, roots: list[int], n_nodes: int, r
     return [nodes[r] for r in roots]
 
 
-def loads_flat(data: bytes, which: int) -> Any:
+def loads_flat(data: bytes, which: int) -> AnyTerm:
     """One root of a stored graph; what unpickling a term calls."""
     return loads_roots(data)[which]
 

@@ -6,9 +6,12 @@ An op keeps its signatures in tables, so a signature names no op and keeps none 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.interned import Interned
+
+if TYPE_CHECKING:
+    from termgraph.terms.types import Type
 
 _MOST = 20_000  # of one op; then its table starts again, since the operators that it was made for may be gone
 
@@ -32,7 +35,7 @@ class Signature:
     type: Any
     verdict: Any
 
-    def __init__(self, kind: Kind, type_: Any) -> None:
+    def __init__(self, kind: Kind, type_: Type) -> None:
         self.kind, self.type = kind, type_
         self.judge = self.verdict = self.provable = None
 
@@ -50,7 +53,7 @@ class Signatures(Interned):
         self.table: dict[Any, Signature] = {}
         self.kinds: dict[Any, Kind] = {}
 
-    def find(self, type_: Any, args: tuple = (), by_value: bool = False) -> Signature:
+    def find(self, type_: Type, args: tuple = (), by_value: bool = False) -> Signature:
         """The signature of the op on these operands, whose result has this type."""
         key = _key(args)
         if by_value or key is None:

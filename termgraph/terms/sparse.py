@@ -42,7 +42,7 @@ class SparseType(Type):
     shape: tuple[int | None, ...]
     _hash: int
 
-    def __new__(cls, format: str = "csr", dtype: Any = "float64", shape: Any = _UNKNOWN) -> SparseType:
+    def __new__(cls, format: str = "csr", dtype: str = "float64", shape: tuple = _UNKNOWN) -> SparseType:
         if format not in FORMATS:
             raise ValueError(f"the format of a sparse matrix is one of {', '.join(map(repr, FORMATS))}, got {format!r}")
         kept = TensorType(dtype, shape)
@@ -155,7 +155,7 @@ def type_of_value(value: Any) -> SparseType:
     return SparseType(value.format, dtype_name(value.dtype))
 
 
-def is_sparse_value(value: Any) -> bool:
+def is_sparse_value(value: object) -> bool:
     """Whether a value is one of SciPy's sparse matrices or arrays, of any format."""
     scipy_sparse = sys.modules.get("scipy.sparse")  # without it there is no such value
     return scipy_sparse is not None and bool(scipy_sparse.issparse(value))
@@ -175,7 +175,7 @@ def with_plain_arrays(value: Any) -> Any:
     return type(value)(arrays, shape=value.shape, copy=False)
 
 
-def matrix_of(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def matrix_of(format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray | tuple) -> Any:
     """SciPy's matrix on these arrays, without copying them; what does not fit together raises ValueError."""
     made = sparse.csr_matrix if format == "csr" else sparse.csc_matrix
     return made((data, indices, indptr), shape=tuple(map(int, shape)), copy=False)

@@ -68,14 +68,14 @@ class Term(ExpressionTuple):
     _notes: dict | None
     sig: Any  # its signature; None if there are logic variables in it
 
-    def __new__(cls, seq: Any = None, **kwargs: Any) -> Any:
+    def __new__(cls, seq: tuple | None = None, **kwargs: Any) -> Any:
         # kanren and cons write type(x)(seq): they get a plain expression tuple; only an op makes a typed term.
         return ExpressionTuple(seq, **kwargs)
 
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Any:
         raise TypeError("a term is not an array; compile it with function(), or evaluate it with eval()")
 
     def __eq__(self, other: object) -> bool:
@@ -96,7 +96,7 @@ class Term(ExpressionTuple):
         # Made when etuples, kanren or a printer asks: a stored copy would cost every term 70 bytes.
         return (self.op, *self.args)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: slice) -> Any:
         found = self._tuple[key]
         if key.__class__ is slice:
             rest = ExpressionTuple(found)
@@ -105,7 +105,7 @@ class Term(ExpressionTuple):
             return rest
         return found
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return ExpressionTuple(self._tuple) + other
 
     def __copy__(self) -> Term:
@@ -143,7 +143,7 @@ def mk(op: Any, args: tuple) -> Any:
     return _make(op, args) if found is None else found
 
 
-def _found(op: Any, args: tuple) -> Any:
+def _found(op: Op, args: tuple) -> Any:
     """The term if it exists, else None."""
     try:
         ref = op.sigs.terms.get(args)
@@ -152,7 +152,7 @@ def _found(op: Any, args: tuple) -> Any:
     return None if ref is None else ref()
 
 
-def mk1(op: Any, a: Any) -> Any:
+def mk1(op: Op, a: AnyTerm) -> AnyTerm:
     """`mk` for one argument."""
     args = (a,)
     try:
@@ -184,7 +184,7 @@ def mk1(op: Any, a: Any) -> Any:
     return t
 
 
-def mk2(op: Any, a: Any, b: Any) -> Any:
+def mk2(op: Op, a: Any, b: Any) -> Any:
     """`mk` for two arguments."""
     args = (a, b)
     try:
@@ -218,7 +218,7 @@ def mk2(op: Any, a: Any, b: Any) -> Any:
 _GROUND: frozenset[Any] = frozenset((Term, Input, Arg, Const))
 
 
-def _make(op: Any, args: tuple) -> Any:
+def _make(op: Op, args: tuple) -> AnyTerm:
     """The term, which may have come to exist meanwhile."""
     for a in args:
         if a.__class__ not in _GROUND or a.lvars:
@@ -229,7 +229,7 @@ def _make(op: Any, args: tuple) -> Any:
     return _intern(op, args, sig, EMPTY)
 
 
-def _make_open(op: Any, args: tuple) -> Any:
+def _make_open(op: Op, args: tuple) -> AnyTerm:
     """A term with logic variables or pattern numbers in it."""
     free = _free_lvars(op, args)
     if free:
@@ -237,7 +237,7 @@ def _make_open(op: Any, args: tuple) -> Any:
     return mk(op, coerce_literals(op, args))
 
 
-def _free_lvars(op: Any, args: tuple) -> frozenset:
+def _free_lvars(op: Op, args: tuple) -> frozenset:
     free = frozenset((op,)) if is_var(op) else getattr(op, "lvars", EMPTY)
     for a in args:
         more = getattr(a, "lvars", None)
@@ -248,7 +248,7 @@ def _free_lvars(op: Any, args: tuple) -> frozenset:
     return free
 
 
-def _lvar(op: Any, a: Any) -> frozenset:
+def _lvar(op: Op, a: Any) -> frozenset:
     if is_var(a):
         return frozenset((a,))
     raise TypeError(f"argument of {op} must be a term, got {type(a).__name__} {a!r:.60}")
@@ -267,7 +267,7 @@ def infer_type(op: Op, args: tuple) -> Type:
     return found
 
 
-def _intern(op: Any, args: tuple, sig: Signature | None, free: frozenset) -> Any:
+def _intern(op: Op, args: tuple, sig: Signature | None, free: frozenset) -> Any:
     t = _new(Term)
     t.op = op
     t.args = args
@@ -316,7 +316,7 @@ def coerce_literals(op: Op, args: tuple) -> tuple:
     return tuple([Const(np.asarray(a.value, dtype=dtype)) if a.__class__ is Lit else a for a in args])
 
 
-def as_term(value: Any) -> Any:
+def as_term(value: object) -> Any:
     """A term for whatever may stand for one: term, variable, number (a pattern literal), array, expression tuple."""
     if value.__class__ in _GROUND or value.__class__ is Lit or is_var(value):
         return value
@@ -375,7 +375,7 @@ def forget_facts() -> None:
         leaf._facts = 0
 
 
-def is_term(value: Any) -> bool:
+def is_term(value: object) -> bool:
     """Whether the value is a ground term or leaf (not a pattern)."""
     return value.__class__ in _GROUND
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etuples.core import ExpressionTuple
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
 
@@ -55,7 +58,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><tr>{cells}</tr>{lines}</table>"
 
 
-def _html_cell(value: Any) -> str:
+def _html_cell(value: float | str) -> str:
     if isinstance(value, float):
         inner = f"<span style='display:inline-block;height:.8em;width:{120 * value:.0f}px;background:#d9604f'></span>"
     else:
@@ -63,6 +66,6 @@ def _html_cell(value: Any) -> str:
     return f"<td style='text-align:left'>{inner}</td>"
 
 
-def head_text(op: Any) -> str:
+def head_text(op: Op) -> str:
     """The head of a term with its non-default parameters."""
     return repr(op)

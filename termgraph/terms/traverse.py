@@ -6,11 +6,14 @@ Every function takes one term or a sequence of them, and visits each shared node
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, INPUT
 from termgraph.terms.term import Arg, Term, mk
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def children_first(roots: Iterable[Any]) -> list[Any]:
@@ -127,12 +130,12 @@ def children_first_until(roots: Iterable[Any], stop: Mapping[int, Any]) -> Itera
         stack.extend(t.args)
 
 
-def depends_on(root: Any, leaf: Any) -> bool:
+def depends_on(root: AnyTerm, leaf: AnyTerm) -> bool:
     """Whether `leaf` occurs in `root`."""
     return any(t is leaf for t in subterms([root]))
 
 
-def path_to(root: Any, leaf: Any) -> list[Any]:
+def path_to(root: AnyTerm, leaf: AnyTerm) -> list[Any]:
     """One chain of terms from `root` down to `leaf` (both included), or [] if it does not occur."""
     parent: dict[int, Any] = {id(root): None}
     stack = [root]

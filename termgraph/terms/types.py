@@ -7,7 +7,7 @@ operation with several results. Users may subclass `Type` for other data.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from termgraph.config import config
 from termgraph.terms.dtypes import DTYPES, can_cast, finfo, kind_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _ABBREVIATIONS = {"float": "float64", "int": "int64", "complex": "complex128"}
 _NAMES = ("scalar", "vector", "matrix")
@@ -28,7 +31,7 @@ def _no_factory(type_: Type, name: str | None) -> Any:
 variable_factory = _no_factory
 
 
-def set_variable_factory(factory: Any) -> None:
+def set_variable_factory(factory: Callable[..., Any]) -> None:
     """Called once by the tensor layer: how `some_type(name)` makes the user's variable."""
     global variable_factory
     variable_factory = factory
@@ -63,11 +66,11 @@ class Type:
         if cls.__dict__.get("__hash__", 0) is None:  # Python takes it from classes that define `__eq__` alone
             cls.__hash__ = _hash_by_class  # type: ignore[assignment]
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` in the form this type promises, or raise TypeError."""
         raise NotImplementedError(f"{type(self).__name__} must define filter(value, strict, allow_downcast)")
 
-    def is_valid_value(self, value: Any, strict: bool = True) -> bool:
+    def is_valid_value(self, value: list | np.ndarray, strict: bool = True) -> bool:
         """Whether `filter` accepts the value."""
         try:
             self.filter(value, strict=strict)
@@ -142,7 +145,7 @@ class TensorType(Type):
     _hash: int
     _text: str | None
 
-    def __new__(cls, dtype: Any = "float64", shape: Any = None, broadcastable: Any = None) -> TensorType:
+    def __new__(cls, dtype: Any = "float64", shape: tuple | None = None, broadcastable: Any = None) -> TensorType:
         if broadcastable is not None:
             if shape is not None:
                 raise TypeError("TensorType takes shape= or broadcastable=, not both")
@@ -178,7 +181,7 @@ class TensorType(Type):
         """Per dimension, whether its length is known to be one."""
         return tuple(n == 1 for n in self.shape)
 
-    def clone(self, dtype: Any = None, shape: Any = None, broadcastable: Any = None) -> TensorType:
+    def clone(self, dtype: Any = None, shape: tuple | None = None, broadcastable: Any = None) -> TensorType:
         """The same type with some fields changed."""
         if broadcastable is None and shape is None:
             shape = self.shape
@@ -195,7 +198,7 @@ class TensorType(Type):
             and all(a is None or a == b for a, b in zip(self.shape, other.shape, strict=True))
         )
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> np.ndarray:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> np.ndarray:
         """Return `value` as an array of this type; raise TypeError saying what was expected and given."""
         array = self._to_dtype(value, strict, allow_downcast)
         if array.ndim != self.ndim:
@@ -205,7 +208,7 @@ class TensorType(Type):
                 raise TypeMismatch(f"expected length {want} in dimension {axis} ({self}), got shape {array.shape}")
         return array
 
-    def _to_dtype(self, value: Any, strict: bool, allow_downcast: bool | None) -> np.ndarray:
+    def _to_dtype(self, value: object, strict: bool, allow_downcast: bool | None) -> np.ndarray:
         if isinstance(value, np.ndarray) and value.dtype == self.np_dtype:
             return value if value.dtype.isnative else value.astype(self.np_dtype)
         if strict:
@@ -286,7 +289,7 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def from_others(value: Any) -> np.ndarray:
+def from_others(value: object) -> np.ndarray:
     """What NumPy makes an array of: numbers, lists, others' arrays (`__array__`, else DLPack). Nothing is copied."""
     if not hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         return np.asarray(value)
@@ -328,7 +331,7 @@ class TupleType(Type):
     types: tuple[Type, ...]
     _hash: int
 
-    def __new__(cls, types: Any) -> TupleType:
+    def __new__(cls, types: Sequence) -> TupleType:
         key = tuple(types)
         found = cls._table.get(key)
         if found is None:

@@ -123,7 +123,7 @@ def no_perform(op: Any) -> str:
     )
 
 
-def _own(op: Any, i: int, value: Any) -> Any:
+def _own(op: Any, i: int, value: list | np.ndarray) -> Any:
     """The value, or a copy if the op says that it overwrites this input."""
     destroyed = getattr(op, "destroy_map", None)
     if destroyed and any(i in inputs for inputs in destroyed.values()) and isinstance(value, np.ndarray):

@@ -43,7 +43,7 @@ def widened(op: Any, meaning: Any, values: Sequence[Any]) -> Any:
         return _rounded(result, rounds)
 
 
-def _wide(value: Any, dtype: np.dtype, whole: bool) -> Any:
+def _wide(value: object, dtype: np.dtype, whole: bool) -> Any:
     if is_bfloat16(dtype):
         return np.asarray(value).astype(np.float32)
     if whole and kind_of(dtype) in "iub":

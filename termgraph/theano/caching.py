@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def _nothing(*_: Any, **__: Any) -> None:
+def _nothing(*_: object, **__: object) -> None:
     """Accepted: entries of the cache are made and renamed in one step, so there is no lock."""
 
 
@@ -15,7 +15,7 @@ force_unlock = get_lock = release_lock = set_lock_status = _nothing
 
 
 @contextmanager
-def lock_ctx(*_: Any, **__: Any) -> Iterator[None]:
+def lock_ctx(*_: object, **__: object) -> Iterator[None]:
     """A block in which nothing has to be locked."""
     yield
 
@@ -30,7 +30,7 @@ class Unlocker:
         """Nothing to be done."""
 
 
-def _refuse(*_: Any, **__: Any) -> None:
+def _refuse(*_: object, **__: object) -> None:
     raise NotImplementedError("look after the folder of compiled code with the command `termgraph cache`")
 
 

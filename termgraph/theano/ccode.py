@@ -11,7 +11,7 @@ import os
 import re
 import sysconfig
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import build_plain
 from termgraph.terms.types import TensorType
 from termgraph.theano.tools import MethodNotDefined
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import Apply
 
 _MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
 SECTIONS = (
@@ -63,7 +66,7 @@ def _built(name: str, text: str, headers: list, folders: list, libraries: list, 
 
 
 # ---------------------------------------------------------------------- the text
-def _source(op: Any, node: Any) -> tuple[str, dict[str, list]]:
+def _source(op: Any, node: Apply) -> tuple[str, dict[str, list]]:
     inputs = [f"V{2 * i + 1}" for i in range(len(node.inputs))]
     outputs = [f"V{2 * (len(inputs) + i) + 1}" for i in range(len(node.outputs))]
     name = "node_0"
@@ -145,7 +148,7 @@ class _Says:
             return None
 
 
-def _dtypes(node: Any, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+def _dtypes(node: Apply, inputs: Sequence[str], outputs: Sequence[str]) -> str:
     """`dtype_V1` for the elements of V1, as C code of Theano's ops writes them."""
     types = [v.type.dtype for v in (*node.inputs, *node.outputs)]
     return "\n".join(f"typedef npy_{d} dtype_{v};" for d, v in zip(types, (*inputs, *outputs), strict=True))

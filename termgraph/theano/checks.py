@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 def flatten(l: Any) -> list:
@@ -19,13 +22,13 @@ def _floats(arr: Any) -> Any:
     return value if value is not None and value.dtype.kind in "fc" and value.size else None
 
 
-def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
+def contains_nan(arr: TensorLike, node: Any = None, var: Any = None) -> bool:
     """Whether an array holds a NaN."""
     value = _floats(arr)
     return value is not None and bool(np.isnan(value).any())
 
 
-def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
+def contains_inf(arr: TensorLike, node: Any = None, var: Any = None) -> bool:
     """Whether an array holds an infinity."""
     value = _floats(arr)
     return value is not None and bool(np.isinf(value).any())

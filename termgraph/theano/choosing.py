@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.loops.ifelse import ifelse as native_ifelse
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+
+def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """`then_branch` if the condition holds, else `else_branch`; what is given as a list or tuple is given back so."""
     several = isinstance(then_branch, (list, tuple)), isinstance(else_branch, (list, tuple))
     if several == (False, False):
@@ -22,7 +26,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     return found if several[0] or len(found) > 1 else found[0]
 
 
-def _number(condition: Any) -> Any:
+def _number(condition: TensorLike) -> TensorVariable:
     """The condition as one number."""
     c = T.as_tensor(condition)
     return c.reshape(()) if c.ndim and all(c.broadcastable) else c

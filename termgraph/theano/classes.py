@@ -6,7 +6,7 @@ May import the tensor language and `layers`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.grad import marks
@@ -16,6 +16,11 @@ from termgraph.terms.op import OPS, Op
 from termgraph.theano import language, layers, linear
 from termgraph.theano.standins import Made, kind_class, op_class, stand_in
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.theano.standins import StandIn
+
 
 def _applies(function: Callable[..., Any]) -> Callable[..., Any]:
     """For classes without parameters that matter: an instance applies the function."""
@@ -23,7 +28,7 @@ def _applies(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # ---------------------------------------------------------------------- element by element
-def _elemwise(scalar_op: Any, inplace_pattern: Any = None, name: str | None = None, **_: Any) -> Any:
+def _elemwise(scalar_op: Any, inplace_pattern: Any = None, name: str | None = None, **_: object) -> Any:
     """The op for whole arrays of an op for numbers; where results are put is decided later, for all ops alike."""
     if isinstance(scalar_op, Op) and not scalar_op.user_made:
         return scalar_op
@@ -37,7 +42,7 @@ _REDUCE = {"add": T.sum, "mul": T.prod, "maximum": T.max, "minimum": T.min, "and
            "bitwise_and": T.all, "bitwise_or": T.any, "xor": None}  # fmt: skip
 
 
-def _careduce(scalar_op: Any, axis: Any = None, **_: Any) -> Made:
+def _careduce(scalar_op: Op, axis: AxisLike = None, **_: object) -> Made:
     function = _REDUCE.get(getattr(scalar_op, "name", ""))
     if function is None:
         raise NotImplementedError(f"CAReduce of {scalar_op}: there are reductions by {', '.join(_REDUCE)}")
@@ -45,7 +50,7 @@ def _careduce(scalar_op: Any, axis: Any = None, **_: Any) -> Made:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Made]:
-    def make(axis: Any = None, dtype: Any = None, acc_dtype: Any = None, **_: Any) -> Made:
+    def make(axis: AxisLike = None, dtype: DTypeLike = None, acc_dtype: DTypeLike = None, **_: object) -> Made:
         more = {} if dtype is None else {"dtype": dtype}
         return Made(lambda x: function(x, axis=axis, **more))
 
@@ -120,14 +125,14 @@ DeepCopyOp, OutputGuard, CpuContiguous = (
 def _subtensor(idx_list: Sequence[Any]) -> Made:
     """An index whose slices may name what stands in for the further inputs of the op, by their types."""
 
-    def apply(x: Any, *values: Any) -> Any:
+    def apply(x: TensorLike, *values: Any) -> TensorVariable:
         given = iter(values)
         return T.as_tensor(x)[tuple([_filled(entry, given) for entry in idx_list])]
 
     return Made(apply)
 
 
-def _filled(entry: Any, given: Any) -> Any:
+def _filled(entry: int | slice | None, given: Any) -> Any:
     if isinstance(entry, slice):
         return slice(*[_filled(part, given) for part in (entry.start, entry.stop, entry.step)])
     return entry if entry is None or isinstance(entry, int) else next(given)
@@ -279,7 +284,7 @@ _CONVOLUTIONS = {"": "AbstractConv2d", "_gradInputs": "AbstractConv2d_gradInputs
                  "_gradWeights": "AbstractConv2d_gradWeights"}  # fmt: skip
 
 
-def _conv_class(n: int | None, what: str) -> Any:
+def _conv_class(n: int | None, what: str) -> StandIn:
     """A class of convolutions in n dimensions (None: any): termgraph's ops do not differ by their number."""
     ops = frozenset([_CONVOLUTIONS[what]] if what != "any" else _CONVOLUTIONS.values())
 
@@ -288,9 +293,16 @@ def _conv_class(n: int | None, what: str) -> Any:
         return isinstance(op, Op) and op.family.name in ops and (n is None or stride is None or len(stride) == n)
 
     def make(
-        imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = None,
-        filter_flip: bool = True, filter_dilation: Any = None, num_groups: int = 1, unshared: bool = False, **_: Any,
-    ) -> Made:  # fmt: skip
+        imshp: ShapeLike = None,
+        kshp: ShapeLike = None,
+        border_mode: str = "valid",
+        subsample: ShapeLike = None,
+        filter_flip: bool = True,
+        filter_dilation: ShapeLike = None,
+        num_groups: int = 1,
+        unshared: bool = False,
+        **_: object,
+    ) -> Made:
         ones = (1,) * (n or 2)
         how = {
             "border_mode": border_mode, "subsample": subsample or ones, "filter_flip": filter_flip,
@@ -302,7 +314,7 @@ def _conv_class(n: int | None, what: str) -> Any:
     return stand_in(name, holds, make, f"Convolutions that Theano calls {name}.")
 
 
-def _convolution(n: int, what: str, imshp: Any, kshp: Any, how: dict) -> Callable[..., Any]:
+def _convolution(n: int, what: str, imshp: ShapeLike, kshp: ShapeLike, how: dict) -> Callable[..., Any]:
     """The function that a class of convolutions applies: operands first, the shape of what is found last."""
     if what == "":
         run = layers.conv2d if n == 2 else layers.conv3d
@@ -337,7 +349,7 @@ BaseCorr3dMM, Corr3dMM, Corr3dMM_gradWeights, Corr3dMM_gradInputs = (
 
 # ---------------------------------------------------------------------- control, checks, gradients' marks
 def _if(n_outs: int = 1, as_view: bool = False, gpu: bool = False, name: str | None = None) -> Made:
-    def apply(condition: Any, *branches: Any, return_list: bool = False) -> Any:
+    def apply(condition: TensorLike, *branches: Any, return_list: bool = False) -> TensorVariable:
         made = ifelse(condition, list(branches[:n_outs]), list(branches[n_outs:]), name)
         return made if return_list or n_outs > 1 else made[0]
 

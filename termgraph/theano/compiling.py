@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from termgraph.theano.flags import OPTIMIZERS, canonical_linker
 from termgraph.theano.standins import stand_in
 from termgraph.vm.profile import Profile
 
+if TYPE_CHECKING:
+    from termgraph.tensor.updates import OrderedUpdates
+    from termgraph.tensor.variable import TensorVariable
+
 
 # ---------------------------------------------------------------------- inputs
 def _in(variable: Any, name: str | None = None, value: Any = None, update: Any = None, **more: Any) -> NativeIn:
@@ -37,7 +41,9 @@ def _value(value: Any) -> Any:
     return value.container if sharedvar.is_shared(value) else value
 
 
-def _param(variable: Any, default: Any = None, name: str | None = None, mutable: bool = False, **more: Any) -> NativeIn:
+def _param(
+    variable: TensorVariable, default: float | None = None, name: str | None = None, mutable: bool = False, **more: Any
+) -> NativeIn:
     """Theano's old name for an input with a default."""
     return _in(variable, name, default, mutable=mutable, borrow=more.pop("borrow", None) or mutable or None, **more)
 
@@ -54,7 +60,7 @@ def function(
     mode: Any = None,
     updates: Any = None,
     givens: Any = None,
-    no_default_updates: Any = False,
+    no_default_updates: bool = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
@@ -85,14 +91,14 @@ def _listed(outputs: Any) -> list:
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def _updates(updates: Any) -> Any:
+def _updates(updates: OrderedUpdates | Sequence | None) -> Any:
     """Updates as pairs, new values in the variable's broadcast pattern."""
     if updates is None:
         return None
     return list(updates.items() if isinstance(updates, Mapping) else updates)
 
 
-def _givens(givens: Any) -> Any:
+def _givens(givens: dict | None) -> Any:
     """Replacements whose values may be arrays, and shared variables for variables of the same type."""
     pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
     return [(old, new if isinstance(new, T.Variable) else _like(old, new)) for old, new in pairs] or None
@@ -194,7 +200,7 @@ class _Linker:
             on_unused_input="ignore", allow_input_downcast=allow_downcast, accept_inplace=True,
         )  # fmt: skip
 
-    def make_function(self, unpack_single: bool = True, **_: Any) -> Any:
+    def make_function(self, unpack_single: bool = True, **_: object) -> Any:
         """The graph as a function; with one output, its value is returned by itself."""
         run = self._function()
 
@@ -204,7 +210,7 @@ class _Linker:
 
         return call
 
-    def make_thunk(self, **_: Any) -> tuple:
+    def make_thunk(self, **_: object) -> tuple:
         """`(run, input containers, output containers)`."""
         return self._function().maker.linker.make_thunk()
 
@@ -279,7 +285,7 @@ OPT_UNSAFE = "unsafe"
 exclude: list[str] = []
 
 
-def _make_mode(linker: Any = None, optimizer: Any = "default", **_: Any) -> NativeMode:
+def _make_mode(linker: OpWiseCLinker | str | None = None, optimizer: str = "default", **_: object) -> NativeMode:
     """A mode from Theano's names of linkers and optimizers, or from linkers as objects."""
     allow_gc: Any = None
     if isinstance(linker, _Linker):
@@ -289,7 +295,7 @@ def _make_mode(linker: Any = None, optimizer: Any = "default", **_: Any) -> Nati
     return NativeMode(linker=linker, optimizer=_rules(optimizer), allow_gc=allow_gc)
 
 
-def _rules(optimizer: Any) -> str | None:
+def _rules(optimizer: str) -> str | None:
     """termgraph's set of rules for one of Theano's optimizers; None is the one that `config.optimizer` names."""
     if optimizer is None:
         return "None"
@@ -311,7 +317,7 @@ def _mode(mode: Any) -> Any:
 _NAMES = {"DebugMode": "DEBUG_MODE", "ProfileMode": "FAST_RUN", "PROFILE_MODE": "FAST_RUN", "FAST_RUN_NOGC": "FAST_RUN"}
 
 
-def get_mode(orig_string: Any = None) -> Any:
+def get_mode(orig_string: str | None = None) -> Any:
     """The mode of a name; None is the one that `config.mode` names."""
     if isinstance(orig_string, str):
         orig_string = _NAMES.get(orig_string, orig_string)
@@ -385,7 +391,12 @@ def _nan_guard(
 NanGuardMode = stand_in("NanGuardMode", lambda m: isinstance(m, debug.NanGuardMode), _nan_guard)
 
 
-def _monitor(pre_func: Any = None, post_func: Any = None, optimizer: Any = None, linker: Any = None) -> Any:
+def _monitor(
+    pre_func: Callable[..., Any] | None = None,
+    post_func: Callable[..., Any] | None = None,
+    optimizer: Any = None,
+    linker: Any = None,
+) -> Any:
     """Calls functions around every node."""
     options = {} if optimizer in (None, "default") else {"optimizer": OPTIMIZERS.get(optimizer, optimizer)}
     return NativeMonitorMode(pre_func, post_func, **options)

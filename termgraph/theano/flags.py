@@ -10,11 +10,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.config import config as native
 from termgraph.config import describe
+
+if TYPE_CHECKING:
+    from termgraph.config import Config
 
 # Theano's optimizers and linkers by the nearest of termgraph's.
 OPTIMIZERS: dict[str, str] = {
@@ -30,17 +33,17 @@ def canonical_linker(name: str) -> str:
     return _LINKERS.get(name.lower(), "auto")
 
 
-def _optimizer(value: Any) -> Any:
+def _optimizer(value: object) -> Any:
     return OPTIMIZERS.get(str(value).lower(), value)
 
 
-def _mode(value: Any) -> Any:
+def _mode(value: object) -> Any:
     return {"profilemode": "FAST_RUN", "profile_mode": "FAST_RUN", "fast_run_nogc": "FAST_RUN"}.get(
         str(value).lower(), value
     )
 
 
-def _cxx(value: Any) -> Any:
+def _cxx(value: object) -> Any:
     """An empty compiler means none, as in Theano."""
     return value or "none"
 
@@ -123,7 +126,7 @@ class _Group:
             return _Group(full + ".")
         return getattr(native, full) if not self._prefix else _native_value(full)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: int | str) -> None:
         _read_sources()
         set_flag(self._prefix + name, value)
 
@@ -164,7 +167,7 @@ def set_flag(name: str, value: Any) -> None:
         setattr(_native_group(group), leaf, value)  # refuses what it does not know, with a suggestion
 
 
-def _native_group(group: str) -> Any:
+def _native_group(group: str) -> Config:
     found: Any = native
     for part in group.split(".") if group else ():
         found = getattr(found, part)
@@ -201,7 +204,7 @@ class change_flags(ContextDecorator):
         self._stack.close()
 
     @staticmethod
-    def _changed(name: str, value: Any) -> Any:
+    def _changed(name: str, value: str) -> str:
         change = SAME[name][1] if name in SAME else None
         return change(value) if change else value
 
@@ -301,7 +304,7 @@ class ConfigParam:
 class TypedParam(ConfigParam):
     """A flag whose text is converted."""
 
-    def __init__(self, default: Any, mytype: Callable, is_valid: Callable | None = None, **_: Any) -> None:
+    def __init__(self, default: Any, mytype: Callable, is_valid: Callable | None = None, **_: object) -> None:
         super().__init__(default, mytype)
 
 
@@ -328,11 +331,11 @@ def BoolParam(default: Any, is_valid: Any = None, allow_override: bool = True) -
 class EnumStr(ConfigParam):
     """A flag that holds one of some words."""
 
-    def __init__(self, default: Any, *options: Any, **_: Any) -> None:
+    def __init__(self, default: Any, *options: Any, **_: object) -> None:
         self.all = (default, *options)
         super().__init__(default, self._one)
 
-    def _one(self, value: Any) -> Any:
+    def _one(self, value: object) -> Any:
         if value not in self.all:
             raise ValueError(f"expected one of {self.all}, got {value!r}")
         return value

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.tensor import fft as native
 from termgraph.theano.language import get_scalar_constant_value
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
-def rfft(inp: Any, norm: str | None = None) -> Any:
+
+def rfft(inp: Any, norm: str | None = None) -> TensorVariable:
     """The transform of real arrays over all dimensions but the first: shape (..., m // 2 + 1, 2)."""
     x = T.as_tensor(inp)
     if x.ndim < 2:
@@ -38,12 +42,12 @@ def _norm(norm: str | None) -> Any:
     return {"no_norm": "forward"}.get(norm, norm) if norm else None
 
 
-def rfft_op(x: Any, s: Any = None) -> Any:
+def rfft_op(x: TensorLike, s: TensorLike | None = None) -> Any:
     """`rfft`; the lengths are those of the array."""
     return rfft(x)
 
 
-def irfft_op(x: Any, s: Any = None) -> Any:
+def irfft_op(x: TensorLike, s: Any = None) -> Any:
     """`irfft`; `s` are the lengths of the result."""
     if s is None:
         return irfft(x)

@@ -10,7 +10,7 @@ from termgraph.config import config
 cuda_available = cuda_enabled = cuda_ndarray_available = pygpu_activated = False
 
 
-def use(device: Any, *_: Any, **__: Any) -> None:
+def use(device: Any, *_: object, **__: object) -> None:
     """Run what is compiled from now on on this device."""
     config.device = device
     if config.device != "cpu":
@@ -22,7 +22,7 @@ def unuse() -> None:
     config.device = "cpu"
 
 
-def dnn_available(*_: Any) -> bool:
+def dnn_available(*_: object) -> bool:
     """There is no cuDNN: convolutions are made of termgraph's own kernels."""
     return False
 
@@ -34,7 +34,7 @@ def version(raises: bool = True) -> int:
     return -1
 
 
-def _same(x: Any) -> Any:
+def _same(x: object) -> Any:
     """The variable itself: where it is stored is decided when the graph is compiled."""
     return x
 

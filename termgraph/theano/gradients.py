@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
 from termgraph.terms.traverse import depends_on
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
+
 disconnected_type = DisconnectedType()
 grad_time = 0
 
@@ -41,15 +44,15 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     return outputs[0]
 
 
-def _formed(like: Any, outputs: Any) -> Any:
+def _formed(like: Sequence | TensorVariable, outputs: list) -> Any:
     return format_as(isinstance(like, list), isinstance(like, tuple), outputs)
 
 
-def _list(value: Any) -> list:
+def _list(value: Sequence | TensorVariable) -> list:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _noted(found: Any, sources: Sequence[Any]) -> Any:
+def _noted(found: Sequence | TensorVariable, sources: Sequence[Any]) -> Any:
     """Derivatives, with a note of what they are derivatives of: an input that has dropped out of one is no mistake."""
     for v in _list(found):
         if isinstance(v, Variable):
@@ -92,7 +95,7 @@ def grad(
     return _noted(_formed(wrt, found), [cost, *asked, *(known_grads or ())])
 
 
-def _zero(cost: Any, v: Any, disconnected: str, returned: str) -> Any:
+def _zero(cost: Any, v: TensorVariable, disconnected: str, returned: str) -> Any:
     """The gradient of a whole number: none, but by itself."""
     if v.term is cost.term:
         return T.ones_like(v, dtype=config.floatX)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 class AdvancedIndexingError(TypeError):
@@ -16,21 +19,21 @@ class AdvancedBooleanIndexingError(TypeError):
     """A mask where none is possible."""
 
 
-def advanced_subtensor(x: Any, *index: Any) -> Any:
+def advanced_subtensor(x: TensorLike, *index: Any) -> Any:
     """x[index], of arrays of positions."""
     return T.as_tensor(x)[index]
 
 
-def _put(function: Any, x: Any, y: Any, index: tuple) -> Any:
+def _put(function: Any, x: object, y: Any, index: tuple) -> Any:
     return function(T.as_tensor(x)[index], y)
 
 
-def advanced_inc_subtensor(x: Any, y: Any, *index: Any) -> Any:
+def advanced_inc_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Any:
     """x with y added at the index."""
     return _put(T.inc_subtensor, x, y, index)
 
 
-def advanced_set_subtensor(x: Any, y: Any, *index: Any) -> Any:
+def advanced_set_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Any:
     """x with y at the index."""
     return _put(T.set_subtensor, x, y, index)
 

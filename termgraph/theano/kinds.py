@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.tensor.variable import Constant
 from termgraph.terms import types
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 def values_eq_approx(
@@ -24,22 +27,22 @@ def values_eq_approx(
     return types.TensorType(a.dtype, (None,) * there[there].ndim).values_eq_approx(a[there], b[there], rtol, atol)
 
 
-def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
+def values_eq_approx_remove_inf(a: TensorLike, b: TensorLike) -> bool:
     """values_eq_approx without infinities."""
     return values_eq_approx(a, b, True)
 
 
-def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
+def values_eq_approx_remove_nan(a: TensorLike, b: TensorLike) -> bool:
     """values_eq_approx without NaN."""
     return values_eq_approx(a, b, False, True)
 
 
-def values_eq_approx_remove_inf_nan(a: Any, b: Any) -> bool:
+def values_eq_approx_remove_inf_nan(a: TensorLike, b: TensorLike) -> bool:
     """values_eq_approx without infinities and NaN."""
     return values_eq_approx(a, b, True, True)
 
 
-def values_eq_approx_always_true(a: Any, b: Any) -> bool:
+def values_eq_approx_always_true(a: TensorLike, b: TensorLike) -> bool:
     """True."""
     return True
 
@@ -71,7 +74,7 @@ none_type_t, slicetype, SliceConstant = NoneTypeT(), SliceType(), Constant
 NoneConst = Constant(none_type_t, None, name="NoneConst")
 
 
-def as_int_none_variable(x: Any) -> Any:
+def as_int_none_variable(x: TensorLike) -> Any:
     """A whole number as a variable, None as the constant that stands for it."""
     return NoneConst if x is None else T.as_tensor(x, ndim=0)
 

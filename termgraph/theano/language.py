@@ -6,7 +6,7 @@ May import the tensor language.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms import types
 from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, DTypeLike, ShapeLike, TensorLike
 
 db = lazy("termgraph.db")  # brings the rules
 
@@ -67,7 +70,11 @@ class EmptyConstantError(NotScalarConstantError):
 
 # ---------------------------------------------------------------------- types and variables
 def _tensor_type(
-    dtype: Any, broadcastable: Any = None, name: str | None = None, sparse_grad: bool = False, shape: Any = None
+    dtype: str,
+    broadcastable: Sequence | None = None,
+    name: str | None = None,
+    sparse_grad: bool = False,
+    shape: Any = None,
 ) -> types.TensorType:
     """A type from a dtype and one flag per dimension; the name is for Theano's printouts and has no effect here."""
     if shape is not None:
@@ -81,7 +88,7 @@ TensorType = stand_in("TensorType", lambda t: isinstance(t, types.TensorType), _
 TensorConstantSignature = tuple
 
 
-def _is_plain(v: Any) -> bool:
+def _is_plain(v: TensorLike) -> bool:
     """Theano's TensorVariable is neither shared nor constant; termgraph's is the base class of these."""
     return isinstance(v, T.TensorVariable) and not is_shared(v) and not isinstance(v, Constant)
 
@@ -115,13 +122,13 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
         raise AsTensorError(str(err)) from None
 
 
-def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
+def constant(x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Any:
     """A constant; Python numbers are int8 to int64 by size, and `config.floatX`, as Theano casts them."""
     found = T.constant(x, name=name, dtype=dtype or _python_dtype(x))
     return found if ndim is None else T.as_tensor(found, ndim=ndim)
 
 
-def _python_dtype(x: Any) -> str | None:
+def _python_dtype(x: TensorLike) -> str | None:
     if isinstance(x, bool) or not isinstance(x, (int, float)):
         return None
     if isinstance(x, int):
@@ -129,7 +136,7 @@ def _python_dtype(x: Any) -> str | None:
     return "float32" if config.floatX == "float32" or float(np.float32(x)) == x else "float64"
 
 
-def tensor_copy(x: Any) -> Any:
+def tensor_copy(x: TensorLike) -> Any:
     """The same value as a variable of its own."""
     return T.as_tensor(x) + 0 if not isinstance(x, Variable) else T.specify_shape(x, *x.type.shape)
 
@@ -139,17 +146,17 @@ def shape(x: Any) -> Any:
     return T.as_tensor(x).shape
 
 
-def shape_i(x: Any, i: int, fgraph: Any = None) -> Any:
+def shape_i(x: TensorLike, i: int, fgraph: Any = None) -> Any:
     """One length of an array."""
     return T.as_tensor(x).shape[i]
 
 
-def specify_shape(x: Any, shape: Any) -> Any:
+def specify_shape(x: Any, shape: ShapeLike) -> Any:
     """The array with the promise of its lengths, which is checked when it runs."""
     return T.specify_shape(x, shape)
 
 
-def _same(x: Any) -> Any:
+def _same(x: object) -> Any:
     return x
 
 
@@ -190,7 +197,7 @@ def _folded(v: Any) -> Any:
     return np.asarray(found.data)
 
 
-def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool = False) -> Any:
+def extract_constant(x: TensorLike, elemwise: bool = True, only_process_constants: bool = False) -> Any:
     """The number that a variable is known to be, or the variable itself."""
     try:
         return get_scalar_constant_value(x, elemwise, only_process_constants)
@@ -198,7 +205,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
         return x
 
 
-def get_vector_length(v: Any) -> int:
+def get_vector_length(v: TensorLike) -> int:
     """The length of a vector, if it is known while the graph is built."""
     v = T.as_tensor(v)
     if v.ndim != 1:
@@ -220,7 +227,7 @@ def check_equal_numpy(x: Any, y: Any) -> bool:
     return np.shape(x) == np.shape(y) and np.asarray(x).dtype == np.asarray(y).dtype and bool(np.all(x == y))
 
 
-def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
+def check_and_normalize_axes(x: TensorLike, axis: AxisLike) -> list[int]:
     """Axes as a sorted list of numbers from 0."""
     return [] if axis is None else sorted(axes_of(axis, T.as_tensor(x).ndim))
 
@@ -252,7 +259,7 @@ def alloc(value: Any, *shape: Any) -> Any:
     return T.alloc(value, *shape)
 
 
-def allocempty(dtype: Any) -> Callable[..., Any]:
+def allocempty(dtype: DTypeLike) -> Callable[..., Any]:
     """What makes an array of a shape whose elements do not matter."""
     return lambda *shape: T.zeros(shape, dtype)
 
@@ -276,7 +283,7 @@ def stacklists(arg: Any) -> Any:
     return T.stack([stacklists(item) for item in arg]) if isinstance(arg, (tuple, list)) else T.as_tensor(arg)
 
 
-def inv(a: Any) -> Any:
+def inv(a: TensorLike) -> Any:
     """1 / a, of whole numbers too."""
     a = T.as_tensor(a)
     return T.reciprocal(a if a.type.kind in "fc" else T.cast(a, config.floatX))
@@ -287,7 +294,7 @@ def complex_from_polar(abs: Any, angle: Any) -> Any:
     return T.complex(abs * T.cos(angle), abs * T.sin(angle))
 
 
-def round_half_away_from_zero(a: Any) -> Any:
+def round_half_away_from_zero(a: TensorLike) -> Any:
     """The nearest whole number, halves away from zero."""
     a = T.as_tensor(a)
     return T.sgn(a) * T.floor(T.abs_(a) + 0.5)
@@ -298,7 +305,7 @@ def tri_gamma(x: Any) -> Any:
     return T.polygamma(1, x)
 
 
-def chi2sf(x: Any, k: Any) -> Any:
+def chi2sf(x: TensorLike, k: Any) -> Any:
     """The probability that a chi-squared variable of k degrees of freedom is above x."""
     return T.gammaincc(T.as_tensor(k) / 2.0, T.as_tensor(x) / 2.0)
 
@@ -313,7 +320,7 @@ def gammal(k: Any, x: Any) -> Any:
     return T.gammainc(k, x) * T.gamma(k)
 
 
-def xlogx(x: Any) -> Any:
+def xlogx(x: TensorLike) -> Any:
     """x * log(x), and 0 at 0."""
     x = T.as_tensor(x)
     return T.switch(T.eq(x, 0), T.zeros_like(x), x * T.log(x))
@@ -333,7 +340,7 @@ def isnan_(x: Any) -> Any:
 isinf_ = T.isinf
 
 
-def ceil_intdiv(a: Any, b: Any) -> Any:
+def ceil_intdiv(a: TensorLike, b: TensorLike) -> Any:
     """a / b rounded up, for whole numbers too."""
     a, b = T.as_tensor(a), T.as_tensor(b)
     quotient = T.floor_div(a, b)
@@ -358,7 +365,7 @@ def largest(*args: Any) -> Any:
     return args[0] if len(args) == 1 else T.maximum(*args)
 
 
-def default(x: Any, alternative: Any) -> Any:
+def default(x: TensorLike, alternative: Any) -> Any:
     """The first, unless it is None."""
     return alternative if x is None else x
 
@@ -366,7 +373,7 @@ def default(x: Any, alternative: Any) -> Any:
 setdefault = default
 
 
-def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Any:
+def permute_row_elements(x: TensorLike, y: TensorLike, inverse: Any = 0) -> Any:
     """The elements of each row of x in the order that y says, or put back from it with `inverse=1`."""
     x, y = T.as_tensor(x), T.as_tensor(y)
     order = T.switch(T.neq(inverse, 0), T.argsort(y, axis=-1), T.cast(y, "int64"))
@@ -384,7 +391,7 @@ def is_flat(var: Any, ndim: Any = None, outdim: Any = None) -> bool:
     return var.ndim == (ndim or outdim or 1)
 
 
-def makeKeepDims(x: Any, y: Any, axis: Any) -> Any:
+def makeKeepDims(x: TensorLike, y: TensorLike, axis: AxisLike) -> Any:
     """The result y of a reduction of x, with the reduced axes back as lengths of 1."""
     x, y = T.as_tensor(x), T.as_tensor(y)
     gone = set(range(x.ndim)) if axis is None else set(axes_of(axis, x.ndim))
@@ -392,7 +399,7 @@ def makeKeepDims(x: Any, y: Any, axis: Any) -> Any:
     return T.dimshuffle(y, *["x" if d in gone else next(left) for d in range(x.ndim)])
 
 
-def tensor_from_scalar(x: Any) -> Any:
+def tensor_from_scalar(x: TensorLike) -> Any:
     """A number as a tensor without dimensions: here they are the same."""
     return T.as_tensor(x)
 
@@ -408,7 +415,7 @@ def bartlett(M: Any) -> Any:
     return T.switch(T.le(M, 1), T.ones_like(n), 1 - T.abs_(n - half) / T.maximum(half, 0.5))
 
 
-def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Any:
+def fill_diagonal_offset(a: TensorLike, val: Any, offset: Any) -> Any:
     """The matrix with a value on the diagonal that lies `offset` to the right of the main one."""
     a = T.as_tensor(a)
     rows, columns = T.arange(a.shape[0]), T.arange(a.shape[1])
@@ -416,7 +423,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Any:
     return T.switch(there, T.cast(val, a.dtype), a)
 
 
-def cpu_contiguous(x: Any) -> Any:
+def cpu_contiguous(x: TensorLike) -> Any:
     """The array in row-major order: how arrays lie is decided when the graph is compiled, so this is the array."""
     return x
 
@@ -470,7 +477,7 @@ def debug_error_message(msg: str) -> None:
         raise ValueError(msg)
 
 
-def debug_assert(condition: Any, msg: str = "debug_assert failed") -> None:
+def debug_assert(condition: TensorLike, msg: str = "debug_assert failed") -> None:
     """Report a condition on test values that does not hold."""
     if not condition:
         debug_error_message(msg)

@@ -6,7 +6,7 @@ May import the tensor language.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,21 +19,25 @@ from termgraph.tensor.lengths import length_operands
 from termgraph.terms.ops.convolution import conv_grad_inputs, conv_grad_weights
 from termgraph.theano.shapes import border_mode_to_pad
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 # ---------------------------------------------------------------------- softmax: of a vector it is a row
-def _rows(x: Any) -> Any:
+def _rows(x: TensorLike) -> Any:
     x = T.as_tensor(x)
     if x.ndim > 2:
         raise ValueError(f"softmax takes a vector or a matrix, {x} has {x.ndim} dimensions")
     return T.dimshuffle(x, "x", 0) if x.ndim == 1 else x
 
 
-def softmax(c: Any) -> Any:
+def softmax(c: TensorLike) -> Any:
     """The softmax of each row; of a vector, a matrix of one row."""
     return nnet.softmax(_rows(c), axis=-1)
 
 
-def logsoftmax(c: Any) -> Any:
+def logsoftmax(c: TensorLike) -> Any:
     """The logarithm of softmax."""
     return nnet.log_softmax(_rows(c), axis=-1)
 
@@ -43,7 +47,7 @@ def softmax_with_bias(x: Any, b: Any) -> Any:
     return softmax(T.as_tensor(x) + b)
 
 
-def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **_: Any) -> list:
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **_: object) -> list:
     """Losses, softmax, largest probabilities and their labels, of x + b."""
     return nnet.crossentropy_softmax_max_and_argmax_1hot(T.as_tensor(x) + b, y_idx)
 
@@ -77,7 +81,7 @@ def conv2d(
     input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
     subsample: Any = (1, 1), filter_flip: bool = True, image_shape: Any = None, filter_dilation: Any = (1, 1),
     num_groups: int = 1, unshared: bool = False, **kwargs: Any,
-) -> Any:  # fmt: skip
+) -> TensorVariable:  # fmt: skip
     """Images convolved with filters; `image_shape` is the old name of `input_shape`."""
     _no_more(kwargs, unshared)
     return nnet.conv2d(
@@ -113,9 +117,14 @@ def conv3d(
 
 
 def signal_conv2d(
-    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), **kwargs: Any,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filters: TensorLike,
+    image_shape: ShapeLike = None,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: Any = (1, 1),
+    **kwargs: Any,
+) -> Any:
     """theano.tensor.signal.conv.conv2d: each image of a stack with each filter of another, no channels."""
     x, w = T.as_tensor(input), T.as_tensor(filters)
     for v in (x, w):
@@ -129,7 +138,7 @@ def signal_conv2d(
 
 
 def conv3d2d(
-    signals: Any, filters: Any, signals_shape: Any = None, filters_shape: Any = None, border_mode: Any = "valid"
+    signals: Any, filters: TensorLike, signals_shape: Any = None, filters_shape: Any = None, border_mode: Any = "valid"
 ) -> Any:
     """theano.tensor.nnet.conv3d2d.conv3d: signals (batch, time, channel, height, width), filters alike."""
     modes = (border_mode,) * 3 if isinstance(border_mode, str) else tuple(border_mode)
@@ -141,10 +150,17 @@ def conv3d2d(
 
 
 def conv2d_transpose(
-    input: Any, filters: Any, output_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
-    input_dilation: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    input_dilation: Any = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     unshared: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """What gives `output_shape` from the result of a convolution with stride `input_dilation`."""
     return conv2d_grad_wrt_inputs(
         input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip, filter_dilation,
@@ -168,10 +184,17 @@ def _how(border_mode: Any, subsample: Any, filter_flip: bool, filter_dilation: A
 
 
 def conv2d_grad_wrt_inputs(
-    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    output_grad: TensorLike,
+    filters: TensorLike,
+    input_shape: ShapeLike,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: ShapeLike = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     unshared: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The gradient of a convolution by its images."""
     _no_more({}, unshared)
     how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
@@ -179,19 +202,33 @@ def conv2d_grad_wrt_inputs(
 
 
 def conv3d_grad_wrt_inputs(
-    output_grad: Any, filters: Any, input_shape: Any, filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
-) -> Any:  # fmt: skip
+    output_grad: TensorLike,
+    filters: TensorLike,
+    input_shape: ShapeLike,
+    filter_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: ShapeLike = (1, 1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1, 1),
+    num_groups: int = 1,
+) -> Any:
     """The gradient of a convolution of volumes by these."""
     how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _gradient(3, "inputs", filters, output_grad, input_shape, **how)
 
 
 def conv2d_grad_wrt_weights(
-    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: TensorLike,
+    output_grad: TensorLike,
+    filter_shape: ShapeLike,
+    input_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: ShapeLike = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1),
+    num_groups: int = 1,
     unshared: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The gradient of a convolution by its filters."""
     _no_more({}, unshared)
     how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
@@ -199,18 +236,25 @@ def conv2d_grad_wrt_weights(
 
 
 def conv3d_grad_wrt_weights(
-    input: Any, output_grad: Any, filter_shape: Any, input_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    output_grad: TensorLike,
+    filter_shape: ShapeLike,
+    input_shape: ShapeLike = None,
+    border_mode: Any = "valid",
+    subsample: ShapeLike = (1, 1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1, 1),
+    num_groups: int = 1,
+) -> Any:
     """The gradient of a convolution of volumes by its filters."""
     how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _gradient(3, "weights", input, output_grad, filter_shape, **how)
 
 
 def separable_conv2d(
-    input: Any, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: Any = None,
+    input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
     depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1),
+    subsample: ShapeLike = (1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1),
 ) -> Any:  # fmt: skip
     """Each channel by filters of its own, then all of them joined by filters of one element."""
     return _separable(
@@ -220,9 +264,9 @@ def separable_conv2d(
 
 
 def separable_conv3d(
-    input: Any, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: Any = None,
+    input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
     depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1),
+    subsample: ShapeLike = (1, 1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1, 1),
 ) -> Any:  # fmt: skip
     """`separable_conv2d` of volumes."""
     return _separable(
@@ -232,7 +276,7 @@ def separable_conv3d(
 
 
 def _separable(
-    n: int, x: Any, deep: Any, point: Any, channels: int, border: Any, stride: Any, flip: bool, dilation: Any
+    n: int, x: object, deep: Any, point: Any, channels: int, border: Any, stride: ShapeLike, flip: bool, dilation: Any
 ) -> Any:
     convolve = conv2d if n == 2 else conv3d
     first = convolve(
@@ -242,7 +286,7 @@ def _separable(
 
 
 def causal_conv1d(
-    input: Any, filters: Any, filter_shape: Any, input_shape: Any = None, subsample: int = 1,
+    input: TensorLike, filters: TensorLike, filter_shape: Any, input_shape: ShapeLike = None, subsample: int = 1,
     filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False,
 ) -> Any:  # fmt: skip
     """A convolution along time in which no result depends on what comes later."""
@@ -267,9 +311,13 @@ def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:
 
 
 def bilinear_upsampling(
-    input: Any, ratio: Any = None, frac_ratio: Any = None, batch_size: Any = None, num_input_channels: Any = None,
+    input: TensorLike,
+    ratio: Any = None,
+    frac_ratio: Any = None,
+    batch_size: Any = None,
+    num_input_channels: Any = None,
     use_1D_kernel: bool = True,
-) -> Any:  # fmt: skip
+) -> TensorVariable:
     """Images made larger by a whole number, by linear interpolation; what lies beyond the edge is the edge."""
     if frac_ratio is not None or ratio is None:
         raise NotImplementedError("bilinear_upsampling: ratios that are no whole numbers are not there")
@@ -281,7 +329,7 @@ def bilinear_upsampling(
 frac_bilinear_upsampling = bilinear_upsampling
 
 
-def _upsampled(x: Any, ratio: int, axis: int) -> Any:
+def _upsampled(x: TensorVariable, ratio: int, axis: int) -> TensorVariable:
     """Each element at `ratio` places: between two elements their weighted mean, after the last one itself."""
     after = [slice(None)] * 4
     after[axis] = slice(1, None)
@@ -296,30 +344,53 @@ def _upsampled(x: Any, ratio: int, axis: int) -> Any:
 
 # ---------------------------------------------------------------------- pooling
 def pool_2d(
-    input: Any, ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0), mode: str = "max",
-    ds: Any = None, st: Any = None, padding: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    ws: ShapeLike = None,
+    ignore_border: bool | None = None,
+    stride: ShapeLike = None,
+    pad: ShapeLike = (0, 0),
+    mode: str = "max",
+    ds: Any = None,
+    st: Any = None,
+    padding: Any = None,
+) -> Any:
     """Pooling with Theano's keywords, the old ones (`ds`, `st`, `padding`) among them."""
     return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
 def pool_3d(
-    input: Any, ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0, 0),
-    mode: str = "max", ds: Any = None, st: Any = None, padding: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    ws: ShapeLike = None,
+    ignore_border: Any = None,
+    stride: ShapeLike = None,
+    pad: ShapeLike = (0, 0, 0),
+    mode: str = "max",
+    ds: Any = None,
+    st: Any = None,
+    padding: Any = None,
+) -> Any:
     """`pool_2d` over three dimensions."""
     return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
 def max_pool_2d(
-    input: Any, ds: Any, ignore_border: bool = False, st: Any = None, padding: Any = (0, 0), mode: str = "max"
-) -> Any:
+    input: TensorLike, ds: Any, ignore_border: bool = False, st: Any = None, padding: Any = (0, 0), mode: str = "max"
+) -> TensorVariable:
     """The old theano.tensor.signal.downsample.max_pool_2d."""
     return pool_2d(input, ds, ignore_border, st, padding, mode)
 
 
 def _pool(
-    n: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, ds: Any, st: Any, padding: Any
+    n: int,
+    input: TensorLike,
+    ws: ShapeLike,
+    ignore_border: bool | None,
+    stride: ShapeLike,
+    pad: ShapeLike,
+    mode: str,
+    ds: tuple | None,
+    st: tuple | None,
+    padding: tuple | None,
 ) -> Any:
     for new, old, names in ((ws, ds, "ws and ds"), (stride, st, "stride and st")):
         if new is not None and old is not None:
@@ -343,7 +414,7 @@ def _ints(values: Any) -> Any:
     return tuple([_ints(v) for v in values])
 
 
-def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
+def max_pool_2d_same_size(input: TensorLike, patch_size: Any) -> Any:
     """The array with zeros everywhere but at the maximum of each window."""
     x = T.as_tensor(input)
     most = pool_2d(x, patch_size, ignore_border=True)
@@ -353,7 +424,7 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- neighbourhoods
-def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Any:
+def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> TensorVariable:
     """Windows of images as the rows of a matrix."""
     x = T.as_tensor(ten4)
     if x.ndim != 4:
@@ -369,7 +440,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     return _windows(x, size, step)
 
 
-def _windows(x: Any, size: tuple, step: tuple) -> Any:
+def _windows(x: TensorVariable, size: tuple, step: tuple) -> TensorVariable:
     counts = [(x.shape[2 + d] - size[d]) // step[d] + 1 for d in range(2)]
     rows, columns = (
         T.dimshuffle(T.arange(counts[d]) * step[d], 0, "x") + T.dimshuffle(T.arange(size[d]), "x", 0) for d in range(2)
@@ -378,7 +449,7 @@ def _windows(x: Any, size: tuple, step: tuple) -> Any:
     return found.reshape((x.shape[0] * x.shape[1] * counts[0] * counts[1], size[0] * size[1]))
 
 
-def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Any:
+def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> TensorVariable:
     """The images of which the rows are windows that lie side by side."""
     if mode != "valid":
         raise NotImplementedError(f"neibs2images: there is no mode {mode!r}")
@@ -389,7 +460,7 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
 
 
 # ---------------------------------------------------------------------- sparse blocks
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Any:
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: TensorLike, outputIdx: Any) -> Any:
     """The product of chosen blocks of a matrix with blocks of a vector, added to blocks of b."""
     W, h, b = T.as_tensor(W), T.as_tensor(h), T.as_tensor(b)
     batched = h.ndim == 3

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph.tensor as T
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular", "hermitian", "banded", "diagonal",
                      "toeplitz")  # fmt: skip
 
 
-def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False, **_: Any) -> Any:
+def solve(a: TensorLike, b: TensorLike, A_structure: str = "general", lower: bool = False, **_: object) -> Any:
     """The solution of a x = b, by what is known of a."""
     if A_structure not in MATRIX_STRUCTURES:
         raise ValueError(f"solve: A_structure must be one of {', '.join(MATRIX_STRUCTURES)}, got {A_structure!r}")
@@ -22,27 +25,27 @@ def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False, **_
     return T.linalg.solve(a, b, assume_a="sym" if A_structure == "symmetric" else "gen")
 
 
-def solve_lower_triangular(a: Any, b: Any) -> Any:
+def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Any:
     """The solution of a x = b for a lower triangle a."""
     return T.linalg.solve_triangular(a, b, lower=True)
 
 
-def solve_upper_triangular(a: Any, b: Any) -> Any:
+def solve_upper_triangular(a: TensorLike, b: TensorLike) -> Any:
     """The solution of a x = b for an upper triangle a."""
     return T.linalg.solve_triangular(a, b, lower=False)
 
 
-def solve_symmetric(a: Any, b: Any) -> Any:
+def solve_symmetric(a: TensorLike, b: TensorLike) -> Any:
     """The solution of a x = b for a symmetric a."""
     return solve(a, b, "symmetric")
 
 
-def cholesky(a: Any, lower: bool = True, on_error: str = "raise") -> Any:
+def cholesky(a: TensorLike, lower: bool = True, on_error: str = "raise") -> Any:
     """The triangle whose product with its transpose is a."""
     return T.linalg.cholesky(a, lower=lower, on_error=on_error)
 
 
-def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
+def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True) -> Any:
     """The eigenvalues of a symmetric matrix, or of a x = w b x."""
     if b is None or (isinstance(b, T.Constant) and b.data is None):
         return T.linalg.eigvalsh(a, "L" if lower else "U")
@@ -50,7 +53,7 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
     return T.linalg.eigvalsh(T.linalg.solve_triangular(T.linalg.cholesky(b), half.T, lower=True))
 
 
-def eigh(a: Any, UPLO: str = "L") -> list:
+def eigh(a: TensorLike, UPLO: str = "L") -> list:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
     return T.linalg.eigh(a, UPLO)
 
@@ -60,12 +63,12 @@ def matrix_dot(*args: Any) -> Any:
     return reduce(T.dot, args)
 
 
-def alloc_diag(x: Any) -> Any:
+def alloc_diag(x: TensorLike) -> Any:
     """A matrix with a vector on its diagonal."""
     return T.diag(x)
 
 
-def diag(x: Any) -> Any:
+def diag(x: TensorLike) -> Any:
     """The diagonal of a matrix, or a matrix with this diagonal."""
     return T.diag(x)
 
@@ -75,7 +78,7 @@ def trace(X: Any) -> Any:
     return T.diagonal(X).sum()
 
 
-def norm(x: Any, ord: Any) -> Any:
+def norm(x: TensorLike, ord: Any) -> Any:
     """A norm of a vector or matrix."""
     x = T.as_tensor(x)
     if x.ndim == 0:
@@ -85,17 +88,17 @@ def norm(x: Any, ord: Any) -> Any:
     return T.linalg.norm(x, ord)
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """The factors q and r of a matrix; r alone for mode 'r'."""
     return T.linalg.qr(a, "reduced" if mode == "economic" else mode)
 
 
-def svd(a: Any, full_matrices: Any = 1, compute_uv: Any = 1) -> Any:
+def svd(a: TensorLike, full_matrices: Any = 1, compute_uv: Any = 1) -> Any:
     """Singular values and vectors."""
     return T.linalg.svd(a, bool(full_matrices), bool(compute_uv))
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: Any, b: TensorLike, axes: Any = None) -> Any:
     """The x of tensordot(a, x, x.ndim) = b."""
     a, b = T.as_tensor(a), T.as_tensor(b)
     if axes is not None:
@@ -111,12 +114,12 @@ def matrix_power(M: Any, n: int) -> Any:
     return T.linalg.matrix_power(M, n)
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> list:
+def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> list:
     """Least squares, with residuals, rank and singular values."""
     return T.linalg.lstsq(a, b, None if rcond is None else float(np.asarray(rcond)))
 
 
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Any, b: TensorLike) -> Any:
     """The Kronecker product of arrays of 2 dimensions or of one or more in all."""
     a, b = T.as_tensor(a), T.as_tensor(b)
     if a.ndim + b.ndim <= 2:
@@ -132,6 +135,6 @@ def spectral_radius_bound(X: Any, log2_exponent: int) -> Any:
     return T.diagonal(power).sum() ** (2.0 ** (-log2_exponent))
 
 
-def psd(v: Any) -> Any:
+def psd(v: TensorLike) -> Any:
     """The matrix, said to be positive definite."""
     return T.assume(v, positive_definite=True) if hasattr(T, "assume") else v

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ import termgraph.tensor as T
 from termgraph.tensor.variable import HANDLES, Apply, Constant, Variable
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 class TypedListType(Type):
@@ -52,18 +56,18 @@ class TypedListVariable(Variable):
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: TensorLike) -> Any:
         return getitem(self, index)
 
     def append(self, item: Any) -> Any:
         """The list with an item more."""
         return append(self, item)
 
-    def extend(self, other: Any) -> Any:
+    def extend(self, other: TensorLike) -> Any:
         """The list with those of another."""
         return extend(self, other)
 
-    def insert(self, index: Any, item: Any) -> Any:
+    def insert(self, index: TensorLike, item: Any) -> Any:
         """The list with an item put in."""
         return insert(self, index, item)
 
@@ -75,7 +79,7 @@ class TypedListVariable(Variable):
         """The list from its end."""
         return reverse(self)
 
-    def count(self, item: Any) -> Any:
+    def count(self, item: Any) -> TensorVariable:
         """How many items are equal to this."""
         return count(self, item)
 
@@ -116,7 +120,7 @@ class _ListOp(Op):
         return type(self).__name__
 
 
-def _place(type_: Any, x: list, item: Any) -> int:
+def _place(type_: Any, x: list, item: object) -> int:
     for i, v in enumerate(x):
         if type_.ttype.values_eq(v, item):
             return i
@@ -126,7 +130,7 @@ def _place(type_: Any, x: list, item: Any) -> int:
 class GetItem(_ListOp):
     """An item, or a part as a list."""
 
-    def make_node(self, x: Any, index: Any) -> Apply:
+    def make_node(self, x: TensorLike, index: TensorLike) -> Apply:
         """The Apply; slices are constants."""
         if isinstance(index, slice):
             return _Slice((index.start, index.stop, index.step)).make_node(x)

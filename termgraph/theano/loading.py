@@ -13,13 +13,17 @@ import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, dtype_name
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 PY3 = True
 izip, imap, ifilter = zip, map, filter
@@ -40,12 +44,12 @@ def operator_div(a: Any, b: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- arrays
-def _asarray(a: Any, dtype: Any, order: Any = None) -> Any:
+def _asarray(a: TensorLike, dtype: DTypeLike, order: Any = None) -> np.ndarray:
     """The array in exactly this dtype; "floatX" is the flag's."""
     return np.asarray(a, dtype=dtype_name(dtype), order=order)
 
 
-def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
+def may_share_memory(a: TensorLike, b: TensorLike, raise_other_type: bool = True) -> bool:
     """Whether two arrays may lie in the same memory."""
     both = isinstance(a, np.ndarray), isinstance(b, np.ndarray)
     if not all(both) and raise_other_type:
@@ -71,11 +75,11 @@ class OrderedSet(dict):
     def __init__(self, iterable: Iterable[Any] | None = None) -> None:
         super().__init__(dict.fromkeys(iterable or ()))
 
-    def add(self, key: Any) -> None:
+    def add(self, key: TensorLike) -> None:
         """Put an item in."""
         self[key] = None
 
-    def discard(self, key: Any) -> None:
+    def discard(self, key: TensorLike) -> None:
         """Take an item out, if it is there."""
         self.pop(key, None)
 
@@ -133,7 +137,7 @@ class frozendict(Mapping):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._dict = self.dict_cls(*args, **kwargs)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._dict[key]
 
     def __iter__(self) -> Iterator[Any]:
@@ -174,11 +178,11 @@ class PersistentNdarrayID:
             self.seen[id(obj)] = (self._store(obj, self._name(obj)), obj)
         return self.seen[id(obj)][0]
 
-    def _name(self, obj: Any) -> str:
+    def _name(self, obj: np.ndarray) -> str:
         self.count += 1
         return f"array_{self.count - 1}"
 
-    def _store(self, array: Any, name: str) -> str:
+    def _store(self, array: TensorLike, name: str) -> str:
         with self.zip_file.open(f"{name}.npy", "w") as file:
             np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
         return f"ndarray.{name}.npy"
@@ -197,7 +201,7 @@ class PersistentSharedVariableID(PersistentNdarrayID):
             if v.name and v.name not in self.names.values():
                 self.names[id(v.get_value(borrow=True))] = v.name
 
-    def _name(self, obj: Any) -> str:
+    def _name(self, obj: np.ndarray) -> str:
         return self.names.get(id(obj)) or super()._name(obj)
 
 
@@ -242,7 +246,7 @@ def dump(obj: Any, file_handler: Any, protocol: int = 2, persistent_id: Any = Pe
             archive.writestr("pkl", file.read())
 
 
-def _shared_variables(obj: Any) -> list:
+def _shared_variables(obj: TensorVariable | tuple) -> list:
     if isinstance(obj, T.SharedVariable):
         return [obj]
     if isinstance(obj, Mapping):
@@ -301,7 +305,7 @@ class LoadFromDisk(Op):
         output_storage[0][0] = np.asarray(found)
 
 
-def _load_array(path: Any, dtype: Any, broadcastable: Any, mmap_mode: Any = None) -> Any:
+def _load_array(path: Any, dtype: DTypeLike, broadcastable: Any, mmap_mode: Any = None) -> Any:
     """The array of a .npy file, read at each call."""
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)
 
@@ -311,7 +315,7 @@ class DoubleOp(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Any:
+    def make_node(self, x: TensorLike) -> Any:
         """The Apply on an array."""
         x = T.as_tensor(x)
         return T.Apply(self, [x], [x.type()])
@@ -324,7 +328,7 @@ class DoubleOp(Op):
         """The shape of the operand."""
         return i0_shapes
 
-    def grad(self, inputs: Any, output_grads: Any) -> list:
+    def grad(self, inputs: TensorLike, output_grads: Any) -> list:
         """Twice the gradient."""
         return [output_grads[0] * 2]
 

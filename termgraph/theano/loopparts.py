@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ import termgraph.tensor as T
 from termgraph.loops.step_results import sort_returned
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.theano import walking
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 class DEPRECATED_ARG:
@@ -45,7 +48,7 @@ def reconstruct_graph(inputs: Sequence[Any], outputs: Sequence[Any], tag: str = 
     return fresh, T.clone(list(outputs), list(zip(inputs, fresh, strict=True)))
 
 
-def forced_replace(out: Any, x: Any, y: Any) -> Any:
+def forced_replace(out: Any, x: TensorLike, y: TensorLike) -> Any:
     """The expression with y in place of x."""
     return None if out is None else T.clone(out, [(x, y)], strict=False)
 

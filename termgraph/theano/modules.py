@@ -97,7 +97,7 @@ class TheanoModule(ModuleType):
         shown = f"theano.{own}".rstrip(".")
         raise AttributeError(f"module {shown!r} has no attribute {name!r}", name=name, obj=self)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         # Importing a submodule sets it on its parent, also where the parent has a function of that name.
         if isinstance(value, TheanoModule) and name in names_of(_path(self.__name__)):
             return

@@ -6,7 +6,7 @@ May import the tensor language.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from termgraph.theano.standins import Made, stand_in
 from termgraph.theano.tools import MethodNotDefined
 from termgraph.theano.walking import io_toposort
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
 
 class ComplexError(NotImplementedError):
     """An operation that complex numbers do not have."""
@@ -29,7 +33,7 @@ class IntegerDivisionError(Exception):
 
 
 # ---------------------------------------------------------------------- types and variables
-def _scalar(dtype: Any) -> TensorType:
+def _scalar(dtype: DTypeLike) -> TensorType:
     return TensorType(config.floatX if dtype == "floatX" else dtype, ())
 
 
@@ -52,7 +56,7 @@ discrete_types, continuous_types = (bool_, *integer_types), float_types + comple
 all_types = discrete_types + continuous_types
 
 
-def get_scalar_type(dtype: Any) -> TensorType:
+def get_scalar_type(dtype: DTypeLike) -> TensorType:
     """The type of a number of a dtype."""
     return _scalar(dtype)
 
@@ -69,7 +73,7 @@ def _several(type_: TensorType) -> Callable[..., Any]:
 ints, floats, complexs, complexs64, complexs128 = map(_several, (int64, float64, complex128, complex64, complex128))
 
 
-def as_scalar(x: Any, name: str | None = None) -> Any:
+def as_scalar(x: TensorLike, name: str | None = None) -> Any:
     """A variable for a number."""
     found = T.as_tensor(x, name=name)
     if found.ndim:
@@ -77,12 +81,12 @@ def as_scalar(x: Any, name: str | None = None) -> Any:
     return found
 
 
-def constant(x: Any, name: str | None = None, dtype: Any = None) -> Any:
+def constant(x: TensorLike, name: str | None = None, dtype: Any = None) -> Any:
     """A number that is known."""
     return T.constant(x, name=name, dtype=dtype)
 
 
-def convert(x: Any, dtype: Any = None) -> Any:
+def convert(x: TensorLike, dtype: DTypeLike = None) -> Any:
     """A number as NumPy holds it."""
     return np.asarray(x, dtype=dtype)
 
@@ -209,7 +213,7 @@ class ScalarOp:
         """The result on numbers."""
         raise MethodNotDefined(f"{type(self).__name__} defines no impl")
 
-    def __call__(self, *inputs: Any, **_: Any) -> Any:
+    def __call__(self, *inputs: Any, **_: object) -> Any:
         return self.for_arrays()(*inputs)
 
     def make_node(self, *inputs: Any) -> Any:
@@ -262,7 +266,7 @@ FixedLogicalComparison = LogicalComparison
 UnaryBitOp, BinaryBitOp = UnaryScalarOp, BinaryScalarOp
 
 
-def _applied(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:
+def _applied(scalar_op: ScalarOp, inputs: Sequence[Any]) -> TensorVariable:
     variables = [T.as_tensor(v) for v in inputs]
     types = [_scalar(v.dtype) for v in variables]
     outs = tuple([t.dtype for t in scalar_op.output_types(types)])
@@ -329,7 +333,7 @@ class _Elementwise:
         return f"Elemwise{{{self.scalar_op},no_inplace}}"
 
 
-def _summed(g: Any, v: Any) -> Any:
+def _summed(g: TensorVariable, v: TensorVariable) -> TensorVariable:
     """A gradient summed over the dimensions in which its variable was spread."""
     axes = [d for d in range(v.ndim) if v.broadcastable[d] and not g.broadcastable[d]] if g.ndim == v.ndim else []
     return g.sum(axis=tuple(axes), keepdims=True) if axes else g
@@ -399,12 +403,12 @@ convert_to_uint16, convert_to_uint32, convert_to_uint64, convert_to_float16, con
 convert_to_float64, convert_to_complex64, convert_to_complex128 = map(_caster, ("float64", "complex64", "complex128"))
 
 
-def identity(x: Any) -> Any:
+def identity(x: TensorLike) -> Any:
     """The number itself."""
     return x
 
 
-def second(a: Any, b: Any) -> Any:
+def second(a: TensorLike, b: TensorLike) -> Any:
     """The second of two numbers."""
     return T.as_tensor(b)
 

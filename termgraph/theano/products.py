@@ -23,16 +23,16 @@ def ger(A: Any, alpha: Any, x: Any, y: Any) -> Any:
 ger_destructive = ger
 
 
-def _dot22(x: Any, y: Any) -> Any:
+def _dot22(x: object, y: Any) -> Any:
     """dot(x, y) of two matrices."""
     return T.dot(x, y)
 
 
-def _dot22scalar(x: Any, y: Any, a: Any) -> Any:
+def _dot22scalar(x: object, y: Any, a: Any) -> Any:
     """a * dot(x, y)."""
     return a * T.dot(x, y)
 
 
-def ldflags(*_: Any, **__: Any) -> list:
+def ldflags(*_: object, **__: object) -> list:
     """No options: BLAS comes with termgraph."""
     return []

@@ -215,7 +215,7 @@ def in2out(*local_opts: Any, **kwargs: Any) -> Any:
 out2in = in2out
 
 
-def register_rewriting(*names: Any, **_: Any) -> Any:
+def register_rewriting(*names: Any, **_: object) -> Any:
     """Theano's register_canonicalize and the like: a decorator that says once that the rewriting is not used."""
     if names and not isinstance(names[0], str):
         warnings.warn(_NOTE.format(getattr(names[0], "__name__", "register")), stacklevel=2)
@@ -240,7 +240,7 @@ def check_stack_trace(f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: s
 class Query:
     """A question to Theano's database; `str` gives it as tags for termgraph's."""
 
-    def __init__(self, include: Any, require: Any = None, exclude: Any = None, **_: Any) -> None:
+    def __init__(self, include: Any, require: Any = None, exclude: Any = None, **_: object) -> None:
         self.include, self.require_, self.exclude = set(include), set(require or ()), set(exclude or ())
 
     def including(self, *tags: str) -> Query:
@@ -263,15 +263,15 @@ class Query:
 class DB:
     """A database of rewritings; what is registered is kept by name, and not used."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: Any, **__: object) -> None:
         self.entries: dict[str, Any] = {}
 
-    def register(self, name: str, obj: Any, *tags: Any, **_: Any) -> None:
+    def register(self, name: str, obj: object, *tags: Any, **_: object) -> None:
         """Keep a rewriting."""
         warnings.warn(_NOTE.format(name), stacklevel=2)
         self.entries[name] = obj
 
-    def query(self, *tags: Any, **_: Any) -> Any:
+    def query(self, *tags: Any, **_: object) -> Any:
         """The rewriting that a query gives: none."""
         return MergeOptimizer()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import ShapeLike, TensorLike
 
 
 def _pair(border: Any, d: int, k: Any, dilation: int) -> tuple[Any, Any]:
@@ -32,7 +35,7 @@ def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> tuple:
 
 
 def get_conv_shape_1axis(
-    image_shape: Any, kernel_shape: Any, border_mode: Any, subsample: Any, dilation: Any = 1
+    image_shape: ShapeLike, kernel_shape: Any, border_mode: Any, subsample: ShapeLike, dilation: Any = 1
 ) -> Any:
     """The length of a convolution's result along one dimension; None where a length is unknown."""
     if None in (image_shape, kernel_shape, border_mode, subsample, dilation):
@@ -57,7 +60,7 @@ def get_conv_output_shape(
 
 
 def get_conv_gradweights_shape_1axis(
-    image_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, dilation: Any
+    image_shape: ShapeLike, top_shape: Any, border_mode: Any, subsample: ShapeLike, dilation: Any
 ) -> Any:
     """The length of filters along one dimension, where images and results determine it."""
     if None in (image_shape, top_shape, border_mode, subsample, dilation) or subsample != 1 or border_mode == "half":
@@ -83,7 +86,7 @@ def get_conv_gradweights_shape(
 
 
 def get_conv_gradinputs_shape_1axis(
-    kernel_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, dilation: Any
+    kernel_shape: Any, top_shape: Any, border_mode: Any, subsample: ShapeLike, dilation: Any
 ) -> Any:
     """The length of images along one dimension, where filters and results determine it."""
     if None in (kernel_shape, top_shape, border_mode, subsample, dilation) or subsample != 1:
@@ -107,8 +110,8 @@ def get_conv_gradinputs_shape(
 
 
 def check_conv_gradinputs_shape(
-    image_shape: Any, kernel_shape: Any, output_shape: Any, border_mode: Any, subsample: Any,
-    filter_dilation: Any = None,
+    image_shape: Any, kernel_shape: Any, output_shape: Any, border_mode: Any, subsample: ShapeLike,
+    filter_dilation: ShapeLike = None,
 ) -> bool:  # fmt: skip
     """Whether a convolution of images of this shape can have results of that shape."""
     if len(image_shape) != len(kernel_shape) or len(image_shape) != len(output_shape):
@@ -125,6 +128,6 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple:
     return tuple(shape)
 
 
-def assert_shape(x: Any, expected_shape: Sequence[Any], msg: str = "Unexpected shape.") -> Any:
+def assert_shape(x: TensorLike, expected_shape: Sequence[Any], msg: str = "Unexpected shape.") -> Any:
     """The array, with a check of those lengths that are not None."""
     return T.specify_shape(x, *expected_shape)

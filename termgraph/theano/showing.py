@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from shutil import which
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.tensor.display_names import short_repr, theano_op_name
@@ -18,6 +18,9 @@ from termgraph.viz.graph_page import d3viz as native_d3viz
 from termgraph.viz.picture import pydotprint as native_pydotprint
 from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 pydot_imported, pydot_imported_msg = True, ""
 use_ascii = True
@@ -82,7 +85,7 @@ class PPrinter:
         head = f"inputs: {', '.join(map(str, inputs))}\n" if display_inputs else ""
         return head + ", ".join(lines)
 
-    def process(self, r: Any, pstate: Any = None) -> str:
+    def process(self, r: Any, pstate: PrinterState | None = None) -> str:
         """One variable, or the first output of a compiled function."""
         root = r if isinstance(r, Variable) else graph_outputs(r)[0][0]
         made: dict[Any, str] = {}
@@ -90,7 +93,7 @@ class PPrinter:
             made[v] = self._own(v, made) or _text(v, made)
         return made[root]
 
-    def _own(self, v: Any, made: dict) -> str | None:
+    def _own(self, v: TensorLike, made: dict) -> str | None:
         for condition, printer in self.printers:
             holds = _is_made_by(v, condition) if isinstance(condition, (Op, type)) else condition(None, v)
             if holds:
@@ -111,7 +114,7 @@ class _Made:
     def __init__(self, printer: PPrinter, made: dict) -> None:
         self.printer, self.made = printer, made
 
-    def process(self, v: Any, pstate: Any = None) -> str:
+    def process(self, v: Any, pstate: PrinterState | None = None) -> str:
         return self.made[v] if v in self.made else self.printer.process(v)
 
 
@@ -141,7 +144,7 @@ def _text(v: Any, made: dict) -> str:
     return f"{name}({', '.join(parts)}{f', axis={axis}' if axis else ''})"
 
 
-def _elementwise_name(op: Any) -> str:
+def _elementwise_name(op: Op) -> str:
     return theano_op_name(op).partition("{")[2].partition(",")[0].rstrip("}") if op.name != "cast" else (
         f"Cast{{{op.params['dtype']}}}")  # fmt: skip
 
@@ -223,7 +226,7 @@ pp = pprint = PPrinter()
 
 # ---------------------------------------------------------------------- pictures
 def pydotprint(
-    fct: Any, outfile: Any = None, compact: bool = True, format: str = "png", with_ids: bool = False,
+    fct: Any, outfile: str | None = None, compact: bool = True, format: str = "png", with_ids: bool = False,
     high_contrast: bool = True, cond_highlight: Any = None, colorCodes: Any = None, max_label_size: int = 70,
     scan_graphs: bool = False, var_with_name_simple: bool = False, print_output_file: bool = True,
     return_image: bool = False,
@@ -236,7 +239,7 @@ def pydotprint(
     return written.read_bytes() if return_image else None
 
 
-def d3viz(fct: Any, outfile: Any, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
+def d3viz(fct: Any, outfile: str, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
     """A page with the graph, to move about in."""
     native_d3viz(fct, outfile)
 
@@ -268,7 +271,7 @@ def apply_label(node: Any) -> str:
 
 
 # ---------------------------------------------------------------------- descriptions
-def min_informative_str(obj: Any, indent_level: int = 0, **_: Any) -> str:
+def min_informative_str(obj: Any, indent_level: int = 0, **_: object) -> str:
     """A variable and what it is computed from, as far as named variables and constants.
 
     >>> print(min_informative_str(T.dscalar("x") + 1))
@@ -293,14 +296,14 @@ def min_informative_str(obj: Any, indent_level: int = 0, **_: Any) -> str:
     return "\n".join(lines)
 
 
-def var_descriptor(obj: Any, **_: Any) -> str:
+def var_descriptor(obj: Any, **_: object) -> str:
     """A value or variable as text that is the same in every process."""
     if hasattr(obj, "__array__"):
         return f"<ndarray:{obj.dtype};{hex_digest(obj)}>"
     return position_independent_str(obj) if isinstance(obj, Variable) else str(obj)
 
 
-def position_independent_str(obj: Any) -> str:
+def position_independent_str(obj: object) -> str:
     """A variable as text without its place in memory."""
     if isinstance(obj, Variable):
         return f"theano_var{{type={obj.type},name={obj.name}}}"

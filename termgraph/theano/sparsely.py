@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.sparse as sparse
 import termgraph.tensor as T
 from termgraph.theano.standins import Made, op_class, stand_in
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.theano.standins import StandIn
 
 sp: Any = sparse  # whose names are put together when it is imported
 sparse_formats = ["csc", "csr"]
@@ -48,7 +52,7 @@ def get_item_list(x: Any, index: Any) -> Any:
     return x[index]
 
 
-def get_item_2lists(x: Any, ind1: Any, ind2: Any) -> Any:
+def get_item_2lists(x: TensorLike, ind1: Any, ind2: Any) -> Any:
     """The elements at pairs of positions."""
     return sp.dense_from_sparse(x)[ind1, ind2]
 
@@ -68,7 +72,7 @@ add_s_s, add_s_d = sp.add, sp.add
 mul_s_s, mul_s_d, mul_s_v = sp.mul, sp.mul, sp.mul
 
 
-def structured_add_s_v(x: Any, y: Any) -> Any:
+def structured_add_s_v(x: TensorLike, y: TensorLike) -> Any:
     """The matrix with a row added to what is stored."""
     return sp.add(x, sp.mul(sp.sp_ones_like(x), y))
 
@@ -79,7 +83,7 @@ structured_add = structured_add_s_v
 def _compared(name: str) -> Callable:
     """A comparison of matrices, element by element: a sparse matrix of truth values as int8, as Theano gives it."""
 
-    def apply(x: Any, y: Any) -> Any:
+    def apply(x: Any, y: TensorLike) -> Any:
         dense = [sp.dense_from_sparse(v) if sp.is_sparse(v) else T.as_tensor(v) for v in (x, y)]
         found = T.cast(getattr(T, name)(*dense), "int8")
         both = sp.is_sparse(x) and sp.is_sparse(y)
@@ -98,12 +102,12 @@ less_equal_s_s = less_equal_s_d = le
 greater_equal_s_s = greater_equal_s_d = ge
 
 
-def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Any:
+def usmm(alpha: TensorLike, x: TensorLike, y: TensorLike, z: Any) -> Any:
     """alpha * dot(x, y) + z."""
     return alpha * sp.structured_dot(x, y) + z
 
 
-def construct_sparse_from_list(x: Any, values: Any, ilist: Any) -> Any:
+def construct_sparse_from_list(x: TensorLike, values: TensorLike, ilist: Any) -> Any:
     """A matrix of the shape of x with these rows, the others zero."""
     full = T.set_subtensor(T.zeros_like(x)[ilist], values)
     return sp.csc_from_dense(full)
@@ -130,7 +134,7 @@ structured_pow, structured_minimum, structured_maximum = map(_stored, (T.pow, T.
 
 
 # ---------------------------------------------------------------------- classes of ops
-def _class(name: str, function: Callable | None = None) -> Any:
+def _class(name: str, function: Callable | None = None) -> StandIn:
     return op_class(name, "", (lambda *_, **__: Made(function)) if function else None)
 
 

@@ -18,7 +18,7 @@ class StandIn(type):
     holds: Callable[[Any], bool]
     make: Callable[..., Any]
 
-    def __instancecheck__(cls, obj: Any) -> bool:
+    def __instancecheck__(cls, obj: object) -> bool:
         return isinstance(obj, Made) and issubclass(obj.made_by, cls) or bool(cls.holds(obj))
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
@@ -61,7 +61,7 @@ class Made:
 def stand_in(name: str, holds: Callable[[Any], bool], make: Callable[..., Any] | None = None, doc: str = "") -> Any:
     """A class of Theano's: what `isinstance` is to answer, and what a call makes."""
 
-    def refuse(*_: Any, **__: Any) -> Any:
+    def refuse(*_: object, **__: object) -> Any:
         raise NotImplementedError(
             f"{name} stands here for isinstance(op, {name}) only; apply the function of the language instead"
         )

@@ -6,12 +6,15 @@ import hashlib
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.sharedvar import Generic
 from termgraph.tensor.variable import Constant
 from termgraph.terms.types import Type
 from termgraph.theano.walking import general_toposort
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 generic = Generic()
 
@@ -37,7 +40,7 @@ null_type = NullType()
 class CDataType(Type):
     """A pointer to something of C."""
 
-    def __init__(self, ctype: str, freefunc: Any = None, **_: Any) -> None:
+    def __init__(self, ctype: str, freefunc: Any = None, **_: object) -> None:
         self.ctype = ctype
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
@@ -57,7 +60,7 @@ class EnumType(Type):
         return getattr(self, value) if isinstance(value, str) else value
 
 
-def EnumList(*names: Any, **_: Any) -> EnumType:
+def EnumList(*names: Any, **_: object) -> EnumType:
     """Names numbered from 0."""
     return EnumType(**{(n if isinstance(n, str) else n[0]): i for i, n in enumerate(names)})
 
@@ -132,7 +135,7 @@ class CallCache:
     def __init__(self, filename: str | None = None) -> None:
         self.cache: dict[Any, Any] = {}
 
-    def call(self, fn: Callable, args: tuple = (), key: Any = None) -> Any:
+    def call(self, fn: Callable, args: tuple = (), key: TensorLike | None = None) -> Any:
         """The result of the call, computed once."""
         if key not in self.cache:
             self.cache[key] = fn(*args)
@@ -161,7 +164,7 @@ def comm_guard(type1: Any, type2: Any) -> Callable:
     """A decorator that runs the function for arguments of two types in either order."""
 
     def wrap(f: Callable) -> Callable:
-        def call(a: Any, b: Any, *rest: Any) -> Any:
+        def call(a: TensorLike, b: TensorLike, *rest: Any) -> Any:
             return f(a, b, *rest) if isinstance(a, type1) and isinstance(b, type2) else f(b, a, *rest)
 
         return call
@@ -207,7 +210,7 @@ def remove(predicate: Callable, coll: Iterable[Any]) -> list:
     return [v for v in coll if not predicate(v)]
 
 
-def flatten(a: Any) -> list:
+def flatten(a: TensorLike) -> list:
     """Nested lists as one."""
     return [v for item in a for v in flatten(item)] if isinstance(a, (tuple, list, set)) else [a]
 
@@ -217,7 +220,7 @@ def to_return_values(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def from_return_values(values: Any) -> list:
+def from_return_values(values: TensorLike) -> list:
     """A list of one value, or the list."""
     return values if isinstance(values, (list, tuple)) else [values]  # type: ignore[return-value]
 

@@ -27,7 +27,7 @@ class View:
     def __set_name__(self, owner: Any, name: str) -> None:
         self.name = name
 
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
+    def __get__(self, obj: object, cls: Any = None) -> Any:
         if obj is None:
             return self
         found = self.work_out(obj)
@@ -43,7 +43,7 @@ def _parameter(name: str, *ops: str) -> Callable[[Any], Any]:
     return work_out
 
 
-def _scalar_op(op: Any) -> Any:
+def _scalar_op(op: Op) -> Any:
     """An op element by element is its own op for numbers; a reduction has the one it adds up by."""
     if op.kind == "elementwise":
         return op.family if op.name != "cast" else op
@@ -100,7 +100,7 @@ TYPES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _as_type(type_: TensorType, other: Any) -> Any:
+def _as_type(type_: TensorType, other: object) -> Any:
     found = other if isinstance(other, T.Variable) else T.Constant(type_, type_.filter(other, allow_downcast=True))
     if not type_.accepts(found.type):
         if found.ndim == type_.ndim and found.dtype == type_.dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.tensor import graph as native
@@ -12,6 +12,10 @@ from termgraph.tensor.sharedvar import is_shared
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import equal_up_to_inputs
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import DTypeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 Node = (Apply, Variable)
 NoParams = None
@@ -92,7 +96,7 @@ def io_toposort(inputs: Sequence[Any], outputs: Sequence[Any], orderings: Any = 
     return native.applies_between(inputs, outputs)
 
 
-def general_toposort(outputs: Iterable[Any], deps: Callable, **_: Any) -> list:
+def general_toposort(outputs: Iterable[Any], deps: Callable, **_: object) -> list:
     """Everything under the outputs, each after what `deps` says it needs."""
     order: list = []
     state: dict[Any, int] = {}
@@ -136,7 +140,12 @@ def nodes_constructed() -> Any:
 
 # ---------------------------------------------------------------------- copies
 def clone(
-    output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True, copy_inputs: Any = None, **_: Any
+    output: Any,
+    replace: Any = None,
+    strict: bool = True,
+    share_inputs: bool = True,
+    copy_inputs: Any = None,
+    **_: object,
 ) -> Any:
     """The expression with parts replaced; `share_inputs=False` gives it inputs of its own.
 
@@ -153,7 +162,7 @@ def clone(
     return native.clone(output, pairs, strict)
 
 
-def _is_free(v: Any) -> bool:
+def _is_free(v: TensorVariable) -> bool:
     return not isinstance(v, Constant) and not is_shared(v)
 
 
@@ -180,7 +189,7 @@ def clone_get_equiv(
     return found
 
 
-def traverse(out: Any, x: Any, x_copy: Any, d: dict, visited: Any = None) -> dict:
+def traverse(out: Any, x: TensorLike, x_copy: Any, d: dict, visited: Any = None) -> dict:
     """The dictionary itself: replacements reach every equal expression without a walk."""
     return d
 
@@ -196,7 +205,7 @@ def map_variables(replacer: Callable, graphs: Sequence[Any], additional_inputs: 
     return [changed.get(g, g) for g in graphs]
 
 
-def safe_new(x: Any, tag: str = "", dtype: Any = None) -> Any:
+def safe_new(x: TensorLike, tag: str = "", dtype: DTypeLike = None) -> Any:
     """A fresh variable of the same type, for a part of a loop."""
     x = T.as_tensor(x) if not isinstance(x, Variable) else x
     if isinstance(x, Constant):
@@ -205,7 +214,7 @@ def safe_new(x: Any, tag: str = "", dtype: Any = None) -> Any:
     return type_(f"{x.name}{tag}" if x.name else None)
 
 
-def hash_listsDictsTuples(x: Any) -> int:
+def hash_listsDictsTuples(x: TensorLike) -> int:
     """A hash of nested lists and dictionaries."""
     if isinstance(x, (list, tuple)):
         return hash(tuple(map(hash_listsDictsTuples, x)))
@@ -292,7 +301,7 @@ def posort(l: Iterable[Any], *cmps: Callable) -> list:
     """The items in an order in which no comparison puts a later one first."""
     items = list(l)
 
-    def before(x: Any) -> list:
+    def before(x: TensorLike) -> list:
         return [y for y in items if y is not x and any(cmp(y, x) < 0 for cmp in cmps)]
 
     return general_toposort(items, before)
@@ -301,7 +310,7 @@ def posort(l: Iterable[Any], *cmps: Callable) -> list:
 def make_dependence_cmp() -> Callable:
     """A comparison of applications by who needs whom."""
 
-    def compare(a: Any, b: Any) -> int:
+    def compare(a: TensorLike, b: TensorLike) -> int:
         return 1 if is_in_ancestors(a, b) else -1 if is_in_ancestors(b, a) else 0
 
     return compare

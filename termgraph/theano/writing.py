@@ -6,17 +6,20 @@ import inspect
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import Op as NativeOp
 from termgraph.theano.ccode import CannotCompile, c_function, macros, sections_of
 from termgraph.theano.tools import MethodNotDefined
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import Apply
+
 
 class _AnyOp(type(NativeOp)):  # type: ignore[misc]
     """`isinstance(op, theano.Op)` holds for every op."""
 
-    def __instancecheck__(cls, obj: Any) -> bool:
+    def __instancecheck__(cls, obj: object) -> bool:
         return isinstance(obj, NativeOp) if cls.__dict__.get("_is_base") else type.__instancecheck__(cls, obj)
 
 
@@ -43,7 +46,7 @@ def _defines(cls: type, method: str) -> bool:
     return any(method in base.__dict__ for base in cls.__mro__)
 
 
-def _by_c(self: Any, node: Any, inputs: Sequence[Any], output_storage: list, params: Any = None) -> None:
+def _by_c(self: Any, node: Apply, inputs: Sequence[Any], output_storage: list, params: Any = None) -> None:
     """Run the op's C code, or its Python code where that cannot be compiled."""
     runs = self.__dict__.setdefault("_called", {})
     key = tuple([v.type for v in node.inputs])
@@ -57,7 +60,7 @@ _by_c.runs_c_code = True  # type: ignore[attr-defined]
 _told: set[type] = set()
 
 
-def _runner(op: Any, node: Any) -> Any:
+def _runner(op: Any, node: Apply) -> Any:
     python = type(op)._python
     try:
         return c_function(op, node)
@@ -124,7 +127,7 @@ class COp(Op):
             raise MethodNotDefined(name)
         return self.code_sections[name]
 
-    def _applied(self, section: str, node: Any, name: str) -> str:
+    def _applied(self, section: str, node: Apply, name: str) -> str:
         text = self._section(section)
         on, off = macros(self, node, name)
         return on + text + off

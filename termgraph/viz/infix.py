@@ -5,12 +5,15 @@ Operators are infix with as few parentheses as they need; everything else looks 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.tensor.variable import Variable
 from termgraph.terms.op import CONST, index_text
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 # symbol and Python's binding strength of the infix operators
 _INFIX = {
@@ -133,7 +136,7 @@ def _axes(order: tuple, x: Any, outer: int) -> list[Any]:
     return ["dimshuffle(", (x, 0), f", ({', '.join(map(str, order))}))"]
 
 
-def _call(op: Any, args: tuple) -> list[Any]:
+def _call(op: Op, args: tuple) -> list[Any]:
     pieces: list[Any] = [op.name, "("]
     for i, a in enumerate(args):
         pieces += [", "] * (i > 0) + [(a, 0)]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.stages import Table
 from termgraph.terms.text import html_table
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.compile.compilation import Compilation
+    from termgraph.function.maker import FunctionMaker
 
 
 @dataclass
@@ -63,7 +67,7 @@ def _add_times(found: Measured, parts: Sequence[tuple[float, str, Sequence[Any]]
                 found.seconds[a], found.part[a] = found.seconds[t], found.part[t]
 
 
-def _overwritten(f: Any, maker: Any, work: Any) -> set[tuple[Any, Any]]:
+def _overwritten(f: Any, maker: FunctionMaker, work: Compilation) -> set[tuple[Any, Any]]:
     """The updates that are written into the memory of the old value."""
     updated = [i for i, item in enumerate(maker.inputs) if item.update is not None] if maker.keeps_updates else []
     deferred = {d.update for d in f.__dict__.get("_deferred", ())}

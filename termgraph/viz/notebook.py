@@ -20,7 +20,7 @@ CLEAR = 60  # boxes; of larger graphs the tree is shown, its first lines
 LINES = 80
 
 
-def html(obj: Any) -> str:
+def html(obj: object) -> str:
     """The HTML of a variable, term or compiled function."""
     heading = f"<code>{escape(_heading(obj))}</code>"
     if isinstance(obj, Variable) and obj.owner is None:
@@ -33,7 +33,7 @@ def html(obj: Any) -> str:
     return f"{heading}<br>{scene_to_svg(scene)}{note}"
 
 
-def svg(obj: Any) -> str | None:
+def svg(obj: object) -> str | None:
     """The picture alone; None for a graph that is too large for one."""
     try:
         return scene_to_svg(scenes_of(obj, most=CLEAR)[0])

@@ -8,13 +8,16 @@ import subprocess
 import sys
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.viz.graph_data import width_of
 from termgraph.viz.graph_page import graph_page
 from termgraph.viz.node_positions import GAP_Y, routed
 from termgraph.viz.scene import Edge, Node, Scene, Scenes, scenes_of
 from termgraph.viz.structure import structure_of
+
+if TYPE_CHECKING:
+    pass
 
 FILLS = {
     "input": "#d5e8f7", "shared": "#d8f0d2", "constant": "#eeeeee", "op": "#fff6dd", "output": "#f3dcef",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.trace import where
@@ -15,6 +15,10 @@ from termgraph.viz.history import MadeBy, RuleHistory
 from termgraph.viz.loops import body_of
 from termgraph.viz.measured import Measured, measured
 from termgraph.viz.tree import graph_outputs
+
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
+    from termgraph.tensor.variable import TensorVariable
 
 MOST_NODES = 2000
 VIEWS = frozenset(("dimshuffle", "subtensor", "reshape", "specify_shape", "unbroadcast", "diagonal"))
@@ -100,7 +104,7 @@ def scenes_of(obj: Any, most: int = MOST_NODES) -> Scenes:
     return scenes
 
 
-def _output_names(obj: Any, n: int) -> list[str]:
+def _output_names(obj: Function | TensorVariable, n: int) -> list[str]:
     """Names of results that have none of their own: of updates."""
     maker = getattr(obj, "maker", None)
     updated = [i.name or "a shared variable" for i in getattr(maker, "inputs", ()) if i.update is not None]

@@ -10,7 +10,7 @@ from termgraph.viz.scene import MOST_NODES, Edge, Node, Scene
 from termgraph.viz.tree import graph_outputs
 
 
-def structure_of(obj: Any) -> Scene:
+def structure_of(obj: object) -> Scene:
     """Each application with its op above it, between the variables it takes and makes, which have their types above."""
     scene = Scene("structure")
     number: dict[Any, int] = {}
@@ -33,14 +33,14 @@ def _apply(scene: Scene, number: dict[Any, int], node: Apply) -> None:
     scene.edges += [Edge(number[v], number[node]) for v in node.inputs]
 
 
-def _shared(scene: Scene, number: dict[Any, int], key: Any, label: str, kind: str) -> int:
+def _shared(scene: Scene, number: dict[Any, int], key: object, label: str, kind: str) -> int:
     """One box for an op or a type, however often it is used."""
     if key not in number:
         _add(scene, number, key, Node(label, kind))
     return number[key]
 
 
-def _add(scene: Scene, number: dict[Any, int], key: Any, node: Node) -> None:
+def _add(scene: Scene, number: dict[Any, int], key: object, node: Node) -> None:
     if len(scene.nodes) >= MOST_NODES:
         raise ValueError(f"the graph has more than {MOST_NODES} parts, which no picture makes clear; use tg.dprint")
     number[key] = len(scene.nodes)

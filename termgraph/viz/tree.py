@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from termgraph.config import config
 from termgraph.tensor.bipartite import variables_of
@@ -15,6 +15,9 @@ from termgraph.tensor.display_names import applied_name, constant_text, print_st
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.term import is_term
 from termgraph.viz.loops import HAVE_GRAPHS, inner_graph
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 ID_TYPES = ("CHAR", "@", "int", "id", "auto", "")
 
@@ -184,7 +187,7 @@ class _Printer:
     def _broadcasts(self, parent: Apply | None) -> bool:
         return self.compiled and parent is not None and parent.op.kind == "elementwise"
 
-    def _id(self, key: Any) -> str:
+    def _id(self, key: Apply | TensorVariable) -> str:
         if not self.id_type:
             self.ids.setdefault(key, "")
             return ""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-def owner_of(array: Any) -> Any:
+def owner_of(array: np.ndarray) -> Any:
     """The object that holds an array's memory: the end of its chain of bases."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
@@ -24,7 +24,7 @@ class Claims:
     def __init__(self, *taken: Iterable[Any]) -> None:
         self._ids = {key for values in taken for v in values for key in _keys(v)}
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: np.ndarray) -> np.ndarray:
         """The value, copied if somebody has its memory already; from now on it is claimed too."""
         keys = _keys(value)
         if not self._ids.isdisjoint(keys):
@@ -32,7 +32,7 @@ class Claims:
         self._ids.update(keys)
         return value
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         """Whether somebody has the memory of the value."""
         return not self._ids.isdisjoint(_keys(value))
 

@@ -6,10 +6,13 @@ The rule itself (a length that was unknown may not turn out to be a hidden 1) is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def guarded(op: Any, types: Sequence[Any]) -> Callable:
@@ -18,7 +21,7 @@ def guarded(op: Any, types: Sequence[Any]) -> Callable:
     own = getattr(op, "runtime_check", None)
     if own is not None:
 
-        def run_checked(*values: Any) -> Any:
+        def run_checked(*values: Any) -> np.ndarray:
             own(types, values)
             return meaning(*values)
 

@@ -6,7 +6,7 @@ The exception keeps its type; its message is put in front.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from termgraph.terms.text import one_line
 from termgraph.terms.traverse import free_args, substitute
 from termgraph.terms.types import TupleType, Type
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+    from termgraph.terms.types import TensorType
+    from termgraph.vm.program import Program
+
 _SHAPE_WORDS = ("shape", "align", "broadcast", "dimension", "mismatch", "length")
 
 
@@ -27,7 +32,7 @@ Lookup = Callable[[Any], tuple]
 
 
 def explain(
-    error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None = None, program: Any = None
+    error: Exception, instruction: Any, operands: Operands, lookup: Lookup | None = None, program: Program | None = None
 ) -> Exception:
     """The same exception, whose message now begins with where and what failed."""
     if getattr(error, "_termgraph_explained", False):
@@ -86,7 +91,7 @@ def _op_text(op: Any) -> str:
     return text if len(text) < 200 else getattr(op, "name", text[:200])
 
 
-def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple], inside: bool) -> str:
+def _operand(term: AnyTerm, value: TensorType | np.ndarray, lookup: Callable[[Any], tuple], inside: bool) -> str:
     name = lookup(term)[0] or (shown(term, lookup, 60) if inside and term.args else None)
     if isinstance(value, Type):  # compiled code reports no values: what is known of them beforehand
         return f"{name or shown(term, lookup, 60)}, {value}"
@@ -103,7 +108,7 @@ def _operand(term: Any, value: Any, lookup: Callable[[Any], tuple], inside: bool
     return f"{label}{type(value).__name__} {value!r:.60}"
 
 
-def _hints(error: Exception, term: Any, lookup: Lookup) -> list[str]:
+def _hints(error: Exception, term: AnyTerm, lookup: Lookup) -> list[str]:
     hints = []
     if config.debug < 1:
         if isinstance(error, (ValueError, TypeError)) and any(w in str(error).lower() for w in _SHAPE_WORDS):
@@ -116,7 +121,7 @@ def _hints(error: Exception, term: Any, lookup: Lookup) -> list[str]:
     return hints
 
 
-def shown(term: Any, lookup: Lookup, limit: int = 600) -> str:
+def shown(term: AnyTerm, lookup: Lookup, limit: int = 600) -> str:
     """A term on one line, its arguments under the names the user gave them."""
     names = {t: lookup(t)[0] for t in free_args([term])}
     named = {t: Input(name, t.type) for t, name in names.items() if name}

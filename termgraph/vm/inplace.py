@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from termgraph.terms.dtypes import is_bfloat16
 from termgraph.terms.types import TensorType
 from termgraph.vm.aliasing import owner_of
 from termgraph.vm.program import Instruction, Program
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Deferred:
@@ -64,7 +67,7 @@ def _reads(program: Program) -> dict[int, int]:
     return reads
 
 
-def _same_array_type(a: Any, b: Any) -> bool:
+def _same_array_type(a: AnyTerm, b: AnyTerm) -> bool:
     """The same rank and dtype, one that NumPy's own functions know."""
     if not isinstance(a.type, TensorType) or a.type.dtype != b.type.dtype or a.type.ndim != b.type.ndim:
         return False

@@ -78,7 +78,7 @@ class Machine:
             self.storage[:] = slots
         return [slots[i] for i in self.program.outputs]
 
-    def run_one(self, instruction: Instruction, values: Sequence[Any]) -> Any:
+    def run_one(self, instruction: Instruction, values: Sequence[Any]) -> np.ndarray:
         """The result of one instruction that is not part of the program, with errors told as for the others."""
         try:
             return runner_of(instruction)(*values)

@@ -272,6 +272,6 @@ class Profile:
         self._live, self._lock = threading.local(), threading.Lock()
 
 
-def _own_bytes(value: Any) -> int:
+def _own_bytes(value: np.ndarray) -> int:
     """Bytes of an array that has its own memory; views cost nothing."""
     return value.nbytes if isinstance(value, np.ndarray) and value.base is None else 0

@@ -7,13 +7,16 @@ is run is in `machine`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Instruction:
@@ -125,7 +128,7 @@ class _Linearizer:
         self.instructions: list[Instruction] = []
         self.inputs = [self._new(leaf) for leaf in inputs]
 
-    def _new(self, term: Any) -> int:
+    def _new(self, term: AnyTerm) -> int:
         slot = len(self.term_of)
         self.term_of.append(term)
         self.slot[term] = slot
@@ -149,7 +152,7 @@ class _Linearizer:
         else:
             self._apply(t)
 
-    def _apply(self, t: Any) -> None:
+    def _apply(self, t: AnyTerm) -> None:
         inputs = [self.slot[a] for a in t.args]
         if isinstance(t.type, TupleType):
             outputs = []

@@ -22,6 +22,7 @@ timers = lazy("termgraph.backends.c.text.timers")
 
 if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Site
+    from termgraph.terms.term import AnyTerm
 
 # Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
 FLAGS = ("-fwrapv", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")])
@@ -60,7 +61,7 @@ class CProgram:
         """How much text it is, and how many functions compute something."""
         return {"kernels": len(self.kernels), "bytes": len(self.source)}
 
-    def original(self, t: Any) -> Any:
+    def original(self, t: AnyTerm) -> AnyTerm:
         """The term of the graph this program was made from, for one that appears in `sites`."""
         found = self.lowered.origin.get(t, t)
         return substitute([found], self.leaves)[0] if self.leaves else found

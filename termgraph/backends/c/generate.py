@@ -73,7 +73,7 @@ def generate(
     updates: Sequence[tuple[int, Any]] = (),
     cells: Sequence[Any] = (),
     names: Sequence[str | None] = (),
-    returns: Any = "list",
+    returns: str = "list",
     untrimmed: bool = False,
     quick: bool = False,
     multiply_add: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.run.numpy_loops import available
 from termgraph.backends.c.text.dialect import CDialect
@@ -23,10 +23,13 @@ from termgraph.terms.term import Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 ORDERED = ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp")
 
 
-def why_not(t: Any) -> str | None:
+def why_not(t: AnyTerm) -> str | None:
     """Why a term cannot be part of a C program, judged by itself; None if it can."""
     if t.__class__ is not Term:
         return _no_array([t])
@@ -43,7 +46,7 @@ def why_not(t: Any) -> str | None:
     return odd if odd is not None or _has_code(t) else f"there is no C code for {_titled(t)}"
 
 
-def _has_code(t: Any) -> bool:
+def _has_code(t: AnyTerm) -> bool:
     """Whether lowering knows an op of arrays."""
     element, name = element_op(t), t.op.family.name
     if element is not None:
@@ -56,7 +59,7 @@ def _has_code(t: Any) -> bool:
     return name in AT or name in CUTS or name in EXPANSIONS or name in SPARSE
 
 
-def _titled(t: Any) -> str:
+def _titled(t: AnyTerm) -> str:
     """An op with what it is applied to."""
     return f"{t.op.family.name} of {' and '.join(dict.fromkeys(str(a.type) for a in t.args)) or 'nothing'}"
 
@@ -66,17 +69,17 @@ def _no_array(terms: Any) -> str | None:
     return None if odd is None else f"{odd} is no array"
 
 
-def is_routine(t: Any) -> bool:
+def is_routine(t: AnyTerm) -> bool:
     """Whether a term is computed by a routine that can be called here."""
     spec = spec_of(t)
     return spec is not None and available(spec.functions)
 
 
-def _why_no_routine(t: Any) -> str | None:
+def _why_no_routine(t: AnyTerm) -> str | None:
     return None if is_routine(t) else f"no compiled routine can be called for {_titled(t)}"
 
 
-def _why_not_loop(t: Any) -> str | None:
+def _why_not_loop(t: AnyTerm) -> str | None:
     """Why a loop's body cannot be part of a C program."""
     if "why_not_c" not in t.op.cache:
         body = children_first(inline_calls(list(t.op.params["body"])))

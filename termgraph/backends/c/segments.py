@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.generate import CProgram, generated
@@ -27,6 +27,9 @@ from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 from termgraph.vm.partition import Part, Refusal, accepted, divided
 from termgraph.vm.program import Instruction, Program
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 @dataclass
@@ -135,7 +138,7 @@ def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger
     return Refusal(term, code.why, (*wanted, *filter(_is_count, term.args)) if wanted else ())
 
 
-def _is_count(t: Any) -> bool:
+def _is_count(t: AnyTerm) -> bool:
     return t.type.ndim == 0 and t.type.kind in "iu" and t.op is not CONST
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cuda.text import axis_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect
@@ -23,12 +23,15 @@ from termgraph.terms.term import Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 PRODUCTS = ("dot", "matmul", "gemm")
 ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "searchsorted", "softmax", "log_softmax", "logsumexp")
 
 
 # ---------------------------------------------------------------------- what CUDA can express
-def why_not(t: Any) -> str | None:
+def why_not(t: AnyTerm) -> str | None:
     """Why a term cannot be part of a kernel, judged by itself; None if it can."""
     if t.__class__ is not Term:
         return None if isinstance(t.type, TensorType) else f"its type is {t.type}"

@@ -5,7 +5,7 @@ What the body demands is checked once, when the program is entered.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
@@ -14,13 +14,16 @@ from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, negative_text
 from termgraph.terms.traverse import children_first
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 class BodyLengths(Lengths):
     """The shapes of a loop's body. Checks, sites and equations are those of the graph around it."""
 
     found_equal = None
 
-    def __init__(self, around: Lengths, t: Any) -> None:
+    def __init__(self, around: Lengths, t: AnyTerm) -> None:
         self.around, self.term = around, t
         self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
         self.checks, self.sites, self._same = around.checks, around.sites, around._same
@@ -49,14 +52,14 @@ class BodyLengths(Lengths):
             for d, (a, b) in enumerate(zip(self.given[leaf], self.shapes[new])):
                 self._keeps_length(leaf, d, self._norm(a), self._norm(b))
 
-    def _declared(self, leaf: Any, shape: Shape) -> Shape:
+    def _declared(self, leaf: AnyTerm, shape: Shape) -> Shape:
         """The lengths of an operand, which must be those that the body was made for."""
         text = "a value has length {0} where the body of the loop was made for {1}"
         return tuple(
             [n if k is None else self.around.equal(self.term, n, poly(k), text) for k, n in zip(leaf.type.shape, shape)]
         )
 
-    def _keeps_length(self, leaf: Any, d: int, a: Poly, b: Poly) -> None:
+    def _keeps_length(self, leaf: AnyTerm, d: int, a: Poly, b: Poly) -> None:
         if a is b:
             return
         if _surely_differ(a, b):
@@ -65,10 +68,10 @@ class BodyLengths(Lengths):
         text += "shape, or use linker='py', which lets shapes change from step to step"
         self.equal(self.term, a, b, text, leaf)
 
-    def _shape(self, t: Any) -> Shape:
+    def _shape(self, t: AnyTerm) -> Shape:
         return self.given[t] if t in self.given else super()._shape(t)
 
-    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+    def _scalar(self, t: AnyTerm, args: list[Poly], user: AnyTerm) -> Poly:
         if t in self.numbers:
             return self.around.as_poly(self.numbers[t], user)
         if t.op is ARG:
@@ -93,7 +96,7 @@ def _plain(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _settle(s: Lengths, t: Any) -> None:
+def _settle(s: Lengths, t: AnyTerm) -> None:
     """The lengths inside a loop, and of its results."""
     if t.op.family is not loop:
         return
@@ -106,7 +109,7 @@ def _settle(s: Lengths, t: Any) -> None:
         raise NotLowerable(t, f"in its body: {why}" if why.term is not t else why.why, why.wanted) from None
 
 
-def _result(s: Lengths, t: Any) -> Shape:
+def _result(s: Lengths, t: AnyTerm) -> Shape:
     """One of the results of a loop."""
     (of,), i = t.args, t.op.params["i"]
     if of.op.family is ifelse:
@@ -125,7 +128,7 @@ def _result(s: Lengths, t: Any) -> Shape:
     return (body.steps, *body.shapes[op.params["body"][i]])
 
 
-def chosen_shape(s: Lengths, t: Any, i: int) -> Shape:
+def chosen_shape(s: Lengths, t: AnyTerm, i: int) -> Shape:
     """The lengths of a value of a choice: those that it has on both sides.
 
     Where they are not known to be the same, Python takes the choice. Inside a loop they are checked, since the whole

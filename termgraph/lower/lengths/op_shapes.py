@@ -5,14 +5,17 @@ A rule per family, in the table `SHAPES` of `lengths`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
 from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing
 from termgraph.terms.op import CONST
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
-def _reshape(s: Lengths, t: Any) -> Shape:
+
+def _reshape(s: Lengths, t: AnyTerm) -> Shape:
     x, *wanted = t.args
     known = [None if w.op is CONST and w.value == -1 else s.as_length(w, t) for w in wanted]
     size = s.size(x)
@@ -25,14 +28,14 @@ def _reshape(s: Lengths, t: Any) -> Shape:
     return shape
 
 
-def _alloc(s: Lengths, t: Any) -> Shape:
+def _alloc(s: Lengths, t: AnyTerm) -> Shape:
     value, *wanted = t.args
     shape = tuple([s.as_length(w, t) for w in wanted])
     s.fit(t, value, shape, "the values")
     return shape
 
 
-def _dimshuffle(s: Lengths, t: Any) -> Shape:
+def _dimshuffle(s: Lengths, t: AnyTerm) -> Shape:
     (x,) = t.args
     order = t.op.params["order"]
     for d, n in enumerate(s[x]):
@@ -41,7 +44,7 @@ def _dimshuffle(s: Lengths, t: Any) -> Shape:
     return tuple([ONE if d == "x" else s[x][d] for d in order])
 
 
-def _reduced(s: Lengths, t: Any) -> Shape:
+def _reduced(s: Lengths, t: AnyTerm) -> Shape:
     (x,) = t.args
     axes = t.op.params["axis"]
     if t.op.family.name in ("max", "min", "argmax", "argmin"):
@@ -50,7 +53,7 @@ def _reduced(s: Lengths, t: Any) -> Shape:
     return tuple([n for d, n in enumerate(s[x]) if d not in axes])
 
 
-def _join(s: Lengths, t: Any) -> Shape:
+def _join(s: Lengths, t: AnyTerm) -> Shape:
     axis = t.op.params["axis"]
     out = list(s[t.args[0]])
     for k, a in enumerate(t.args[1:], 1):
@@ -62,14 +65,14 @@ def _join(s: Lengths, t: Any) -> Shape:
     return tuple(out)
 
 
-def _dot(s: Lengths, t: Any) -> Shape:
+def _dot(s: Lengths, t: AnyTerm) -> Shape:
     a, b = t.args
     left, right = s[a], s[b]
     s.equal(t, left[-1], right[max(0, len(right) - 2)], "lengths {0} and {1} of the summed dimension differ")
     return (*left[:-1], *right[:-2], *right[-1:]) if len(right) > 1 else left[:-1]
 
 
-def _gemm(s: Lengths, t: Any) -> Shape:
+def _gemm(s: Lengths, t: AnyTerm) -> Shape:
     c, a, b, _ = t.args
     s.equal(t, s[a][1], s[b][0], "lengths {0} and {1} of the summed dimension differ")
     for d, n in enumerate((s[a][0], s[b][1])):
@@ -105,7 +108,7 @@ def _alloc_diag(s: Lengths, t: Any) -> Shape:
     return (*batch, side, side)
 
 
-def _specified(s: Lengths, t: Any) -> Shape:
+def _specified(s: Lengths, t: AnyTerm) -> Shape:
     x, *wanted = t.args
     terms = iter(wanted)
     out = []
@@ -115,7 +118,7 @@ def _specified(s: Lengths, t: Any) -> Shape:
     return tuple(out)
 
 
-def _arange(s: Lengths, t: Any) -> Shape:
+def _arange(s: Lengths, t: AnyTerm) -> Shape:
     start, stop, step = t.args
     by = s.as_poly(step, t)
     if not by.const:
@@ -125,17 +128,17 @@ def _arange(s: Lengths, t: Any) -> Shape:
     return (divide(span + (abs(by.const) - 1), abs(by.const))[0],)
 
 
-def _written(s: Lengths, t: Any) -> Shape:
+def _written(s: Lengths, t: AnyTerm) -> Shape:
     x, y, *operands = t.args
     s.fit(t, y, indexing(s, t, x, operands).shape(), "the new values")
     return s[x]
 
 
-def _like_first(s: Lengths, t: Any) -> Shape:
+def _like_first(s: Lengths, t: AnyTerm) -> Shape:
     return s[t.args[0]]
 
 
-def _windows(s: Lengths, t: Any) -> Shape:
+def _windows(s: Lengths, t: AnyTerm) -> Shape:
     x, *wanted = t.args
     ks, lead = [s.as_length(k, t) for k in wanted], x.type.ndim - len(wanted)
     counts = []
@@ -149,7 +152,7 @@ def _windows(s: Lengths, t: Any) -> Shape:
     return (*s[x][:lead], *counts, *ks)
 
 
-def _indexed(s: Lengths, t: Any) -> Shape:
+def _indexed(s: Lengths, t: AnyTerm) -> Shape:
     x, *operands = t.args
     return indexing(s, t, x, operands).shape()
 

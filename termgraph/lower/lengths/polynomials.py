@@ -32,7 +32,7 @@ class Atom:
         raise TypeError("index atoms live inside one process")
 
 
-def _intern(atom: Any, key: str) -> Any:
+def _intern(atom: Atom, key: str) -> Any:
     atom.key = key
     return _ATOMS.setdefault(key, atom)
 
@@ -182,19 +182,19 @@ class Poly:
     def __add__(self, other: Any) -> Poly:
         return plus(self, poly(other))
 
-    def __radd__(self, other: Any) -> Poly:
+    def __radd__(self, other: object) -> Poly:
         return plus(poly(other), self)
 
     def __sub__(self, other: Any) -> Poly:
         return plus(self, times(poly(other), MINUS_ONE))
 
-    def __rsub__(self, other: Any) -> Poly:
+    def __rsub__(self, other: object) -> Poly:
         return poly(other) - self
 
     def __mul__(self, other: Any) -> Poly:
         return times(self, poly(other))
 
-    def __rmul__(self, other: Any) -> Poly:
+    def __rmul__(self, other: int) -> Poly:
         return times(poly(other), self)
 
     def __neg__(self) -> Poly:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import (
     ONE,
@@ -32,13 +32,16 @@ from termgraph.terms.op import ARG, CONST
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 Shape = tuple[Poly, ...]
 
 
 class NotLowerable(Exception):
     """A term that loops cannot express; the Program runs it by its NumPy meaning. `wanted` is a value needed first."""
 
-    def __init__(self, term: Any, why: str, wanted: Any = None) -> None:
+    def __init__(self, term: Any, why: str, wanted: AnyTerm | None = None) -> None:
         super().__init__(f"{getattr(term.op, 'name', term)}: {why}")
         self.term, self.why, self.wanted = term, why, wanted
 
@@ -116,14 +119,14 @@ class Lengths:
     # lengths of the values of choices, to be the same when all equations are known; None: they are checked instead
     found_equal: list[tuple[Any, Poly, Poly]] | None
 
-    def __getitem__(self, t: Any) -> Shape:
+    def __getitem__(self, t: AnyTerm) -> Shape:
         return self.shapes[t]
 
     def size(self, t: Any) -> Poly:
         """How many elements."""
         return product(self.shapes[t])
 
-    def site(self, t: Any, text: str, leaf: Any = None) -> int:
+    def site(self, t: AnyTerm, text: str, leaf: Any = None) -> int:
         """The number by which generated code reports this failure."""
         return self.sites.setdefault(Site(t, text, self.loops, leaf), len(self.sites))
 
@@ -131,7 +134,7 @@ class Lengths:
     def _norm(self, p: Poly) -> Poly:
         return substitute(p, self._same) if self._same and p.const is None else p
 
-    def equal(self, t: Any, a: Poly, b: Poly, text: str, leaf: Any = None) -> Poly:
+    def equal(self, t: AnyTerm, a: Poly, b: Poly, text: str, leaf: Any = None) -> Poly:
         """The length that a and b both have; checked at run time unless they are the same."""
         a, b = self._norm(a), self._norm(b)
         if a is b:
@@ -150,7 +153,7 @@ class Lengths:
         self._same.update({k: substitute(v, {sym: by}) for k, v in self._same.items()})  # shared with bodies
         self._same[sym] = by
 
-    def require(self, t: Any, test: str, a: Poly, b: Poly, text: str, leaf: Any = None) -> None:
+    def require(self, t: AnyTerm, test: str, a: Poly, b: Poly, text: str, leaf: Any = None) -> None:
         """Check a condition when the program is entered."""
         if test == "ge" and nonneg(a - b):
             return
@@ -160,7 +163,7 @@ class Lengths:
         if key not in self.checks:
             self.checks[key] = Check(test, a, b, self.site(t, text, leaf))
 
-    def as_length(self, t: Any, user: Any, text: str = "a length cannot be negative: {0}") -> Poly:
+    def as_length(self, t: Any, user: AnyTerm, text: str = "a length cannot be negative: {0}") -> Poly:
         """An integer scalar term as a length: checked not to be negative."""
         n = self.as_poly(t, user)
         if not nonneg(n):
@@ -170,7 +173,7 @@ class Lengths:
                 self._replace(sym, poly(Sym(sym.name)))
         return self._norm(n)
 
-    def as_poly(self, root: Any, user: Any) -> Poly:
+    def as_poly(self, root: AnyTerm, user: AnyTerm) -> Poly:
         """An integer scalar term as a polynomial in lengths and values of arguments."""
         done: dict[Any, Poly] = {}
         stack = [root]
@@ -188,7 +191,7 @@ class Lengths:
             done[t] = self._scalar(t, [done[a] for a in args], user)
         return self._norm(done[root])
 
-    def _scalar(self, t: Any, args: list[Poly], user: Any) -> Poly:
+    def _scalar(self, t: Any, args: list[Poly], user: AnyTerm) -> Poly:
         if t.type.ndim != 0 or t.type.kind not in "iu":
             raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
         if t.op is CONST:
@@ -207,7 +210,7 @@ class Lengths:
         return INTEGER[name](*args)
 
     # ------------------------------------------------------------------ shapes
-    def _shape(self, t: Any) -> Shape:
+    def _shape(self, t: AnyTerm) -> Shape:
         if None not in t.type.shape and (t.op in (ARG, CONST) or t.op.kind != "elementwise"):
             rule = SHAPES.get(t.op.family.name) if t.args else None
             if rule is not None:
@@ -231,11 +234,11 @@ class Lengths:
         self.assumed[sym] = number
         return poly(number)
 
-    def _refined(self, t: Any, shape: Shape) -> Shape:
+    def _refined(self, t: AnyTerm, shape: Shape) -> Shape:
         """Static lengths of the type are exact."""
         return tuple([poly(n) if n is not None else p for n, p in zip(t.type.shape, shape)])
 
-    def broadcast(self, t: Any, args: Sequence[Any]) -> Shape:
+    def broadcast(self, t: AnyTerm, args: Sequence[Any]) -> Shape:
         """Lengths of operands side by side; a length not known to be one must agree with the others."""
         ndim = max(a.type.ndim for a in args)
         out: list[Poly | None] = [None] * ndim  # None: only operands whose type says 1 so far
@@ -253,7 +256,7 @@ class Lengths:
         """The length of an axis of which one more operand has length n: a 1 that no type promises is not stretched."""
         return self._norm(n) if found is None else self.equal(t, found, n, text)
 
-    def fit(self, t: Any, value: Any, target: Shape, what: str) -> None:
+    def fit(self, t: AnyTerm, value: AnyTerm, target: Shape, what: str) -> None:
         """`value` must broadcast to the target."""
         shape, static = self.shapes[value], value.type.shape
         for d, n in enumerate(shape):
@@ -262,7 +265,7 @@ class Lengths:
                 self.equal(t, want, n, f"{what} have length {{1}} in dimension {d}, the place for them has {{0}}")
 
 
-def _is_arithmetic(t: Any) -> bool:
+def _is_arithmetic(t: AnyTerm) -> bool:
     """Whether an integer is computed from integers in a way that polynomials can follow."""
     return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
 
@@ -353,7 +356,7 @@ class Indexing:
         return (*cuts[: self.before], *self.common, *cuts[self.before :])
 
 
-def indexing(lengths: Lengths, t: Any, x: Any, operands: Sequence[Any]) -> Indexing:
+def indexing(lengths: Lengths, t: AnyTerm, x: AnyTerm, operands: Sequence[Any]) -> Indexing:
     """The index parameter of a term over the source x, with its dynamic operands."""
     values = iter(operands)
     shape = lengths[x]

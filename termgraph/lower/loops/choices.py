@@ -6,7 +6,7 @@ What both sides, or anything else, surely needs is stored before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.lazy import edge_of
@@ -19,6 +19,9 @@ from termgraph.lower.storage.policy import Storage, cut_rule
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- between numbers
@@ -34,7 +37,7 @@ def _chosen(s: Storage, t: Any, buf: Buf) -> None:
     choose(s, t)
 
 
-def choose(s: Storage, t: Any) -> None:
+def choose(s: Storage, t: AnyTerm) -> None:
     """The statement that makes all values of a choice."""
     if t in s.repeated:
         return
@@ -59,11 +62,11 @@ def choose(s: Storage, t: Any) -> None:
     s.add(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts))
 
 
-def _projections(s: Storage, t: Any) -> dict[int, Buf]:
+def _projections(s: Storage, t: AnyTerm) -> dict[int, Buf]:
     return {r.op.params["i"]: s.push.bufs[r] for r in s.order if r.args and r.op.family is nth and r.args[0] is t}
 
 
-def _leaves(s: Storage, t: Any, roots: Sequence[Any], known: set[Any]) -> dict[Any, Buf]:
+def _leaves(s: Storage, t: AnyTerm, roots: Sequence[Any], known: set[Any]) -> dict[Any, Buf]:
     """What the sides read of the rest of the program; it has to be stored."""
     out = {}
     for a in edge_of(roots, known):

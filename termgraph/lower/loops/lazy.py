@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import nth
@@ -12,15 +12,18 @@ from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 FEW = 30  # a choice between so many numbers at most is made without storing anything
 
 
-def is_lazy(t: Any) -> bool:
+def is_lazy(t: AnyTerm) -> bool:
     """Whether a term is a choice of which only one side may be computed, and that is worth a jump around it."""
     return t.op.family is ifelse and not _between_numbers(t)
 
 
-def _between_numbers(t: Any) -> bool:
+def _between_numbers(t: AnyTerm) -> bool:
     """Whether both sides of a choice are a few operations on numbers."""
     stack, seen = list(t.args[1:]), set()
     while stack:
@@ -65,12 +68,12 @@ def _operands_first(roots: Sequence[Any], leaves: Collection[Any], more: Mapping
     return out
 
 
-def _taken(choice: Any, several: Collection[Any]) -> list[Any]:
+def _taken(choice: AnyTerm, several: Collection[Any]) -> list[Any]:
     """What the sides of a choice read of terms with several results."""
     return [t for t in children_first(choice.args[1:]) if t.args and t.op.family is nth and t.args[0] in several]
 
 
-def operands_of(t: Any, leaves: Collection[Any] = ()) -> Sequence[Any]:
+def operands_of(t: AnyTerm, leaves: Collection[Any] = ()) -> Sequence[Any]:
     """The operands that a term surely needs."""
     if t in leaves:
         return ()

@@ -56,7 +56,7 @@ def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[
             phase[x] = min(later)
 
 
-def _is_plain(x: Any) -> bool:
+def _is_plain(x: object) -> bool:
     return isinstance(x, Store) and bool(x.vars) and x.mode == "set" and not x.ordered and not x.rank
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.lengths.index import values as index_values
@@ -35,6 +35,9 @@ from termgraph.lower.schedule.loop_tiles import cut_into_tiles
 from termgraph.lower.schedule.rows import computed_where_needed
 from termgraph.lower.storage.policy import Store
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many columns stay in the first-level cache
 # Partial results of a fold side by side, by the size of an element: enough that none waits for the one before it. Where
@@ -89,7 +92,7 @@ class Planner:
         return top.nodes
 
     # ------------------------------------------------------------------ values
-    def emit(self, root: Any, scope: Scope) -> Any:
+    def emit(self, root: AnyTerm, scope: Scope) -> AnyTerm:
         """Compute a term, and all it needs, each in its place."""
         stack = [root]
         while stack:
@@ -109,7 +112,7 @@ class Planner:
             home.known.add(t)
         return root
 
-    def branch(self, t: Any, home: Scope, scope: Scope) -> Branch:
+    def branch(self, t: AnyTerm, home: Scope, scope: Scope) -> Branch:
         """Each arm is a scope of its own: what only it needs is computed there, or a load could be out of range."""
         arms = []
         for value in t.args[1:]:
@@ -369,17 +372,17 @@ class Planner:
         return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
 
 
-def _never_runs(x: Any) -> bool:
+def _never_runs(x: object) -> bool:
     """Whether a loop of a store has no iterations: even what does not depend on its variable must not be read."""
     return isinstance(x, Store) and any(v.extent.const == 0 for v in x.vars)
 
 
-def _runs_in_order(x: Any, var: Any) -> bool:
+def _runs_in_order(x: object, var: Var | None) -> bool:
     """Whether a step along the variable needs the one before."""
     return isinstance(x, Store) and var in x.ordered and not _is_injective(x, var)
 
 
-def _is_injective(x: Store, var: Any) -> bool:
+def _is_injective(x: Store, var: Var) -> bool:
     """Whether different iterations surely write to different places (an inner loop along a scattered row)."""
     step = x.offset.coefficient(var)
     own = bool(step.terms) and not step.fv and x.offset.without([var]) + step * poly(var) is x.offset
@@ -387,7 +390,7 @@ def _is_injective(x: Store, var: Any) -> bool:
     return own and not reads_itself and not any(var in a.fv for a in x.offset.atoms() if a is not var)
 
 
-def _collides(x: Any) -> bool:
+def _collides(x: Store) -> bool:
     """Whether threads could write to the same place."""
     return isinstance(x, Store) and bool(x.ordered) and bool(index_values(x.offset))
 

@@ -7,7 +7,7 @@ carry alternates between the rows of a small ring, or is updated in place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
@@ -25,12 +25,15 @@ from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.loop import Parts, loop
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 FEW_STEPS = 16  # too few to pay for copying a matrix
 PRODUCTS = ("dot", "matmul", "gemm")
 
 
 @cut_rule("nth")
-def _result(s: Storage, t: Any, buf: Buf) -> None:
+def _result(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """All results of a loop, a choice or a routine are made by one statement."""
     (of,) = t.args
     if of.op.family is ifelse:
@@ -56,7 +59,7 @@ class Body:
 class _Builder:
     """Makes the statement of one loop term."""
 
-    def __init__(self, s: Storage, t: Any) -> None:
+    def __init__(self, s: Storage, t: AnyTerm) -> None:
         self.s, self.t, self.op = s, t, t.op
         self.parts = Parts(t.op, t.args)
         self.lengths = s.lengths.bodies[t]
@@ -124,7 +127,7 @@ class _Builder:
             self.s.bodies[key] = Body(leaves, statements, nodes, dict(storage.targets))
         return self.s.bodies[key]
 
-    def leaf(self, i: int, leaf: Any, view: View) -> Buf:
+    def leaf(self, i: int, leaf: AnyTerm, view: View) -> Buf:
         """What the body reads: a buffer with the strides of the operand."""
         shape = self.lengths[leaf]
         strides = view[2][1:] if i >= self.first_x else view[2]

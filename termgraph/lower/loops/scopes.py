@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.lower.lengths.index import EMPTY, Poly, Var
 from termgraph.lower.loops.tree import Let, Node
 from termgraph.lower.push.kernel import Buf, Scalars
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Scope:
@@ -22,7 +25,7 @@ class Scope:
         self.carried: frozenset[Buf] = parent.carried if parent else EMPTY
         self.depth: int = parent.depth + (var is not None) if parent else 0
 
-    def knows(self, t: Any) -> bool:
+    def knows(self, t: AnyTerm) -> bool:
         """Whether t is computed here or further out (a value kept for the row is read back on first use)."""
         scope: Scope | None = self
         while scope is not None:
@@ -51,14 +54,14 @@ class Plans(Protocol):
     def emit(self, root: Any, scope: Scope) -> Any:
         """Compute a term, and all it needs, each in its place."""
 
-    def leaf(self, x: Any, scope: Scope) -> None:
+    def leaf(self, x: object, scope: Scope) -> None:
         """A statement without loops of its own."""
 
-    def needs(self, x: Any) -> frozenset:
+    def needs(self, x: object) -> frozenset:
         """Folds and written buffers a statement depends on."""
 
     def placeable(self, statements: Sequence[Any], scope: Scope) -> list[Any]:
         """Folds whose outer variables are all bound here, and that are not computed yet."""
 
-    def waits_for(self, x: Any, folds: Collection[Any], writers: Mapping[Buf, list[Any]], scope: Scope) -> list[Any]:
+    def waits_for(self, x: object, folds: Collection[Any], writers: Mapping[Buf, list[Any]], scope: Scope) -> list[Any]:
         """The folds that a fold or statement needs, and the statements that write what it reads."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, values
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
 
 
-def view_of(s: Storage, a: Any) -> View | None:
+def view_of(s: Storage, a: AnyTerm) -> View | None:
     """Where an operand lies, through whatever views it is seen; None if it has to be stored first."""
     if s.is_computed(a):
         return None
@@ -30,7 +33,7 @@ def view_of(s: Storage, a: Any) -> View | None:
     return None
 
 
-def place_of(s: Storage, a: Any) -> View:
+def place_of(s: Storage, a: AnyTerm) -> View:
     """The same; what lies nowhere is stored."""
     found = view_of(s, a)
     if found is None:

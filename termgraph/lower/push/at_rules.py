@@ -6,7 +6,7 @@ A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,12 @@ from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.ops.elementwise import add, logical_and
 from termgraph.terms.term import Const
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 @pushes("elementwise")
-def _elementwise(p: Push, t: Any, i: Index) -> Steps:
+def _elementwise(p: Push, t: AnyTerm, i: Index) -> Steps:
     operands = []
     for a in t.args:
         operands.append((yield a, p.read_at(a, i)))
@@ -30,13 +33,13 @@ def _elementwise(p: Push, t: Any, i: Index) -> Steps:
 
 # ---------------------------------------------------------------------- moving elements
 @moves("dimshuffle")
-def _permuted(p: Push, t: Any, i: Index) -> Index:
+def _permuted(p: Push, t: AnyTerm, i: Index) -> Index:
     place = {d: k for k, d in enumerate(t.op.params["order"])}
     return tuple([i[place[d]] if d in place else ZERO for d in range(t.args[0].type.ndim)])
 
 
 @moves("reshape")
-def _reravelled(p: Push, t: Any, i: Index) -> Index:
+def _reravelled(p: Push, t: AnyTerm, i: Index) -> Index:
     """The same place in row-major order. Leading and trailing dimensions that agree stay apart."""
     old, new = list(p.lengths[t.args[0]]), list(p.lengths[t])
     head: list[Poly] = []
@@ -61,12 +64,12 @@ def _reravelled(p: Push, t: Any, i: Index) -> Index:
 
 
 @moves("alloc")
-def _trailing(p: Push, t: Any, i: Index) -> Index:
+def _trailing(p: Push, t: AnyTerm, i: Index) -> Index:
     return p.read_at(t.args[0], i)
 
 
 @moves("specify_shape")
-def _specified(p: Push, t: Any, i: Index) -> Index:
+def _specified(p: Push, t: AnyTerm, i: Index) -> Index:
     return i
 
 
@@ -76,7 +79,7 @@ def _as_before(p: Push, t: Any, i: Index) -> Index:
 
 
 @moves("windows")
-def _in_window(p: Push, t: Any, i: Index) -> Index:
+def _in_window(p: Push, t: AnyTerm, i: Index) -> Index:
     """Place o and tap k along an axis read element o * stride + k * dilation."""
     n, ndim = len(t.args) - 1, t.args[0].type.ndim
     steps = zip(i[ndim - n : ndim], i[ndim:], t.op.params["stride"], t.op.params["dilation"])
@@ -90,7 +93,7 @@ def _on_diagonal(p: Push, t: Any, i: Index) -> Index:
 
 
 @pushes("subtensor", "gather")
-def _indexed(p: Push, t: Any, i: Index) -> Steps:
+def _indexed(p: Push, t: AnyTerm, i: Index) -> Steps:
     x, *operands = t.args
     parts = indexing(p.lengths, t, x, operands)
     return (yield x, (yield from source_index(p, t, parts, i)))
@@ -116,7 +119,7 @@ def source_index(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
     return tuple(out)
 
 
-def checked(p: Push, t: Any, axis: int, value: Any, n: Poly) -> Poly:
+def checked(p: Push, t: AnyTerm, axis: int, value: AnyTerm, n: Poly) -> Poly:
     """A computed index along an axis of n elements, with its run-time check."""
     site = p.lengths.site(t, f"index {{0}} is out of bounds for axis {axis} with size {{1}}")
     return p.scalars.index(value, n, site)
@@ -124,7 +127,7 @@ def checked(p: Push, t: Any, axis: int, value: Any, n: Poly) -> Poly:
 
 # ---------------------------------------------------------------------- choosing between operands
 @pushes("join")
-def _joined(p: Push, t: Any, i: Index) -> Steps:
+def _joined(p: Push, t: AnyTerm, i: Index) -> Steps:
     axis, s = t.op.params["axis"], p.scalars
     parts, start = [], ZERO
     for a in t.args:
@@ -154,7 +157,7 @@ def _listed(p: Push, t: Any, i: Index) -> Steps:
 
 
 @pushes("set_subtensor", "inc_subtensor")
-def _updated(p: Push, t: Any, i: Index) -> Steps:
+def _updated(p: Push, t: AnyTerm, i: Index) -> Steps:
     s = p.scalars
     x, y, *operands = t.args
     how = indexing(p.lengths, t, x, operands)
@@ -191,7 +194,7 @@ def _window(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
     return _every(p, tests), tuple(j)
 
 
-def _every(p: Push, tests: list) -> Any:
+def _every(p: Push, tests: list) -> AnyTerm:
     tests = [q for q in dict.fromkeys(tests) if q is not TRUE]
     if FALSE in tests:
         return FALSE
@@ -211,7 +214,7 @@ def _spread(p: Push, t: Any, i: Index) -> Steps:
 
 # ---------------------------------------------------------------------- numbers from indices
 @pushes("arange")
-def _counted(p: Push, t: Any, i: Index) -> Steps:
+def _counted(p: Push, t: AnyTerm, i: Index) -> Steps:
     start, _, step = t.args
     if start.type.kind not in "iub" or step.type.kind not in "iub":
         raise NotLowerable(t, "a range of fractional numbers")
@@ -221,14 +224,14 @@ def _counted(p: Push, t: Any, i: Index) -> Steps:
 
 
 @pushes("eye")
-def _unit(p: Push, t: Any, i: Index) -> Steps:
+def _unit(p: Push, t: AnyTerm, i: Index) -> Steps:
     k = p.lengths.as_poly(t.args[2], t)
     return p.scalars.cast(p.scalars.test("eq", i[0] + k, i[1]), t.type.dtype)
     yield
 
 
 @pushes("shape_i")
-def _length(p: Push, t: Any, i: Index) -> Steps:
+def _length(p: Push, t: AnyTerm, i: Index) -> Steps:
     return p.scalars.number(p.lengths[t.args[0]][t.op.params["axis"]], t.type.dtype)
     yield
 
@@ -238,7 +241,7 @@ NOTHING = {"sum": 0, "prod": 1, "any": False, "all": True}  # what folds of no e
 
 
 @pushes("sum", "prod", "max", "min", "any", "all", "row_max", "argmax", "argmin")
-def _folded(p: Push, t: Any, i: Index) -> Steps:
+def _folded(p: Push, t: AnyTerm, i: Index) -> Steps:
     """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
     x, axes, s = t.args[0], t.op.params["axis"], p.scalars
     kind = {"row_max": "max"}.get(t.op.family.name, t.op.family.name)
@@ -269,7 +272,7 @@ def _folded(p: Push, t: Any, i: Index) -> Steps:
     return _rounded(p, body, t)
 
 
-def _rounded(p: Push, folded: Any, t: Any) -> Any:
+def _rounded(p: Push, folded: AnyTerm, t: AnyTerm) -> AnyTerm:
     return p.scalars.cast(folded, t.type.dtype) if t.type.dtype in HALVES else folded
 
 

@@ -7,7 +7,7 @@ returns its own. Iterative, and memoised: one visit per term and index.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import Const
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Index = tuple[Poly, ...]
 Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar
@@ -38,7 +41,7 @@ def moves(family: str) -> Callable[[Callable], Callable]:
     """Declare an op that only moves elements: at(op(a, ...), *i) -> at(a, *goal(i))."""
 
     def declare(goal: Callable) -> Callable:
-        def rule(p: Push, t: Any, i: Index) -> Steps:
+        def rule(p: Push, t: AnyTerm, i: Index) -> Steps:
             return (yield t.args[0], goal(p, t, i))
 
         AT[family] = rule
@@ -95,7 +98,7 @@ class Push:
                 self.pushes += 1
                 stack.append((wanted, self.rule(t)(self, t, index)))
 
-    def rule(self, t: Any) -> Rule:
+    def rule(self, t: AnyTerm) -> Rule:
         """The rule for a term: a load if it has storage."""
         if t in self.bufs:
             return _load
@@ -106,7 +109,7 @@ class Push:
             raise NotLowerable(t, "no rule pushes an index through it")
         return found
 
-    def through(self, t: Any, index: Index) -> Any:
+    def through(self, t: Any, index: Index) -> AnyTerm:
         """The scalar computed by t itself, even if t has storage."""
         if t.op is ARG or (t.op is CONST and t.scalar is None) or t not in self.bufs:
             return self.at(t, index)  # a uniform constant may have storage, for a library call: it is filled
@@ -123,7 +126,7 @@ class Push:
         """The first loop level below the ones an index uses."""
         return 1 + max((v.level for p in index for v in p.fv), default=self.base - 1)
 
-    def read_at(self, a: Any, index: Index) -> Index:
+    def read_at(self, a: AnyTerm, index: Index) -> Index:
         """The index of an operand under broadcasting: a length of one is read at 0."""
         own = index[len(index) - a.type.ndim :]
         if 1 not in a.type.shape:
@@ -135,11 +138,11 @@ class Push:
         return Var(level, extent)
 
 
-def _just(t: Any, index: Index) -> Steps:
+def _just(t: AnyTerm, index: Index) -> Steps:
     return (yield t, index)
 
 
-def _load(p: Push, t: Any, i: Index) -> Steps:
+def _load(p: Push, t: AnyTerm, i: Index) -> Steps:
     buf = p.bufs[t]
     return p.scalars.load(buf, buf.offset(i))
     yield

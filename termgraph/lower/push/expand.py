@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,8 +33,11 @@ from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
 from termgraph.terms.types import TensorType, TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
-def _infer_row_max(x: Any, *, axis: tuple) -> TensorType:
+
+def _infer_row_max(x: TensorType, *, axis: tuple) -> TensorType:
     return TensorType.of(x.dtype, tuple([n for d, n in enumerate(x.shape) if d not in axis]))
 
 
@@ -42,7 +45,7 @@ def _infer_row_max(x: Any, *, axis: tuple) -> TensorType:
 ROW_MAX = Op("row_max", arity=1, infer=_infer_row_max, meaning=None, kind="reduce", params={"axis": ()})
 
 
-def _kept(t: Any, axis: tuple, ndim: int) -> Any:
+def _kept(t: AnyTerm, axis: tuple, ndim: int) -> AnyTerm:
     """A reduced term with its dimensions back."""
     rest = iter(range(ndim))
     order = tuple(["x" if d in axis else next(rest) for d in range(ndim)])
@@ -56,30 +59,30 @@ def _widened(x: Any) -> tuple[Any, str]:
     return (x if x.type.np_dtype == wide else mk(cast.bind(dtype=wide.name), (x,))), dtype.name
 
 
-def _if_finite(largest: Any, value: Any, otherwise: float) -> Any:
+def _if_finite(largest: AnyTerm, value: AnyTerm, otherwise: float) -> AnyTerm:
     return mk(switch, (mk(isfinite, (largest,)), value, Const(np.asarray(otherwise, value.type.dtype))))
 
 
-def _shift(x: Any, axis: tuple) -> Any:
+def _shift(x: AnyTerm, axis: tuple) -> AnyTerm:
     """The largest element along the axes where subtracting it is safe, else 0; dimensions dropped."""
     largest = mk(ROW_MAX.bind(axis=axis), (x,))
     return _if_finite(largest, largest, 0.0)
 
 
-def _sum(x: Any, axis: tuple) -> Any:
+def _sum(x: AnyTerm, axis: tuple) -> AnyTerm:
     return mk(sum_.bind(axis=axis, dtype=x.type.dtype), (x,))
 
 
-def _fit(t: Any, dtype: str) -> Any:
+def _fit(t: AnyTerm, dtype: str) -> AnyTerm:
     return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
 
 
-def _powers(shifted: Any) -> Any:
+def _powers(shifted: AnyTerm) -> AnyTerm:
     """exp of what is 0 at most. Vectors of float64 take ten times as long where a result is no normal number."""
     return mk(exp_below_zero if shifted.type.dtype == "float64" else exp, (shifted,))
 
 
-def _softmax(x: Any, axis: tuple) -> Any:
+def _softmax(x: AnyTerm, axis: tuple) -> AnyTerm:
     """The powers are those of `_logsumexp`, with which they are often shared. A row with an infinity in it is NaN."""
     x, dtype = _widened(x)
     powers = _powers(mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))))
@@ -87,26 +90,26 @@ def _softmax(x: Any, axis: tuple) -> Any:
     return _fit(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
 
-def _log_softmax(x: Any, axis: tuple) -> Any:
+def _log_softmax(x: AnyTerm, axis: tuple) -> AnyTerm:
     x, dtype = _widened(x)
     shifted = mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim)))
     total = mk(log, (_sum(_powers(shifted), axis),))
     return _fit(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
 
 
-def _logsumexp(x: Any, axis: tuple) -> Any:
+def _logsumexp(x: object, axis: tuple) -> Any:
     x, dtype = _widened(x)
     shift = _shift(x, axis)
     powers = _powers(mk(sub, (x, _kept(shift, axis, x.type.ndim))))
     return _fit(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
 
 
-def _fit_results(old: Any, new: Any) -> Any:
+def _fit_results(old: AnyTerm, new: AnyTerm) -> AnyTerm:
     """A routine that computes in another dtype, with its result in the old one; of several, each when it is read."""
     return new if isinstance(old.type, TupleType) else _fit(new, old.type.dtype)
 
 
-def _as_sum(a: Any, b: Any, dtype: str) -> Any:
+def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A product of vectors, or of dtypes that BLAS does not know, as a sum of products, rounded once."""
     wide = working_dtype(dtype).name
     a, b = _fit(a, wide), _fit(b, wide)
@@ -131,12 +134,12 @@ def _batch_as_sum(a: Any, b: Any, dtype: str) -> Any:
     return _summed(mk(mul, (rows, columns)), wide, dtype)
 
 
-def _summed(product: Any, wide: str, dtype: str) -> Any:
+def _summed(product: AnyTerm, wide: str, dtype: str) -> AnyTerm:
     """The products summed over the last dimension."""
     return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
 
 
-def _dot(t: Any, args: tuple, products: Sequence[str]) -> Any:
+def _dot(t: AnyTerm, args: tuple, products: Sequence[str]) -> AnyTerm:
     """The library does products with a matrix in them, of floating numbers, both of the same dtype."""
     a, b = args
     dtype = t.type.dtype
@@ -163,7 +166,7 @@ def accumulated(roots: Sequence[Any]) -> list[Any]:
     return [_accumulated(r, clients) for r in roots]
 
 
-def _accumulated(t: Any, clients: Any) -> Any:
+def _accumulated(t: AnyTerm, clients: Any) -> AnyTerm:
     if t.op not in (add, sub) or len(t.args) != 2 or t.type.dtype not in ("float32", "float64"):
         return t
     for k in (0, 1) if t.op is add else (1,):
@@ -177,7 +180,7 @@ def _accumulated(t: Any, clients: Any) -> Any:
     return t
 
 
-def _scaled_product(t: Any, clients: Any) -> tuple[Any, Any] | None:
+def _scaled_product(t: AnyTerm, clients: dict) -> tuple[Any, Any] | None:
     """A scalar and the product of two matrices that nobody else uses, if t is their product."""
     factors = list(t.args) if t.op is mul else [t]
     products = [f for f in factors if f.args and f.op.family.name == "dot" and len(clients[f]) == 1]
@@ -190,7 +193,7 @@ def _scaled_product(t: Any, clients: Any) -> tuple[Any, Any] | None:
     return _fit(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
 
 
-def _scalar_of(t: Any) -> Any:
+def _scalar_of(t: AnyTerm) -> Any:
     """The 0-d term that t repeats, or None."""
     while t.args and t.op.family is dimshuffle and all(d == "x" for d in t.op.params["order"]):
         t = t.args[0]
@@ -199,7 +202,7 @@ def _scalar_of(t: Any) -> Any:
     return t if t.type.ndim == 0 else None
 
 
-def _expanded_loop(op: Any, origin: dict[Any, Any], products: Sequence[str]) -> Any:
+def _expanded_loop(op: Op, origin: dict[Any, Any], products: Sequence[str]) -> Op:
     """The op with its body expanded; called bodies are put in place."""
     body, inner = expand(inline_calls(list(op.params["body"])), products)
     new = op.bind(body=tuple(body))
@@ -222,7 +225,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
     """
     origin: dict[Any, Any] = {}
 
-    def change(t: Any, args: tuple) -> Any:
+    def change(t: AnyTerm, args: tuple) -> AnyTerm:
         new = replaced(t, args)
         if new is not t:
             stack = [new]
@@ -233,7 +236,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
                     stack.extend(part.args)
         return new
 
-    def replaced(t: Any, args: tuple) -> Any:
+    def replaced(t: AnyTerm, args: tuple) -> AnyTerm:
         if t.args and t.op.family is loop:
             return mk(_expanded_loop(t.op, origin, products), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None

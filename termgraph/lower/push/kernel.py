@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,11 @@ from termgraph.terms.ops.elementwise import mul as mul_op
 from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
 from termgraph.terms.term import Const, mk
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- storage
@@ -83,11 +88,11 @@ def _scalar(dtype: str) -> TensorType:
     return TensorType.of(dtype, ())
 
 
-def _no_meaning(*_: Any, **__: Any) -> Any:
+def _no_meaning(*_: object, **__: object) -> Any:
     raise NotImplementedError("a kernel term has no meaning outside its loop")
 
 
-def _kernel_op(name: str, arity: int, infer: Any, **params: Any) -> Op:
+def _kernel_op(name: str, arity: int, infer: Callable[..., Any], **params: Any) -> Op:
     return Op(name, arity=arity, infer=infer, meaning=_no_meaning, kind="kernel", cost=0, params=params)
 
 
@@ -103,7 +108,7 @@ TRUE, FALSE = Const(True), Const(False)
 HEAVY = 15
 
 
-def own_cost(t: Any) -> int:
+def own_cost(t: AnyTerm) -> int:
     """Rough weight of computing one element of a term, its arguments not counted. A multiplication is 1."""
     return cost_of(t.op, len(t.args)) if t.args else 0
 
@@ -121,12 +126,12 @@ class Scalars:
         self.fold_order: dict[Any, int] = {}  # folds in the order they were made: alike where graphs are alike
 
     # what is known of a term
-    def free(self, t: Any) -> frozenset[Var]:
+    def free(self, t: AnyTerm) -> frozenset[Var]:
         """Free loop variables."""
         found = self.fv.get(t)
         return found if found is not None else EMPTY
 
-    def needs(self, t: Any) -> frozenset:
+    def needs(self, t: AnyTerm) -> frozenset:
         """The folds and the buffers written by this program that are read below t."""
         found = self.deps.get(t)
         return found if found is not None else EMPTY
@@ -141,7 +146,7 @@ class Scalars:
         self.fold_order = {t: k for k, t in enumerate(order)}
 
     # making
-    def make(self, op: Op, args: tuple) -> Any:
+    def make(self, op: Op, args: tuple) -> AnyTerm:
         """The term op(*args), simplified where that is free of rounding."""
         if op.family is cast and args[0].__class__ is Const:
             return Const(op.meaning(args[0].value))
@@ -155,7 +160,7 @@ class Scalars:
         x, y = args
         return x.type.kind == "f" and self.free(y) < self.free(x) and bool(self.needs(y))
 
-    def _note(self, t: Any) -> Any:
+    def _note(self, t: AnyTerm) -> AnyTerm:
         if t not in self.fv and t.args:
             self.fv[t] = _union(self.free(a) for a in t.args)
             self.deps[t] = _union(self.needs(a) for a in t.args)
@@ -163,7 +168,7 @@ class Scalars:
                 self.divides.add(t)
         return t
 
-    def _note_index(self, t: Any, *index: Poly) -> Any:
+    def _note_index(self, t: AnyTerm, *index: Poly) -> AnyTerm:
         if t not in self.fv:
             self.fv[t] = _union(p.fv for p in index)
             self.deps[t] = _union(self.index_needs(p) for p in index)
@@ -171,23 +176,23 @@ class Scalars:
                 self.divides.add(t)
         return t
 
-    def elementwise(self, op: Op, args: tuple) -> Any:
+    def elementwise(self, op: Op, args: tuple) -> AnyTerm:
         """op(*args) with the casts to its loop's dtypes made explicit."""
         loop = _loop(op, tuple([a.type for a in args]))
         return self.make(op, tuple([self.cast(a, d) for a, d in zip(args, loop)]))
 
-    def cast(self, t: Any, dtype: str) -> Any:
+    def cast(self, t: Any, dtype: str) -> AnyTerm:
         """t in another dtype."""
         return t if t.type.dtype == dtype else self.make(cast.bind(dtype=dtype), (t,))
 
-    def load(self, buf: Buf, offset: Poly) -> Any:
+    def load(self, buf: Buf, offset: Poly) -> AnyTerm:
         """The element of a buffer."""
         t = self._note_index(mk(LOAD.bind(buf=buf, offset=offset), ()), offset)
         if buf.kind not in ("input", "const"):
             self.deps[t] = self.deps[t] | {buf}
         return t
 
-    def fold(self, kind: str, var: Var, body: Any) -> Any:
+    def fold(self, kind: str, var: Var, body: AnyTerm) -> AnyTerm:
         """The reduction of body over a loop variable."""
         t = mk(FOLD.bind(kind=kind, var=var), (body,))
         if t not in self.fv:
@@ -199,7 +204,7 @@ class Scalars:
                 self.divides.add(t)
         return t
 
-    def pick(self, cond: Any, a: Any, b: Any) -> Any:
+    def pick(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm:
         """Lazy choice: the arm not chosen is never computed, so its loads may be out of range."""
         if cond.__class__ is Const:
             return a if cond.scalar else b
@@ -226,7 +231,7 @@ class Scalars:
             return FALSE
         return self._note_index(mk(ITEST.bind(test=test, a=a, b=b), ()), a, b)
 
-    def index(self, value: Any, length: Poly, site: int) -> Poly:
+    def index(self, value: AnyTerm, length: Poly, site: int) -> Poly:
         """An integer value as an index into `length` elements: checked, negative ones count from the end."""
         if value.__class__ is Const and length.const is not None and -length.const <= value.scalar < length.const:
             return poly(value.scalar % length.const)
@@ -244,7 +249,7 @@ def _loop(op: Op, types: tuple) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------- looking at them
-def kids(t: Any) -> tuple:
+def kids(t: AnyTerm) -> tuple:
     """The scalar terms a term is computed from: its arguments, and values used in its indices."""
     family = t.op.family
     if family is LOAD:
@@ -256,7 +261,7 @@ def kids(t: Any) -> tuple:
     return t.args
 
 
-def scalars(roots: Iterable[Any], stop: Any = None) -> list[Any]:
+def scalars(roots: Iterable[Any], stop: Callable[..., Any] | None = None) -> list[Any]:
     """Every scalar term below the roots, users first; `stop(t)` keeps from going below t."""
     seen: dict[Any, None] = {}
     stack = list(roots)

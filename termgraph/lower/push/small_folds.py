@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.push.driver import Index, Push, Steps
 from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, kids, own_cost, scalars
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximum, minimum, mul
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MOST = 16  # elements
 MOST_WORK = 160  # operations and loads that are written out
@@ -26,7 +29,7 @@ PAIRS: dict[str, Op] = {
 TRUTHS: dict[str, Op] = {"sum": logical_or, "prod": logical_and, "max": logical_or, "min": logical_and}
 
 
-def written_out(p: Push, x: Any, axes: Sequence[int], i: Index, kind: str, dtype: str) -> Steps:
+def written_out(p: Push, x: AnyTerm, axes: Sequence[int], i: Index, kind: str, dtype: str) -> Steps:
     """The elements of x along some axes, combined as text; None where a loop is better."""
     count = product([p.lengths[x][d] for d in axes]).const
     if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= MOST:
@@ -68,7 +71,7 @@ def _is_cheap(elements: Sequence[Any], count: int) -> bool:
     return _are_few([t for t in own if t not in shared], count)
 
 
-def _unlike(a: Any, b: Any, most: int) -> list[Any] | None:
+def _unlike(a: AnyTerm, b: AnyTerm, most: int) -> list[Any] | None:
     """The scalars below `a` where it differs from `b`, place by place: all that only `a` has, and perhaps more.
 
     None if these are more work than `most`.
@@ -102,7 +105,7 @@ def _weight(terms: Any) -> int:
     return sum(own_cost(t) + (t.op.family is LOAD) for t in terms)
 
 
-def _combined(p: Push, kind: str, dtype: str, elements: Sequence[Any]) -> Any:
+def _combined(p: Push, kind: str, dtype: str, elements: Sequence[Any]) -> AnyTerm:
     """One value of all: extremes in one operation, which needs one test for NaN; sums and products as a tree."""
     if len(elements) == 1:
         return elements[0]

@@ -6,16 +6,19 @@ Outside of lowering such an op is one of the user's, which only says how long it
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import ElementwiseOp
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _OPERAND = re.compile(r"\bx(\d+)\b")
 OPERAND_PLACE = r"({\1})"
 
 
-def element_op(t: Any) -> Op | None:
+def element_op(t: AnyTerm) -> Op | None:
     """The element-wise op that computes what a term of a user's op does, or None if its op says nothing of elements."""
     text = getattr(t.op, "c_element", None)
     if text is None or not t.args:
@@ -27,7 +30,7 @@ def element_op(t: Any) -> Op | None:
     return known[dtypes]
 
 
-def _made(t: Any, text: str) -> Op:
+def _made(t: AnyTerm, text: str) -> Op:
     rule = (*[a.type.np_dtype for a in t.args], t.type.np_dtype)
     return ElementwiseOp(
         t.op.name, arity=len(t.args), kind="elementwise", c=_template(text), meaning=t.op.meaning,

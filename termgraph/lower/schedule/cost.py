@@ -6,7 +6,6 @@ The unit is one cheap vector operation, roughly a third of a nanosecond.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, product
 from termgraph.lower.loops.tree import (
@@ -80,7 +79,7 @@ def routine_work(n: Routine) -> Poly:
     return product(sizes) * 30 + 100
 
 
-def per_iteration(n: Any) -> Poly:
+def per_iteration(n: Node) -> Poly:
     """Work of one iteration of a loop."""
     inside = ZERO
     for body in n.children():

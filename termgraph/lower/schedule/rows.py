@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
@@ -18,6 +18,9 @@ from termgraph.lower.loops.phases import writers_of
 from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, indices, operands_first, scalars
 from termgraph.lower.storage.policy import Store
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope) -> list[Any]:
@@ -49,7 +52,7 @@ class _Joining:
         for x in statements:
             self._count(self._folds(x), 1)
 
-    def _folds(self, x: Any) -> list[Any]:
+    def _folds(self, x: object) -> list[Any]:
         """The folds that a statement needs and that have loops of their own."""
         return self.planner.placeable([x], self.top)
 
@@ -60,7 +63,7 @@ class _Joining:
                     self.inside.setdefault(t, {})[f] = None
             self.users[f] += by
 
-    def _below(self, y: Any, value: Any) -> list[Any]:
+    def _below(self, y: Store | AnyTerm, value: AnyTerm) -> list[Any]:
         """What the loop of a fold or statement computes."""
         free, bound = self.planner.s.free, self.top.bound
         return scalars([value], lambda t: t is not y and t.op.family is FOLD and free(t) <= bound)
@@ -160,7 +163,7 @@ def _one_for_each(x: Any) -> bool:
     return plain and len(x.vars) == 1 and x.buf.kind == "temp" and not index_values(x.offset)
 
 
-def _reads_in_step(planner: Plans, x: Any, w: Store) -> bool:
+def _reads_in_step(planner: Plans, x: Store, w: Store) -> bool:
     """Whether x reads w, and only the element of the step that it is at."""
     if not isinstance(x, Store) or x is w or x.ordered or w.buf not in planner.needs(x):
         return False
@@ -174,11 +177,11 @@ def _reads_in_step(planner: Plans, x: Any, w: Store) -> bool:
     return True
 
 
-def _buf(t: Any) -> Any:
+def _buf(t: AnyTerm) -> Any:
     return t.op.params["buf"] if t.op.family is LOAD else None
 
 
-def _with_value(s: Scalars, root: Any, w: Store) -> Any:
+def _with_value(s: Scalars, root: AnyTerm, w: Store) -> AnyTerm:
     """The term with the value of w in place of loads of it."""
     new: dict[Any, Any] = {}
     for t in operands_first([root]):
@@ -191,19 +194,19 @@ def _with_value(s: Scalars, root: Any, w: Store) -> Any:
     return new[root]
 
 
-def _remade(s: Scalars, t: Any, args: tuple) -> Any:
+def _remade(s: Scalars, t: AnyTerm, args: tuple) -> AnyTerm:
     if t.op.family is FOLD:
         return s.fold(t.op.params["kind"], t.op.params["var"], args[0])
     return s.pick(*args) if t.op.family is PICK else s.make(t.op, args)
 
 
-def _var(y: Any) -> Var | None:
+def _var(y: Store | AnyTerm) -> Var | None:
     if isinstance(y, Store):
         return y.vars[0] if y.vars else None
     return y.op.params["var"]
 
 
-def _nests(s: Scalars, y: Any, value: Any) -> bool:
+def _nests(s: Scalars, y: Store | AnyTerm, value: AnyTerm) -> bool:
     """Whether a loop contains loops: what can be a vector loop should stay one."""
     if isinstance(y, Store) and len(y.vars) > 1:
         return True

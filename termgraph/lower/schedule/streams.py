@@ -7,7 +7,7 @@ values are cheap to compute and not stored for that; here it is counted what the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.phases import phases
@@ -16,6 +16,9 @@ from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, operands_first, scalars
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
@@ -79,7 +82,7 @@ def _loops(folds: list[Any], statements: list[Any]) -> Iterator[tuple[Any, Any, 
             yield x, x.value, x.vars[0] if x.vars else None
 
 
-def _could_be_stored(storage: Storage, s: Any) -> bool:
+def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
     """Whether a scalar is an element of an elementwise result that has no storage and is not small."""
     found = storage.push.origin.get(s)
     if found is None or s.op.family is LOAD or s.op.kind != "elementwise":
@@ -100,7 +103,7 @@ def _inside(values: list[Any], users: dict[Any, set]) -> set[Any]:
     return out
 
 
-def _reads(s: Any, reads: dict[Any, frozenset]) -> frozenset:
+def _reads(s: AnyTerm, reads: dict[Any, frozenset]) -> frozenset:
     if s.op.family is LOAD:
         return frozenset((s,))
     if s.op.family is FOLD:

@@ -35,7 +35,7 @@ def _searched(s: Storage, t: Any, buf: Buf) -> None:
     s.add(Call("searchsorted", buf, [(*place, ()) for place in places], sizes, options=options))
 
 
-def _place(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly]:
+def _place(s: Storage, x: object, like: Buf) -> tuple[Buf, Poly]:
     """Where x is, one element after the other; else it is stored."""
     found = _contiguous(s, x, like)
     if found is None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, Poly, divide
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 # What routines compute in: other whole numbers are computed modulo the range of these, which holds theirs.
 WORKING = {
@@ -33,7 +36,7 @@ def _result(n: int) -> tuple[str, ...]:
 def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | None]:
     """A rule for the table."""
 
-    def rule(t: Any) -> Spec | None:
+    def rule(t: AnyTerm) -> Spec | None:
         n = len(t.op.params["stride"])
         if n > 3 or t.type.dtype not in WORKING:
             return None
@@ -42,13 +45,13 @@ def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | 
     return rule
 
 
-def _reads(t: Any) -> tuple[str, ...]:
+def _reads(t: AnyTerm) -> tuple[str, ...]:
     """Both arrays in the dtype to compute in; lengths."""
     wide = WORKING[t.type.dtype]
     return (wide, wide, *["int64"] * (len(t.args) - 2))
 
 
-def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
+def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     """The lengths of the result, and what the others must agree in."""
     p, name = t.op.params, t.op.name
     groups, forward = p["groups"], t.op.family.name != "conv_taps"

@@ -7,13 +7,16 @@ needed at two different indices (*images*). Folds in arms of choices and deep ch
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Poly, Var
 from termgraph.lower.push.driver import Push
 from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.traverse import children_first_until
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 DEEPEST_CHOICE = 3
 
@@ -44,7 +47,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     return _inner(list(dict.fromkeys([*new, *deep])), cuts)
 
 
-def is_work(s: Scalars, t: Any) -> bool:
+def is_work(s: Scalars, t: AnyTerm) -> bool:
     """Whether a scalar is worth keeping: a fold, or a function that takes long."""
     return t.op.family is FOLD or own_cost(t) >= HEAVY or t in s.costly
 
@@ -60,7 +63,7 @@ def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:
     return tuple([None if p in cut_at else p for p in index]) if any(p in cut_at for p in index) else t
 
 
-def _folds_in_arms(push: Push, pick: Any, cuts: Collection[Any], new: dict[Any, None]) -> None:
+def _folds_in_arms(push: Push, pick: AnyTerm, cuts: Collection[Any], new: dict[Any, None]) -> None:
     """A fold cannot run inside a choice: store it (unless it is the same for all elements)."""
     s, origin = push.scalars, push.origin
     for arm in pick.args[1:]:

@@ -6,7 +6,7 @@ The dual of `at_rules`: instead of pulling an element, the *store* carries the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly
 from termgraph.lower.lengths.shapes import Indexing, indexing
@@ -20,13 +20,16 @@ from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, mul
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 Place = Callable[[Index], Index]  # where an element goes in the buffer
 Operand = tuple[Buf, Poly, tuple[Poly, ...]]  # where it begins, and its strides
 
 
 # ---------------------------------------------------------------------- products of matrices
 @cut_rule("dot", "matmul")
-def _product(s: Storage, t: Any, buf: Buf) -> None:
+def _product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     a, b = t.args
     batch = s.lengths[t][: max(a.type.ndim, b.type.ndim, 2) - 2]
     outer = [Var(k, n) for k, n in enumerate(batch)]
@@ -45,7 +48,7 @@ def _product(s: Storage, t: Any, buf: Buf) -> None:
 
 
 @cut_rule("gemm")
-def _added_product(s: Storage, t: Any, buf: Buf) -> None:
+def _added_product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """c + alpha * a @ b: c goes to the result first."""
     c, a, b, alpha = t.args
     left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
@@ -67,7 +70,7 @@ def _steps(shape: Sequence[Poly], buf: Buf) -> list[Poly]:
     return out[::-1]
 
 
-def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand:
+def _operand(s: Storage, a: AnyTerm, outer: list[Var], ndim: int) -> Operand:
     """Pointer, offset and strides of an operand, whatever views it is seen through; else it is stored first."""
     found = None if s.is_computed(a) else _matrix(s, a, outer, ndim)
     for stored in (_to_store(s, a), a):  # what is behind axes in another order may still lie badly when stored
@@ -78,7 +81,7 @@ def _operand(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand:
     return found
 
 
-def _matrix(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand | None:
+def _matrix(s: Storage, a: AnyTerm, outer: list[Var], ndim: int) -> Operand | None:
     """The same; None if it lies nowhere, or in a way that BLAS cannot read."""
     shape = s.lengths[a]
     own = min(ndim, 2)
@@ -97,13 +100,13 @@ def _matrix(s: Storage, a: Any, outer: list[Var], ndim: int) -> Operand | None:
     return value.op.params["buf"], base, strides
 
 
-def _to_store(s: Storage, a: Any) -> Any:
+def _to_store(s: Storage, a: AnyTerm) -> AnyTerm:
     """What has to be stored so that a product can read `a`: of a transposed array the array itself."""
     behind = shuffled(a)
     return a if behind in s.cuts or behind.op in (ARG, CONST) else behind
 
 
-def shuffled(a: Any) -> Any:
+def shuffled(a: AnyTerm) -> AnyTerm:
     """What is seen with its axes in another order."""
     while a.op.family is dimshuffle:
         a = a.args[0]
@@ -123,7 +126,7 @@ def is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
 
 # ---------------------------------------------------------------------- writing at computed places
 @cut_rule("scatter_add", "scatter_set")
-def _scattered(s: Storage, t: Any, buf: Buf) -> None:
+def _scattered(s: Storage, t: AnyTerm, buf: Buf) -> None:
     x, y, *operands = t.args
     how = indexing(s.lengths, t, x, operands)
     _fill(s, x, buf)
@@ -144,12 +147,12 @@ def _updated(s: Storage, t: Any, buf: Buf) -> None:
         _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
 
 
-def _fill(s: Storage, x: Any, buf: Buf) -> None:
+def _fill(s: Storage, x: AnyTerm, buf: Buf) -> None:
     index, vars = nest(s.lengths[x])
     s.add(Store(buf, buf.offset(index), s.push.at(x, index), vars))
 
 
-def _write(s: Storage, t: Any, y: Any, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
+def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
     """y goes to x[index] in the buffer that holds x."""
     index, vars = nest(how.shape())
     place = s.push.drive(source_index(s.push, t, how, index))
@@ -172,7 +175,7 @@ def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
 
 # ---------------------------------------------------------------------- laying end to end
 @root_rule("join", "make_vector")
-def _joined(s: Storage, t: Any, buf: Buf) -> None:
+def _joined(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """One store per part: no choice inside the loop."""
     todo: list[tuple[Any, Place]] = [(t, lambda i: i)]
     while todo:
@@ -198,7 +201,7 @@ def _shifted(place: Place, axis: int, start: Poly) -> Place:
 
 # ---------------------------------------------------------------------- running sums
 @cut_rule("cumsum", "cumprod")
-def _running(s: Storage, t: Any, buf: Buf) -> None:
+def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """Element k is element k-1 and one more: the buffer is read where it has just been written."""
     (x,), axis = t.args, t.op.params["axis"]
     index, vars = nest(s.lengths[t])

@@ -4,10 +4,13 @@ a choice between the parts would keep loops from being vector loops.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.lower.lengths.index import ZERO, Poly
 from termgraph.terms.op import ARG, CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MOST_WORK = 300  # operations that are printed once per part, over all parts
 
@@ -19,7 +22,7 @@ class Parts(NamedTuple):
     ranges: list[tuple[Poly, Poly]]
 
 
-def parts_of(s: Any, t: Any) -> Parts | None:
+def parts_of(s: Any, t: AnyTerm) -> Parts | None:
     """How the loops over a root are cut so that each reads one operand of the joins below it; None if there are none.
 
     Joins are looked for below element-wise operations that are not stored. Where several are, the first one counts, and
@@ -41,7 +44,7 @@ def parts_of(s: Any, t: Any) -> Parts | None:
     return found if found and len(found.ranges) * len(seen) <= MOST_WORK else None
 
 
-def _ranges(s: Any, join: Any, ndim: int) -> Parts:
+def _ranges(s: Any, join: AnyTerm, ndim: int) -> Parts:
     axis = join.op.params["axis"]
     ranges, start = [], ZERO
     for a in join.args:

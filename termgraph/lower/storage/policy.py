@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, divide, has_division, poly, product
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
@@ -24,6 +24,9 @@ from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 @dataclass(eq=False)
@@ -132,7 +135,7 @@ class Storage:
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
         self.repeated: set[Any] = set()  # loops whose statement is made
 
-    def is_cut(self, t: Any) -> bool:
+    def is_cut(self, t: AnyTerm) -> bool:
         """Whether a term gets storage because its op needs it, or because nothing is to be fused."""
         name = t.op.family.name
         alone = not self.fuse and t.args and name not in MOVES and not _is_count(t)
@@ -140,7 +143,7 @@ class Storage:
             return False
         return t.op.family is not ifelse or is_lazy(t)
 
-    def own_rule(self, t: Any) -> Any:
+    def own_rule(self, t: AnyTerm) -> Any:
         """How a term is stored that has a rule of its own, or None; what is given is only copied."""
         if t in self.given:
             return None
@@ -203,7 +206,7 @@ class Storage:
             if u in self.cuts or u in self.targets:
                 self.work.add(u, early=self._is_call(u))
 
-    def _judged(self, t: Any, index: Index, value: Any) -> Any:
+    def _judged(self, t: AnyTerm, index: Index, value: AnyTerm) -> AnyTerm:
         """An element that has just been made, or what it is read from if it would be computed again and again."""
         s = self.scalars
         if not is_work(s, value) or t in self.cuts or t.op in (ARG, CONST) or not holes(s.free(value)):
@@ -269,17 +272,17 @@ class Storage:
         """One more statement of the root that is being written."""
         self.made[self.root].append(statement)
 
-    def _is_call(self, t: Any) -> bool:
+    def _is_call(self, t: AnyTerm) -> bool:
         """Whether a term is made from arrays that have to lie somewhere: these are stored before anything is pushed."""
         return t.op.family.name in CUTS or t.op.family.name in self.lengths.calls
 
-    def is_computed(self, a: Any) -> bool:
+    def is_computed(self, a: AnyTerm) -> bool:
         """Whether no view can show an operand: it is made element by element, and not stored."""
         while a.op.family.name in VIEWS and a not in self.push.bufs:
             a = a.args[0]
         return a.op.kind == "elementwise" and bool(a.args) and a not in self.push.bufs
 
-    def _is_flat(self, t: Any) -> bool:
+    def _is_flat(self, t: AnyTerm) -> bool:
         """Whether the loops over a shape are one: if no root of that shape is left with a division."""
         shape = self.lengths[t]
         if len([n for n in shape if n is not poly(1)]) < 2:
@@ -295,11 +298,11 @@ class Storage:
                     self.work.add(u)
         return not split
 
-    def _keeps_whole(self, t: Any, shape: Index) -> bool:
+    def _keeps_whole(self, t: AnyTerm, shape: Index) -> bool:
         value = self.value(t, unravelled(shape, poly(Var(0, product(shape)))))
         return value not in self.scalars.divides
 
-    def store(self, t: Any, buf: Buf, flat: bool) -> None:
+    def store(self, t: AnyTerm, buf: Buf, flat: bool) -> None:
         """The ordinary statement: every element of t, in one loop or a nest; in several where arrays are joined."""
         shape = self.lengths[t]
         parts = parts_of(self, t)
@@ -320,7 +323,7 @@ class Storage:
             return
         self.add(Store(buf, buf.offset(index), value, vars))
 
-    def _store_as_before(self, t: Any, buf: Buf) -> bool:
+    def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
         """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
         source = t
         while source.op.family is reshape and (source is t or source not in self.push.bufs):
@@ -334,7 +337,7 @@ class Storage:
         self.add(Store(buf, _row_major(self.lengths[source], index), value, vars))
         return True
 
-    def store_parts(self, t: Any, buf: Buf, parts: Parts) -> None:
+    def store_parts(self, t: AnyTerm, buf: Buf, parts: Parts) -> None:
         """A statement for each part of an axis."""
         axis, ranges = parts
         for start, length in ranges:
@@ -348,12 +351,12 @@ class Storage:
             self.cut_at.add(place[axis])
             self.add(Store(buf, buf.offset(place), value, vars))
 
-    def _moved(self, t: Any, index: Index, axis: int, start: Poly) -> tuple[Index, Any]:
+    def _moved(self, t: AnyTerm, index: Index, axis: int, start: Poly) -> tuple[Index, Any]:
         """The place of an element of a part, and the element."""
         place = (*index[:axis], index[axis] + start, *index[axis + 1 :])
         return place, self.value(t, place)
 
-    def value(self, t: Any, index: Index) -> Any:
+    def value(self, t: AnyTerm, index: Index) -> Any:
         """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
         given = self.inputs.get(t)
         return self.push.through(t, index) if given is None else self.scalars.load(given, given.offset(index))
@@ -373,7 +376,7 @@ def _is_count(t: Any) -> bool:
     return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
 
 
-def _asks_equality(t: Any) -> bool:
+def _asks_equality(t: AnyTerm) -> bool:
     """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
     return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Poly, divide, maximum, poly
 from termgraph.lower.lengths.shapes import Lengths
@@ -10,13 +10,18 @@ from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, window_places
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.terms.term import AnyTerm
+
 IMAGE, PLACES = ("d", "h", "w"), ("od", "oh", "ow")  # the last one to three of them
 
 
-def _spec(text: str, ins: str, out: str) -> Any:
+def _spec(text: str, ins: str, out: str) -> Callable[..., Any]:
     """A rule for the table: `x` stands for the image's dimensions, `y` for those of the windows, `n` for a length."""
 
-    def rule(t: Any) -> Spec | None:
+    def rule(t: AnyTerm) -> Spec | None:
         n = len(t.op.params["size"])
         if not 1 <= n <= 3 or "c" in [a.type.kind for a in t.args]:
             return None
@@ -27,7 +32,7 @@ def _spec(text: str, ins: str, out: str) -> Any:
     return rule
 
 
-def _reads(t: Any) -> tuple[str, ...]:
+def _reads(t: AnyTerm) -> tuple[str, ...]:
     """Floats of 16 bits are widened, truth values are small numbers."""
     names = [a.type.dtype for a in t.args if a.type.ndim]
     narrow = {**dict.fromkeys(HALVES, "float32"), "bool": "uint8"}
@@ -35,7 +40,7 @@ def _reads(t: Any) -> tuple[str, ...]:
     return (*wide, *["int64"] * (len(t.args) - len(wide)))
 
 
-def _sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
+def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     """How many windows there are, or how long the image is that they were taken of."""
     p, n = t.op.params, len(t.op.params["size"])
     for d, (image, place) in enumerate(zip(IMAGE[-n:], PLACES[-n:])):

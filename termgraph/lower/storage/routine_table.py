@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.sparse import INDEX
 from termgraph.terms.types import TupleType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
 
@@ -54,13 +57,13 @@ SIZES: dict[
 ] = {}  # by text: adds the lengths that operands do not have as they are
 
 
-def spec_of(t: Any) -> Spec | None:
+def spec_of(t: AnyTerm) -> Spec | None:
     """The routine for a term, or None."""
     rule = SPECS.get(t.op.family.name) if t.args else None
     return rule(t) if rule is not None else None
 
 
-def operand_dtypes(t: Any) -> tuple[str, ...] | None:
+def operand_dtypes(t: AnyTerm) -> tuple[str, ...] | None:
     """The dtypes in which the operands of a routine are read; None if `t` is no such term."""
     if spec_of(t) is None:
         return None
@@ -94,7 +97,7 @@ def _letter(dtype: str) -> str:
     return np.dtype(_double(dtype)).char
 
 
-def _read(t: Any) -> str:
+def _read(t: AnyTerm) -> str:
     return _letter(lapack_dtype(t.op.family.name, *[a.type for a in t.args]))
 
 
@@ -103,7 +106,7 @@ def _declare(
 ) -> None:
     """One of NumPy's routines of linear algebra, whose result dtypes are those of the op."""
 
-    def rule(t: Any) -> Spec:
+    def rule(t: AnyTerm) -> Spec:
         called = function if isinstance(function, str) else function(t.op.params)
         types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
         made = "".join([_letter(str(x.dtype)) for x in types])
@@ -112,7 +115,7 @@ def _declare(
     SPECS[name] = rule
 
 
-def _told(t: Any, fails: str) -> str:
+def _told(t: AnyTerm, fails: str) -> str:
     """What the user is told of a failure: nothing if NaN was asked for, which is what the routines then leave."""
     return "" if t.op.params.get("on_error") == "nan" else fails
 
@@ -132,7 +135,7 @@ _declare("eig", "eig", (_SQUARE,), (("m",), _SQUARE), NO_EIGENVALUES, NOT_FINITE
 _declare("eigvals", "eigvals", (_SQUARE,), (("m",),), NO_EIGENVALUES, NOT_FINITE_EIG)
 
 
-def _lstsq(t: Any) -> Spec:
+def _lstsq(t: AnyTerm) -> Spec:
     """The residuals have no place: how many there are depends on the rank."""
     x = _read(t)
     names = (f"linalg__lstsq__{x}{x}d_{x}did",)
@@ -140,7 +143,7 @@ def _lstsq(t: Any) -> Spec:
     return Spec("lstsq", names, (_MATRIX, ("m", "k")), outs, None, NO_LEAST_SQUARES, NOT_FINITE_LSTSQ)
 
 
-def _solve(t: Any) -> Spec | None:
+def _solve(t: AnyTerm) -> Spec | None:
     if t.op.params["assume_a"] != "gen":
         return None
     x = _read(t)
@@ -155,14 +158,14 @@ def _svd(t: Any) -> Spec:
     return Spec("loop", (name,), (_MATRIX,), outs, None, NO_SVD, NOT_FINITE)
 
 
-def _qr(t: Any) -> Spec:
+def _qr(t: AnyTerm) -> Spec:
     x, complete = _read(t), t.op.params["mode"] == "complete"
     names = [f"linalg__qr_{name}__{x}{x}_{x}" for name in ("complete", "reduced")]
     outs = (_SQUARE, _MATRIX) if complete else (("m", "p"), ("p", "n"))
     return Spec("qr", (f"linalg__qr_r_raw__{x}_{x}", *names), (_MATRIX,), outs)
 
 
-def _solve_triangular(t: Any) -> Spec:
+def _solve_triangular(t: AnyTerm) -> Spec:
     return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, ZERO_ON_DIAGONAL))
 
 
@@ -170,14 +173,14 @@ SPECS.update(lstsq=_lstsq, solve=_solve, svd=_svd, qr=_qr, solve_triangular=_sol
 
 
 # ---------------------------------------------------------------------- transforms
-def _transformed(t: Any) -> str:
+def _transformed(t: AnyTerm) -> str:
     """The dtype that the routine reads."""
     real = t.op.family.name == "rfft"
     single = t.type.dtype in ("complex64", "float32")
     return ("float32" if single else "float64") if real else ("complex64" if single else "complex128")
 
 
-def _transform(t: Any) -> Spec | None:
+def _transform(t: AnyTerm) -> Spec | None:
     if t.type.dtype in HALVES or t.args[0].type.dtype in HALVES:
         return None
     name, axis = t.op.family.name, t.op.params["axis"]
@@ -191,13 +194,13 @@ SPECS.update(dict.fromkeys(("fft", "ifft", "rfft", "irfft"), _transform))
 
 
 # ---------------------------------------------------------------------- order
-def _sorting(t: Any) -> Spec:
+def _sorting(t: AnyTerm) -> Spec:
     name, dtype = t.op.family.name, t.args[0].type.dtype
     dtype = "float32" if dtype == "bfloat16" else dtype  # NumPy has no functions for it; `expand` widens the operand
     return Spec(name, (f"sort__{name}__{dtype}_",), (("n",),), (("n",),), t.op.params["axis"])
 
 
-def _searchsorted(t: Any) -> Spec | None:
+def _searchsorted(t: AnyTerm) -> Spec | None:
     dtype = promote(*[a.type.np_dtype for a in t.args])
     if dtype.kind == "c" or dtype.name in HALVES:
         return None
@@ -205,7 +208,7 @@ def _searchsorted(t: Any) -> Spec | None:
 
 
 # ---------------------------------------------------------------------- sparse matrices
-def _sparse_product(t: Any) -> Spec | None:
+def _sparse_product(t: AnyTerm) -> Spec | None:
     if t.type.dtype == "bool":
         return None
     width = ("width",) * (t.type.ndim - 1)
@@ -213,7 +216,7 @@ def _sparse_product(t: Any) -> Spec | None:
     return Spec("csm_dot", (), ins, (("rows", *width),), None, OUTSIDE)
 
 
-def _majors(t: Any) -> Spec:
+def _majors(t: AnyTerm) -> Spec:
     return Spec("csm_majors", (), (("entries",), ("pointers",)), (("entries",),), None, NOT_COUNTED)
 
 

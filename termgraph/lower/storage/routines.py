@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
@@ -20,9 +20,12 @@ from termgraph.lower.storage.routine_table import SIZES, SPECS, Core, Spec, spec
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType, TupleType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 # ---------------------------------------------------------------------- lengths
-def result_shapes(s: Lengths, t: Any) -> list[Shape]:
+def result_shapes(s: Lengths, t: AnyTerm) -> list[Shape]:
     """The lengths of all results of a routine; what its operands must agree in becomes an equation."""
     spec = _spec(t)
     sizes = core_lengths(s, t, spec)
@@ -35,7 +38,7 @@ def result_shapes(s: Lengths, t: Any) -> list[Shape]:
     return out
 
 
-def core_lengths(s: Lengths, t: Any, spec: Spec) -> dict[str, Poly]:
+def core_lengths(s: Lengths, t: AnyTerm, spec: Spec) -> dict[str, Poly]:
     """The lengths that a routine works on, by name."""
     name = t.op.family.name
     sizes: dict[str, Poly] = {}
@@ -75,7 +78,7 @@ def _points(s: Lengths, t: Any, n: Poly) -> Poly:
     return whole
 
 
-def _batch(s: Lengths, t: Any, spec: Spec) -> Shape:
+def _batch(s: Lengths, t: AnyTerm, spec: Spec) -> Shape:
     """The lengths of the dimensions over which a routine is repeated; those of all operands broadcast."""
     leads = [_lead(a.type, core, spec) for a, core in zip(t.args, spec.ins)]
     out: list[Poly | None] = [None] * max(len(axes) for axes in leads)
@@ -96,18 +99,18 @@ def _lead(type_: TensorType, core: Core, spec: Spec) -> list[int]:
     return [d for d in range(type_.ndim) if d not in own]
 
 
-def _spec(t: Any) -> Spec:
+def _spec(t: AnyTerm) -> Spec:
     spec = spec_of(t)
     assert spec is not None, f"there is no routine for {t!r:.200}"
     return spec
 
 
 # ---------------------------------------------------------------------- storage
-def _single(s: Storage, t: Any, buf: Buf) -> None:
+def _single(s: Storage, t: AnyTerm, buf: Buf) -> None:
     call_routine(s, t)
 
 
-def call_routine(s: Storage, t: Any) -> None:
+def call_routine(s: Storage, t: AnyTerm) -> None:
     """The statement that computes all results of a routine; operands that lie nowhere are stored first."""
     if t in s.repeated:
         return
@@ -127,7 +130,7 @@ def call_routine(s: Storage, t: Any) -> None:
     s.add(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
 
 
-def _results(s: Storage, t: Any, spec: Spec, batch: int) -> tuple[list[Buf], list[Buf], list[Place]]:
+def _results(s: Storage, t: AnyTerm, spec: Spec, batch: int) -> tuple[list[Buf], list[Buf], list[Place]]:
     """The buffers of the results that are wanted, those of the others, and where all results lie."""
     types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
     shapes = result_shapes(s.lengths, t)
@@ -176,7 +179,7 @@ def _as_operand(s: Lengths, t: Any, number: int) -> Shape:
     return s[t.args[number]]
 
 
-def _as_specified(s: Lengths, t: Any) -> Shape:
+def _as_specified(s: Lengths, t: AnyTerm) -> Shape:
     return result_shapes(s, t)[0]
 
 

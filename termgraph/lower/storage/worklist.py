@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Worklist:
@@ -24,7 +27,7 @@ class Worklist:
         self.heap: list[tuple[bool, int]] = []
         self.waiting: set[Any] = set()
 
-    def add(self, t: Any, early: bool = False) -> None:
+    def add(self, t: AnyTerm, early: bool = False) -> None:
         """One more root; those that are `early` come before all others."""
         if t not in self.waiting:
             self.waiting.add(t)
@@ -38,7 +41,7 @@ class Worklist:
         self.waiting.remove(t)
         return t
 
-    def above(self, t: Any) -> list[Any]:
+    def above(self, t: AnyTerm) -> list[Any]:
         """Everything that is computed from a term with nothing stored between: the first stored users end it."""
         out: dict[Any, None] = {}
         todo = [t]

@@ -278,7 +278,7 @@ class Draw:
         self._fresh += 1
         return Var(f"fresh {self._fresh}")
 
-    def bind_nested(self, p: Any, value: Any) -> None:
+    def bind_nested(self, p: Any, value: object) -> None:
         """Bind the metavariables in a parameter pattern to the parts of a chosen value."""
         if isinstance(p, Var):
             if self.env.setdefault(p, value) != value:
@@ -434,5 +434,5 @@ class Draw:
             return term, {leaf: leaf for leaf in renamed}
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value

@@ -234,7 +234,7 @@ class _Padded(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: object) -> Apply:
         x = as_tensor(x)
         return Apply(self, [x], [TensorType(x.type.dtype, (None,))()])
 

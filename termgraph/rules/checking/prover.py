@@ -227,13 +227,13 @@ def _moved(before: Any, given: dict, left: Any) -> np.ndarray | None:
     return total
 
 
-def _signed(x: Any) -> np.ndarray:
+def _signed(x: object) -> np.ndarray:
     """Numbers that can be subtracted: truth values and unsigned integers as integers."""
     x = np.asarray(x)
     return x.astype(np.int64) if kind_of(x.dtype) in "bu" else x
 
 
-def _jittered(x: Any, rng: np.random.Generator) -> Any:
+def _jittered(x: object, rng: np.random.Generator) -> Any:
     if not isinstance(x, np.ndarray) or kind_of(x.dtype) not in "fc":
         return x
     eps = finfo(x.dtype).eps

@@ -74,7 +74,7 @@ def _walk(p: Any, s: Subst) -> Any:
     return p
 
 
-def _bind(v: Any, value: Any, s: Subst) -> Iterator[Subst]:
+def _bind(v: Any, value: object, s: Subst) -> Iterator[Subst]:
     if value.__class__ is SegVar or occurs(v, value, s):
         return
     yield {**s, v: value}
@@ -132,7 +132,7 @@ def _values(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
         yield s
 
 
-def _has_var(value: Any) -> bool:
+def _has_var(value: object) -> bool:
     return isinstance(value, Var) or (isinstance(value, tuple) and any(map(_has_var, value)))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from termgraph.terms.ops.dtype_rules import same_rule
@@ -16,7 +14,7 @@ KNOWN = (
 )  # fmt: skip
 
 
-def _identity(x: Any, *, facts: tuple = ()) -> np.ndarray:
+def _identity(x: object, *, facts: tuple = ()) -> np.ndarray:
     return np.asarray(x)
 
 

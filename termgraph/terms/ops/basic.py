@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from termgraph.terms.op import define
@@ -25,7 +23,7 @@ def _infer_dimshuffle(x: Type, *, order: tuple) -> TensorType:
     return TensorType.of(tensor.dtype, tuple([1 if d == "x" else tensor.shape[d] for d in order]))
 
 
-def _dimshuffle(x: Any, *, order: tuple) -> np.ndarray:
+def _dimshuffle(x: np.ndarray, *, order: tuple) -> np.ndarray:
     x = np.asarray(x)
     kept = [d for d in order if d != "x"]
     dropped = tuple(d for d in range(x.ndim) if d not in kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.evaluate import evaluate
@@ -12,6 +12,9 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, substitute
 from termgraph.terms.types import TupleType, Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Call(Op):
@@ -27,14 +30,14 @@ class Call(Op):
         return self.params["name"] if self.family is not self else self.name
 
 
-def _infer_call(*types: Type, body: tuple, takes: tuple, **_: Any) -> Type:
+def _infer_call(*types: Type, body: tuple, takes: tuple, **_: object) -> Type:
     for i, (want, got) in enumerate(zip(takes, types)):
         if not want.accepts(got):
             raise TypeMismatch(f"operand {i} must have type {want}, got {got}")
     return body[0].type if len(body) == 1 else TupleType([t.type for t in body])
 
 
-def _call(*values: Any, body: tuple, takes: tuple, **_: Any) -> Any:
+def _call(*values: Any, body: tuple, takes: tuple, **_: object) -> Any:
     results = evaluate(body, {Arg(i, t): v for i, (t, v) in enumerate(zip(takes, values))})
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -74,5 +77,5 @@ def body_on(op: Op, operands: Sequence[Any]) -> list[Any]:
     return substitute(op.params["body"], {Arg(i, t): a for i, (t, a) in enumerate(zip(takes, operands))})
 
 
-def _is_call(t: Any, chosen: Callable[[Op], bool]) -> bool:
+def _is_call(t: AnyTerm, chosen: Callable[[Op], bool]) -> bool:
     return t.op.family is call and chosen(t.op)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.terms.errors import CheckError, TypeMismatch
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.types import TensorType, TupleType, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 # ---------------------------------------------------------------------- lazy choice
@@ -24,7 +27,7 @@ class LazyChoice(Op):
         op.nout = op.params["n"]
         return op
 
-    def choose(self, condition: Any, n_inputs: int) -> Sequence[int]:
+    def choose(self, condition: np.ndarray, n_inputs: int) -> Sequence[int]:
         """Which inputs are needed, given the value of the first."""
         half = (n_inputs - 1) // 2
         return range(1, 1 + half) if np.asarray(condition).item() else range(1 + half, n_inputs)
@@ -65,11 +68,11 @@ ifelse = OPS["ifelse"] = LazyChoice(
 
 
 # ---------------------------------------------------------------------- checks
-def _same_type(x: Type, *_: Type, **__: Any) -> Type:
+def _same_type(x: Type, *_: Type, **__: object) -> Type:
     return x
 
 
-def _check(x: Any, *conditions: Any, error: type, message: str) -> Any:
+def _check(x: np.ndarray, *conditions: Any, error: type, message: str) -> Any:
     for i, condition in enumerate(conditions):
         if not np.all(condition):
             which = f" (condition {i})" if len(conditions) > 1 else ""
@@ -90,7 +93,7 @@ check = OPS["check"] = Op(
 
 
 # ---------------------------------------------------------------------- printing
-def _print(x: Any, *, message: str, attributes: tuple, show: Any) -> Any:
+def _print(x: np.ndarray, *, message: str, attributes: tuple, show: Callable[..., Any]) -> np.ndarray:
     if show is not None:
         show(message, x)
         return x

@@ -8,7 +8,7 @@ the result, each is linear in two and gives the third. How they are computed is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,18 +19,21 @@ from termgraph.terms.ops.shapes import require_tensor, same_length
 from termgraph.terms.ops.shaping import static_lengths
 from termgraph.terms.types import TensorType, shape_text
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 BORDERS = ("valid", "full", "half", "same")
 PARAMS: dict[str, Any] = {"stride": (), "border": "valid", "dilation": (), "groups": 1, "flip": False, "algo": None}
 FORWARD, INPUTS, WEIGHTS = "AbstractConv2d", "AbstractConv2d_gradInputs", "AbstractConv2d_gradWeights"
 
 
 # ---------------------------------------------------------------------- lengths
-def reach(k: Any, dilation: int) -> Any:
+def reach(k: int, dilation: int) -> int:
     """How many elements a window of k spreads over."""
     return (k - 1) * dilation + 1
 
 
-def padding(border: Any, axis: int, n: Any, k: Any, stride: int, dilation: int, most: Callable = max) -> tuple:
+def padding(border: str | tuple, axis: int, n: Any, k: int, stride: int, dilation: int, most: Callable = max) -> tuple:
     """How many zeros go before and after n elements. Lengths may be symbolic; `most` is then their maximum."""
     if isinstance(border, tuple):
         return border[axis]
@@ -83,7 +86,7 @@ def _spatial(name: str, a: TensorType, b: TensorType, p: dict) -> None:
         raise TypeError(f"{name} takes numbers, got {a.dtype} and {b.dtype}; cast truth values first")
 
 
-def _check_channels(name: str, channels: Any, filters: Sequence, groups: int) -> None:
+def _check_channels(name: str, channels: int | None, filters: Sequence, groups: int) -> None:
     """`channels` of the image against filters of shape (filters, channels of a group, ...)."""
     if filters[1] is not None and channels is not None and filters[1] * groups != channels:
         per = f" in each of {groups} groups" if groups > 1 else ""
@@ -101,7 +104,7 @@ def _check_like_result(name: str, g: Sequence, wanted: Sequence) -> None:
             raise ShapeError(f"{name}: the result has length {m} in dimension {d}, the array like it has {n}")
 
 
-def _infer_forward(x: Any, w: Any, **p: Any) -> TensorType:
+def _infer_forward(x: TensorType, w: TensorType, **p: Any) -> TensorType:
     x, w = require_tensor(x, "the image of a convolution"), require_tensor(w, "the filters of a convolution")
     _spatial(FORWARD, x, w, p)
     _check_channels(FORWARD, x.shape[1], w.shape, p["groups"])
@@ -109,7 +112,7 @@ def _infer_forward(x: Any, w: Any, **p: Any) -> TensorType:
     return TensorType.of(promote(x.np_dtype, w.np_dtype).name, (x.shape[0], w.shape[0], *lengths))
 
 
-def _infer_inputs(w: Any, g: Any, *lengths: Any, **p: Any) -> TensorType:
+def _infer_inputs(w: AnyTerm, g: AnyTerm, *lengths: Any, **p: Any) -> TensorType:
     w, g = require_tensor(w.type, f"operand 0 of {INPUTS}"), require_tensor(g.type, f"operand 1 of {INPUTS}")
     _spatial(INPUTS, g, w, p)
     shape = static_lengths(INPUTS, lengths)
@@ -119,7 +122,7 @@ def _infer_inputs(w: Any, g: Any, *lengths: Any, **p: Any) -> TensorType:
     return TensorType.of(promote(w.np_dtype, g.np_dtype).name, (g.shape[0], channels, *shape))
 
 
-def _infer_weights(x: Any, g: Any, *lengths: Any, **p: Any) -> TensorType:
+def _infer_weights(x: AnyTerm, g: AnyTerm, *lengths: Any, **p: Any) -> TensorType:
     x, g = require_tensor(x.type, f"operand 0 of {WEIGHTS}"), require_tensor(g.type, f"operand 1 of {WEIGHTS}")
     _spatial(WEIGHTS, x, g, p)
     shape = static_lengths(WEIGHTS, lengths)
@@ -174,7 +177,7 @@ def _turned(w: np.ndarray, p: dict) -> np.ndarray:
     return w[(slice(None), slice(None), *[slice(None, None, -1)] * (w.ndim - 2))] if p["flip"] else w
 
 
-def _forward(x: Any, w: Any, **p: Any) -> np.ndarray:
+def _forward(x: np.ndarray, w: np.ndarray, **p: Any) -> np.ndarray:
     x, w, dtype = _wide(p, x, w)
     _check_channels(FORWARD, x.shape[1], w.shape, p["groups"])
     form, w = _Form(FORWARD, x.shape[2:], w.shape[2:], p), _turned(w, p)
@@ -199,7 +202,7 @@ def _grad_inputs(w: Any, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
     return form.cropped(out).astype(dtype, copy=False)
 
 
-def _grad_weights(x: Any, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
+def _grad_weights(x: object, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
     x, g, dtype = _wide(p, x, g)
     taps, groups = [int(n) for n in lengths], p["groups"]
     same_length(x.shape[0], g.shape[0], f"{WEIGHTS}: lengths of the batch")
@@ -252,7 +255,7 @@ conv_taps = OPS["conv_taps"] = Op(
 
 
 # ---------------------------------------------------------------------- windows
-def _infer_windows(x: Any, *ks: Any, stride: tuple, dilation: tuple) -> TensorType:
+def _infer_windows(x: AnyTerm, *ks: Any, stride: tuple, dilation: tuple) -> TensorType:
     tensor = require_tensor(x.type, "operand of windows")
     sizes = static_lengths("windows", ks)
     if not len(ks) == len(stride) == len(dilation) <= tensor.ndim:
@@ -265,7 +268,7 @@ def _infer_windows(x: Any, *ks: Any, stride: tuple, dilation: tuple) -> TensorTy
     return TensorType.of(tensor.dtype, (*tensor.shape[:lead], *counts, *sizes))
 
 
-def _windows(x: Any, *ks: Any, stride: tuple, dilation: tuple) -> np.ndarray:
+def _windows(x: np.ndarray, *ks: Any, stride: tuple, dilation: tuple) -> np.ndarray:
     x = np.asarray(x)
     lead = x.ndim - len(ks)
     counts, taps = [], [int(k) for k in ks]

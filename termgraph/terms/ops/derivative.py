@@ -6,12 +6,15 @@ tangent of y. Both exist only between the two sides of a rule: no graph that is 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import define
 from termgraph.terms.term import mk
 from termgraph.terms.types import Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class GradientsType(Type):
@@ -29,7 +32,7 @@ class GradientsType(Type):
 GRADIENTS = GradientsType()
 
 
-def _never(*_: Any, **__: Any) -> Any:
+def _never(*_: object, **__: object) -> Any:
     raise GraphError("derivative ops are rewritten away before anything runs")
 
 
@@ -90,11 +93,11 @@ missing_gradient = define(
 )
 
 
-def undefined(reason: str) -> Any:
+def undefined(reason: str) -> AnyTerm:
     """What a rule gives for an argument where the derivative does not exist mathematically."""
     return mk(undefined_gradient.bind(reason=reason), ())
 
 
-def missing(reason: str) -> Any:
+def missing(reason: str) -> AnyTerm:
     """What a rule gives for an argument whose derivative nobody has written."""
     return mk(missing_gradient.bind(reason=reason), ())

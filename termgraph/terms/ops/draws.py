@@ -9,7 +9,7 @@ same order: products that are added to stand apart there, and rare logarithms ar
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.random import BINOMIAL_REFUSES, MOST_POISSON, POISSON_REFUSES, philox_words
 from termgraph.terms.spelling import Spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FURTHER = 0xD1342543DE82EF95  # added to the key for each further block
 SEARCHED = 10.0  # means below are searched for from 0
@@ -47,7 +50,7 @@ STIRLING = [v + k + 1 - (k + 0.5) * math.log(k + 1) - 0.5 * math.log(2 * math.pi
 class _Words:
     """The words of random bits of some elements; each has read a number of its own."""
 
-    def __init__(self, key: Any, step: Any, index: Any) -> None:
+    def __init__(self, key: Any, step: np.ndarray, index: np.ndarray) -> None:
         self.key, self.step, self.index = key, step, index
         self.read = np.zeros(key.shape, np.uint64)
 
@@ -98,7 +101,7 @@ def _flat(*values: Any) -> tuple[tuple[int, ...], list[np.ndarray]]:
     return arrays[0].shape, [np.array(a, dtype=d).ravel() for a, d in zip(arrays, kinds)]
 
 
-def _gamma(key: Any, step: Any, index: Any, shape: Any) -> Any:
+def _gamma(key: np.ndarray, step: np.ndarray, index: np.ndarray, shape: np.ndarray) -> np.ndarray:
     lengths, (key, step, index, shape) = _flat(key, step, index, shape)
     with np.errstate(all="ignore"):
         return _gammas(_Words(key, step, index), shape).reshape(lengths)
@@ -113,7 +116,7 @@ def _gammas(words: _Words, shape: np.ndarray) -> np.ndarray:
     return out
 
 
-def _by_one(function: Any, *values: np.ndarray) -> np.ndarray:
+def _by_one(function: Callable[..., Any], *values: np.ndarray) -> np.ndarray:
     """A function of the C library, whose digits the native code has too; vectors of NumPy's may have others."""
     return np.array([function(*v) for v in zip(*[v.tolist() for v in values])], np.float64)
 
@@ -137,7 +140,7 @@ def _raised_gammas(words: _Words, shape: np.ndarray, left: np.ndarray) -> np.nda
     return out
 
 
-def _beta(key: Any, step: Any, index: Any, a: Any, b: Any) -> Any:
+def _beta(key: np.ndarray, step: np.ndarray, index: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The share of one gamma number in two; by their logarithms where both may be too small for a number."""
     lengths, (key, step, index, a, b) = _flat(key, step, index, a, b)
     words, out = _Words(key, step, index), np.full(key.shape, np.nan)
@@ -158,7 +161,7 @@ def _beta(key: Any, step: Any, index: Any, a: Any, b: Any) -> Any:
     return out.reshape(lengths)
 
 
-def _poisson(key: Any, step: Any, index: Any, mean: Any) -> Any:
+def _poisson(key: np.ndarray, step: np.ndarray, index: np.ndarray, mean: np.ndarray) -> np.ndarray:
     if not ((mean >= 0) & (mean < MOST_POISSON)).all():
         raise ValueError(POISSON_REFUSES)
     lengths, (key, step, index, mean) = _flat(key, step, index, mean)
@@ -199,7 +202,7 @@ def _log_poisson(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return np.where(k < 10, k * np.log(mean) - mean - few, much)
 
 
-def _binomial(key: Any, step: Any, index: Any, n: Any, p: Any) -> Any:
+def _binomial(key: np.ndarray, step: np.ndarray, index: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
     if not ((n >= 0) & (n < MOST_POISSON) & (p >= 0) & (p <= 1)).all():
         raise ValueError(BINOMIAL_REFUSES)
     lengths, (key, step, index, n, p) = _flat(key, step, index, n, p)
@@ -247,7 +250,7 @@ def _stirling(k: np.ndarray) -> np.ndarray:
     return np.where(k < 10, np.array(STIRLING)[np.minimum(k, 9).astype(np.int64)], far)
 
 
-def _rule(result: str) -> Any:
+def _rule(result: str) -> Callable[..., Any]:
     def rule(*dtypes: Any) -> tuple:
         if any(d != np.uint64 for d in dtypes[:3]):
             raise TypeError("random bits are made of uint64 numbers; cast the operands")
@@ -256,7 +259,7 @@ def _rule(result: str) -> Any:
     return rule
 
 
-def _draw(name: str, params: int, meaning: Any, result: str, doc: str) -> Op:
+def _draw(name: str, params: int, meaning: Callable[..., Any], result: str, doc: str) -> Op:
     places = ", ".join(f"{{{k}}}" for k in range(3 + params))
     text = Spelling(biuf=f"tg_{name}({places})")
     return elementwise(name, 3 + params, meaning, _rule(result), text, cost=150, doc=doc)

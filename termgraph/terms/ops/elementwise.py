@@ -75,7 +75,12 @@ class ElementwiseOp(Op):
 
 
 def elementwise(
-    name: str, arity: int | None, meaning: Callable, rule: Any = None, c: Spelling | str | None = None, **extra: Any
+    name: str,
+    arity: int | None,
+    meaning: Callable,
+    rule: Callable[..., Any] | None = None,
+    c: Spelling | str | None = None,
+    **extra: Any,
 ) -> Op:
     """Define one row of the table. Without a rule, the meaning is a ufunc and decides."""
     if rule is None:
@@ -125,27 +130,27 @@ def _special(name: str) -> Callable:
 
 
 # ---------------------------------------------------------------------- meanings NumPy does not name
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: np.ndarray) -> np.ndarray:
     return special.expit(x)
 
 
-def _log1mexp(x: Any) -> Any:
+def _log1mexp(x: np.ndarray) -> np.ndarray:
     return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-def _switch(cond: Any, a: Any, b: Any) -> Any:
+def _switch(cond: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if loaded:  # NumPy does not know what becomes of bfloat16 beside some other dtypes
         common = common_dtype((np.asarray(a).dtype, np.asarray(b).dtype))
         a, b = (np.asarray(v).astype(common, copy=False) for v in (a, b))
     return np.where(np.asarray(cond) != 0, a, b)
 
 
-def _clip(x: Any, low: Any, high: Any) -> Any:
+def _clip(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
     common = common_dtype(tuple([np.asarray(v).dtype for v in (x, low, high)]))
     return np.minimum(np.maximum(x, low, dtype=common), high, dtype=common)
 
 
-def _cast(x: Any, *, dtype: str) -> Any:
+def _cast(x: np.ndarray, *, dtype: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # complex to real drops the imaginary part, as asked
         return np.asarray(x).astype(numpy_dtype(dtype))
@@ -155,7 +160,7 @@ def _infer_dtype_param(dtype: Any) -> str:
     return dtype_name(dtype)
 
 
-def _complex(re: Any, im: Any) -> Any:
+def _complex(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     out = np.empty(
         np.broadcast_shapes(np.shape(re), np.shape(im)), complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]
     )
@@ -163,24 +168,24 @@ def _complex(re: Any, im: Any) -> Any:
     return out
 
 
-def _round(x: Any) -> Any:
+def _round(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x)
     return np.rint(x) if kind_of(x.dtype) in "bfc" else x
 
 
 def _exact_if_integer(function: Callable) -> Callable:
-    def meaning(x: Any) -> Any:
+    def meaning(x: np.ndarray) -> Any:
         x = np.asarray(x)
         return function(x) if kind_of(x.dtype) == "f" else x
 
     return meaning
 
 
-def _real(x: Any) -> Any:
+def _real(x: np.ndarray) -> np.ndarray:
     return np.asarray(x).real.copy()
 
 
-def _imag(x: Any) -> Any:
+def _imag(x: np.ndarray) -> np.ndarray:
     return np.asarray(x).imag.copy()
 
 

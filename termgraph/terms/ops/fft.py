@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def _whole(m: int | None, n: int | None) -> int | None:
 def _transform(name: str, length: Callable, real: bool, doc: str) -> Op:
     function = getattr(np.fft, name)
 
-    def meaning(x: Any, *, n: int | None, axis: int, norm: str) -> np.ndarray:
+    def meaning(x: np.ndarray, *, n: int | None, axis: int, norm: str) -> np.ndarray:
         x = np.asarray(x)
         return function(x, n=n, axis=axis, norm=norm).astype(_result_dtype(x.dtype.name, real), copy=False)
 

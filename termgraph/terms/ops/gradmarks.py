@@ -11,7 +11,7 @@ from termgraph.terms.ops.dtype_rules import same_rule
 from termgraph.terms.ops.elementwise import elementwise
 
 
-def _identity(x: Any, **_: Any) -> np.ndarray:
+def _identity(x: object, **_: object) -> np.ndarray:
     return np.asarray(x)
 
 

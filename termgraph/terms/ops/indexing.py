@@ -8,7 +8,7 @@ Operands for "?" and "a" follow in the order they are named. Dimensions not ment
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.shapes import Shape, as_first, broadcast_shapes, require_tensor
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FULL = ("s", None, None, None)
 
@@ -41,7 +44,7 @@ def slice_length(part: tuple, n: int | None) -> int | None:
     return len(range(*slice(start, stop, step).indices(n)))
 
 
-def _surely_empty(start: Any, stop: Any) -> bool:
+def _surely_empty(start: int | str | None, stop: int | str | None) -> bool:
     """Whether a forward slice with these bounds is empty whatever the length."""
     if isinstance(start, int) and isinstance(stop, int):
         return start >= stop and (start < 0) == (stop < 0)
@@ -100,7 +103,7 @@ def _require_scalar(name: str, type_: TensorType) -> None:
         raise TypeError(f"{name}: a single index must have no dimensions, got {type_}")
 
 
-def _infer_read(name: str, arrays: bool) -> Any:
+def _infer_read(name: str, arrays: bool) -> Callable[..., Any]:
     def infer(x: Type, *operands: Type, index: tuple) -> TensorType:
         tensor = require_tensor(x, f"operand 0 of {name}")
         _check_entries(name, index, arrays)
@@ -109,7 +112,7 @@ def _infer_read(name: str, arrays: bool) -> Any:
     return infer
 
 
-def _infer_write(name: str, arrays: bool) -> Any:
+def _infer_write(name: str, arrays: bool) -> Callable[..., Any]:
     def infer(x: Type, y: Type, *operands: Type, index: tuple) -> TensorType:
         tensor = require_tensor(x, f"operand 0 of {name}")
         value = require_tensor(y, f"operand 1 of {name}")
@@ -150,7 +153,7 @@ def numpy_index(index: tuple, operands: tuple) -> tuple:
     """The index as NumPy takes it. The final Ellipsis keeps results arrays, also when no dimension is left."""
     values = iter(operands)
 
-    def part(p: Any) -> Any:
+    def part(p: int | None) -> Any:
         return int(next(values)) if p == "?" else p
 
     key: list[Any] = []
@@ -163,22 +166,22 @@ def numpy_index(index: tuple, operands: tuple) -> tuple:
     return (*key, ...)
 
 
-def _subtensor(x: Any, *operands: Any, index: tuple) -> np.ndarray:
+def _subtensor(x: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
     return np.asarray(x)[numpy_index(index, operands)]
 
 
-def _gather(x: Any, *operands: Any, index: tuple) -> np.ndarray:
+def _gather(x: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
     found = np.asarray(x)[numpy_index(index, operands)]
     return found if any(np.ndim(v) for v in operands) else found.copy()  # 0-d index arrays give a view
 
 
-def _set(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
+def _set(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
     out = np.array(x)
     out[numpy_index(index, operands)] = y
     return out
 
 
-def _inc(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
+def _inc(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
     out = np.array(x)
     part = out[numpy_index(index, operands)]
     if is_bfloat16(out.dtype):
@@ -187,7 +190,7 @@ def _inc(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
     return out
 
 
-def _scatter_add(x: Any, y: Any, *operands: Any, index: tuple) -> np.ndarray:
+def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
     out = np.array(x)
     np.add.at(out, numpy_index(index, operands), np.asarray(y).astype(out.dtype, copy=False))
     return out
@@ -211,7 +214,7 @@ class IndexOp(Op):
             check_broadcast(f"values of {self.name}", [static[1], target], [shapes[1], target])
 
 
-def _index_op(name: str, infer: Any, meaning: Any, doc: str, **extra: Any) -> IndexOp:
+def _index_op(name: str, infer: Callable[..., Any], meaning: Callable[..., Any], doc: str, **extra: Any) -> IndexOp:
     arrays = name in ("gather", "scatter_set", "scatter_add")
     op = IndexOp(
         name,
@@ -251,7 +254,7 @@ def _infer_nonzero(mask: Type, *lengths: Type) -> TupleType:
     return TupleType([TensorType.of("int64", (None,))] * tensor.ndim)
 
 
-def _nonzero(mask: Any, *lengths: Any) -> tuple:
+def _nonzero(mask: np.ndarray, *lengths: Any) -> tuple:
     mask = np.asarray(mask)
     for axis, n in enumerate(lengths):
         if mask.shape[axis] != n:

@@ -7,7 +7,7 @@ on the right of a solve always have two dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 scipy_linalg = lazy("scipy.linalg")
 
@@ -45,7 +48,7 @@ def _product_dtype(a: TensorType, b: TensorType) -> str:
     return promote(a.np_dtype, b.np_dtype).name
 
 
-def _not_aligned(name: str, a: Sequence, b: Sequence, n: Any, m: Any) -> str:
+def _not_aligned(name: str, a: Sequence, b: Sequence, n: int, m: int) -> str:
     return (
         f"{name}: shapes {shape_text(tuple(a))} and {shape_text(tuple(b))} do not fit: the last dimension of the first "
         f"({n}) and the {'only' if len(b) == 1 else 'second to last'} of the second ({m}) must be equal"
@@ -69,7 +72,7 @@ def _infer_dot(a: Type, b: Type) -> TensorType:
     return TensorType.of(_product_dtype(left, right), shape)
 
 
-def _dot(a: Any, b: Any) -> np.ndarray:
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     check_contraction("dot", a.shape, b.shape)
     return np.asarray(np.dot(a, b))
@@ -85,13 +88,13 @@ def _infer_matmul(a: Type, b: Type) -> TensorType:
     return TensorType.of(_product_dtype(left, right), (*batch, left.shape[-2], right.shape[-1]))
 
 
-def _matmul(a: Any, b: Any) -> np.ndarray:
+def _matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     check_contraction("matmul", a.shape, b.shape)
     return np.matmul(a, b)
 
 
-def _length_of_dot(t: Any, axis: int) -> Source:
+def _length_of_dot(t: AnyTerm, axis: int) -> Source:
     x, y = t.args
     return (x, axis) if axis < x.type.ndim - 1 else (y, y.type.ndim - 1)
 
@@ -132,7 +135,7 @@ def _square_side(t: TensorType) -> int | None:
 
 
 def _infer_square(name: str, *, core: bool) -> Callable:
-    def infer(a: Type, **_: Any) -> TensorType:
+    def infer(a: Type, **_: object) -> TensorType:
         t = _matrix(name, a, square=True)
         n = _square_side(t)
         return TensorType.of(lapack_dtype(name, t), (*t.shape[:-2], n, n) if core else t.shape[:-2])
@@ -140,13 +143,13 @@ def _infer_square(name: str, *, core: bool) -> Callable:
     return infer
 
 
-def _infer_pinv(a: Type, **_: Any) -> TensorType:
+def _infer_pinv(a: Type, **_: object) -> TensorType:
     t = _matrix("pinv", a)
     return TensorType.of(lapack_dtype("pinv", t), (*t.shape[:-2], t.shape[-1], t.shape[-2]))
 
 
 def _infer_solve(name: str) -> Callable:
-    def infer(a: Type, b: Type, **_: Any) -> TensorType:
+    def infer(a: Type, b: Type, **_: object) -> TensorType:
         left, right = _matrix(name, a, square=True), _matrix(name, b)
         n = _square_side(left)
         if n is not None and right.shape[-2] not in (n, None):
@@ -195,7 +198,7 @@ def _infer_svdvals(a: Type) -> TensorType:
 
 
 def _infer_eigvals(name: str, real: bool) -> Callable:
-    def infer(a: Type, **_: Any) -> TensorType:
+    def infer(a: Type, **_: object) -> TensorType:
         t = _matrix(name, a, square=True)
         dtype = lapack_dtype(name, t)
         wanted = _real_of(dtype) if real else _complex_of(dtype)
@@ -234,12 +237,12 @@ def _infer_lstsq(a: Type, b: Type, *, rcond: float | None) -> TupleType:
 
 
 # ---------------------------------------------------------------------- meaning
-def _as_lapack(x: Any) -> np.ndarray:
+def _as_lapack(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x)
     return x if kind_of(x.dtype) in "fc" else x.astype(np.float64)
 
 
-def _batched(function: Callable, a: Any, b: Any) -> np.ndarray:
+def _batched(function: Callable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Apply a function of two matrices over broadcast batch dimensions."""
     a, b = _as_lapack(a), _as_lapack(b)
     dtype = promote(a, b)
@@ -270,7 +273,7 @@ def _or_nan(function: Callable, on_error: str) -> Callable:
     return forgiving
 
 
-def _cholesky(a: Any, *, lower: bool, on_error: str) -> np.ndarray:
+def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     a = _as_lapack(a)
     if on_error != "nan" or a.ndim < 2:
         return np.linalg.cholesky(a, upper=not lower)
@@ -291,7 +294,9 @@ def _solve(a: Any, b: Any, *, assume_a: str, on_error: str) -> np.ndarray:
     )
 
 
-def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal: bool, on_error: str) -> np.ndarray:
+def _solve_triangular(
+    a: np.ndarray, b: np.ndarray, *, lower: bool, trans: str, unit_diagonal: bool, on_error: str
+) -> np.ndarray:
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve_triangular", a, b)
 
@@ -303,12 +308,12 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, trans: str, unit_diagonal:
     return _batched(_or_nan(one, on_error), a, b)
 
 
-def _eigvals(a: Any) -> np.ndarray:
+def _eigvals(a: np.ndarray) -> np.ndarray:
     w = np.linalg.eigvals(_as_lapack(a))
     return w.astype(_complex_of(w.dtype.name), copy=False)
 
 
-def _eig(a: Any) -> tuple:
+def _eig(a: np.ndarray) -> tuple:
     w, v = np.linalg.eig(_as_lapack(a))
     return w.astype(_complex_of(w.dtype.name), copy=False), v.astype(_complex_of(v.dtype.name), copy=False)
 
@@ -316,14 +321,14 @@ def _eig(a: Any) -> tuple:
 NOT_FINITE_LSTSQ = "lstsq needs finite numbers; an operand has infinite or NaN elements"
 
 
-def _lstsq(a: Any, b: Any, *, rcond: float | None) -> tuple:
+def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise np.linalg.LinAlgError(NOT_FINITE_LSTSQ)
     x, residuals, rank, s = np.linalg.lstsq(_as_lapack(a), _as_lapack(b), rcond=rcond)
     return x, residuals, np.asarray(rank, dtype=np.int64), s
 
 
-def _expm(a: Any) -> np.ndarray:
+def _expm(a: np.ndarray) -> np.ndarray:
     return scipy_linalg.expm(_as_lapack(a))
 
 
@@ -343,7 +348,7 @@ def _sqrtm(a: Any) -> np.ndarray:
 def _plain(function: Callable) -> Callable:
     """NumPy's function on numbers LAPACK takes."""
 
-    def meaning(a: Any, **params: Any) -> Any:
+    def meaning(a: np.ndarray, **params: Any) -> Any:
         found = function(_as_lapack(a), **params)
         return tuple([np.asarray(f) for f in found]) if isinstance(found, tuple) else np.asarray(found)
 
@@ -356,7 +361,7 @@ NOT_FINITE = "SVD did not converge: the matrix has infinite or NaN elements"
 def _of_finite(function: Callable) -> Callable:
     """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
 
-    def meaning(a: Any, **params: Any) -> Any:
+    def meaning(a: np.ndarray, **params: Any) -> Any:
         if not np.isfinite(a).all():
             raise np.linalg.LinAlgError(NOT_FINITE)
         return _plain(function)(a, **params)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from termgraph.terms.ops.shaping import static_scalar
 from termgraph.terms.term import Arg, mk, mk1
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType, Type
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
 Runner = Callable[..., tuple]
@@ -111,7 +114,7 @@ class Parts:
         return iter((self.n, *self.consts, *self.inits, *self.xs))
 
 
-def projections(t: Any) -> list:
+def projections(t: AnyTerm) -> list:
     """All results of a term with several, as terms."""
     return [mk1(nth.bind(i=i), t) for i in range(len(t.type.types))]
 
@@ -122,10 +125,10 @@ def make_loop(
     carries: Sequence[tuple[Any, Any, Any]],
     xs: Sequence[tuple[Any, Any]],
     ys: Sequence[Any] = (),
-    stop: Any = None,
-    source: Any = None,
+    stop: AnyTerm | None = None,
+    source: Op | None = None,
     **params: Any,
-) -> Any:
+) -> AnyTerm:
     """A loop term from parts that name their own leaves, which are renumbered.
 
     `consts` and `xs` are pairs (leaf in the body, operand), `carries` are triples (leaf, initial operand, next value).
@@ -154,7 +157,9 @@ def fits(want: Type, got: Type) -> bool:
     return want.accepts(got)
 
 
-def _infer_loop(n: Any, *operands: Any, body: tuple, takes: tuple, n_consts: int, n_carry: int, **more: Any) -> Type:
+def _infer_loop(
+    n: AnyTerm, *operands: Any, body: tuple, takes: tuple, n_consts: int, n_carry: int, **more: Any
+) -> Type:
     if not isinstance(n.type, TensorType) or n.type.ndim != 0 or n.type.kind not in "iu":
         raise TypeMismatch(f"the number of steps of a loop must be an integer scalar, got {n.type}")
     steps = static_scalar(n)
@@ -209,7 +214,7 @@ def negative_text(op: Any) -> str:
     return f"{title}: the number of steps must not be negative, got {{0}}; a sequence must be as long as its taps reach"
 
 
-def checked_steps(op: Any, n: Any, xs: Sequence[np.ndarray]) -> int:
+def checked_steps(op: Any, n: np.ndarray, xs: Sequence[np.ndarray]) -> int:
     """The number of steps as an int, once all sequences are seen to be long enough."""
     steps = int(n)
     if steps < 0:
@@ -232,7 +237,7 @@ class Stack:
         self.name, self.limit = name, limit
         self.array: Any = None
 
-    def put(self, t: int, row: Any) -> None:
+    def put(self, t: int, row: np.ndarray) -> None:
         array = self.array
         if array is None:
             array = self.array = np.empty((self.limit, *row.shape), row.dtype)
@@ -302,7 +307,7 @@ Places = Mapping[Any, tuple]  # term of a body -> (name, site) of the user's var
 _places: weakref.WeakKeyDictionary[Any, Callable[[], Places]] = weakref.WeakKeyDictionary()
 
 
-def note_places(op: Any, find: Callable[[], Places], users: bool = False) -> None:
+def note_places(op: Op, find: Callable[[], Places], users: bool = False) -> None:
     """Remember how to find the user's names and lines for the terms of a body.
 
     Equal loops have the same op: the one that the user wrote last (`users`) gives the names.
@@ -317,7 +322,7 @@ def places_of(op: Any) -> Places:
     return {} if find is None else find()
 
 
-def inherit_places(op: Any, source: Any, renamed: Mapping[Any, Any]) -> None:
+def inherit_places(op: Op, source: Op, renamed: Mapping[Any, Any]) -> None:
     """Let the body of `op`, made from that of `source` with leaves renamed, point to the same lines."""
     if op is source or source not in _places:
         return

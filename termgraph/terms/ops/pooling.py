@@ -33,7 +33,7 @@ def window_places(n: Any, k: int, s: int, p: int, whole: bool, most: Callable, f
     return floor(most(n - 1 - k + s, 0), s) + 1
 
 
-def places(name: str, lengths: Sequence[int], p: Any) -> tuple[int, ...]:
+def places(name: str, lengths: Sequence[int], p: dict) -> tuple[int, ...]:
     """The lengths of the result."""
     out = []
     for d, (n, k, s, pad) in enumerate(zip(lengths, p["size"], p["stride"], p["pad"], strict=True)):
@@ -46,7 +46,7 @@ def places(name: str, lengths: Sequence[int], p: Any) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _pooled_shape(name: str, x: TensorType, p: Any) -> tuple:
+def _pooled_shape(name: str, x: TensorType, p: dict) -> tuple:
     n = len(p["size"])
     if x.ndim < n:
         raise TypeError(f"{name} takes arrays of at least {n} dimensions, got {x}")
@@ -54,17 +54,17 @@ def _pooled_shape(name: str, x: TensorType, p: Any) -> tuple:
     return (*x.shape[: x.ndim - n], *known)
 
 
-def _axis(p: Any, d: int) -> dict:
+def _axis(p: dict, d: int) -> dict:
     """The windows along one of the pooled dimensions."""
     return {**{k: (p[k][d],) for k in ("size", "stride", "pad")}, "ignore_border": p["ignore_border"]}
 
 
-def _infer_pool(x: Any, **p: Any) -> TensorType:
+def _infer_pool(x: TensorType, **p: Any) -> TensorType:
     x = require_tensor(x, "operand of pool")
     return TensorType.of(x.dtype, _pooled_shape(POOL, x, p))
 
 
-def _infer_max_grad(x: Any, y: Any, g: Any, **p: Any) -> TensorType:
+def _infer_max_grad(x: TensorType, y: TensorType, g: TensorType, **p: Any) -> TensorType:
     x, y, g = [require_tensor(t, f"operand {k} of {MAX_GRAD}") for k, t in enumerate((x, y, g))]
     wanted = _pooled_shape(MAX_GRAD, x, p)
     for t in (y, g):
@@ -80,7 +80,7 @@ def _infer_sum_grad(g: Any, *lengths: Any, **p: Any) -> TensorType:
 
 
 # ---------------------------------------------------------------------- meaning
-def _taps(x: np.ndarray, p: Any, fill: Any, counts: Sequence[int]) -> tuple[np.ndarray, list, tuple]:
+def _taps(x: np.ndarray, p: dict, fill: int, counts: Sequence[int]) -> tuple[np.ndarray, list, tuple]:
     """The array with room around it, the place of each tap's elements in there, and where the array is in it."""
     n, spatial = len(p["size"]), x.shape[x.ndim - len(p["size"]) :]
     geometry = list(zip(counts, p["size"], p["stride"], p["pad"], spatial))
@@ -101,7 +101,7 @@ def lowest(dtype: np.dtype) -> Any:
     return -np.inf if dtype.kind not in "iu" else np.iinfo(dtype).min
 
 
-def _pool(x: Any, *, kind: str, **p: Any) -> np.ndarray:
+def _pool(x: np.ndarray, *, kind: str, **p: Any) -> np.ndarray:
     x = np.asarray(x)
     wide = x.astype(working_dtype(x.dtype), copy=False)
     counts = places(POOL, x.shape[x.ndim - len(p["size"]) :], p)
@@ -112,7 +112,7 @@ def _pool(x: Any, *, kind: str, **p: Any) -> np.ndarray:
     return out.astype(x.dtype, copy=False)
 
 
-def _max_grad(x: Any, y: Any, g: Any, **p: Any) -> np.ndarray:
+def _max_grad(x: np.ndarray, y: np.ndarray, g: np.ndarray, **p: Any) -> np.ndarray:
     x, y, g = np.asarray(x), np.asarray(y), np.asarray(g)
     counts = places(MAX_GRAD, x.shape[x.ndim - len(p["size"]) :], p)
     if y.shape[y.ndim - len(counts) :] != counts or g.shape != y.shape:

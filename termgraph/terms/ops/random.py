@@ -24,7 +24,7 @@ _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 
 
-def philox_words(key: Any, step: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+def philox_words(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> tuple[Any, Any, Any, Any]:
     """The four 32-bit words (in uint64 arrays) of the block for a 64-bit key, step and index.
 
     The counter is (low and high half of index, low and high half of step), as in Random123's philox4x32.
@@ -39,17 +39,17 @@ def philox_words(key: Any, step: Any, index: Any) -> tuple[Any, Any, Any, Any]:
     return c0, c1, c2, c3
 
 
-def _first(key: Any, step: Any, index: Any) -> Any:
+def _first(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> np.ndarray:
     c0, c1, _, _ = philox_words(key, step, index)
     return c0 | (c1 << _HALF)
 
 
-def _second(key: Any, step: Any, index: Any) -> Any:
+def _second(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> np.ndarray:
     _, _, c2, c3 = philox_words(key, step, index)
     return c2 | (c3 << _HALF)
 
 
-def _scaled(bits: Any, width: Any) -> Any:
+def _scaled(bits: np.ndarray, width: np.ndarray) -> np.ndarray:
     b0, b1, w0, w1 = bits & _LOW, bits >> _HALF, width & _LOW, width >> _HALF
     low, middle, other = b0 * w0, b0 * w1, b1 * w0
     carry = ((low >> _HALF) + (middle & _LOW) + (other & _LOW)) >> _HALF

@@ -111,7 +111,7 @@ def _infer_softmax(name: str) -> Callable:
 
 # ---------------------------------------------------------------------- meanings
 def _accumulate(ufunc: np.ufunc) -> Callable:
-    def meaning(x: Any, *, axis: tuple, dtype: str) -> Any:
+    def meaning(x: np.ndarray, *, axis: tuple, dtype: str) -> Any:
         with np.errstate(all="ignore"):
             return ufunc.reduce(np.asarray(x), axis=axis, dtype=dtype)
 
@@ -119,7 +119,7 @@ def _accumulate(ufunc: np.ufunc) -> Callable:
 
 
 def _fold(ufunc: np.ufunc) -> Callable:
-    def meaning(x: Any, *, axis: tuple) -> Any:
+    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
         with np.errstate(all="ignore"):
             return ufunc.reduce(np.asarray(x), axis=axis)
 
@@ -127,14 +127,14 @@ def _fold(ufunc: np.ufunc) -> Callable:
 
 
 def _decide(ufunc: np.ufunc) -> Callable:
-    def meaning(x: Any, *, axis: tuple) -> Any:
+    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
         return ufunc.reduce(np.asarray(x) != 0, axis=axis)  # NaN != 0 holds: NaN is true, as in NumPy
 
     return meaning
 
 
 def _position(function: Callable) -> Callable:
-    def meaning(x: Any, *, axis: tuple) -> Any:
+    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
         x = np.asarray(x)
         found = function(x) if len(axis) == x.ndim else function(x, axis=axis[0])
         return np.asarray(found, dtype="int64")
@@ -143,7 +143,7 @@ def _position(function: Callable) -> Callable:
 
 
 def _running(ufunc: np.ufunc) -> Callable:
-    def meaning(x: Any, *, axis: int) -> Any:
+    def meaning(x: np.ndarray, *, axis: int) -> Any:
         x = np.asarray(x)
         with np.errstate(all="ignore"):
             return ufunc.accumulate(x, axis=axis, dtype=x.dtype)
@@ -151,7 +151,7 @@ def _running(ufunc: np.ufunc) -> Callable:
     return meaning
 
 
-def _wide(x: Any) -> tuple[np.ndarray, np.dtype]:
+def _wide(x: np.ndarray) -> tuple[np.ndarray, np.dtype]:
     """The operand in a dtype to compute in (half precision is widened), and the dtype of the result."""
     x = np.asarray(x)
     out = np.dtype("float64") if kind_of(x.dtype) in "biu" else x.dtype
@@ -171,7 +171,7 @@ def _finite_largest(x: np.ndarray, axis: tuple) -> np.ndarray:
     return np.where(np.isfinite(largest), largest, 0).astype(x.real.dtype, copy=False)
 
 
-def _logsumexp(x: Any, *, axis: tuple) -> Any:
+def _logsumexp(x: np.ndarray, *, axis: tuple) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         shift = _finite_largest(x, axis)
@@ -179,14 +179,14 @@ def _logsumexp(x: Any, *, axis: tuple) -> Any:
         return np.squeeze(np.log(total) + shift, axis=axis).astype(out, copy=False)
 
 
-def _softmax(x: Any, *, axis: tuple) -> Any:
+def _softmax(x: np.ndarray, *, axis: tuple) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         powers = np.exp(x - _largest(x, axis))
         return (powers / np.add.reduce(powers, axis=axis, keepdims=True)).astype(out, copy=False)
 
 
-def _log_softmax(x: Any, *, axis: tuple) -> Any:
+def _log_softmax(x: np.ndarray, *, axis: tuple) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         shifted = x - _finite_largest(x, axis)
@@ -230,7 +230,7 @@ logsumexp = define(
 )
 
 
-def _along(name: str, infer: Callable, meaning: Callable, default: Any, doc: str) -> Op:
+def _along(name: str, infer: Callable, meaning: Callable, default: int | tuple, doc: str) -> Op:
     return define(
         name,
         arity=1,

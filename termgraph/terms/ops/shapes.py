@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import TensorType, Type, shape_text
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Shape = tuple[int | None, ...]
 # Where the length of an axis of a term comes from: an operand and its axis, or an operand that *is* the length. None if
@@ -15,18 +18,18 @@ Source = tuple[Any, int] | None
 IS_GIVEN = -1
 
 
-def as_first(t: Any, axis: int) -> Source:
+def as_first(t: AnyTerm, axis: int) -> Source:
     """The result is as long as the first operand."""
     return t.args[0], axis
 
 
-def as_given(t: Any, axis: int) -> Source:
+def as_given(t: AnyTerm, axis: int) -> Source:
     """Lengths are the operands behind the first; one of -1 is computed."""
     n = t.args[1 + axis]
     return None if getattr(n, "scalar", None) == -1 else (n, IS_GIVEN)
 
 
-def as_kept(t: Any, axis: int) -> Source:
+def as_kept(t: AnyTerm, axis: int) -> Source:
     """Axes that are not reduced stay."""
     reduced = t.op.params["axis"]
     reduced = reduced if isinstance(reduced, tuple) else (reduced,)

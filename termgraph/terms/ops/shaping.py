@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.terms.op import CONST, define
 from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length
 from termgraph.terms.types import TensorType, Type, dtype_name, shape_text
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 # ---------------------------------------------------------------------- lengths as arguments
 def static_scalar(term: Any) -> Any:
@@ -25,7 +28,7 @@ def static_scalar(term: Any) -> Any:
     return term.scalar if term.op is CONST and term.type.ndim == 0 else None
 
 
-def _scalar_type(name: str, what: str, term: Any) -> TensorType:
+def _scalar_type(name: str, what: str, term: AnyTerm) -> TensorType:
     type_ = require_tensor(term.type, f"{what} of {name}")
     if type_.ndim != 0:
         raise TypeError(f"{what} of {name} must be a scalar, got {type_}")
@@ -54,7 +57,7 @@ def _total(shape: Sequence[int | None]) -> int | None:
 
 
 # ---------------------------------------------------------------------- reshape and alloc
-def _infer_reshape(x: Any, *lengths: Any) -> TensorType:
+def _infer_reshape(x: AnyTerm, *lengths: Any) -> TensorType:
     tensor = require_tensor(x.type, "operand of reshape")
     shape = static_lengths("reshape", lengths)
     have, asked = _total(tensor.shape), _total(shape)
@@ -73,7 +76,7 @@ def _infer_reshape(x: Any, *lengths: Any) -> TensorType:
     return TensorType.of(tensor.dtype, shape)
 
 
-def _reshape(x: Any, *lengths: Any) -> Any:
+def _reshape(x: np.ndarray, *lengths: Any) -> np.ndarray:
     shape = _run_time_lengths(lengths)
     x = np.asarray(x)
     if min(shape, default=0) < 0 or math.prod(shape) != x.size:
@@ -94,7 +97,7 @@ reshape = define(
 )
 
 
-def _infer_alloc(value: Any, *lengths: Any) -> TensorType:
+def _infer_alloc(value: AnyTerm, *lengths: Any) -> TensorType:
     tensor = require_tensor(value.type, "value of alloc")
     shape = static_lengths("alloc", lengths)
     if tensor.ndim > len(shape):
@@ -112,7 +115,7 @@ def _infer_alloc(value: Any, *lengths: Any) -> TensorType:
     return TensorType.of(tensor.dtype, tuple(out))
 
 
-def _alloc(value: Any, *lengths: Any) -> Any:
+def _alloc(value: np.ndarray, *lengths: Any) -> np.ndarray:
     shape = _run_time_lengths(lengths)
     try:
         return np.broadcast_to(value, shape).copy()
@@ -167,7 +170,7 @@ def _infer_make_vector(*items: Type, dtype: str) -> TensorType:
     return TensorType.of(dtype_name(dtype), (len(items),))
 
 
-def _make_vector(*items: Any, dtype: str) -> Any:
+def _make_vector(*items: Any, dtype: str) -> np.ndarray:
     return np.array([np.asarray(i).astype(dtype) for i in items], dtype=dtype)
 
 
@@ -182,13 +185,13 @@ make_vector = define(
 )
 
 
-def _known_flags(known: Any, ndim: int) -> tuple[bool, ...]:
+def _known_flags(known: tuple, ndim: int) -> tuple[bool, ...]:
     if not isinstance(known, tuple) or len(known) != ndim:
         raise TypeError(f"specify_shape: known must have one bool per dimension ({ndim}), got {known!r}")
     return known
 
 
-def _infer_specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> TensorType:
+def _infer_specify_shape(x: AnyTerm, *lengths: Any, known: tuple, told: str) -> TensorType:
     tensor = require_tensor(x.type, "operand of specify_shape")
     flags = _known_flags(known, tensor.ndim)
     if len(lengths) != sum(map(bool, flags)):
@@ -201,7 +204,7 @@ def _infer_specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> Tens
     return TensorType.of(tensor.dtype, shape)
 
 
-def _specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> Any:
+def _specify_shape(x: np.ndarray, *lengths: Any, known: tuple, told: str) -> np.ndarray:
     given = iter(_run_time_lengths(lengths))
     for d, (n, flag) in enumerate(zip(x.shape, known, strict=True)):
         if flag and n != (want := next(given)):
@@ -210,7 +213,7 @@ def _specify_shape(x: Any, *lengths: Any, known: tuple, told: str) -> Any:
     return x
 
 
-def _promised(t: Any, axis: int) -> Source:
+def _promised(t: AnyTerm, axis: int) -> Source:
     known = t.op.params["known"]
     return (t.args[1 + sum(known[:axis])], IS_GIVEN) if known[axis] else (t.args[0], axis)
 
@@ -272,7 +275,7 @@ def _infer_join(*xs: Type, axis: int) -> TensorType:
     return TensorType.of(promote(*[t.np_dtype for t in tensors]).name, tuple(shape))
 
 
-def _join(*xs: Any, axis: int) -> Any:
+def _join(*xs: Any, axis: int) -> np.ndarray:
     try:
         return np.concatenate(xs, axis=axis, dtype=promote(*[np.asarray(x).dtype for x in xs]), casting="unsafe")
     except ValueError:
@@ -293,14 +296,14 @@ join = define(
 
 
 # ---------------------------------------------------------------------- ranges
-def range_length(start: Any, stop: Any, step: Any) -> int:
+def range_length(start: int, stop: int, step: int) -> int:
     """How many elements `arange(start, stop, step)` has."""
     if step == 0:
         raise ValueError("arange: step must not be zero")
     return max(0, math.ceil((stop - start) / step))
 
 
-def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: str) -> TensorType:
+def _infer_arange(start: AnyTerm, stop: AnyTerm, step: AnyTerm, *, dtype: str) -> TensorType:
     for what, term in (("start", start), ("stop", stop), ("step", step)):
         if _scalar_type("arange", what, term).kind == "c":
             raise TypeError(f"arange: {what} must be a real number, got {term.type}")
@@ -329,7 +332,7 @@ arange = define(
 )
 
 
-def _infer_eye(n: Any, m: Any, k: Any, *, dtype: str) -> TensorType:
+def _infer_eye(n: AnyTerm, m: AnyTerm, k: AnyTerm, *, dtype: str) -> TensorType:
     shape = static_lengths("eye", (n, m))
     if _scalar_type("eye", "k", k).kind not in "iu":
         raise TypeError(f"eye: k must be an integer, got {k.type}")
@@ -387,7 +390,7 @@ def _infer_alloc_diag(x: Type, *, offset: int) -> TensorType:
     return TensorType.of(tensor.dtype, (*tensor.shape[:-1], side, side))
 
 
-def _alloc_diag(x: Any, *, offset: int) -> Any:
+def _alloc_diag(x: np.ndarray, *, offset: int) -> np.ndarray:
     n = x.shape[-1]
     side = n + abs(offset)
     out = np.zeros((*x.shape[:-1], side, side), x.dtype)

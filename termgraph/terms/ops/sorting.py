@@ -15,7 +15,7 @@ from termgraph.terms.ops.shapes import as_first, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
 
-def _check_axis(name: str, x: Type, axis: Any) -> TensorType:
+def _check_axis(name: str, x: Type, axis: int) -> TensorType:
     tensor = require_tensor(x, f"operand of {name}")
     if type(axis) is not int or not 0 <= axis < tensor.ndim:
         raise ValueError(f"{name}: axis {axis!r} is out of range for an array with {tensor.ndim} dimensions")
@@ -83,7 +83,7 @@ def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
     return TensorType.of("float64" if weights else "int64", (None,))
 
 
-def _bincount(x: Any, minlength: Any, *weights: Any) -> np.ndarray:
+def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: Any) -> np.ndarray:
     x = np.asarray(x).astype(np.int64, copy=False)
     if x.size and x.min() < 0:
         raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}")
@@ -122,7 +122,7 @@ def _infer_unique_all(x: Type, *, axis: int | None) -> TupleType:
     return TupleType((values, places, inverse, places))
 
 
-def _unique_all(x: Any, *, axis: int | None) -> tuple:
+def _unique_all(x: object, *, axis: int | None) -> tuple:
     x = np.asarray(x)
     values, index, inverse, counts = np.unique(x, axis=axis, return_index=True, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))

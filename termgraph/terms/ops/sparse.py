@@ -6,7 +6,7 @@ CSR, the columns of CSC), *minor* the other. Everything else is written with ops
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,17 @@ from termgraph.terms.ops.shapes import require_tensor, same_length
 from termgraph.terms.sparse import INDEX, SparseType, matrix_of
 from termgraph.terms.types import TensorType, TupleType, Type
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.terms.op import Op
+
 _BLOCK = 1 << 20  # how many products of a sampled product are held at once
 _VECTOR = TensorType.of(INDEX, (None,))
 
 
 # ---------------------------------------------------------------------- apart and together
-def _part(name: str, type_of: Any, meaning: Any, doc: str) -> Any:
+def _part(name: str, type_of: Callable[..., Any], meaning: Callable[..., Any], doc: str) -> Op:
     def infer(s: Type) -> TensorType:
         if not isinstance(s, SparseType):
             raise TypeError(f"{name} takes a sparse matrix, got {s}")
@@ -98,7 +103,7 @@ def _infer_majors(indices: Type, indptr: Type) -> TensorType:
     return TensorType.of(INDEX, require_tensor(indices, "indices").shape)
 
 
-def _majors(indices: Any, indptr: Any) -> np.ndarray:
+def _majors(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     found = np.repeat(np.arange(len(indptr) - 1, dtype=INDEX), np.diff(indptr))
     if len(found) != len(indices):
         raise ShapeError(
@@ -129,13 +134,15 @@ def _infer_dot(data: Type, indices: Type, indptr: Type, rows: Type, x: Type, *, 
     return TensorType.of(promote(d.np_dtype, dense.np_dtype).name, (None, *dense.shape[1:]))
 
 
-def _dot(data: Any, indices: Any, indptr: Any, rows: Any, x: Any, *, format: str) -> np.ndarray:
+def _dot(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, rows: np.ndarray, x: np.ndarray, *, format: str
+) -> np.ndarray:
     matrix = checked_matrix(format, data, indices, indptr, (rows, len(x)))
     dtype = promote(matrix.dtype, x.dtype)
     return np.asarray(matrix @ x.astype(dtype, copy=False)).astype(dtype, copy=False)
 
 
-def checked_matrix(format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def checked_matrix(format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple) -> Any:
     """The matrix, or an error if an index points outside of it: SciPy's routines would read there."""
     matrix = matrix_of(format, data, indices, indptr, shape)
     minor = matrix.shape[1 if format == "csr" else 0]
@@ -169,7 +176,7 @@ def _infer_sample(indices: Type, rows: Type, x: Type, y: Type) -> TensorType:
     return TensorType.of(promote(a.np_dtype, b.np_dtype).name, (n,))
 
 
-def _sample(i: Any, j: Any, x: Any, y: Any) -> np.ndarray:
+def _sample(i: np.ndarray, j: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.ndim == 1:
         return x[i] * y[j]
     if x.shape[1] != y.shape[1]:
@@ -199,7 +206,7 @@ def _infer_switch(indices: Type, indptr: Type, minor: Type) -> TupleType:
     return TupleType((TensorType.of(INDEX, n), TensorType.of(INDEX, n), _VECTOR))
 
 
-def _switch(indices: Any, indptr: Any, minor: Any) -> tuple:
+def _switch(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple:
     order = np.arange(len(indices), dtype=INDEX)
     other = checked_matrix("csr", order, indices, indptr, (len(indptr) - 1, minor)).tocsc()
     return tuple(a.astype(INDEX, copy=False) for a in (other.data, other.indices, other.indptr))
@@ -224,7 +231,7 @@ def _infer_merge(majors: Type, minors: Type, major: Type, minor: Type) -> TupleT
     return TupleType((TensorType.of(INDEX, (n,)), _VECTOR, _VECTOR))
 
 
-def _merge(majors: Any, minors: Any, major: Any, minor: Any) -> tuple:
+def _merge(majors: np.ndarray, minors: np.ndarray, major: np.ndarray, minor: np.ndarray) -> tuple:
     """Sorting is stable, and quick where the places are one or two sequences in order, which they mostly are."""
     keys = majors.astype(np.int64) * int(minor) + minors
     order = np.argsort(keys, kind="stable")

@@ -5,15 +5,13 @@ It is an identity for one worker. `termgraph.dist` cuts graphs there for several
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from termgraph.terms.ops.dtype_rules import same_rule
 from termgraph.terms.ops.elementwise import elementwise
 
 
-def _alone(x: Any) -> np.ndarray:
+def _alone(x: object) -> np.ndarray:
     return np.asarray(x)
 
 

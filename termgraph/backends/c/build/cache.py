@@ -389,6 +389,6 @@ def _artefact_parts(kind: str, identity: str) -> dict[str, str]:
     return {"artefact": kind, "identity": identity}
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 60 else text[:28] + "..." + text[-28:]

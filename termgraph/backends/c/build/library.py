@@ -11,7 +11,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.build.cache import Cache, default_cache, key_of
 from termgraph.backends.c.build.cache_files import Entry, digest
@@ -27,6 +27,9 @@ from termgraph.backends.c.build.compilers import (
     why_no_compiler,
 )
 from termgraph.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SOURCES = os.path.join(_PACKAGE, "run")  # the glue in C and its headers
@@ -129,7 +132,7 @@ def library_parts(
     }
 
 
-def _load_entry(cache: Cache, why: Mapping, make: Any, name: str, load: bool) -> tuple[Entry, str, Any]:
+def _load_entry(cache: Cache, why: Mapping, make: Callable[..., Any], name: str, load: bool) -> tuple[Entry, str, Any]:
     """Get the entry and load it; once more if another process has just evicted it."""
     for attempt in range(3):
         entry, how = cache.get_or_make(why, make, name=name)

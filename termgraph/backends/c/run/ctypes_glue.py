@@ -188,7 +188,7 @@ class Callable:
                 given[i] = port[7]
         return given
 
-    def _fits(self, i: int, x: Any) -> bool:
+    def _fits(self, i: int, x: object) -> bool:
         _, dtype, lengths, _, _, _, _, _ = self._ports[i]
         return (
             type(x) is np.ndarray
@@ -211,7 +211,7 @@ class Callable:
             raise TypeError(f"{self._name}: the filter of argument {label} returned something that does not fit")
         return x
 
-    def _from_number(self, i: int, value: Any) -> np.ndarray | None:
+    def _from_number(self, i: int, value: object) -> np.ndarray | None:
         dtype, accept = self._ports[i][1], self._ports[i][5]
         if type(value) is dtype.type:
             return np.array(value, dtype)

@@ -15,7 +15,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from termgraph.backends.c.build.library import Library, build_plain, package_tex
 from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
+
+if TYPE_CHECKING:
+    from termgraph.tensor.sharedvar import Container
 
 ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
@@ -153,7 +156,7 @@ def cell(value: np.ndarray) -> Any:
     return provider().Cell(value)
 
 
-def attach(container: Any) -> Any:
+def attach(container: Container) -> Any:
     """The cell behind a container, an object with `storage` (a list of one array) and `lock` (a re-entrant lock).
 
     The first call makes a cell and puts it in the place of both, so programs and Python see one value and one lock.
@@ -274,7 +277,7 @@ def _outs(signature: Signature) -> tuple:
 # -- what stands in where nothing better is given ----------------------------------------------------
 
 
-def conform(signature: Signature, name: str, i: int, value: Any) -> np.ndarray:
+def conform(signature: Signature, name: str, i: int, value: object) -> np.ndarray:
     """An array for argument `i` made of anything NumPy can convert without loss, or a TypeError or ValueError."""
     port: Input = signature.inputs[i]
     label = f"{name}(): argument {i + 1}" + (f" ({port.name})" if port.name else "")

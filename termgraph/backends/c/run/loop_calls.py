@@ -7,7 +7,7 @@ results is run in pieces of growing length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.loops import make_runner
 from termgraph.vm.partition import Refusal
 from termgraph.vm.program import Program
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
 
 FIRST_PIECE = 64
 _LENGTH = TensorType("int8", (None, 0))
@@ -54,7 +57,7 @@ def _generated(op: Any, t: Any, ledger: Ledger | None, how: dict[str, bool]) -> 
     return Refusal(t, made.why) if isinstance(made, Refusal) else made
 
 
-def _telling(op: Any) -> Any:
+def _telling(op: Any) -> Op:
     """The same loop with one more carry: whether the last step was the one that ended it."""
     k = op.n_consts + op.n_carry
     body, takes = op.params["body"], op.params["takes"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def bad(name: str, length: str) -> str:
@@ -10,7 +13,7 @@ def bad(name: str, length: str) -> str:
     return f"{name}_low < -({length}) || {name}_high >= {length}"
 
 
-def failure(t: Any, name: str, length: str, st: str = "st") -> str:
+def failure(t: AnyTerm, name: str, length: str, st: str = "st") -> str:
     """Report the index that was out of range."""
     worst = f"{name}_high >= {length} ? {name}_high : {name}_low"
     return f"tg_fail({st}, 3, {t.op.params['site']}, {worst}, {length}, 0, 0)"

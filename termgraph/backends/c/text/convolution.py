@@ -7,13 +7,16 @@ memory, and the windows of an image never lie in memory as a whole. Each algorit
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text import conv_winograd
 from termgraph.backends.c.text.conv_panels import FORWARD
 from termgraph.backends.c.text.conv_taps import TAPS
 from termgraph.backends.c.text.conv_tiles import tiles
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
+
+if TYPE_CHECKING:
+    from termgraph.lower.loops.tree import Place
 
 NAMES = {"conv_panels": "forward", "conv_taps": "taps", "conv_winograd": "winograd"}
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
@@ -26,7 +29,7 @@ def call(x: Any) -> str:
     spatial = len(params["stride"])
     (first, second), (out,) = [a for a in n.reads if a.core], n.results
 
-    def steps(a: Any) -> str:
+    def steps(a: Place) -> str:
         texts = [p.poly(step) for step in a.core]
         return f"(const int64_t[5]){{{', '.join([*texts[:2], *['0'] * (3 - spatial), *texts[2:]])}}}"
 

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of, numpy_dtype, working_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, pow_
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 CTYPE = {
     "bool": "_Bool",
@@ -198,7 +202,7 @@ class CDialect:
     has_blocks = True  # whether a block of statements is an expression
     literal = staticmethod(literal)
 
-    def expression(self, t: Any, args: Sequence[str]) -> str:
+    def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts; NotInC if the op table has no text for its dtypes."""
         op, given, out = t.op.family, t.args[0].type.dtype, t.type.dtype
         if op is cast:
@@ -214,7 +218,7 @@ class CDialect:
         )
         return written if op.exact else rounded(written, out)
 
-    def spelling(self, op: Any, dtype: str) -> str | None:
+    def spelling(self, op: Op, dtype: str) -> str | None:
         """The text of the op table for operands of a dtype, if what it calls is there."""
         text = op.c.of(dtype) if op.c is not None else None
         for helper in () if text is None else _helpers(text, SHORT[dtype]):
@@ -242,7 +246,7 @@ class CDialect:
             **{sign: _Chain(sign, operands) for sign in _CHAINS if "{" + sign in text},
         )
 
-    def _operand(self, a: Any, text: str) -> _Operand:
+    def _operand(self, a: AnyTerm, text: str) -> _Operand:
         out = _Operand(text)
         out.truth = self.truth(a.type.dtype, text)
         return out

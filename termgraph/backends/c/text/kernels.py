@@ -235,7 +235,7 @@ class KernelWriter:
             getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop, n.final))
         self.function(name, p, "int64_t begin, int64_t end")
 
-    def polling(self, loop: Any, final: bool = False) -> dict[str, str]:
+    def polling(self, loop: Node, final: bool = False) -> dict[str, str]:
         """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
         if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text.dialect import CTYPE
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly
 from termgraph.lower.loops.tree import Call
+
+if TYPE_CHECKING:
+    from termgraph.lower.push.kernel import Buf
 
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -77,7 +80,7 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
     )
 
 
-def pointer(p: Printer, buf: Any, offset: Poly) -> str:
+def pointer(p: Printer, buf: Buf, offset: Poly) -> str:
     p.bufs[buf] = None
     return buf.name if offset is ZERO else f"{buf.name} + {p.poly(offset)}"
 

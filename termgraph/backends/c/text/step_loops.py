@@ -7,7 +7,7 @@ counted from one, in v[2] of the status, that of a loop further out in v[3].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
 from termgraph.lower.loops.tree import Branch, Choice, Let, Node, Repeat, Write, walk
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import HALVES
+
+if TYPE_CHECKING:
+    from termgraph.lower.loops.tree import Rows
 
 
 def moving_places(nodes: Sequence[Node]) -> list[Buf]:
@@ -143,7 +146,7 @@ def _steps(writer: Any, n: Repeat, p: Printer, name: str) -> None:
             p.add(f"if (*(const _Bool *)c->buf[{writer.slots[n.stop]}]) {{ t++; break; }}")
 
 
-def _place_row(writer: Any, r: Any, p: Printer) -> None:
+def _place_row(writer: Any, r: Rows, p: Printer) -> None:
     if r.ring == 1:
         return
     size = _bytes(p, r.target, product(r.target.shape))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
@@ -18,6 +18,9 @@ from termgraph.lower.loops.tree import Accumulate, Call, Let, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD
 from termgraph.terms.dtypes import working_dtype
 from termgraph.terms.ops.elementwise import cast
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
@@ -84,7 +87,7 @@ class CPrinter(Printer):
             for f in folds:
                 self.add(f"{self.text[f]}_some[u] = {self.ref(f.args[0])};")
 
-    def beside(self, n: Reduce, f: Any) -> str | None:
+    def beside(self, n: Reduce, f: AnyTerm) -> str | None:
         """Where the elements of a fold begin, if they lie side by side in memory."""
         t = f.args[0]
         place = _place(Let(t))
@@ -96,7 +99,7 @@ class CPrinter(Printer):
         self.bufs[buf] = None
         return f"{buf.name} + {self.poly(offset.without([n.var]))}"
 
-    def fold_ctype(self, f: Any) -> str:
+    def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results: truth values are as wide as what they were compared for."""
         if f.op.params["kind"] in ("any", "all"):
             return TRUTHS[_width(f.args[0])]
@@ -216,7 +219,7 @@ def _finds_places(n: Reduce) -> bool:
     return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
 
 
-def _has_nan(t: Any) -> bool:
+def _has_nan(t: AnyTerm) -> bool:
     return t.type.np_dtype.kind == "f"
 
 

@@ -174,7 +174,7 @@ class CoreDriver:
     def copy(self, to: int, source: int, size: int) -> None:
         self.ask(self.cu.cuMemcpyDtoDAsync, to, source, size, self.stream)
 
-    def copy_across(self, to: int, other: Any, source: int, size: int) -> bool:
+    def copy_across(self, to: int, other: object, source: int, size: int) -> bool:
         if not isinstance(other, CoreDriver):
             return False
         other.followed_by(self.stream)

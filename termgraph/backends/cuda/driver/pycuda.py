@@ -178,7 +178,7 @@ class PyCudaDriver:
     def copy(self, to: int, source: int, size: int) -> None:
         self.d.memcpy_dtod_async(to, source, size, self._stream)
 
-    def copy_across(self, to: int, other: Any, source: int, size: int) -> bool:
+    def copy_across(self, to: int, other: object, source: int, size: int) -> bool:
         return False
 
     @_in_context

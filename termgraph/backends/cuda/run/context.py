@@ -51,7 +51,7 @@ class Turn:
         self.acquire()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

@@ -51,7 +51,7 @@ class DeviceArray:
     @classmethod
     def of(
         cls, value: Any, purpose: str = "an argument", device: Device | None = None, spare: Spare | None = None,
-        name: Any = None,
+        name: str | None = None,
     ) -> DeviceArray:  # fmt: skip
         """An array with the values of one on the host; in memory of `spare`, if that has some."""
         host = np.ascontiguousarray(value).reshape(np.shape(value))
@@ -89,7 +89,7 @@ class DeviceArray:
         """The axes in reverse order, where they are."""
         return self.view(0, self.shape[::-1], self.steps[::-1])
 
-    def __getitem__(self, key: Any) -> DeviceArray:
+    def __getitem__(self, key: object) -> DeviceArray:
         """Part of the array, where it is: numbers, slices, `...` and None."""
         begin, axis = 0, 0
         shape: list[int] = []
@@ -256,7 +256,7 @@ def to_host(values: Sequence[Any]) -> list[Any]:
 
 
 def as_device_array(
-    value: Any, device: Device | None = None, spare: Spare | None = None, name: Any = None
+    value: object, device: Device | None = None, spare: Spare | None = None, name: Any = None
 ) -> DeviceArray:
     """The array on the device: itself, another library's memory without a copy, or a copy from the host."""
     if isinstance(value, DeviceArray):
@@ -292,7 +292,7 @@ def _dtype_of(typestr: str) -> np.dtype:
     return numpy_dtype("bfloat16" if typestr == BFLOAT16_TYPESTR else typestr)
 
 
-def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) -> DeviceArray:
+def _across(value: DeviceArray, device: Device, spare: Spare | None, name: str | None) -> DeviceArray:
     """The array on another device: copied from one to the other if they can, else by way of the host."""
     value = value.contiguous()
     made = (spare or Spare(device)).take(name, value.shape, value.dtype, "a copy from another device")
@@ -309,7 +309,7 @@ def _across(value: DeviceArray, device: Device, spare: Spare | None, name: Any) 
     return made
 
 
-def interface_of(value: Any) -> dict[str, Any] | None:
+def interface_of(value: object) -> dict[str, Any] | None:
     """Where an array of another library lies on the GPU; None if it is not there."""
     found = getattr(value, "__cuda_array_interface__", None)
     if found is None and hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == 2:
@@ -317,7 +317,7 @@ def interface_of(value: Any) -> dict[str, Any] | None:
     return found
 
 
-def _full_key(key: Any, ndim: int) -> list[Any]:
+def _full_key(key: object, ndim: int) -> list[Any]:
     """One entry per axis, and None for each new one."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if not all(k is None or k is Ellipsis or isinstance(k, slice) or hasattr(k, "__index__") for k in keys):

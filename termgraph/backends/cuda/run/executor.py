@@ -175,7 +175,7 @@ class Executable:
                 for k, b in enumerate(self.program.outputs)
             ]
 
-    def here(self, value: Any) -> Any:
+    def here(self, value: object) -> Any:
         """What another device has, copied to this one, before any of its work is held up."""
         elsewhere = isinstance(value, DeviceArray) and value.device is not self.device
         return as_device_array(value, self.device) if elsewhere else value

@@ -100,7 +100,7 @@ class _Uninterrupted:
         if self.handler is not None:
             signal.signal(signal.SIGINT, lambda *what: self.came.append(what))
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.handler is not None:
             signal.signal(signal.SIGINT, self.handler)
         if self.came and callable(self.handler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of
 
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
+
 COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
 STORED = {**COMPUTED, **dict.fromkeys(c.HALVES, "uint16_t")}
 ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
@@ -21,7 +25,7 @@ ATOMIC |= {"int64": "unsigned long long", "uint64": "unsigned long long"}
 FOLDS = {"sum": "tg_sum", "prod": "tg_prod", "max": "tg_max", "min": "tg_min", "any": "tg_any", "all": "tg_all"}
 
 
-def brings_text(op: Any) -> bool:
+def brings_text(op: Op) -> bool:
     """Whether an op is a user's that comes with CUDA text."""
     return isinstance(op.family.cuda, str)
 
@@ -64,7 +68,7 @@ class CudaDialect(c.CDialect):
     on_host = has_blocks = False
     literal = staticmethod(literal)
 
-    def expression(self, t: Any, args: Sequence[str]) -> str:
+    def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts."""
         return _given(t, args) if brings_text(t.op) else super().expression(t, args)
 

@@ -141,7 +141,7 @@ def _of_gelu(t: Any) -> Any:
     return None
 
 
-def _power_of(x: Any) -> Any:
+def _power_of(x: object) -> Any:
     return lambda t: 1 if t is x else 2 if t.op.family.name == "sqr" and t.args[0] is x else 0
 
 

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_device_array
@@ -14,6 +14,9 @@ from termgraph.backends.cuda.text import prelude
 from termgraph.backends.cuda.text.dialect import STORED
 from termgraph.backends.cuda.text.functions import BLOCK
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 KERNEL = "user_kernel"
 
@@ -27,7 +30,7 @@ class UserCode:
     leaves: dict[Any, Any] = field(default_factory=dict)
 
 
-def brings_a_kernel(t: Any) -> bool:
+def brings_a_kernel(t: AnyTerm) -> bool:
     """Whether the op of a term has CUDA text for whole arrays."""
     return getattr(t.op, "cuda_sections", None) is not None and bool(t.op.cuda_sections())
 
