@@ -2,6 +2,7 @@
 
 from termgraph.viz.graph_page import d3viz
 from termgraph.viz.picture import to_dot, to_svg
+from termgraph.viz.profile_page import profile
 from termgraph.viz.timeline import timeline
 
-__all__ = ["d3viz", "timeline", "to_dot", "to_svg"]
+__all__ = ["d3viz", "profile", "timeline", "to_dot", "to_svg"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unicodedata import east_asian_width
 
+from termgraph.viz.history import short_place
 from termgraph.viz.node_positions import GAP_Y, routed
 from termgraph.viz.scene import Node, Scene, Scenes
 
@@ -33,7 +34,7 @@ def graph_data(scenes: Scenes) -> dict[str, Any]:
     """The scenes as plain data; `texts` are what numbers stand for, `rules` [name, place, stage, the one before]."""
     texts = Texts()
     data = [_scene(scene, texts, number > 0) for number, scene in enumerate(scenes)]
-    rules = [[texts(r.rule), texts(r.where), texts(r.stage), r.before] for r in scenes.rules.records]
+    rules = [[texts(r.rule), texts(short_place(r.where)), texts(r.stage), r.before] for r in scenes.rules.records]
     return {"scenes": data, "rules": rules, "kinds": KINDS, "roles": ROLES, "texts": list(texts.number)}
 
 

@@ -75,7 +75,8 @@ def _native_parts(f: Any) -> list[tuple[str, list[Any]]]:
         terms = [lowered.outputs[int(b.name[3:])] if b.kind == "output" else lowered.statements.stored.get(b)
                  for b in part.bufs]  # fmt: skip
         known = [lowered.origin.get(t, t) for t in terms if t is not None]
-        parts.append((part.expression, in_graph(f.maker, ordered(f.maker), known)))
+        title = "" if ": ->" in part.expression else part.expression  # a name of nothing but a copy says nothing
+        parts.append((title, in_graph(f.maker, ordered(f.maker), known)))
     return parts
 
 

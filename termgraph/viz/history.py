@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from termgraph.terms.traverse import children_first
@@ -14,6 +15,12 @@ class Applied(NamedTuple):
     where: str
     stage: str
     before: int
+
+
+def short_place(where: str) -> str:
+    """`rules/logs.py:12`: the folder, the file and the line of a rule."""
+    path, _, line = where.rpartition(":")
+    return f"{'/'.join(Path(path).parts[-2:])}:{line}" if path else where
 
 
 class MadeBy:
@@ -65,4 +72,4 @@ class RuleHistory:
             (self.made if trace.body is None else self.made_inside).add(trace)
 
 
-__all__ = ["Applied", "MadeBy", "RuleHistory"]
+__all__ = ["Applied", "MadeBy", "RuleHistory", "short_place"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ FILLS = {
 COLD, HOT = (255, 246, 221), (226, 60, 48)
 STROKES = {"": "#888888", "view": "#2b5fd9", "destroyed": "#d92b2b"}
 HEIGHT, MARGIN = 26.0, 20.0
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 STYLES = ("graph", "structure")
 
 
@@ -39,9 +42,10 @@ def pydotprint(
 ) -> Path:
     """Write a picture of a graph; the ending of the file says which kind: .svg, .html, .dot, or what Graphviz makes.
 
-    For other endings, such as .png and .pdf, the program `dot` of Graphviz must be installed. Inputs are shown with
-    their types; `var_with_name_simple=True` shows the names alone. `style="structure"` draws the parts that a graph is
-    made of: variables (red), applications (blue), ops (green) and types (purple).
+    For other endings the program `dot` of Graphviz must be installed; .png and .pdf are drawn by Chromium or Chrome
+    where it is not. Inputs are shown with their types; `var_with_name_simple=True` shows the names alone.
+    `style="structure"` draws the parts that a graph is made of: variables (red), applications (blue), ops (green) and
+    types (purple).
     """
     if style not in STYLES:
         raise ValueError(f"style is 'graph' or 'structure', got {style!r}")
@@ -54,7 +58,7 @@ def pydotprint(
         path.write_text(graph_page(scenes, obj), encoding="utf-8")
     elif kind in ("svg", "dot"):
         path.write_text(_svg(scenes[0], 0) if kind == "svg" else _dot(scenes[0]), encoding="utf-8")
-    else:
+    elif shutil.which("dot") or not _by_browser(_svg(scenes[0], 0), kind, path):
         _by_graphviz(_dot(scenes[0]), kind, path)
     if say:
         sys.stdout.write(f"The output file is available at {path}\n")
@@ -73,10 +77,31 @@ def _by_graphviz(text: str, kind: str, path: Path) -> None:
     program = shutil.which("dot")
     if program is None or not kind:
         raise RuntimeError(
-            f"cannot write {path}: pictures end in .svg, .html or .dot, and others need the program `dot` of Graphviz "
-            "(https://graphviz.org), which was not found"
+            f"cannot write {path}: pictures end in .svg, .html or .dot; .png and .pdf need Chromium or Chrome, others "
+            "need the program `dot` of Graphviz (https://graphviz.org), which was not found"
         )
     subprocess.run([program, f"-T{kind}", "-o", str(path)], input=text.encode(), check=True)
+
+
+def _by_browser(svg: str, kind: str, path: Path) -> bool:
+    """Whether a browser without a window could draw an SVG picture as .png or .pdf."""
+    program = next((p for p in map(shutil.which, BROWSERS) if p), None)
+    if program is None or kind not in ("png", "pdf"):
+        return False
+    width, height = (round(float(n)) for n in re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg).groups())  # type: ignore[union-attr]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "picture.html"
+        style = f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }} svg {{ display: block }}"
+        page.write_text(f"<!DOCTYPE html><meta charset='utf-8'><style>{style}</style>{svg}", encoding="utf-8")
+        made = Path(folder) / f"picture.{kind}"
+        what = f"--screenshot={made}" if kind == "png" else f"--print-to-pdf={made}"
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", "--hide-scrollbars",
+                   f"--user-data-dir={folder}/user", f"--window-size={width},{height}"]  # fmt: skip
+        subprocess.run([program, *options, what, page.as_uri()], capture_output=True, timeout=120, check=False)
+        if not made.exists():
+            return False
+        path.write_bytes(made.read_bytes())
+    return True
 
 
 def to_svg(obj: Any) -> str:

@@ -6,7 +6,6 @@ import linecache
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
@@ -14,6 +13,7 @@ from termgraph.db.database import all_rules
 from termgraph.function.compiled import arguments_of
 from termgraph.rules.trace import Trace
 from termgraph.terms.traverse import children_first
+from termgraph.viz.history import short_place
 from termgraph.viz.infix import form_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _described(rules: Sequence[tuple[str, str]], used: Counter[int], seconds: fl
     for k, times in used.most_common():
         name, where = rules[k]
         r = known.get(name)
-        about = {"name": name, "where": _place(where), "line": _line(where), "times": times}
+        about = {"name": name, "where": short_place(where), "line": _line(where), "times": times}
         made[k] = about | (_known(r, end) if r is not None else _COMPUTED)
     return [made[k] for k in range(len(rules))]
 
@@ -140,12 +140,6 @@ def _proof(r: Any, end: float) -> str:
         verdict = checking.prove(r, SAMPLES)[r.name]
         _verdicts[r] = f"{verdict.text}, tried on {verdict.trials} terms" if verdict.trials else verdict.text
     return _verdicts[r]
-
-
-def _place(where: str) -> str:
-    """`rules/logs.py:12`: the folder, the file and the line."""
-    path, _, line = where.rpartition(":")
-    return f"{'/'.join(Path(path).parts[-2:])}:{line}" if path else where
 
 
 def _line(where: str) -> str:

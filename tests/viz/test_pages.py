@@ -221,6 +221,43 @@ def test_what_is_far_from_a_change_is_folded_and_opens(opened):
     assert len(page.run("document.getElementById('before').innerText")) > len(text) and "..." not in text
 
 
+def test_the_profile_shows_bars_inside_bars(opened):
+    x = T.dmatrix("x")
+    out, _ = tg.scan(lambda v, s: T.tanh(T.dot(v, s)) + v, sequences=x, outputs_info=T.zeros(30))
+    f = tg.function([x], T.log(1 + T.exp(out[-1])).sum(), profile=True, mode=tg.Mode(linker="py"))
+    f(np.ones((30, 30)))
+    page = opened(tg.viz.profile, f)
+    assert page.run("flame.shown()") == "running"
+    loop = page.run("every(whole).findIndex(b => b.depth === 2 && b.parent.name === 'running' && b.parts.length)")
+    page.run(f"show(every(whole)[{loop}])")
+    assert any("tanh" in name for name in page.run("shown.parts.map(b => b.name)"))
+    page.press("Escape")
+    assert page.run("flame.shown()") == "running"
+    widths = page.run("[...place.children].slice(1).map(b => parseFloat(b.style.width))")
+    assert sum(widths) > 0 and max(widths) <= 100
+    page.run("flame.show('canonicalize')")
+    assert "logs.log1p" in page.run("shown.parts.map(b => b.name).join(' ')") or page.run("shown.parts.length") > 0
+    page.press("/")
+    page.type("fold")
+    assert "marked" in page.run("document.getElementById('count').textContent")
+
+
+def test_the_profile_of_a_function_that_was_not_timed(opened):
+    x = T.dvector("x")
+    page = opened(tg.viz.profile, tg.function([x], T.exp(x)))
+    assert page.run("flame.shown()") == "compiling" and "profile=True" in page.run("document.body.innerText")
+
+
+def test_f15_pictures_as_png_and_pdf_without_graphviz(tmp_path, monkeypatch):
+    found = program()
+    monkeypatch.setattr("termgraph.viz.picture.shutil.which", lambda name: found if name == "chromium" else None)
+    x = T.dvector("x")
+    png = tg.printing.pydotprint(T.exp(x) + 1, tmp_path / "graph.png", say=False).read_bytes()
+    width, height = (int.from_bytes(png[k : k + 4]) for k in (16, 20))
+    assert png.startswith(b"\x89PNG") and 100 < width < 400 and 150 < height < 400
+    assert tg.printing.pydotprint(x * 2, tmp_path / "graph.pdf", say=False).read_bytes().startswith(b"%PDF")
+
+
 def test_nothing_to_rewrite(opened):
     x = T.dvector("x")
     page = opened(tg.viz.timeline, tg.function([x], T.sin(x)))
