@@ -41,6 +41,7 @@ from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
     from termgraph import db, dist, optim, printing, rules, train
+    from termgraph.accuracy.accurate import accurate
     from termgraph.db import rewrite
     from termgraph.debug import DebugMode, MonitorMode, NanGuardMode, PdbBreakpoint, eval_intermediate_values
     from termgraph.function.cop import COp
@@ -71,6 +72,7 @@ if _TYPE_CHECKING:
     from termgraph.printing import debugprint, dprint, pp
 
 _LATER = {
+    "termgraph.accuracy.accurate": "accurate",
     "termgraph.db": "rewrite",
     "termgraph.debug": "DebugMode MonitorMode NanGuardMode PdbBreakpoint eval_intermediate_values",
     "termgraph.function.cop": "COp",
@@ -184,6 +186,7 @@ __all__ = [
     "UnusedInputError",
     "Variable",
     "__version__",
+    "accurate",
     "as_op",
     "checkpoint",
     "clone",

@@ -161,7 +161,7 @@ REACTION = choice("raise", "warn", "ignore")
 TEST_VALUES = choice("off", "ignore", "warn", "raise")
 OPTIMIZERS = choice("fast_run", "fast_compile", "unsafe", "None")
 LINKERS = choice("auto", "c", "py", "cuda", spellings={"cvm": "c", "vm": "py"})
-MODES = choice("Mode", "FAST_RUN", "FAST_COMPILE", "UNSAFE", "STRICT", "DEBUG_MODE", "NanGuardMode", "None")
+MODES = choice("Mode", "FAST_RUN", "FAST_COMPILE", "UNSAFE", "STRICT", "ACCURATE", "DEBUG_MODE", "NanGuardMode", "None")
 CONVOLUTION = choice(
     *(
         "panels",

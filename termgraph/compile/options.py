@@ -21,6 +21,7 @@ class Options:
     strict: bool = False
     relational: bool = False  # miniKanren finds every step of rewriting
     quick: bool = False  # the C compiler is told to do less
+    accurate: bool = False  # forms that lose few bits come first
     linker: str = "py"
     backend: str = "vm"
 

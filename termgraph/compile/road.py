@@ -26,6 +26,7 @@ REWRITING = (
     Stage("saturate", "compile.rewriting:saturate"),
     Stage("loops", "compile.rewriting:loops"),
 )
+ACCURATE = Stage("accurate", "compile.accurate:accurate")  # for the mode of that name
 SIMPLER = Stage("without_routines", "compile.rewriting:without_routines")  # for backends that have none
 
 PLACE = Stage("place", "compile.placing:place")  # Rewritten -> Placed: what runs where
@@ -59,6 +60,8 @@ BINDING = {
 def rewriting_of(options: Options) -> tuple[Stage, ...]:
     """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
     front = REWRITING if options.rewrites else REWRITING[:1]
+    if options.accurate:
+        front = (*front[:1], ACCURATE, *front[1:])
     return (*front, SIMPLER) if options.backend == "cuda" else front
 
 

@@ -24,9 +24,10 @@ class Mode:
 
     `optimizer` is a set of rules (`"fast_run"`, `"fast_compile"`, `"unsafe"`, `"None"`) or tags such as
     `"+fast_run -inplace"`; `linker` is `"c"`, `"py"`, `"cuda"` or `"auto"`. `strict` admits only rules that take
-    nothing on trust. `engine="relational"` has miniKanren find every step of rewriting, from the same rules: some
-    hundred times slower, and what the compiled matchers are compared with. Modes are values: `including`, `excluding`
-    and `requiring` give new ones.
+    nothing on trust. `accurate=True` first brings each element-wise part into the form that loses fewest bits
+    (`tg.accurate`), and implies `strict`, so that it stays. `engine="relational"` has miniKanren find every step of
+    rewriting, from the same rules: some hundred times slower, and what the compiled matchers are compared with. Modes
+    are values: `including`, `excluding` and `requiring` give new ones.
 
     >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")
     Mode(optimizer='+fast_run -inplace', linker='py')
@@ -40,12 +41,14 @@ class Mode:
         name: str | None = None,
         allow_gc: bool | None = None,
         engine: str = "compiled",
+        accurate: bool = False,
     ) -> None:
         linker = config.linker if linker is None else linker
         self.linker = _checked_linker(linker)
         if allow_gc is None and isinstance(linker, str) and linker.endswith("_nogc"):
             allow_gc = False
-        self.strict, self.name, self.allow_gc = bool(strict), name, allow_gc
+        self.strict, self.accurate = bool(strict or accurate), bool(accurate)
+        self.name, self.allow_gc = name, allow_gc
         self.engine = _checked_engine(engine)
         base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
         self.base = base or config.optimizer
@@ -78,7 +81,7 @@ class Mode:
     def options(self) -> Options:
         """What the stages of compiling are told; RuntimeError if this machine lacks what the linker insists on."""
         chosen = self.include, self.exclude, self.rewrites, self.strict, self.engine == "relational", self.quick
-        return Options(self.tags, *chosen, self.linker, backend_of(self.linker))
+        return Options(self.tags, *chosen, self.accurate, self.linker, backend_of(self.linker))
 
     def including(self, *tags: str) -> Mode:
         """This mode with further tags of rules (or rule names)."""
@@ -133,13 +136,14 @@ class Mode:
     def __repr__(self) -> str:
         more = ", strict=True" if self.strict else ""
         more += f", engine={self.engine!r}" if self.engine != "compiled" else ""
+        more += ", accurate=True" if self.accurate else ""
         return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{more})"
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc, self.engine))
+        return hash((type(self), self.tags, self.linker, self.strict, self.allow_gc, self.engine, self.accurate))
 
 
 def _checked_linker(linker: str) -> str:
@@ -195,6 +199,7 @@ _PREDEFINED: dict[str, Callable[[], Mode]] = {
     "FAST_RUN": lambda: Mode(optimizer="fast_run", name="FAST_RUN"),
     "UNSAFE": lambda: Mode(optimizer="unsafe", name="UNSAFE"),
     "STRICT": lambda: Mode(optimizer="fast_run", strict=True, name="STRICT"),
+    "ACCURATE": lambda: Mode(optimizer="fast_run", accurate=True, name="ACCURATE"),
     "MODE": lambda: Mode(name="Mode"),
 }
 
@@ -232,7 +237,7 @@ def _by_name(name: str) -> Mode:
             return _PREDEFINED[key]()
     if name[:1] in "+-&" and name:
         return Mode(optimizer=name)
-    known = ["None", "FAST_COMPILE", "FAST_RUN", "UNSAFE", "STRICT", "DEBUG_MODE", "NanGuardMode"]
+    known = ["None", "FAST_COMPILE", "FAST_RUN", "UNSAFE", "STRICT", "ACCURATE", "DEBUG_MODE", "NanGuardMode"]
     raise ValueError(
         f"no mode named {name!r}: expected one of {', '.join(known)}, or tags such as '+fast_run -inplace'"
     )

@@ -13,12 +13,9 @@ from typing import Any
 
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.eclasses import Classes
-from termgraph.rules.fit import BAD_TYPES, fit
-from termgraph.rules.interpret import Matcher, result, solve
-from termgraph.rules.pattern import Captured
+from termgraph.rules.steps import Steps
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RuleError
-from termgraph.terms.op import Op
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
 
@@ -98,19 +95,10 @@ def reversed_rule(r: Rule) -> Rule | None:
 
 class _Search:
     def __init__(self, roots: Sequence[Any], rules: list[Rule], price: Callable, assume: frozenset, limit: int) -> None:
-        self.roots, self.rules, self.price, self.assume, self.limit = list(roots), rules, price, assume, limit
+        self.roots, self.rules, self.price, self.limit = list(roots), rules, price, limit
         self.classes = Classes(price)
         self.ids = [self.classes.add(t) for t in self.roots]
-        self.by_family: dict[Any, list] = {}
-        self.anywhere: list = []
-        for number, r in enumerate(rules):
-            matcher = Matcher(r.guards)
-            for instance in r.instances():
-                head = instance.lhs.op
-                known = isinstance(head, (Op, Captured))
-                (self.by_family.setdefault(head.family, []) if known else self.anywhere).append(
-                    (number, matcher, instance)
-                )
+        self.steps = Steps(rules, assume)
         self.tried: set[Any] = set()
         self.used: Counter[str] = Counter()
         self.reasons: dict[int, int] = {}  # for a class, the rule that last gave it a form
@@ -129,7 +117,7 @@ class _Search:
                 if t in self.tried:
                     continue
                 self.tried.add(t)
-                for number, new in self._rewritten(t):
+                for number, new in self.steps.of(t):
                     if self.classes.join(place, new):
                         self.used[self.rules[number].name] += 1
                         self.reasons[place] = number
@@ -152,20 +140,6 @@ class _Search:
         if len(forms) == 2:
             for args in itertools.product(*[f[1:] for f in forms]):
                 yield mk(op, args)
-
-    def _rewritten(self, t: Any) -> Iterator[tuple[int, Any]]:
-        for number, matcher, instance in (*self.by_family.get(t.op.family, ()), *self.anywhere):
-            r = instance.rule
-            for env in matcher.root(instance.lhs, t):
-                for bound in solve(instance.goals, env, self.assume):
-                    try:
-                        new = result(instance.rhs, instance.lhs.op, t, bound)
-                    except BAD_TYPES:
-                        continue
-                    if new.type is not t.type:
-                        new = fit(new, t, r.name)
-                    if new is not None and new is not t and new.type is t.type:
-                        yield number, new
 
     def found(self, stopped: str) -> Saturated:
         """The cheapest forms; the roots themselves where sharing makes them cheaper than what was found."""
