@@ -17,7 +17,7 @@ _MOST = 8
 def larger_power(x: Any, y: Any, k: Any, /) -> Any:
     """`x ** (k - 1) + x ** (k - 2) * y + ... + y ** (k - 1)`, by which `x - y` is multiplied in `x ** k - y ** k`."""
     n = k.scalar
-    if n != int(n) or not 2 < n <= _MOST:
+    if not isinstance(n, (int, float)) or n != int(n) or not 2 < n <= _MOST:
         return None
     parts = [_product(_power(x, i, k), _power(y, int(n) - 1 - i, k)) for i in range(int(n))]
     return mk(add, tuple(parts))

@@ -186,8 +186,8 @@ def test_the_rule_file_check_itself():
 # What may be imported inside a function: heavy or optional packages, and modules that not every system has. For what
 # else should come late there is `lazy` at the top of a module.
 MAY_COME_LATE = {
-    "cloudpickle", "cuda", "fcntl", "kanren", "ml_dtypes", "mpmath", "nvmath", "packaging", "pwd", "pycuda", "ray", "scipy",
-    "sympy", "unification",
+    "cloudpickle", "cuda", "fcntl", "kanren", "ml_dtypes", "mpmath", "nvmath", "packaging", "pwd", "pycuda", "ray",
+    "scipy", "sympy", "unification",
 }  # fmt: skip
 MOST_LATE = 30  # how many such imports there are at most: lower it when you take some away
 

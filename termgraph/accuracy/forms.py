@@ -10,7 +10,7 @@ from termgraph.db import database
 from termgraph.db.query import TRUSTED
 from termgraph.rules.authoring import generation
 from termgraph.rules.definition import Rule
-from termgraph.rules.facts import TermFact, knowledge_version
+from termgraph.rules.facts import FACTS, TermFact, knowledge_version
 from termgraph.rules.goals import Goal
 from termgraph.rules.memo import Memo
 from termgraph.rules.saturation import both_ways
@@ -31,7 +31,7 @@ def _steps(version: tuple) -> Steps:
     chosen = [r for r in rules if _moves(r) and _pointwise(r)]
     measured = [r for r in chosen if r.tags & {"accurate", "saturate"} or r.topic in _BOTH_WAYS]
     backwards = both_ways(measured)[len(measured) :]
-    return Steps([*chosen, *backwards], frozenset((*TRUSTED, "overflow")))
+    return Steps([*chosen, *backwards], frozenset((*TRUSTED, "overflow", *FACTS)))  # where facts fail, it is measured
 
 
 _BOTH_WAYS = frozenset(("exponentials", "logs", "powers", "roots", "trigonometry", "hyperbolic"))

@@ -173,7 +173,8 @@ def _by_stage(rules: list[Rule]) -> Iterator[tuple[str, list[Rule]]]:
         members = [r for r in rules if stage in r.tags and "unsafe" not in r.tags]
         if members:
             yield stage, members
-    others = [r for r in rules if not r.tags & {*STAGES, "grad", "unsafe", "saturate"}]  # the last go both ways
+    apart = {*STAGES, "grad", "unsafe", "saturate", "accurate"}  # the last two go both ways
+    others = [r for r in rules if not r.tags & apart]
     if others:
         yield "other", others
 

@@ -117,7 +117,7 @@ def _admitted(r: Rule, asked: Query) -> list[Rule]:
     return [r.with_goal(within_limits(this), trusted=OVERFLOW)] if asked.admits_on_floats(r.assumes) else []
 
 
-_TAGS = frozenset((*STAGE_SETS, *SET_TAGS, "gpu", "grad", "lower", "saturate", "None"))
+_TAGS = frozenset((*STAGE_SETS, *SET_TAGS, "gpu", "grad", "lower", "saturate", "accurate", "None"))
 
 
 def _warn_of_unknown(asked: Query, found: RuleSet) -> None:
