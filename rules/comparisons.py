@@ -4,8 +4,10 @@ from termgraph.rulelib._goals_dtypes import falsy, one
 from termgraph.rules import (
     Bool,
     Constant,
+    Float,
     Integer,
     NonConst,
+    Real,
     Uniform,
     complement,
     head,
@@ -26,13 +28,15 @@ from termgraph.terms.ops.elementwise import (
     isnan,
     logical_not,
     logical_xor,
+    maximum,
+    minimum,
     neg,
     neq,
 )
 
 
 @ruleset("canonicalize")
-def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform,
+def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform, u: Real, v: Real, w: Float, q: Float,
                 r: head[abs_, neg], h: head[hypot, logical_xor]):
     # with itself; NaN is not equal to itself
     yield rule("lt_self",        x < x,                      False)
@@ -59,6 +63,17 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
     yield rule("not_le",         logical_not(i <= j),        i > j)
     yield rule("not_gt",         logical_not(i > j),         i <= j)
     yield rule("not_ge",         logical_not(i >= j),        i < j)
+
+    # of bounds with what they bound; NaN is in no order, before as after
+    yield rule("min_lt",         minimum(u, v) < u,          v < u)
+    yield rule("max_gt",         maximum(u, v) > u,          v > u)
+    yield rule("max_lt",         maximum(u, v) < u,          False)
+    yield rule("min_gt",         minimum(u, v) > u,          False)
+    yield rule("lt_max",         u < maximum(u, v),          u < v)
+    yield rule("gt_min",         u > minimum(u, v),          u > v)
+    yield rule("lt_min",         u < minimum(u, v),          False)
+    yield rule("gt_max",         u > maximum(u, v),          False)
+    yield rule("signs",          f(-w, -q),                  g(w, q),                   swapped(f, g))
 
     # from what is known about signs
     yield rule("lt_zero",        x < 0,                      False,                     nonnegative(x))

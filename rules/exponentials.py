@@ -10,6 +10,7 @@ from termgraph.terms.ops.elementwise import (
     log1mexp,
     log1p,
     logaddexp,
+    sigmoid,
     sinh,
     softplus,
     sqr,
@@ -41,6 +42,10 @@ def exponentials(x: Float, y: Float):
     yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x), assumes=["domain", "signed_zero"])
     yield rule("exp_softplus",    exp(softplus(x)),                  1 + exp(x))
     yield rule("exp_logaddexp",   exp(logaddexp(x, y)),              exp(x) + exp(y), assumes=["finite", "reassoc"])
+    yield rule("expm1_softplus",  expm1(softplus(x)),                exp(x),                     assumes=["finite", "reassoc"])
+    yield rule("expm1_minus_softplus", expm1(-softplus(x)),          -sigmoid(x),                assumes=["reassoc"])
+    yield rule("exp_minus_expm1", exp(x) - expm1(x),                 1,                          assumes=["finite", "reassoc"])
+    yield rule("exp_minus_log1p", exp(-log1p(x)),                    1 / (1 + x),                assumes=["domain", "finite", "reassoc"])
 
 
 @ruleset("stabilize")
@@ -57,3 +62,13 @@ def hyperbolic(x: Float, y: Float):
     yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
     yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
     yield rule("one",             sqr(cosh(x)) - sqr(sinh(x)),       1,                          assumes=["finite"])
+    yield rule("exp_minus_cosh",  exp(x) - cosh(x),                  sinh(x))
+    yield rule("exp_minus_sinh",  exp(x) - sinh(x),                  cosh(x))
+    yield rule("cosh_minus_exp",  cosh(x) - exp(x),                  -sinh(x))
+    yield rule("sinh_minus_exp",  sinh(x) - exp(x),                  -cosh(x))
+    yield rule("sinh_minus_cosh", sinh(x) - cosh(x),                 -exp(-x),                   assumes=["finite"])
+    yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x))
+    yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x))
+    yield rule("sinh_plus_exp_neg", sinh(x) + exp(-x),               cosh(x),                    assumes=["reassoc"])
+    yield rule("sinh_over_tanh",  sinh(x) / tanh(x),                 cosh(x),                    assumes=["domain", "reassoc"])
+    yield rule("tanh_cosh",       tanh(x) * cosh(x),                 sinh(x),                    assumes=["finite", "reassoc"])

@@ -37,6 +37,11 @@ def logic(x, y, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head):
     yield rule("xor_true",       logical_xor(p, True),                           logical_not(p))
     yield rule("xor_not",        logical_xor(logical_not(x), logical_not(y)),    logical_xor(x, y))
     yield rule("xor_one_not",    logical_xor(logical_not(x), y),                 logical_not(logical_xor(x, y)))
+    yield rule("xor_twice",      logical_xor(logical_xor(p, x), x),              p)
+    yield rule("or_xor",         logical_or(logical_xor(x, y), x),               logical_or(x, y))
+    yield rule("and_xor",        logical_and(logical_xor(x, y), x),              logical_and(x, logical_not(y)))
+    yield rule("xor_and",        logical_xor(logical_and(x, y), x),              logical_and(x, logical_not(y)))
+    yield rule("xor_or",         logical_xor(logical_or(x, y), x),               logical_and(logical_not(x), y))
 
     # bits
     yield rule("bits_and_zero",  bitwise_and(i, 0),                              0)

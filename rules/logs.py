@@ -26,6 +26,8 @@ LOG2 = 0.6931471805599453
 def logs(x: Float, y: Float, a: param, d: param):
     # near one
     yield rule("log1p",           log(1 + x),                        log1p(x))
+    yield rule("softplus_log",    softplus(log(x)),                  log1p(x),                   assumes=["domain", "reassoc"])
+    yield rule("log1p_minus_log", log1p(x) - log(x),                 log1p(1 / x),               positive(x), assumes=["finite", "reassoc"])
     yield rule("log1p_neg",       log(1 - x),                        log1p(-x))
     yield rule("log1p_minus_one", log1p(x - 1),                      log(x))
     yield rule("log_reciprocal",  log(1 / x),                        -log(x),          assumes=["domain", "finite"])

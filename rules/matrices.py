@@ -44,6 +44,14 @@ from termgraph.terms.ops.shaping import diagonal as diagonal_
 T = (1, 0)
 
 
+@ruleset("canonicalize")
+def undone(x: Float & Matrix, y: Float & Matrix):
+    yield rule("right",           dot(dot(y, x), inv(x)),       y,              assumes=["finite", "reassoc", "domain"])
+    yield rule("left",            dot(dot(y, inv(x)), x),       y,              assumes=["finite", "reassoc", "domain"])
+    yield rule("signs",           dot(-x, -y),                  dot(x, y))
+    yield rule("sign",            inv(-x),                      -inv(x))
+
+
 @ruleset("specialize")
 def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b: Float, e: Unit, n, d: param):
     yield rule("left_inverse",    dot(inv(x), x),                                               eye(n, n, 0, dtype=d), side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])

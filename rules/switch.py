@@ -26,6 +26,8 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, a: param):
     yield rule("not",            switch_(logical_not(c), x, y),                  switch_(c, y, x))
     yield rule("neq_zero",       switch_(neq(c, 0), x, y),                       switch_(c, x, y))
     yield rule("eq_zero",        switch_(eq(c, 0), x, y),                        switch_(c, y, x))
+    yield rule("of_itself",      switch_(p, p, logical_not(p)),                  True)
+    yield rule("of_not_itself",  switch_(p, logical_not(p), p),                  False)
     yield rule("is_condition",   switch_(p, 1, 0),                               cast(p, dtype=a),            dtype_of(this, a))
     yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=a), dtype_of(this, a))
 

@@ -20,7 +20,7 @@ from termgraph import _rulelib
 from termgraph.db import database
 from termgraph.db.query import TRUSTED
 from termgraph.rules.checking.compare import ASSUMPTIONS
-from termgraph.rules.checking.linter import LintReport, joined
+from termgraph.rules.checking.linter import LintReport, copies_across, joined
 from termgraph.rules.checking.linter import lint as lint_together
 from termgraph.rules.checking.overlaps import Around
 from termgraph.rules.checking.prover import prove_rule
@@ -184,6 +184,9 @@ def _stage_reports(rules: list[Rule], seed: int, pairs: int) -> Iterator[tuple[s
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield stage, lint_together(RuleSet(members, TRUSTED, stage), seed, pairs, _around(stage))
+    copies = copies_across([members for stage, members in _by_stage(rules) if stage in STAGES])
+    if copies.findings:
+        yield "several", copies
 
 
 def _around(stage: str) -> Around | None:

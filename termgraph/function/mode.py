@@ -26,7 +26,7 @@ class Mode:
     `"+fast_run -inplace"`; `linker` is `"c"`, `"py"`, `"cuda"` or `"auto"`. `strict` admits only rules that take
     nothing on trust. `accurate=True` first brings each element-wise part into the form that loses fewest bits
     (`tg.accurate`), and implies `strict`, so that it stays. `engine="relational"` has miniKanren find every step of
-    rewriting, from the same rules: some hundred times slower, and what the compiled matchers are compared with. Modes
+    rewriting, from the same rules: 8 to 21 times slower, and what the compiled matchers are compared with. Modes
     are values: `including`, `excluding` and `requiring` give new ones.
 
     >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")

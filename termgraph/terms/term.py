@@ -53,6 +53,25 @@ def track(obj: Any) -> None:
         function(obj)
 
 
+class Rest(ExpressionTuple):
+    """What is left of a term without its operator, the cdr: with an operator in front of it, it is a term again.
+
+    So `cons(car(t), cdr(t)) is t`, and `cons(op, cdr(t))` is the term of another operator, where there is such a term.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        parts = (*self._tuple, *other)
+        head, operands = parts[0], parts[1:]
+        if isinstance(head, Op) and operands and all(map(is_term, operands)):
+            try:
+                return mk(head, operands)
+            except (TypeError, ValueError):  # no term: operands that do not fit the operator
+                return ExpressionTuple(parts)
+        return Rest(parts)
+
+
 class Term(ExpressionTuple):
     """An operation applied to terms: the expression tuple `(op, *args)` with a type."""
 
@@ -99,10 +118,7 @@ class Term(ExpressionTuple):
     def __getitem__(self, key: slice) -> Any:
         found = self._tuple[key]
         if key.__class__ is slice:
-            rest = ExpressionTuple(found)
-            if key == slice(1, None):
-                rest._parent = self  # cons(car(t), cdr(t)) is t again
-            return rest
+            return Rest(found) if key == slice(1, None) else ExpressionTuple(found)
         return found
 
     def __add__(self, other: object) -> Any:

@@ -9,6 +9,12 @@ import termgraph.tensor as T
 LOG2 = 0.6931471805599453
 CASES = {
     "logs.log1p": (lambda x: T.log(1 + x), T.log1p, {}),
+    "logs.softplus_log": (lambda x: T.softplus(T.log(x)), T.log1p, {}),
+    "logs.log1p_minus_log": (
+        lambda x: T.log1p(x) - T.log(x),
+        lambda x: T.log1p(1 / x),
+        {"assume": {"positive": True}, "at": (1e-20, 0.3, 1.0, 2.5, 30.0, 1e5)},
+    ),
     "logs.log1p_neg": (lambda x: T.log(1 - x), lambda x: T.log1p(-x), {}),
     "logs.log1p_minus_one": (lambda x: T.log1p(x - 1), T.log, {}),
     "logs.log_reciprocal": (lambda x: T.log(1 / x), lambda x: -T.log(x), {}),

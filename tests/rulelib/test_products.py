@@ -71,6 +71,10 @@ DOTS = {
     ),
 }
 MATRICES = {
+    "undone.right": (lambda x, y: (y @ x) @ L.inv(x), lambda x, y: y),
+    "undone.left": (lambda x, y: (y @ L.inv(x)) @ x, lambda x, y: y),
+    "undone.signs": (lambda x, y: T.dot(-x, -y), lambda x, y: x @ y),
+    "undone.sign": (lambda x: L.inv(-x), lambda x: -L.inv(x)),
     "solving.inv_dot": (lambda x, y: L.inv(x) @ y, L.solve),
     "solving.dot_inv": (lambda x, y: y @ L.inv(x), lambda x, y: L.solve(x.T, y.T).T),
     "solving.inv_vector": (lambda x, v: L.inv(x) @ v, solved),

@@ -4,7 +4,9 @@ import json
 
 from unification import Var
 
+from termgraph.db import checking
 from termgraph.rules import Float, RuleSet, head, lint, nonzero, param, rule, ruleset, seg
+from termgraph.rules.authoring import forget
 from termgraph.rules.checking.linter import lint as lint_together
 from termgraph.rules.checking.overlaps import Around
 from termgraph.rules.checking.termination import find_order
@@ -221,3 +223,22 @@ def test_parameters_and_segments_unify():
     s = unifier(p.args[0], r)
     assert s is not None and (1, 0) in s.values()
     assert len(next(iter(unify(q, mk(q.op, (x, y, z)), {})))) >= 2
+
+
+def test_a_copy_in_another_stage_is_seen():
+    """Each stage is checked by itself, so a rule that stands twice under two tags was in no report."""
+
+    @ruleset("canonicalize", name="copy_here")
+    def first(x):
+        yield rule("twice", sin(sin(x)), cos(x))
+
+    @ruleset("specialize", name="copy_there")
+    def second(y):
+        yield rule("again", sin(sin(y)), cos(y))
+
+    try:
+        report = checking.lint([*first, *second])
+        assert [f.rule for f in report.of("duplicate")] == ["copy_there.again"] and "another stage" in str(report)
+        assert not checking.lint([*first]).of("duplicate")
+    finally:
+        forget(["copy_here.twice", "copy_there.again"])

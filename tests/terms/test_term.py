@@ -151,7 +151,9 @@ def test_kanren_works_on_graphs(xy):
     assert head is mul and args._tuple == (x, y)
     assert car(add(x, y)) is add
     t = add(x, y)
-    assert cons(car(t), cdr(t)).evaled_obj is t and etuplize(t) is t
+    assert cons(car(t), cdr(t)) is t and etuplize(t) is t
+    assert cons(mul, cdr(t)) is mul(*t.args)  # a term wherever there is one
+    assert cons(exp, cdr(add(x, y))).__class__ is ExpressionTuple  # exp takes one operand: no term
     assert etuple(add, x, etuple(mul, x, y)).evaled_obj is add(x, mul(x, y))
     assert unify(add(x, q), add(x, 2.0), {})[q] is Const(2.0)
     assert reify(add(x, q), {q: y}) is add(x, y)

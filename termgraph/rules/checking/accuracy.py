@@ -98,6 +98,7 @@ def _in_single(t: Any, args: tuple, narrow: dict) -> Any:
 
 def _ulps(got: np.ndarray, exact: np.ndarray, sure: np.ndarray) -> float:
     """The largest error in units of the last place, where the exact value is known and fits single precision."""
+    got, exact, sure = np.broadcast_arrays(got, exact, sure)  # a side may lack a broadcast that fitting would restore
     with np.errstate(all="ignore"):
         fine = sure & np.isfinite(exact.astype(np.float32))
         if not fine.any():

@@ -190,6 +190,22 @@ def _duplicates(rules: Iterable[Rule]) -> list[Finding]:
     return out
 
 
+def copies_across(groups: Iterable[Iterable[Rule]]) -> LintReport:
+    """Rules that say the same as one of another group: copies that no check of a single stage can see."""
+    groups = [list(g) for g in groups]
+    stages = {r.name: frozenset(i for i, g in enumerate(groups) if r in g) for g in groups for r in g}
+    first: dict[Any, list[Rule]] = {}
+    found = []
+    for r in {r.name: r for g in groups for r in g}.values():
+        for other in first.setdefault(_shape_of(r), []):
+            if not stages[r.name] & stages[other.name]:
+                text = f"says the same as {other.name} ({other.where}), in another stage: {r.before} -> {r.after}"
+                found.append(Finding("duplicate", r.name, r.where, text))
+                break
+        first[_shape_of(r)].append(r)
+    return LintReport(found, 0, 0, find_order([]), [])
+
+
 def _shape_of(r: Rule) -> tuple:
     names: dict[Any, Any] = {}
     numbered = _Numbered()

@@ -68,6 +68,7 @@ class Generaliser:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.names = {t: Var(input_of(t).name) for t in vocabulary.leaves}
+        self.plain = {input_of(t): v for t, v in self.names.items()}  # rules may take an input out of what is assumed
         self.used: set[str] = set()
         self.refused: set[tuple] = set()
 
@@ -90,7 +91,7 @@ class Generaliser:
         if t.op is CONST:
             return Lit(t.value.item()) if t.value.ndim == 0 else t
         if not t.args:
-            return self.names[t]
+            return self.plain[t]
         op, params = t.op, {}
         if t.op.kind == "reduce":
             params = {k: Var("d") for k in ("dtype",) if k in op.params}
