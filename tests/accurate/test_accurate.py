@@ -18,8 +18,8 @@ from termgraph.terms.op import CONST
 from termgraph.terms.traverse import subterms
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from accuracy import BETTER, WORSE, measure
-from accuracy_corpus import corpus
+from accurate_corpus import corpus
+from accurate_forms import BETTER, WORSE, measure
 
 sys.path.pop(0)
 CORPUS = corpus()

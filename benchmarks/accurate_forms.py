@@ -1,8 +1,8 @@
 """Bits lost by a corpus of expressions as written, in the default mode, in STRICT, and by `tg.accurate`.
 
-python benchmarks/accuracy.py             counts: improved, worsened, of how many that can be
-python benchmarks/accuracy.py --each      a line for each expression
-python benchmarks/accuracy.py hypot --each     those with a word in their text or topic
+python benchmarks/accurate_forms.py             counts: improved, worsened, of how many that can be
+python benchmarks/accurate_forms.py --each      a line for each expression
+python benchmarks/accurate_forms.py hypot --each     those with a word in their text or topic
 """
 
 import argparse
@@ -11,7 +11,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from accuracy_corpus import Entry, corpus
+from accurate_corpus import Entry, corpus
 
 import termgraph as tg
 from termgraph import db
