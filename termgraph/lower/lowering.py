@@ -15,7 +15,7 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
-from termgraph.lower.memory.plan import loads, share_room, update_modes, writes
+from termgraph.lower.memory.plan import loads, rooms_of, update_modes, writes
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
@@ -40,7 +40,8 @@ class Target:
 
     `products` are the dtypes of which it multiplies matrices, `calls` the ops it has kernels of its own for. `ahead`
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
-    writes a new value of a variable must not write anything else if it is to be written in place.
+    writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
+    temporaries may lie in results that are written later.
     """
 
     products: tuple[str, ...] = tuple(BLAS_DTYPES)
@@ -49,6 +50,7 @@ class Target:
     epilogues: Epilogues | None = None
     row_tiles: bool = False
     whole_updates: bool = False
+    reuses_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ class Planned:
 
     scheduled: Scheduled
     rooms: list[list[Buf]]
+    guests: Mapping[Buf, Buf] = field(default_factory=dict)  # temporaries that lie in a result, and which
 
     @property
     def lowered(self) -> Lowered:
@@ -195,6 +198,7 @@ class Planned:
 
     def __str__(self) -> str:
         rooms = [f"room {k}: {', '.join(b.name for b in room)}" for k, room in enumerate(self.rooms)]
+        rooms += [f"{b.name} in {host.name}" for b, host in self.guests.items()]
         return "\n".join(rooms) or "no room for temporaries"
 
     def sizes(self) -> dict[str, int]:
@@ -252,7 +256,12 @@ def scheduled(value: Lowered) -> Scheduled:
 
 def planned(value: Scheduled) -> Planned:
     """Room for the temporaries that need some of their own."""
-    return Planned(value, share_room(value.nodes, [b for b in value.temps if b not in value.finished]))
+    region, temps = value.lowered.region, [b for b in value.temps if b not in value.finished]
+    may = region.target.reuses_memory and region.in_place
+    taken = {*value.modes, *value.finished.values()}
+    hosts = [b for b in targets_of(value.lowered).values() if may and b not in taken]
+    found = rooms_of(value.nodes, temps, hosts)
+    return Planned(value, found.rooms, found.guests)
 
 
 LOWERING = (

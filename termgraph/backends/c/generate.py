@@ -121,8 +121,8 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
     return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
-TARGET = Target(ahead=_made_ahead, epilogues=finish_products, row_tiles=True)
-QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True)
+TARGET = Target(ahead=_made_ahead, epilogues=finish_products, row_tiles=True, reuses_memory=True)
+QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True, reuses_memory=True)
 
 
 class _Writer:
@@ -139,7 +139,8 @@ class _Writer:
         self.d = CDialect()
         self.consts = list(self.st.consts)
         self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
-        self.rooms, self.targets = value.rooms, targets_of(lowered)
+        self.rooms, self.guests = value.rooms, value.guests
+        self.targets = targets_of(lowered)
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
         strided = lowered.region.strided
@@ -191,7 +192,7 @@ class _Writer:
         out |= {self.st.consts[t]: constant + k for k, t in enumerate(self.consts)}
         out |= {b: output + k for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: place + k for k, b in enumerate(self.places)}
-        out |= {product: out[b] for product, b in self.finished.items()}
+        out |= {inner: out[b] for inner, b in (*self.finished.items(), *self.guests.items())}
         return out | {b: workspace + k for k, room in enumerate(self.rooms) for b in room}
 
     # ------------------------------------------------------------------ text
@@ -346,7 +347,7 @@ class _Writer:
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
         if self.packed:
             lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
-        lines += kernels.head(top)
+        lines += kernels.head(top, restrict=False)
         lines += [timers.BEGIN] if self.timed else []
         lines += top.lines
         lines += self.copies()

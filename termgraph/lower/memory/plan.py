@@ -6,9 +6,11 @@ Made after scheduling, read off the tree; no term is rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from termgraph.lower.lengths.index import Poly
+import numpy as np
+
+from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 
@@ -59,17 +61,25 @@ class Uses:
         return [n for n in self.users.get(buf, ()) if n is not node]
 
 
+@dataclass(frozen=True)
+class Rooms:
+    """Where temporaries lie: those of one list are never alive together; `guests` in a result that is written later."""
+
+    rooms: list[list[Buf]]
+    guests: dict[Buf, Buf] = field(default_factory=dict)  # and the result
+
+
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
-    """Temporaries by the room they get: those in one list are never alive together.
+    """Temporaries by the room they get: those in one list are never alive together."""
+    return rooms_of(nodes, temps).rooms
+
+
+def rooms_of(nodes: Sequence[Node], temps: Iterable[Buf], hosts: Iterable[Buf] = ()) -> Rooms:
+    """Where temporaries lie; those for which there is no room yet also in `hosts`, results with memory of their own.
 
     What a loop or a choice needs inside is alive while it runs, in rooms that are shared inside in the same way.
     """
     inside = {room[0]: room[1:] for n in nodes if isinstance(n, Compound) for room in n.rooms}
-    rooms = _shared(nodes, [*temps, *inside])
-    return [[*room, *[b for head in room for b in inside.get(head, ())]] for room in rooms]
-
-
-def _shared(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
     first: dict[Buf, int] = {}
     last: dict[Buf, int] = {}
     for k, n in enumerate(nodes):
@@ -77,14 +87,42 @@ def _shared(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:
             first.setdefault(b, k)
             last[b] = k
     rooms: list[list[Buf]] = []
-    for b in sorted(temps, key=lambda b: (first[b], b.name)):
+    guests = _Guests(first, last, hosts)
+    for b in sorted([*temps, *inside], key=lambda b: (first[b], b.name)):
         fits = [r for r in rooms if last[r[-1]] < first[b]]
         same = [r for r in fits if any(o.shape == b.shape and o.dtype == b.dtype for o in r)]
         if fits:
             (same or fits)[0].append(b)
-        else:
+        elif b in inside or not guests.take(b):
             rooms.append([b])
-    return rooms
+    return Rooms([[*room, *[b for head in room for b in inside.get(head, ())]] for room in rooms], guests.hosts)
+
+
+class _Guests:
+    """Temporaries in the memory of results, before these are written: of known sizes, one at a time."""
+
+    def __init__(self, first: Mapping[Buf, int], last: Mapping[Buf, int], hosts: Iterable[Buf]) -> None:
+        self.first, self.last = first, last
+        self.free = {h: -1 for h in hosts if h in first and _size(h) is not None}  # and when its last guest has left
+        self.hosts: dict[Buf, Buf] = {}
+
+    def take(self, b: Buf) -> bool:
+        """Find a result for a temporary: of those that are large enough the one that is written first."""
+        size, begin, end = _size(b), self.first[b], self.last[b]
+        if size is None:
+            return False
+        free = [h for h, left in self.free.items() if left < begin and end < self.first[h]]
+        fits = [h for h in free if size <= (_size(h) or 0)]
+        if not fits:
+            return False
+        host = min(fits, key=lambda h: (self.first[h], h.name))
+        self.free[host], self.hosts[b] = end, host
+        return True
+
+
+def _size(b: Buf) -> int | None:
+    count = product(b.shape).const
+    return None if count is None else count * np.dtype(b.dtype).itemsize
 
 
 @dataclass(eq=False)

@@ -34,6 +34,7 @@ class Array(NamedTuple):
     first: int
     last: int
     room: int | None
+    host: str | None = None  # the result in whose memory it lies, before that is written
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class MemoryPlan:
         apart = sum(a.nbytes for a in self.arrays if a.kind != "result")
         lines = [
             f"{self.title}: a call holds {_bytes(self.peak)} beside its arguments",
-            f"results {_bytes(self.results)}; temporaries {_bytes(self.temporaries)} in {len(self.rooms)} rooms, "
-            f"{_bytes(apart)} if each had its own",
+            f"results {_bytes(self.results)}; temporaries {_bytes(self.temporaries)} in {len(self.rooms)} rooms and in "
+            f"results that are written later, {_bytes(apart)} if each had its own",
         ]
         if not self.steps:
             return "\n".join(lines)
@@ -90,14 +91,14 @@ class MemoryPlan:
             f"most is alive in instruction {self.busiest}, {self.steps[self.busiest]}: "
             f"{_bytes(self.alive[self.busiest])} (marked *)"
         )
-        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>4}  array")
+        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>5}  array")
         shown = sorted(self.arrays, key=lambda a: (-a.nbytes, a.first, a.name))
         for a in shown[:MOST_ROWS]:
             mark = "*" if a.first <= self.busiest <= a.last else " "
-            room = "-" if a.room is None else a.room
+            room = a.host or ("-" if a.room is None else a.room)
             lengths = " x ".join(map(str, a.shape)) or "number"
             lines.append(
-                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>4}  "
+                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>5}  "
                 f"{a.kind} {a.name}: {a.what} ({a.dtype}, {lengths})"
             )
         if len(shown) > MOST_ROWS:
@@ -111,10 +112,13 @@ class MemoryPlan:
         """A picture: time from left to right, a box for each array, as high as it is large; rooms lie on each other."""
         count, total = max(1, len(self.steps)), max(1, self.peak)
         at = dict(zip(range(len(self.rooms)), np.cumsum([0, *self.rooms]).tolist()))
-        top, boxes = self.temporaries, []
+        top, boxes, places = self.temporaries, [], {}
         for a in self.arrays:
-            low = top if a.room is None else at[a.room]
-            top += a.nbytes if a.room is None else 0
+            if a.kind == "result":
+                places[a.name] = top
+                top += a.nbytes
+        for a in sorted(self.arrays, key=lambda a: a.host is not None):
+            low = places[a.host or a.name] if a.room is None else at[a.room]
             x, y = a.first / count * WIDTH, HEIGHT - (low + a.nbytes) / total * HEIGHT
             wide, high = (a.last + 1 - a.first) / count * WIDTH, a.nbytes / total * HEIGHT
             note = f"{a.kind} {a.name}: {a.what}, {_bytes(a.nbytes)}, instructions {a.first} to {a.last}"
@@ -141,8 +145,8 @@ class MemoryPlan:
 
 
 def memory_plan(
-    title: str, nodes: Sequence[Node], names: Sequence[str], rooms: Sequence[Sequence[Buf]], results: Sequence[Buf],
-    what: Mapping[Buf, str], env: Mapping[str, int],
+    title: str, nodes: Sequence[Node], names: Sequence[str], rooms: Sequence[Sequence[Buf]],
+    guests: Mapping[Buf, Buf], results: Sequence[Buf], what: Mapping[Buf, str], env: Mapping[str, int],
 ) -> MemoryPlan:  # fmt: skip
     """The plan of a scheduled tree. `names` are its instructions', `env` has the lengths of arguments by their symbols.
 
@@ -163,10 +167,11 @@ def memory_plan(
 
     def array(b: Buf, kind: str, room: int | None) -> Array:
         first, last = life.get(b, (0, 0))
-        last = len(steps) - 1 if kind == "result" else last
+        last = max(len(steps) - 1, 0) if kind == "result" else last
         shape = tuple([number(n) for n in b.shape])
         nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize
-        return Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, first, last, room)
+        host = guests[b].name if b in guests else None
+        return Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, first, last, room, host)
 
     own = {r[0] for n in steps if isinstance(n, Compound) for r in n.rooms}
     found = [
@@ -175,7 +180,7 @@ def memory_plan(
         for b in room
     ]
     sizes = [max([a.nbytes for a in found if a.room == k], default=0) for k in range(len(rooms))]
-    arrays = (*found, *[array(b, "result", None) for b in results])
+    arrays = (*found, *[array(b, "temporary", None) for b in guests], *[array(b, "result", None) for b in results])
     return MemoryPlan(title, tuple(names), arrays, tuple(sizes))
 
 

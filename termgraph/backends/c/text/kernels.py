@@ -140,7 +140,7 @@ class KernelWriter:
         kernel = self.equal.written[name][0] if name in self.equal.written else None
         given = kernel.places if kernel is not None else ()
         head = ["static int @(tg_context *c)", "{", "    tg_status *const st = c->st;"]
-        step = general(head, [*q.lines, "    return 0;"], self.entries(q), first=len(given))
+        step = general(head, [*q.lines, "    return 0;"], self.entries(q, restrict=False), first=len(given))
         self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places)))
         return True
 
@@ -339,24 +339,24 @@ class KernelWriter:
             out.append(f"    if (!{r.buf.name}) {{ {freed} tg_fail(c->st, TG_NOMEM, -1, {size}, -1, -1, 0); return; }}")
         return out
 
-    def head(self, p: Printer, inside: bool = False) -> list[str]:
+    def head(self, p: Printer, inside: bool = False, restrict: bool = True) -> list[str]:
         """Local names for the buffers, lengths and scalars that a function uses; `inside`: that of a kernel."""
         for r in p.rows:
             p.poly(r.length)
-        lines = [e.declared(e.name, e.direct) for e in self.entries(p, inside)]
+        lines = [e.declared(e.name, e.direct) for e in self.entries(p, inside, restrict)]
         return lines + [f"    int64_t {k}_low = 0, {k}_high = -1;" for k in (() if inside else self.indices)]
 
-    def entries(self, p: Printer, inside: bool = False) -> list[Entry]:
-        """What a function uses of the context."""
+    def entries(self, p: Printer, inside: bool = False, restrict: bool = True) -> list[Entry]:
+        """What a function uses of the context. Without `restrict` arrays may be one: not at the same time."""
         out = []
         for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
             if b.kind in ("tile", "row"):
                 continue
             const = "const " if b.kind in ("input", "const") else ""
             kind = f"{const}{self.d.stored_type(b.dtype)} *"
-            restrict = "" if b in self.aliased else "restrict "
+            alone = "restrict " if restrict and b not in self.aliased else ""
             slot = self.slots[b]
-            text = f"{kind}{restrict}{{name}} = ({kind}){{place}};"
+            text = f"{kind}{alone}{{name}} = ({kind}){{place}};"
             out.append(Entry(b.name, "array", text, f"c->buf[{slot}]", "c->buf[{}]", str(slot)))
         for s in p.syms:
             at = self.env_of(s)
