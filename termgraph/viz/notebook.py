@@ -1,4 +1,5 @@
-"""What notebooks show for variables, terms and compiled functions: a picture where it is clear, else text.
+"""What notebooks show for variables, terms and compiled functions: a picture where it is clear, else text; a picture
+with boxes to open is a small page.
 
 The top of the house gives this to the classes, so that nothing is imported until then.
 """
@@ -10,8 +11,9 @@ from typing import Any
 
 from termgraph.tensor.variable import Variable
 from termgraph.terms.term import is_term
-from termgraph.viz.graph_page import HEAT
+from termgraph.viz.graph_page import HEAT, graph_page
 from termgraph.viz.infix import pp
+from termgraph.viz.page import framed
 from termgraph.viz.picture import scene_to_svg
 from termgraph.viz.scene import scenes_of
 from termgraph.viz.tree import dprint
@@ -26,11 +28,13 @@ def html(obj: object) -> str:
     if isinstance(obj, Variable) and obj.owner is None:
         return heading
     try:
-        scene = scenes_of(obj, most=CLEAR)[0]
+        scenes = scenes_of(obj, most=CLEAR)
     except ValueError:
         return f"{heading}<pre>{escape(dprint(obj, file='str', limit=LINES))}</pre>"
-    note = f"<div style='color:#666;font-size:85%'>{HEAT}</div>" if scene.timed else ""
-    return f"{heading}<br>{scene_to_svg(scene)}{note}"
+    if len(scenes) > 1:  # boxes that can be opened
+        return f"{heading}<br>{framed(graph_page(scenes, obj), 460)}"
+    note = f"<div style='color:#666;font-size:85%'>{HEAT}</div>" if scenes[0].timed else ""
+    return f"{heading}<br>{scene_to_svg(scenes[0])}{note}"
 
 
 def svg(obj: object) -> str | None:

@@ -14,8 +14,12 @@ class Page(type(Path())):  # type: ignore[misc]
     """The path of a page that was written. A notebook shows the page itself."""
 
     def _repr_html_(self) -> str:
-        text = escape(self.read_text(encoding="utf-8"), quote=True)
-        return f'<iframe srcdoc="{text}" style="width:100%;height:640px;border:1px solid #8888"></iframe>'
+        return framed(self.read_text(encoding="utf-8"))
+
+
+def framed(text: str, height: int = 640) -> str:
+    """A page inside another, such as a notebook; neither sees the style of the other."""
+    return f'<iframe srcdoc="{escape(text)}" style="width:100%;height:{height}px;border:1px solid #8888"></iframe>'
 
 
 def written(outfile: str | Path, text: str) -> Page:
@@ -48,4 +52,4 @@ def _asset(name: str) -> str:
     return files("termgraph.viz").joinpath(name).read_text(encoding="utf-8")
 
 
-__all__ = ["Page", "as_json", "page", "written"]
+__all__ = ["Page", "as_json", "framed", "page", "written"]

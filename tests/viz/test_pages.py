@@ -264,6 +264,17 @@ def test_nothing_to_rewrite(opened):
     assert "no rule was applied" in page.run("document.body.innerText")
 
 
+def test_a_function_in_a_notebook_has_boxes_to_open(browser, tmp_path):
+    x = T.dvector("x")
+    shown = tg.OpFromGraph([x], [T.tanh(x) * 2])(x)._repr_html_()
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{shown}</body>", encoding="utf-8")
+    page = browser.open(tmp_path / "notebook.html")
+    inside = "document.querySelector('iframe').contentWindow.eval"
+    page.run(f"{inside}('picture.toggle(\"call\")')")
+    assert "tanh" in page.run(f"{inside}('picture.boxes().map(b => b.label)')")
+    page.close()
+
+
 def test_a_notebook_shows_the_page(browser, tmp_path):
     x = T.dvector("x")
     shown = tg.viz.timeline(tg.function([x], T.log(1 + x)), tmp_path / "rewrites.html")._repr_html_()
