@@ -50,6 +50,34 @@ def test_forward_and_backward(rows, units, transposed, dtype):
         np.testing.assert_allclose(f(values[0][:n], values[1])[0], meaning(values[0][:n], values[1])[0], rtol=1e-5)
 
 
+def test_equal_products_of_several_loops_have_places_of_their_own():
+    """The gradient of an LSTM over any number of steps has loops with one and the same product."""
+    units, words = 8, 50
+    x, e, o = T.lmatrix("x"), T.fmatrix("e"), T.fmatrix("o")
+    w, u, b = T.fmatrix("w"), T.fmatrix("u"), T.fvector("b")
+
+    def step(x, h, c, w, u, b):
+        z = x @ w + h @ u + b
+        i, f, g, o = (z[:, k * units : (k + 1) * units] for k in range(4))
+        c = T.sigmoid(f) * c + T.sigmoid(i) * T.tanh(g)
+        return T.sigmoid(o) * T.tanh(c), c
+
+    zeros = T.zeros((x.shape[0], units), dtype="float32")
+    (h, _), _ = tg.scan(step, sequences=e[x.T], outputs_info=[zeros, zeros], non_sequences=[w, u, b])
+    cost = T.log_softmax(h.reshape((-1, units)) @ o, axis=1)[:, 0].mean()
+    given = [x, e, w, u, b, o]
+    outs = [cost, *tg.grad(cost, given[1:])]
+    with tg.config.change_flags({"threads": 1, "blas.threads": 1}):
+        f = tg.function(given, outs)
+    places = [line for line in f.source("c").splitlines() if line.startswith("    tg_kept *")]
+    assert places and len(places) == len(set(places))
+    rng = np.random.default_rng(0)
+    shapes = [(words, units), (units, 4 * units), (units, 4 * units), (4 * units,), (units, words)]
+    values = [rng.integers(0, words, (3, 5)), *(rng.uniform(-0.5, 0.5, s).astype("float32") for s in shapes)]
+    for got, want in zip(f(*values), tg.function(given, outs, mode=tg.Mode(linker="py"))(*values)):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 def test_the_product_is_added_to_what_is_there():
     x, u, _ = layer(6, 20)
     v = T.fmatrix("v")

@@ -64,6 +64,7 @@ class KernelWriter:
         self.partials = 0
         self.own_functions = 0
         self.kept: dict[Call, str] = {}  # products in loops, and where their right factors are packed
+        self.kept_places = 0
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []

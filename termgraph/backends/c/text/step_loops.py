@@ -61,7 +61,8 @@ def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
 def _keep_factors(writer: Any, n: Repeat, p: Printer) -> None:
     """Places for the factors of products that stay the same, freed however the block is left."""
     for call in [] if writer.quick else [*kept_products(n), *[a.product for a in n.ahead]]:
-        name = f"kept{len(writer.kept)}"
+        name = f"kept{writer.kept_places}"  # several loops may have an equal call: each has a place of its own
+        writer.kept_places += 1
         writer.kept[call] = f"c->{name}"
         writer.fields.append(f"    tg_kept *{name};")
         p.add(f"tg_kept {name} __attribute__((cleanup(tg_drop))) = {{NULL}};", f"c->{name} = &{name};")
