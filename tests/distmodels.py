@@ -12,7 +12,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
-from termgraph.dist import centre, exchange, member, replica
+from termgraph.dist import centre, exchange, member, ray_crew, replica
 
 tg.config.linker = "py"  # children read no conftest
 F = np.float32
@@ -145,7 +145,8 @@ class Chaos:
     PLACES = {
         "gradient": (replica.Replica, "compute"), "slots": (exchange.Exchange, "put"), "sum": (exchange, "tree_sum"),
         "update": (replica.Replica, "apply"), "checkpoint": (member.store, "write_state"), "rename": (os, "replace"),
-        "batch": (replica.Replica, "take_step"), "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
+        "sum on Ray": (ray_crew, "tree_sum"), "batch": (replica.Replica, "take_step"),
+        "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
     }  # fmt: skip
 
     def __init__(self, build, folder, kills, places, calls=30):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any, NamedTuple
 
 from termgraph.config import config
@@ -331,10 +332,20 @@ def ending_cleanly() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     free = before == signal.SIG_DFL or getattr(before, "__module__", "").startswith("ray.")
     mine = free and threading.current_thread() is threading.main_thread()
+    received: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        sys.exit(128 + number)
+
     if mine:
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+        signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except BaseException:
+        if received:  # what waits in Ray makes another exception of it
+            raise SystemExit(128 + received[0]) from None
+        raise
     finally:
         if mine:
             signal.signal(signal.SIGTERM, before)

@@ -135,7 +135,7 @@ def killed(folder):
 def test_killed_workers_change_no_bit(cluster, tmp_path):
     folder, path = tmp_path / "kills", tmp_path / "a.ckpt"
     folder.mkdir()
-    places = ["gradient", "slots", "sum", "update", "checkpoint", "anywhere"]
+    places = ["gradient", "slots", "sum on Ray", "update", "anywhere"]
     build = Chaos(Build("nothing", -1, pause=0.02), folder, KILLS, places, calls=20)
     result = trained(cluster, build, 30 + 20 * KILLS, checkpoint=path, every=10)
     print(f"{killed(folder).total()} workers killed: {dict(killed(folder))}")
