@@ -77,6 +77,8 @@ def _sparse(by_rows: bool, vector: bool) -> str:
     return text
 
 
+# Who calls what.
+USERS = dict.fromkeys(("tg_sort_key", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
 TEXTS = {
     **{f"tg_{name}_dot": _sparse(name[:3] == "csr", len(name) > 3) for name in ("csr", "csc", "csrv", "cscv")},
     "tg_majors": """
@@ -132,9 +134,56 @@ static int tg_sort_$N(int native, const void *source, void *target, int64_t n, i
     return 0;
 }
 """,
-    "tg_argsort": """
+    "tg_sort_key": """
+/* Numbers of $N bits as unsigned ones in the same order: `kind` is 0 of those without signs, 1 with signs, 2 of floats,
+   of which both zeros are equal, and all NaN, which come last. */
+static inline uint64_t tg_sort_key_$N($T u, int kind)
+{
+    enum { MANTISSA = $N == 64 ? 52 : $N == 32 ? 23 : $N == 16 ? 10 : 0 };
+    const $T sign = ($T)1 << ($N - 1), infinite = (($T)(sign - 1) >> MANTISSA) << MANTISSA;
+    if (kind == 0) return u;
+    if (kind == 1) return ($T)(u ^ sign);
+    if (($T)(u & ~sign) > infinite) return ($T)-1;
+    return u == sign ? sign : ($T)(u & sign ? ~u : u | sign);
+}
+""",
+    "tg_argsort_by_words": """
+/* As tg_argsort, by NumPy's sort of words that hold the first bits of an element and its place. Returns 0 if too many
+   elements differ only in bits that had no room. */
+static int tg_argsort_by_words_$N(int sorter, int kind, const $T *x, int64_t n, int64_t step, uint64_t *words)
+{
+    uint64_t least = (uint64_t)-1, most = 0;
+    int bits = 1, shift = 0;
+    while (bits < 63 && n > (int64_t)1 << bits) bits++;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    while (shift < 64 && (most - least) >> shift >> (64 - bits)) shift++;
+    for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
+    ((int (*)(void *, int64_t, void *))tg_native[sorter])(words, n, NULL);
+    const uint64_t place = ((uint64_t)1 << bits) - 1;
+    if (shift)
+        for (int64_t i = 1, first = 0; i < n; i++) { /* elements that began with the same bits, by all of them */
+            if ((words[i] ^ words[i - 1]) >> bits) {
+                first = i;
+                continue;
+            }
+            const uint64_t word = words[i], key = tg_sort_key_$N(x[(word & place) * step], kind);
+            int64_t k = i;
+            for (; k > first && tg_sort_key_$N(x[(words[k - 1] & place) * step], kind) > key; k--)
+                words[k] = words[k - 1];
+            words[k] = word;
+            if (i - k > 100) return 0;
+        }
+    for (int64_t i = 0; i < n; i++) words[i] &= place;
+    return 1;
+}
+""",
+    "tg_argsort_stable": """
 /* Where n elements of $N bits come from when sorted; equal ones keep their order. Nonzero: no memory. */
-static int tg_argsort_$N(int native, const void *source, int64_t *out, int64_t n, int64_t step, int64_t out_step)
+static int tg_argsort_stable_$N(int native, const void *source, int64_t *out, int64_t n, int64_t step, int64_t out_step)
 {
     const $T *x = source;
     $T *row = step == 1 ? ($T *)x : malloc(n * sizeof *row + 1);
@@ -149,6 +198,21 @@ static int tg_argsort_$N(int native, const void *source, int64_t *out, int64_t n
     if (row != x) free(row);
     if (order != out) free(order);
     return failed;
+}
+""",
+    "tg_argsort": """
+/* The same by words where they have room for what elements differ in. */
+static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, int64_t *out, int64_t n, int64_t step,
+                         int64_t out_step)
+{
+    int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
+    if (!order) return 1;
+    const int done = tg_argsort_by_words_$N(sorter, kind, source, n, step, (uint64_t *)order);
+    if (order != out) {
+        for (int64_t i = 0; done && i < n; i++) out[i * out_step] = order[i];
+        free(order);
+    }
+    return done ? 0 : tg_argsort_stable_$N(stable, source, out, n, step, out_step);
 }
 """,
     "tg_searchsorted_left": _searched(

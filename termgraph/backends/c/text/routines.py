@@ -12,7 +12,7 @@ import numpy as np
 
 from termgraph.backends.c.text import convolution, pooling, transforms
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
-from termgraph.backends.c.text.routine_texts import TEXTS
+from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Place, Routine
@@ -178,10 +178,15 @@ def _scale(t: Any, whole: str, real: str) -> str:
 
 def _sort(x: _Text) -> None:
     (a,), (out,) = x.n.reads, x.n.results
-    name = "tg_sort" if x.n.spec.text == "sort" else "tg_argsort"
     size = np.dtype(a.buf.dtype).itemsize
-    given = f"{x.natives[0]}, {x.pointer(a)}, {x.pointer(out)}, {x.size('n')}, {x.p.poly(a.core[0])}"
-    x.p.add(f"if ({name}_{8 * size}({given}, {x.p.poly(out.core[0])})) {x.no_memory()}")
+    given = f"{x.pointer(a)}, {x.pointer(out)}, {x.size('n')}, {x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
+    if x.n.spec.text == "sort":
+        x.p.add(f"if (tg_sort_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
+    elif len(x.natives) == 1:
+        x.p.add(f"if (tg_argsort_stable_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
+    else:
+        kind = {"f": 2, "i": 1}.get(np.dtype(a.buf.dtype).kind, 0)
+        x.p.add(f"if (tg_argsort_{8 * size}({', '.join(x.natives)}, {kind}, {given})) {x.no_memory()}")
 
 
 def _searchsorted(x: _Text) -> None:
@@ -286,7 +291,7 @@ def helpers(source: str) -> str:
                 out.append(template)
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
-            if f"{name}_{short}(" in source and dtype not in HALVES:
+            if any(f"{user}_{short}(" in source for user in (name, *USERS.get(name, ()))) and dtype not in HALVES:
                 out.append(_filled(template, dtype, short))
     return "\n".join(out)
 

@@ -1,0 +1,82 @@
+"""Where elements come from when sorted: by words of their first bits and places in C, beside NumPy's stable sort."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+from termgraph import tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+LINKER = "auto"
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
+
+
+def hard(rng, dtype, n):
+    """Rows that differ in all bits, in few, only in those that have no room, and hardly at all."""
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        near = np.nextafter(np.ones(n, dtype), np.full(n, 2, dtype)) if n else np.ones(0, dtype)
+        with np.errstate(over="ignore"):
+            rows = [
+                rng.standard_normal(n),
+                10.0 ** rng.integers(-300, 300, n),
+                rng.choice([1.0, near[0] if n else 1], n),
+            ]
+            rows += [
+                1 + np.finfo(dtype).eps * rng.integers(0, 50, n),
+                rng.choice([0.0, -0.0, np.inf, -np.inf, 1e-310], n),
+            ]
+            rows += [np.where(rng.random(n) < 0.3, rng.choice([np.nan, -np.nan], n), rng.standard_normal(n))]
+            rows += [-np.arange(n), 1 + np.finfo(dtype).eps * np.arange(n)[::-1]]
+            return np.array(rows).astype(dtype)
+    if kind == "b":
+        return rng.random((3, n)) < 0.5
+    info = np.iinfo(dtype)
+    rows = [
+        rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True),
+        rng.integers(0, 5, n),
+        rng.integers(100, 127, n),
+    ]
+    return np.array([r.astype(dtype) for r in rows])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_argsort_is_stable(rng, dtype):
+    x = T.matrix("x", dtype=dtype)
+    f = tg.function([x], [T.argsort(x, axis=1), T.argsort(x, axis=0), T.argsort(x[:, ::-1], axis=1)])
+    for n in (0, 1, 2, 3, 17, 255, 256, 1000, 5000):
+        v = hard(rng, dtype, n)
+        rows, columns, back = f(v)
+        np.testing.assert_array_equal(rows, np.argsort(v, axis=1, kind="stable"))
+        np.testing.assert_array_equal(columns, np.argsort(v, axis=0, kind="stable"))
+        np.testing.assert_array_equal(back, np.argsort(v[:, ::-1], axis=1, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_are_sorted_by_numpys_function(rng, dtype):
+    x = T.vector("x", dtype=dtype)
+    v = (rng.integers(0, 3, 300) + 1j * rng.integers(0, 3, 300)).astype(dtype)
+    np.testing.assert_array_equal(tg.function([x], T.argsort(x))(v), np.argsort(v, kind="stable"))
+
+
+def test_permutations_are_the_same_on_the_virtual_machine_and_in_c():
+    def drawn(linker):
+        return tg.function([], T.random.RandomStream(5).permutation(20000), mode=tg.Mode(linker=linker))()
+
+    made = drawn("auto")
+    np.testing.assert_array_equal(made, drawn("py"))
+    np.testing.assert_array_equal(np.sort(made), np.arange(20000))
