@@ -78,7 +78,7 @@ def _sparse(by_rows: bool, vector: bool) -> str:
 
 
 # Who calls what.
-USERS = dict.fromkeys(("tg_sort_key", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
+USERS = dict.fromkeys(("tg_sort_key", "tg_radix_words", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
 TEXTS = {
     **{f"tg_{name}_dot": _sparse(name[:3] == "csr", len(name) > 3) for name in ("csr", "csc", "csrv", "cscv")},
     "tg_majors": """
@@ -147,22 +147,53 @@ static inline uint64_t tg_sort_key_$N($T u, int kind)
     return u == sign ? sign : ($T)(u & sign ? ~u : u | sign);
 }
 """,
-    "tg_argsort_by_words": """
-/* As tg_argsort, by NumPy's sort of words that hold the first bits of an element and its place. Returns 0 if too many
-   elements differ only in bits that had no room. */
-static int tg_argsort_by_words_$N(int sorter, int kind, const $T *x, int64_t n, int64_t step, uint64_t *words)
+    "tg_radix_words": """
+/* Words sorted by `width` bits from `low`, others as they come, with room for a copy: where they are at the end. */
+static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, int low, int width)
 {
-    uint64_t least = (uint64_t)-1, most = 0;
-    int bits = 1, shift = 0;
+    enum { DIGIT = 11, PASSES = 6 };
+    uint32_t count[PASSES][1 << DIGIT] = {{0}};
+    const int passes = (width + DIGIT - 1) / DIGIT;
+    for (int64_t i = 0; i < n; i++)
+        for (int p = 0; p < passes; p++) count[p][words[i] >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++;
+    for (int p = 0; p < passes; p++) {
+        uint32_t total = 0;
+        for (int k = 0; k < 1 << DIGIT; k++) {
+            const uint32_t here = count[p][k];
+            count[p][k] = total;
+            total += here;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t word = words[i];
+            other[count[p][word >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++] = word;
+        }
+        uint64_t *swapped = words;
+        words = other;
+        other = swapped;
+    }
+    return words;
+}
+""",
+    "tg_argsort_by_words": """
+/* As tg_argsort, by sorting words that hold the first bits of an element and its place: by digits if there is an
+   `other` place for them, else by NumPy's sort. Returns 0 if too many elements differ only in bits without room. */
+static int tg_argsort_by_words_$N(int sorter, int kind, int room, const $T *x, int64_t n, int64_t step, uint64_t *out,
+                                  uint64_t *other)
+{
+    uint64_t least = (uint64_t)-1, most = 0, *words = out;
+    int bits = 1, shift = 0, width = 0;
     while (bits < 63 && n > (int64_t)1 << bits) bits++;
+    room = room < 64 - bits ? room : 64 - bits;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
         least = key < least ? key : least;
         most = key > most ? key : most;
     }
-    while (shift < 64 && (most - least) >> shift >> (64 - bits)) shift++;
+    while (width < 64 && (most - least) >> width) width++;
+    if (width > room) shift = width - room, width = room;
     for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
-    ((int (*)(void *, int64_t, void *))tg_native[sorter])(words, n, NULL);
+    if (other) words = tg_radix_words_$N(words, other, n, bits, width);
+    else ((int (*)(void *, int64_t, void *))tg_native[sorter])(words, n, NULL);
     const uint64_t place = ((uint64_t)1 << bits) - 1;
     if (shift)
         for (int64_t i = 1, first = 0; i < n; i++) { /* elements that began with the same bits, by all of them */
@@ -177,7 +208,7 @@ static int tg_argsort_by_words_$N(int sorter, int kind, const $T *x, int64_t n, 
             words[k] = word;
             if (i - k > 100) return 0;
         }
-    for (int64_t i = 0; i < n; i++) words[i] &= place;
+    for (int64_t i = 0; i < n; i++) out[i] = words[i] & place;
     return 1;
 }
 """,
@@ -207,7 +238,11 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
 {
     int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
     if (!order) return 1;
-    const int done = tg_argsort_by_words_$N(sorter, kind, source, n, step, (uint64_t *)order);
+    enum { FEW = 1500, FIRST = 33 }; /* three digits, which is enough unless elements are much alike */
+    uint64_t *other = n < FEW || n >> 32 ? NULL : malloc(n * sizeof *other);
+    int done = other && tg_argsort_by_words_$N(sorter, kind, FIRST, source, n, step, (uint64_t *)order, other);
+    if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, source, n, step, (uint64_t *)order, other);
+    free(other);
     if (order != out) {
         for (int64_t i = 0; done && i < n; i++) out[i * out_step] = order[i];
         free(order);
