@@ -7,6 +7,7 @@ import pytest
 
 import termgraph as tg
 from termgraph import tensor as T
+from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.compilers import find_compiler, processor_flags
 
 LINKER = "auto"
@@ -86,3 +87,16 @@ def test_the_flags_are_in_the_print_of_the_stage():
         m: str(tg.function([x, y, z], x * y + z, mode=m).stage("print")).splitlines()[0] for m in ("FAST_RUN", "STRICT")
     }
     assert "-ffp-contract=fast" in said["FAST_RUN"] and "-ffp-contract=off" in said["STRICT"]
+
+
+@needs_c
+def test_wide_vectors_are_for_vector_mathematics_on_processors_that_have_them(monkeypatch):
+    x = T.dvector("x")
+    flag = "-mprefer-vector-width=512"
+    heavy, cheap = (str(tg.function([x], y).stage("print")).splitlines()[0] for y in (T.tanh(x), 2 * x + 1))
+    assert flag in heavy and flag not in cheap
+    compiler = compilers.Compiler(("gcc",), "gcc", (*compilers.COMMON_FLAGS, "-march=native"), "gcc")
+    for has, flags in ((True, {"avx2", "avx512f"}), (False, {"avx2"}), (False, set())):
+        monkeypatch.setattr(compilers, "processor_flags", lambda flags=flags: frozenset(flags))
+        assert compiler.suits(flag) is has
+    assert compiler.suits("-ffp-contract=fast")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.cprogram import APART, FLAGS, MULTIPLY_ADD, CProgram
+from termgraph.backends.c.cprogram import APART, FLAGS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
 from termgraph.backends.c.text.dialect import CDialect
-from termgraph.backends.c.text.kernels import KernelWriter
+from termgraph.backends.c.text.kernels import VECTOR_CALL, KernelWriter
 from termgraph.backends.c.text.packing import PACKING, PACKING_BY_TABLE
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
@@ -221,7 +221,8 @@ class _Writer:
         unthreaded = UNTHREADED if "tg_exp_below_zero" in source else ()
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
-        flags = (*FLAGS, *joined, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
+        wide = WIDE if VECTOR_CALL.search(body) else ()
+        flags = (*FLAGS, *joined, *wide, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program

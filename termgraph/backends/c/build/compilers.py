@@ -63,7 +63,12 @@ class Compiler:
     version: str = field(default="", compare=False)
 
     def suits(self, flag: str) -> bool:
-        """Whether it knows a flag: parameters of the optimiser, its scheduler and its passes are gcc's own."""
+        """Whether a flag is for it: parameters of the optimiser, its scheduler and its passes are gcc's own.
+
+        Widths of vectors are for processors that have them.
+        """
+        if flag.startswith("-mprefer-vector-width"):
+            return self.kind != "cc" and _NATIVE in self.flags and "avx512f" in processor_flags()
         return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps", "-fenable-"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
