@@ -98,7 +98,7 @@ def _points(program: Program) -> list[Variable]:
     return [v for v in program.inputs if v.dtype == "float64"]
 
 
-def slope(program: Program, seed: int = 0) -> Slope | None:
+def slope(program: Program, seed: int = 0, step: float = STEP) -> Slope | None:
     """The derivative along a random direction; None where differences do not tell."""
     rng = np.random.default_rng(seed)
     direction = {v.name: rng.normal(size=v.shape) for v in _points(program)}
@@ -109,19 +109,21 @@ def slope(program: Program, seed: int = 0) -> Slope | None:
             cost = made[program.outputs[0]]
             if cost.ndim or cost.dtype != "float64":
                 return None
-            at = {h: _value(program, cost, direction, h) for k in (0, 1, 2) for h in (STEP / 2**k, -STEP / 2**k)}
+            at = {h: _value(program, cost, direction, h) for k in (0, 1, 2) for h in (step / 2**k, -step / 2**k)}
             here = _value(program, cost, direction, 0.0)
             rounding = max(abs(float(noisy(program, k)[program.outputs[0]]) - here) for k in range(2))
     except Exception:
         return None  # no value there: a length that follows from the numbers, say
     if not np.isfinite([here, rounding, *at.values()]).all():
         return None
-    return _told(direction, here, at, rounding + 1e-16 * abs(here))
+    return _told(direction, here, at, rounding + 1e-16 * abs(here), step)
 
 
-def _told(direction: dict[str, np.ndarray], here: float, at: dict[float, float], rounding: float) -> Slope | None:
+def _told(
+    direction: dict[str, np.ndarray], here: float, at: dict[float, float], rounding: float, step: float
+) -> Slope | None:
     """What the values near a point say of the derivative there."""
-    steps = [STEP / 2**k for k in range(3)]
+    steps = [step / 2**k for k in range(3)]
     central = [(at[h] - at[-h]) / (2 * h) for h in steps]
     sides = [abs(at[h] - 2 * here + at[-h]) / h for h in steps]  # halves with h, but not at a kink
     noise = 30 * rounding / steps[-1]
@@ -166,14 +168,17 @@ def wrong(program: Program, found: list[np.ndarray], told: Slope) -> str | None:
     size = sum(float(np.abs(t).sum()) for t in terms)
     if abs(along - told.value) <= told.error + 1e-9 * size:
         return None
+    if np.isnan(along) and any("T.std(" in (v.text or "") for v in program.variables):
+        return None  # a documented difference: "std at zero"
     return f"the derivative is {along!r}, by differences {told.value!r} +- {told.error:.1g}"
 
 
 def check(program: Program, mode: str) -> str | None:
     """What is wrong with the gradients of one program, in words."""
     told = slope(program) if len(program.outputs) == 1 else None
-    if told is None:
-        return None
+    nearer = slope(program, step=STEP / 50) if told else None
+    if told is None or nearer is None or abs(told.value - nearer.value) > told.error + nearer.error:
+        return None  # a jump that three steps did not show: x % y of a small y has thousands
     try:
         (found,) = derivatives([program], mode)
     except UNDEFINED:

@@ -1,8 +1,11 @@
 """The prover finds false, type-changing, raising and undeclared rules, and says exactly where they go wrong."""
 
+import importlib
+
 import numpy as np
 import pytest
 
+import termgraph.tensor as T
 from termgraph.rules import (
     Float,
     Inexact,
@@ -22,12 +25,14 @@ from termgraph.rules import (
 )
 from termgraph.rules.checking import draw as proving_draw
 from termgraph.rules.checking import examples as proving_examples
+from termgraph.rules.checking.other_machine import evaluate_there
 from termgraph.rules.checking.prover import examples
 from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.shaping import join
+from termgraph.terms.traverse import children_first
 
 
 def verdict(table):
@@ -54,6 +59,43 @@ def test_a_swap_is_caught():
         yield rule("swap", x - y, y - x)
 
     assert verdict(wrong).kind == "WRONG"
+
+
+def test_exact_is_what_holds_on_every_machine():
+    """NumPy's exp and sinh are other code on each processor: that they agree here, or nearly always, says little."""
+    ews = importlib.import_module("termgraph.terms.ops.elementwise")
+
+    @ruleset()
+    def doubtful(x: Float):
+        yield rule("sides", exp(x) - exp(-x), 2 * ews.sinh(x))
+        yield rule("of_two", ews.exp2(x), exp(x * 0.6931471805599453))
+        yield rule("of_ten", ews.log10(x), log(x) * 0.4342944819032518)
+
+    @ruleset()
+    def certain(x: Float):
+        yield rule("odd", sin(-x), -sin(x))
+        yield rule("even", ews.cosh(-x), ews.cosh(x))
+        yield rule("twice", exp(x) + exp(x), 2 * exp(x))
+        yield rule("one", ews.pow_(x, 1.0), x)
+
+    assert all(frozenset(["reassoc"]) in v.needs for v in prove(doubtful))
+    report = prove(certain)
+    assert report.ok and {v.kind for v in report} <= {"exact", "special values"}, str(report)
+
+
+def test_a_function_of_the_other_machine_is_a_last_place_off_and_keeps_its_symmetry():
+    x = T.dvector("x")
+    terms = [T.sin(x).term, T.sin(-x).term, T.exp(x).term]
+    order = list(children_first(terms))
+    given = {x.term: np.linspace(-3, 3, 1000)}
+    values = dict(zip(order, evaluate_there(order, given), strict=True))
+    here = np.sin(given[x.term])
+    there = values[terms[0]]
+    off = np.abs(there - here) / np.spacing(np.abs(here))
+    assert off.max() <= 1 and 0.4 < (off > 0).mean() < 0.9
+    np.testing.assert_array_equal(values[terms[1]], -there)
+    exact = evaluate_there(order, {x.term: np.array([0.0, np.inf, np.nan])})
+    np.testing.assert_array_equal(dict(zip(order, exact))[terms[2]], [1.0, np.inf, np.nan])
 
 
 def test_true_rules_are_exact():

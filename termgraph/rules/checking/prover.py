@@ -26,6 +26,7 @@ from termgraph.rules.checking.compare import (
 )
 from termgraph.rules.checking.draw import Retry
 from termgraph.rules.checking.examples import Example, Examples, RuleRaised, examples
+from termgraph.rules.checking.other_machine import evaluate_there, has_such
 from termgraph.rules.checking.values import fact_holds, specials_for
 from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
 from termgraph.rules.definition import Rule
@@ -177,6 +178,10 @@ class _Trials:
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
         outcome = compare(left, right, [*lefts, *rights], kinds, lambda: _moved(before, given, left))
+        if outcome.kind == EXACT and (has_such(order) or has_such(nodes)):
+            there, too = evaluate_there(order, given), evaluate_there(nodes, given)
+            left, right = there[-1], too[-1]
+            outcome = compare(left, right, [*there, *too], kinds, lambda: _moved(before, given, left))
         if outcome.kind == EXACT:
             return outcome, ""
         return outcome, self._shown(example, given, left, right, outcome)
