@@ -30,7 +30,7 @@ REFERENCE = "tg.Mode(optimizer='None', linker='py')"
 
 
 def mode_of(name: str) -> tg.Mode:
-    return eval(MODES[name], {"tg": tg})
+    return eval(MODES.get(name, name), {"tg": tg})
 
 
 def is_strict(mode: str) -> bool:

@@ -58,6 +58,17 @@ def test_a_wrong_gradient_is_seen_and_shrunk(monkeypatch):
         exec(text, {"print": lambda *values: None})
 
 
+def test_a_gradient_that_rules_make_nan_is_seen_and_one_that_is_nan_by_itself_is_not(monkeypatch):
+    x = Variable("v0", np.array([1.0, 2.0]), None, (None,))
+    singular = Program([x, Variable("v1", np.asarray(0.0), "T.sum(T.cbrt(v0 - v0))")], ["v1"])
+    smooth = Program([x, Variable("v1", np.asarray(0.0), "T.sum(T.exp(v0))")], ["v1"])
+    assert gradients.check(singular, VM[0]) is None is gradients.check(smooth, VM[0])
+    right = gradients.derivatives
+    nan = lambda ps, mode: [[g * np.nan for g in gs] for gs in right(ps, mode)] if mode == VM[0] else right(ps, mode)  # noqa: E731
+    monkeypatch.setattr(gradients, "derivatives", nan)
+    assert "the derivative is nan" in gradients.check(smooth, VM[0])
+
+
 def test_costs_with_kinks_are_not_judged():
     x = Variable("v0", np.zeros(3), None, (None,))
     for text, judged in [("T.sum(abs(v0))", False), ("T.sum(v0 ** 3 + v0)", True), ("T.sum(T.floor(v0))", False),
