@@ -156,7 +156,7 @@ _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))
 register_mode("NanGuardMode", _debug_mode("NanGuardMode"))
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Apply",

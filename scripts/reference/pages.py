@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import io
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -65,17 +66,18 @@ def describe(entry: Entry, table: dict[str, str], names: dict[str, Any]) -> Desc
         value = None
         with contextlib.suppress(Exception):
             value = eval(expression, dict(names)) if expression else None
-        return Described(entry, text, runs(entry, text), derivative_of(value), backends_of(value))
+        return Described(entry, text, runs(entry), derivative_of(value), backends_of(value))
     value, printed = computed(text, dict(names))
     first, *rest = text.split("; ")[::-1]
     prompt = "\n".join(f">>> {line}" for line in [*rest[::-1], first + ".eval()" * is_evaluated(value, printed, text)])
     return Described(entry, f"{prompt}\n{printed}", True, derivative_of(value), backends_of(value))  # it was computed
 
 
-def runs(entry: Entry, session: str) -> bool:
-    """Whether the example of a docstring gives what stands there."""
-    names = {"np": np, "tg": tg, "T": T}
-    test = doctest.DocTestParser().get_doctest(session + "\n", names, entry.name, None, None)
+def runs(entry: Entry) -> bool:
+    """Whether the example of a docstring gives what stands there, in the module that it stands in."""
+    module = sys.modules.get(getattr(entry.found, "__module__", None) or "", None)
+    names = {"np": np, "tg": tg, "T": T, **vars(module or T)}
+    test = doctest.DocTestParser().get_doctest(entry.doc, names, entry.name, None, None)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     return doctest.DocTestRunner(verbose=False, optionflags=flags).run(test).failed == 0
 

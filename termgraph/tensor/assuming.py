@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.assume import KNOWN
@@ -10,9 +10,10 @@ from termgraph.terms.ops.assume import assume as assume_op
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
-def assume(x: TensorLike, **facts: bool) -> Any:
+def assume(x: TensorLike, **facts: bool) -> TensorVariable:
     """The same value, with facts the compiler may rely on. A wrong fact may give wrong results.
 
     >>> import termgraph.tensor as T

@@ -199,7 +199,7 @@ def conv2d_transpose(
     filter_dilation: ShapeLike = (1, 1),
     num_groups: int = 1,
     algo: str | None = None,
-) -> Any:
+) -> TensorVariable:
     """The transposed convolution: what gives `output_shape` (batch, channels, rows, columns) from the result of a
     `conv2d` with stride `input_dilation` (its gradient with respect to the images).
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
@@ -21,6 +21,9 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import shape_text
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
+
 UNKNOWN = 64  # what an unknown length counts for when the order of contractions is chosen
 Labels = list[Any]
 
@@ -33,7 +36,7 @@ class Labelled(NamedTuple):
 
 
 @on_terms
-def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
+def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> TensorVariable:
     """Sums of products: each letter names a dimension, letters missing in the output are summed over.
 
     The full language of NumPy: repeated letters take a diagonal, '...' stands for leading dimensions that broadcast,

@@ -35,7 +35,7 @@ ALIASES = {
 }  # fmt: skip
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: Any, dtype: Any) -> TensorVariable:
     """The array converted to another dtype."""
     name = dtype_name(dtype)
     if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.type.dtype == name:

@@ -57,7 +57,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> TensorVariable:
 
 
 @on_terms
-def join(axis: int, *arrays: Any) -> Any:
+def join(axis: int, *arrays: Any) -> TensorVariable:
     """Arrays concatenated along `axis`: Theano's order of arguments for `concatenate`."""
     return concatenate(arrays, axis)
 

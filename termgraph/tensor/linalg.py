@@ -197,7 +197,7 @@ def eigh(a: TensorLike, UPLO: str = "L") -> list:
 
 
 @on_terms
-def eigvalsh(a: TensorLike, UPLO: str = "L") -> Any:
+def eigvalsh(a: TensorLike, UPLO: str = "L") -> TensorVariable:
     """Eigenvalues of a Hermitian matrix, ascending."""
     return ops.eigvalsh(a, lower=_lower(UPLO))
 

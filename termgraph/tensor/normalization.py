@@ -150,7 +150,7 @@ def _check(epsilon: float, running_mean: TensorVariable | None, running_var: Ten
 @on_terms
 def local_response_normalization(
     x: TensorLike, n: int = 5, k: float = 2.0, alpha: float = 1e-4, beta: float = 0.75
-) -> Any:
+) -> TensorVariable:
     """`x / (k + alpha * s) ** beta`, where s is the sum of the squares of n neighbouring channels.
 
     Images are (batch, channels, ...). The constants are AlexNet's. Beyond the first and the last channel there are

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @on_terms
 @pattern_form(ops.dot)
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Any, b: Any) -> TensorVariable:
     """The inner product of vectors, the product of matrices; beyond that, last of `a` with second to last of `b`.
 
     >>> import termgraph.tensor as T
@@ -51,7 +51,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @on_terms
 @pattern_form(ops.matmul)
-def matmul(a: Any, b: Any) -> Any:
+def matmul(a: Any, b: Any) -> TensorVariable:
     """The matrix product `a @ b`: dimensions before the last two are batches, which broadcast.
 
     >>> import termgraph.tensor as T
@@ -163,7 +163,7 @@ def outer(a: TensorLike, b: TensorLike) -> TensorVariable:
 
 
 @on_terms
-def inner(a: TensorLike, b: TensorLike) -> Any:
+def inner(a: TensorLike, b: TensorLike) -> TensorVariable:
     """The sum of products over the last dimensions."""
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:

@@ -127,7 +127,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
     return stack(list(found)) if return_matrix else found
 
 
-def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = None) -> Any:
+def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = None) -> TensorVariable:
     """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
 
     With the condition alone: the positions where it holds, as `nonzero` gives them.
@@ -177,7 +177,7 @@ def extract(condition: TensorLike, a: TensorLike) -> TensorVariable:
 
 
 @on_terms
-def choose(a: TensorLike, choices: Sequence[Any] | Any, mode: str = "raise") -> Any:
+def choose(a: TensorLike, choices: Sequence[Any] | Any, mode: str = "raise") -> TensorVariable:
     """For each place, the element of the array of `choices` that `a` names.
 
     >>> import termgraph.tensor as T
@@ -216,7 +216,7 @@ METHODS = {
 
 
 @on_terms
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> TensorVariable:
     """Elements of the first of `choicelist` whose condition holds, and of `default` where none does.
 
     >>> import termgraph.tensor as T

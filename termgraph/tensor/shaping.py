@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------------- lengths
 @on_terms
-def shape(x: Any) -> Any:
+def shape(x: Any) -> TensorVariable:
     """The lengths of an array as an int64 vector; those that are known are constants.
 
     >>> import termgraph.tensor as T

@@ -30,7 +30,7 @@ def pool_2d(
     stride: ShapeLike = None,
     pad: ShapeLike = (0, 0),
     mode: str = "max",
-) -> Any:
+) -> TensorVariable:
     """The maximum, sum or average of each window of `ws` elements over the last two dimensions.
 
     `stride` is the distance of windows (by default `ws`: they lie side by side). `ignore_border=True` leaves out

@@ -43,7 +43,7 @@ def sort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> Tenso
 
 
 @on_terms
-def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> Any:
+def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> TensorVariable:
     """The positions that sort the array along an axis. Always stable: equal elements keep their order."""
     x, axis = _axis(x, axis)
     return ops.argsort(x, axis=axis)

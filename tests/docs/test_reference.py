@@ -44,6 +44,16 @@ def test_every_name_has_a_sentence_and_an_example(described):
     assert alone == [] and sum(not d.entry.summary for d in described) <= 16  # methods that are lambdas
 
 
+def test_every_example_runs(described):
+    assert [d.entry.name for d in described if not d.runs] == []
+
+
+def test_what_checkers_know_is_computed(described):
+    unknown = [n for d in described for n in (d.entry.name, *d.entry.aliases) if not pages.is_typed(n, d.entry.found)]
+    assert "T.exp" not in unknown and "T.as_op" in unknown
+    assert len(unknown) <= 45, f"results without a type: {unknown}"
+
+
 def test_no_example_is_for_a_name_that_is_gone(described):
     told = {name for d in described for name in (d.entry.name, *d.entry.aliases)}
     assert [name for name in names.written() if name not in told] == []
