@@ -1,4 +1,4 @@
-"""Every rule from right to left: is what it took apart found again, and if not, what forbids it?
+"""Every rule from right to left: whether what it took apart is found again, and what forbids it where it is not.
 
 python benchmarks/backwards.py            counts
 python benchmarks/backwards.py --each     also the rules that do not run backwards, with the reason
