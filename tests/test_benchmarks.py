@@ -110,7 +110,7 @@ def test_simulated_workers_are_those_of_the_paper(monkeypatch):
     import dist_sim
 
     for workers, tau, expected in [(2, 1, 1.65), (4, 1, 3.2), (2, 100, 2.0), (4, 100, 3.95)]:
-        found = dist_sim.asynchronous(workers, tau, dist_sim.World(hold=0.2), batches=4000)
+        found = dist_sim.asynchronous(workers, tau, dist_sim.World(hold=0.2))
         assert abs(found / expected - 1) < 0.05, (workers, tau, found)
     alone = dist_sim.synchronous(1, dist_sim.World(spread=0.0))
     assert alone == pytest.approx(1) and dist_sim.synchronous(8, dist_sim.World(spread=0.0)) == pytest.approx(8)
