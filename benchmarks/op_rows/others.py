@@ -178,6 +178,15 @@ net("crossentropy_softmax_1hot_with_bias crossentropy_softmax_argmax_1hot_with_b
     numpy="-scipy.special.log_softmax(x + h, axis=1)[np.arange(n), i]", jax="-jax.nn.log_softmax(x + h)[jnp.arange(n), i]",
     torch="F.cross_entropy(x + h, i, reduction='none')")  # fmt: skip
 net("crossentropy_softmax_max_and_argmax_1hot", "x i:i[n]<m", "T.NAME(x, i)[0]", **ONE_HOT)
+net("h_softmax", "x g:f[m,k] h:f[k] u:f[k,m,k] v:f[k,k]", "T.nnet.h_softmax(x, n, k * k, k, k, g, h, u, v)",
+    numpy="(scipy.special.softmax(x @ g + h, 1)[:, :, None] * scipy.special.softmax(np.einsum('nm,cmk->nck', x, u) + v, 2)).reshape(n, -1)",
+    jax="(jax.nn.softmax(x @ g + h)[:, :, None] * jax.nn.softmax(jnp.einsum('nm,cmk->nck', x, u) + v)).reshape(n, -1)",
+    torch="(F.softmax(x @ g + h, 1)[:, :, None] * F.softmax(torch.einsum('nm,cmk->nck', x, u) + v, 2)).reshape(n, -1)")  # fmt: skip
+net("confusion_matrix", "i:i[n]<k j:i[n]<k", "T.nnet.confusion_matrix(i, j)[0]", dtypes=("int64",), family="vector",
+    numpy="(lambda v: np.bincount(np.searchsorted(v, i) * len(v) + np.searchsorted(v, j), minlength=len(v) ** 2).reshape(len(v), -1))"
+    "(np.unique(np.concatenate([i, j])))",
+    jax=None, torch="(lambda v: torch.bincount(torch.searchsorted(v, i) * len(v) + torch.searchsorted(v, j), minlength=len(v) ** 2)"
+    ".reshape(len(v), -1))(torch.unique(torch.cat([i, j])))")  # fmt: skip
 FLIPPED = "[:, :, ::-1, ::-1]"
 I = {
     "family": "images",

@@ -181,7 +181,8 @@ class Function(Storages):
 
         >>> import numpy as np, termgraph as tg, termgraph.tensor as T
         >>> x = T.dmatrix("x")
-        >>> plan = tg.function([x], T.tanh(x @ x).sum(axis=0)).memory(np.ones((100, 100)))
+        >>> f = tg.function([x], T.tanh(x @ x).sum(axis=0), mode=tg.Mode(linker="c"))
+        >>> plan = f.memory(np.ones((100, 100)))
         >>> plan.results, plan.temporaries
         (800, 80000)
         """

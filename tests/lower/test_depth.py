@@ -6,6 +6,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.lower.loops import phases
 from termgraph.lower.loops.plan import Planner
+from termgraph.lower.loops.tree import Choice, Repeat, Routine
 from termgraph.lower.lowering import lower
 from termgraph.lower.memory import plan as memory
 from termgraph.lower.push import small_folds
@@ -139,3 +140,14 @@ def test_what_reads_and_writes_a_buffer_is_known_of_each_statement():
             assert (n in uses.others(b, made.nodes[0])) == (
                 n is not made.nodes[0] and (n in uses.writers[b] or n in uses.readers.get(b, []))
             )
+
+
+def test_all_results_of_a_loop_a_routine_or_a_choice_are_made_by_one_statement():
+    x = T.tensor("x", dtype="float64", shape=(6, 5))
+    (h, c), _ = tg.scan(lambda x, h, c: (T.tanh(x + h * c), c + x), sequences=x, outputs_info=[T.zeros(5), T.zeros(5)])
+    looped = [h, c, *[tg.grad((h * c).sum(), x)]]
+    u, s, v = T.linalg.svd(x, full_matrices=False)
+    picked = tg.ifelse(x.sum() > 0, [x + 1, x - 1], [x * 2, x * 3])
+    for outputs, kind, most in ((looped, Repeat, 2), ([u, s, v], Routine, 1), (picked, Choice, 1)):
+        made = lower(substitute([o.term for o in outputs], {x.term: Arg(0, x.term.type)}))
+        assert 0 < sum(isinstance(statement, kind) for statement in made.statements.stores) <= most, kind

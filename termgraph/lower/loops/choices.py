@@ -39,9 +39,6 @@ def _chosen(s: Storage, t: Any, buf: Buf) -> None:
 
 def choose(s: Storage, t: AnyTerm) -> None:
     """The statement that makes all values of a choice."""
-    if t in s.repeated:
-        return
-    s.repeated.add(t)
     n = t.op.params["n"]
     results = {0: s.push.bufs[t]} if n == 1 else _projections(s, t)
     known = {*s.order, *s.given}

@@ -36,14 +36,14 @@ PRODUCTS = ("dot", "matmul", "gemm")
 def _result(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """All results of a loop, a choice or a routine are made by one statement."""
     (of,) = t.args
+    if not s.writes(t):
+        return
     if of.op.family is ifelse:
         choose(s, of)
-    elif of.op.family is not loop:
+    elif of.op.family is loop:
+        s.add(_Builder(s, of).statement())
+    else:
         call_routine(s, of)
-    if of in s.repeated:
-        return
-    s.repeated.add(of)
-    s.add(_Builder(s, of).statement())
 
 
 @dataclass

@@ -133,7 +133,6 @@ class Storage:
         self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
-        self.repeated: set[Any] = set()  # loops whose statement is made
 
     def is_cut(self, t: AnyTerm) -> bool:
         """Whether a term gets storage because its op needs it, or because nothing is to be fused."""
@@ -217,7 +216,6 @@ class Storage:
 
     def _work_off(self) -> None:
         while (t := self.work.pop()) is not None:
-            self.repeated.difference_update((t, *t.args))
             self._write(t)
             while self.late:  # while the statement was made, more was pushed through what is stored now
                 self._forget(self.late.pop())
@@ -271,6 +269,10 @@ class Storage:
     def add(self, statement: Any) -> None:
         """One more statement of the root that is being written."""
         self.made[self.root].append(statement)
+
+    def writes(self, t: AnyTerm) -> bool:
+        """Whether this projection, the first, has the statement of all results of a loop, a choice or a routine."""
+        return t is next(u for u in self.work.users[t.args[0]] if u.op.family is t.op.family)
 
     def _is_call(self, t: AnyTerm) -> bool:
         """Whether a term is made from arrays that have to lie somewhere: these are stored before anything is pushed."""

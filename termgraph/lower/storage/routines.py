@@ -112,9 +112,6 @@ def _single(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 def call_routine(s: Storage, t: AnyTerm) -> None:
     """The statement that computes all results of a routine; operands that lie nowhere are stored first."""
-    if t in s.repeated:
-        return
-    s.repeated.add(t)
     views = [place_of(s, a) for a in t.args]
     spec = _spec(t)
     batch = _batch(s.lengths, t, spec)

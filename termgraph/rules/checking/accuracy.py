@@ -25,9 +25,9 @@ _BAD = (ArithmeticError, ValueError, TypeError, IndexError, GraphError)
 
 
 def no_less_accurate(rule: Any, samples: int = 16) -> bool:
-    """Whether the right side's errors are smaller than the left side's, on average and at the worst, or always the same.
+    """Whether the right side's errors are smaller than the left side's, on average and at the worst, or always the same,
 
-    They are the same where a processor's own functions compute both sides by one formula: then nothing speaks against it.
+    which they are where a processor's own functions compute both sides by one formula: nothing speaks against it.
     """
     maker = Examples(rule, 1, dtypes=("float64",))
     judged = 0

@@ -46,10 +46,10 @@ def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
     if _is_derivative(rule):
         verdict.kind = DERIVATIVE
         return verdict
+    _Trials(rule, verdict, seed).run(samples)
     unknown = sorted(rule.assumes - ASSUMPTIONS.keys() - FACTS.keys())
     if unknown:
         verdict.undeclared.append(f"  unknown assumption {', '.join(unknown)}; known: {', '.join(ASSUMPTIONS)}")
-    _Trials(rule, verdict, seed).run(samples)
     return verdict
 
 
