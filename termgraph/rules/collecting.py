@@ -1,7 +1,8 @@
 """Normal forms of sums: flat, like terms collected, constants folded. One linear pass over the operands.
 
 A sum becomes `P - N`, where P and N are flat and no operand occurs in both. Operands keep the order in which they were
-written. An inner sum that others use too stays whole, and no flat operation grows beyond `WIDEST` operands, so that a
+written; where nothing is collected, that in which they are added up too: `x + (y + z)` stays, but for whole numbers.
+An inner sum that others use too stays whole, and no flat operation grows beyond `WIDEST` operands, so that a
 chain of n additions costs n. Products are in `collecting_products.py`.
 """
 
@@ -94,8 +95,11 @@ def _positive_base(t: AnyTerm) -> Any:
 class _Sum:
     """Operands with coefficients: `order` as first met, `coefficient` and the term each came in as."""
 
-    def __init__(self, t: Any) -> None:
+    def __init__(self, t: Any, in_order: bool = False) -> None:
         self.t, self.dtype = t, t.type.np_dtype
+        self.in_order = in_order  # only what is computed first is opened, so that no operand moves
+        self.moves = False  # whether an inner sum is opened that is computed after others
+        self.alike = False  # whether an operand is met twice
         self.coefficient: dict[Any, Any] = {}
         self.source: dict[Any, tuple[Any, int]] = {}  # an operand met once: the term it came as, and its sign
         self.constant = self.dtype.type(0)
@@ -112,11 +116,15 @@ class _Sum:
     def result(self) -> Any:
         """The collected sum."""
         with np.errstate(all="ignore"):
-            self._walk(self.t, 1, True)
+            self._walk(self.t, 1, True, True)
             if not self.fits:
                 return self.t
-            careful = self.differences and self.t.type.kind != "i" and len(self.constants) < 2
-            return self._careful() if careful else self._built()
+            if (self.differences or self.moves) and self.t.type.kind != "i" and len(self.constants) < 2:
+                if self.differences or 0 in self.coefficient.values():
+                    return self._careful()
+                if not self.alike:
+                    return _Sum(self.t, in_order=True).result()  # x + (y + z), where y and z may nearly cancel
+            return self._built()
 
     def _careful(self) -> AnyTerm:
         """The sum where differences stand in it: what cancels is left out in its place, and nothing else moves. Else
@@ -142,17 +150,20 @@ class _Sum:
             return None if kept[-1] is None else mk(ew.neg, (kept[-1],))
         return kept[0] if kept[1] is None else mk(ew.sub, tuple(kept))
 
-    def _walk(self, t: AnyTerm, sign: int, root: bool) -> None:
+    def _walk(self, t: AnyTerm, sign: int, root: bool, first: bool) -> None:
         opens = t.op in _SUMS and t.type.np_dtype == self.dtype and (root or used_once(t))
-        if not opens or (not root and self.expected + len(t.args) - 1 > WIDEST):
+        later = t.op is ew.add and not first
+        if not opens or (later and self.in_order) or (not root and self.expected + len(t.args) - 1 > WIDEST):
             self._operand(t, sign)
             return
         self.expected += len(t.args) - 1
         self.opened.add(id(t))
+        self.moves |= later
         if t.op is ew.sub and not root and (self.t.op is not ew.neg or t is not self.t.args[0]):
             self.differences += 1
         for i, a in enumerate(t.args):
-            self._walk(a, -sign if t.op is ew.neg or (t.op is ew.sub and i == 1) else sign, False)
+            below = t.op is ew.neg or (t.op is ew.sub and i == 1)
+            self._walk(a, -sign if below else sign, False, first if i == 0 else root and t.op is ew.sub)
 
     def _operand(self, t: Any, sign: int) -> None:
         self.operands.append(t)
@@ -168,6 +179,7 @@ class _Sum:
         base, c = _split_coefficient(t)
         c = self.dtype.type(sign * c)
         if base in self.coefficient:
+            self.alike = True
             self.coefficient[base] = self.dtype.type(self.coefficient[base] + c)
             self.source.pop(base, None)
         else:

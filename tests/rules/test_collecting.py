@@ -28,7 +28,10 @@ def rs():
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (add(a, add(b, c)), add(a, b, c)),
+        (add(add(a, b), c), add(a, b, c)),
+        (add(a, add(b, c)), add(a, add(b, c))),  # b and c may nearly cancel: they are not added to a first
+        (add(add(a, b), add(c, d)), add(a, b, add(c, d))),
+        (add(a, add(b, a)), add(mul(Const(2.0), a), b)),
         (sub(add(a, b), a), b),
         (add(a, a, b), add(mul(Const(2.0), a), b)),
         (add(add(a, Const(1.0)), Const(2.0)), add(a, Const(3.0))),
