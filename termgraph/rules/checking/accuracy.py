@@ -25,7 +25,7 @@ _BAD = (ArithmeticError, ValueError, TypeError, IndexError, GraphError)
 
 
 def no_less_accurate(rule: Any, samples: int = 16) -> bool:
-    """Whether the right side's errors are smaller than the left side's, on average and at the worst, or always the same,
+    """Whether the right side's errors are smaller than the left side's, on average and at the worst, or all the same,
 
     which they are where a processor's own functions compute both sides by one formula: nothing speaks against it.
     """
