@@ -34,22 +34,22 @@ FORMS = ["domain", "finite", "nonzero", "overflow", "reassoc", "signed_zero"]
 @ruleset("accurate")
 def conjugates(x: Float, y: Float, z: Float, a: Float, b: Float):
     """Differences whose leading parts cancel, as a quotient in which they have done so."""
-    yield rule("roots",           sqrt(x) - sqrt(y),          (x - y) / (sqrt(x) + sqrt(y)),            assumes=FORMS)
+    yield rule("roots",           sqrt(x) - sqrt(y),          (x - y) / (sqrt(x) + sqrt(y)), nonzero(x), assumes=FORMS)
     yield rule("root_minus",      sqrt(x) - y,                (x - sqr(y)) / (sqrt(x) + y), positive(y), assumes=FORMS)
     yield rule("minus_root",      y - sqrt(x),                (sqr(y) - x) / (sqrt(x) + y), positive(y), assumes=FORMS)
     yield rule("plus_root",       y + sqrt(x),                (sqr(y) - x) / (y - sqrt(x)), negative(y), assumes=FORMS)
     yield rule("scaled_roots",    a * sqrt(x) - b * sqrt(y),
-               (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)),       positive(a), positive(b), assumes=FORMS)
+               (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)),       positive(a), positive(b), nonzero(x), assumes=FORMS)
     yield rule("hypot_minus",     hypot(x, y) - z,
-               (sqr(x) + (y - z) * (y + z)) / (hypot(x, y) + z), assumes=FORMS)
+               (sqr(x) + (y - z) * (y + z)) / (hypot(x, y) + z), positive(z), assumes=FORMS)
     yield rule("minus_hypot",     z - hypot(x, y),
-               ((z - y) * (z + y) - sqr(x)) / (hypot(x, y) + z), assumes=FORMS)
+               ((z - y) * (z + y) - sqr(x)) / (hypot(x, y) + z), positive(z), assumes=FORMS)
     yield rule("plus_hypot",      z + hypot(x, y),
-               ((z - y) * (z + y) - sqr(x)) / (z - hypot(x, y)), assumes=FORMS)
+               ((z - y) * (z + y) - sqr(x)) / (z - hypot(x, y)), negative(z), assumes=FORMS)
     yield rule("hypots",          hypot(x, y) - hypot(x, z),
-               (y - z) * ((y + z) / (hypot(x, y) + hypot(x, z))), assumes=FORMS)
+               (y - z) * ((y + z) / (hypot(x, y) + hypot(x, z))), nonzero(x), assumes=FORMS)
     yield rule("cube_roots",      cbrt(x) - cbrt(y),
-               (x - y) / (sqr(cbrt(x)) + cbrt(x) * cbrt(y) + sqr(cbrt(y))),                             assumes=FORMS)
+               (x - y) / (sqr(cbrt(x)) + cbrt(x) * cbrt(y) + sqr(cbrt(y))), nonzero(x),                 assumes=FORMS)
     yield rule("squares",         sqr(x) - sqr(y),            (x - y) * (x + y),                        assumes=FORMS)
     yield rule("square_minus_one", sqr(x) - 1,                (x - 1) * (x + 1),                        assumes=FORMS)
     yield rule("one_minus_square", 1 - sqr(x),                (1 - x) * (1 + x),                        assumes=FORMS)

@@ -49,7 +49,7 @@ def undone(x: Float & Matrix, y: Float & Matrix):
     yield rule("right",           dot(dot(y, x), inv(x)),       y,              assumes=["finite", "reassoc", "domain"])
     yield rule("left",            dot(dot(y, inv(x)), x),       y,              assumes=["finite", "reassoc", "domain"])
     yield rule("signs",           dot(-x, -y),                  dot(x, y))
-    yield rule("sign",            inv(-x),                      -inv(x))
+    yield rule("sign",            inv(-x),                      -inv(x),        assumes=["finite"])
 
 
 @ruleset("specialize")
