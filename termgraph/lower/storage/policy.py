@@ -126,6 +126,7 @@ class Storage:
         self.split: dict[Index, set[Any]] = {}  # roots of a shape that are left with a division in one loop
         self.rounds = 0
         self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
+        self.dropped: set[Any] = set()  # forgotten while a statement is made: what is being pushed may still hold them
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
         self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
         self.scalars = Scalars(self.reciprocal)
@@ -193,15 +194,17 @@ class Storage:
         self.cuts[t] = None
         self.push.bufs[t] = self._buf(t)
         self.work.add(t, early=self._is_call(t))
-        if t in self.push.memo:
+        if t in self.push.memo or t in self.dropped:
             self._forget(t)
             self.late.append(t)
 
     def _forget(self, t: Any) -> None:
         """What was pushed through a term, and the statements it is part of."""
-        self.push.memo.pop(t, None)
-        for u in self.work.above(t):
-            self.push.memo.pop(u, None)
+        above = self.work.above(t)
+        for u in (t, *above):
+            if self.push.memo.pop(u, None) is not None:
+                self.dropped.add(u)
+        for u in above:
             if u in self.cuts or u in self.targets:
                 self.work.add(u, early=self._is_call(u))
 
@@ -216,6 +219,7 @@ class Storage:
 
     def _work_off(self) -> None:
         while (t := self.work.pop()) is not None:
+            self.dropped.clear()
             self._write(t)
             while self.late:  # while the statement was made, more was pushed through what is stored now
                 self._forget(self.late.pop())
