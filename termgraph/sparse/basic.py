@@ -17,7 +17,7 @@ from termgraph.terms.ops import sparse as ops
 from termgraph.terms.ops.shapes import normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
@@ -66,7 +66,7 @@ def csc_from_csr(s: TensorLike) -> Variable:
     return parts(s).to("csc").matrix
 
 
-def cast(s: Any, dtype: str) -> Variable:
+def cast(s: Any, dtype: DTypeLike) -> Variable:
     """The same matrix in another dtype."""
     p = parts(s)
     return p.with_data(T.cast(p.data, dtype))

@@ -11,7 +11,7 @@ from termgraph.sparse.products import expanded
 from termgraph.tensor.checks import Assert
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
@@ -74,19 +74,19 @@ def _element(p: Parts, i: int, j: int) -> TensorVariable:
 
 
 # ---------------------------------------------------------------------- together
-def vstack(blocks: Sequence[Any], format: str = "csr", dtype: str | None = None) -> Variable:
+def vstack(blocks: Sequence[Any], format: str = "csr", dtype: DTypeLike = None) -> Variable:
     """Matrices with as many columns, one below the other."""
     made = _stacked([parts(b).to("csr") for b in blocks], "vstack", dtype)
     return made.to(format).matrix
 
 
-def hstack(blocks: Sequence[Any], format: str = "csc", dtype: str | None = None) -> Variable:
+def hstack(blocks: Sequence[Any], format: str = "csc", dtype: DTypeLike = None) -> Variable:
     """Matrices with as many rows, side by side."""
     made = _stacked([parts(b).to("csc") for b in blocks], "hstack", dtype)
     return made.to(format).matrix
 
 
-def _stacked(blocks: list[Parts], name: str, dtype: str | None) -> Parts:
+def _stacked(blocks: list[Parts], name: str, dtype: DTypeLike) -> Parts:
     """One after the other along the compressed dimension."""
     if not blocks:
         raise ValueError(f"sparse.{name} needs at least one matrix")

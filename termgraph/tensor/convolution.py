@@ -19,7 +19,7 @@ from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft")
@@ -36,14 +36,14 @@ def _numbers(name: str, what: str, value: Any, n: int) -> tuple[int, ...]:
     return tuple([v.__index__() for v in found])
 
 
-def _border(name: str, value: str, n: int) -> str:
+def _border(name: str, value: BorderMode, n: int) -> str | tuple[tuple[int, int], ...]:
     """A border mode: a word, or zeros (before, after) for each spatial dimension."""
     if isinstance(value, str):
         if value not in BORDERS:
             raise ValueError(f"{name}: border_mode must be one of {', '.join(BORDERS)}, an integer, or one integer or "
                              f"pair of them for each spatial dimension, got {value!r}")  # fmt: skip
         return value
-    each = (value,) * n if hasattr(value, "__index__") else tuple(value)
+    each: tuple[Any, ...] = (value,) * n if hasattr(value, "__index__") else tuple(value)
     pairs = [(v, v) if hasattr(v, "__index__") else tuple(v) for v in each]
     flat = [v for pair in pairs for v in pair]
     if (
@@ -56,7 +56,7 @@ def _border(name: str, value: str, n: int) -> str:
 
 
 def parameters(
-    name: str, n: int, border_mode: str, stride: ShapeLike, flip: bool, dilation: Any, groups: Any, algo: Any
+    name: str, n: int, border_mode: BorderMode, stride: ShapeLike, flip: bool, dilation: Any, groups: Any, algo: Any
 ) -> dict[str, Any]:
     """The parameters of the placeholders from what users write."""
     if not hasattr(groups, "__index__") or groups < 1:
@@ -115,9 +115,9 @@ def conv_prices(y: Any) -> dict[str, float]:
 # ---------------------------------------------------------------------- forward
 @on_terms
 def conv2d(
-    input: Any, filters: TensorLike, input_shape: Any = None, filter_shape: Any = None, border_mode: str = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1), num_groups: int = 1,
-    algo: str | None = None,
+    input: Any, filters: TensorLike, input_shape: Any = None, filter_shape: Any = None,
+    border_mode: BorderMode = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1), num_groups: int = 1, algo: str | None = None,
 ) -> TensorVariable:  # fmt: skip
     """Images (batch, channels, rows, columns) convolved with filters (filters, channels, rows, columns).
 
@@ -143,7 +143,7 @@ def conv1d(
     filters: TensorLike,
     input_shape: ShapeLike = None,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = 1,
     filter_flip: bool = True,
     filter_dilation: ShapeLike = 1,
@@ -163,7 +163,7 @@ def conv3d(
     filters: TensorLike,
     input_shape: ShapeLike = None,
     filter_shape: ShapeLike = None,
-    border_mode: str = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1, 1),
@@ -193,7 +193,7 @@ def conv2d_transpose(
     filters: TensorLike,
     output_shape: Any,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     input_dilation: Any = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
@@ -220,7 +220,7 @@ def conv2d_grad_wrt_inputs(
     filters: TensorLike,
     input_shape: ShapeLike,
     filter_shape: ShapeLike = None,
-    border_mode: str = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
@@ -240,7 +240,7 @@ def conv2d_grad_wrt_weights(
     output_grad: TensorLike,
     filter_shape: ShapeLike,
     input_shape: ShapeLike = None,
-    border_mode: str = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),

@@ -19,5 +19,7 @@ DTypeLike: TypeAlias = "npt.DTypeLike | None"
 AxisLike: TypeAlias = "int | Sequence[int] | None"
 # A length, or several; a length may be computed.
 ShapeLike: TypeAlias = "int | Variable | np.ndarray[Any, Any] | Sequence[int | Variable | None] | None"
+# What surrounds the images of a convolution: a word, a width, or one width (or pair of them) for each dimension.
+BorderMode: TypeAlias = "str | int | Sequence[int | Sequence[int]]"
 
-__all__ = ["AxisLike", "DTypeLike", "ShapeLike", "TensorLike"]
+__all__ = ["AxisLike", "BorderMode", "DTypeLike", "ShapeLike", "TensorLike"]

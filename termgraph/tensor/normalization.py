@@ -40,7 +40,7 @@ def batch_normalization(
 
 @on_terms
 def batch_normalization_train(
-    inputs: Any, gamma: Any, beta: Any, axes: str = "per-activation", epsilon: float = 1e-4,
+    inputs: Any, gamma: Any, beta: Any, axes: str | Sequence[int] = "per-activation", epsilon: float = 1e-4,
     running_average_factor: float = 0.1, running_mean: Any = None, running_var: Any = None,
 ) -> tuple:  # fmt: skip
     """Inputs normalized by their own mean and variance: the result, the mean, and one over the deviation.
@@ -81,7 +81,13 @@ def batch_normalization_train(
 
 @on_terms
 def batch_normalization_test(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: str = "per-activation", epsilon: float = 1e-4
+    inputs: Any,
+    gamma: Any,
+    beta: Any,
+    mean: Any,
+    var: Any,
+    axes: str | Sequence[int] = "per-activation",
+    epsilon: float = 1e-4,
 ) -> TensorVariable:
     """Inputs normalized by a mean and a variance that are given; for the rest see `batch_normalization_train`.
 
@@ -111,7 +117,7 @@ def _in_rows(x: TensorVariable, axes: tuple) -> tuple[Any, tuple, Callable]:
     return rows, (*[a for a in axes if a < first], first), lambda v: dimshuffle(v, *range(first + 1))
 
 
-def _axes(axes: str, ndim: int) -> tuple[tuple[int, ...], list]:
+def _axes(axes: str | Sequence[int], ndim: int) -> tuple[tuple[int, ...], list]:
     """The axes to normalize over, and how a parameter that skips these is brought to all dimensions."""
     if axes == "per-activation":
         axes = (0,)

@@ -17,7 +17,7 @@ from termgraph.theano import language, layers, linear
 from termgraph.theano.standins import Made, kind_class, op_class, stand_in
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, BorderMode, DTypeLike, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.theano.standins import StandIn
 
@@ -295,7 +295,7 @@ def _conv_class(n: int | None, what: str) -> StandIn:
     def make(
         imshp: ShapeLike = None,
         kshp: ShapeLike = None,
-        border_mode: str = "valid",
+        border_mode: BorderMode = "valid",
         subsample: ShapeLike = None,
         filter_flip: bool = True,
         filter_dilation: ShapeLike = None,

@@ -20,7 +20,7 @@ from termgraph.terms.ops.convolution import conv_grad_inputs, conv_grad_weights
 from termgraph.theano.shapes import border_mode_to_pad
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
@@ -78,7 +78,7 @@ def _shape(*given: Any) -> Any:
 
 
 def conv2d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
     subsample: Any = (1, 1), filter_flip: bool = True, image_shape: Any = None, filter_dilation: Any = (1, 1),
     num_groups: int = 1, unshared: bool = False, **kwargs: Any,
 ) -> TensorVariable:  # fmt: skip
@@ -98,7 +98,7 @@ def _no_more(kwargs: dict, unshared: bool = False) -> None:
 
 
 def old_conv2d(
-    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
     subsample: Any = (1, 1), **kwargs: Any,
 ) -> Any:  # fmt: skip
     """theano.tensor.nnet.conv.conv2d; what was about how it is computed makes no difference."""
@@ -106,7 +106,7 @@ def old_conv2d(
 
 
 def conv3d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
     subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
 ) -> Any:  # fmt: skip
     """Volumes convolved with filters."""
@@ -121,7 +121,7 @@ def signal_conv2d(
     filters: TensorLike,
     image_shape: ShapeLike = None,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: Any = (1, 1),
     **kwargs: Any,
 ) -> Any:
@@ -138,10 +138,14 @@ def signal_conv2d(
 
 
 def conv3d2d(
-    signals: Any, filters: TensorLike, signals_shape: Any = None, filters_shape: Any = None, border_mode: Any = "valid"
+    signals: Any,
+    filters: TensorLike,
+    signals_shape: Any = None,
+    filters_shape: Any = None,
+    border_mode: BorderMode = "valid",
 ) -> Any:
     """theano.tensor.nnet.conv3d2d.conv3d: signals (batch, time, channel, height, width), filters alike."""
-    modes = (border_mode,) * 3 if isinstance(border_mode, str) else tuple(border_mode)
+    modes = (border_mode,) * 3 if isinstance(border_mode, (str, int)) else tuple(border_mode)
     if len(set(modes)) != 1:
         raise NotImplementedError("conv3d: one border mode for all three dimensions")
     order = (0, 2, 1, 3, 4)
@@ -154,7 +158,7 @@ def conv2d_transpose(
     filters: TensorLike,
     output_shape: Any,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     input_dilation: Any = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
@@ -176,7 +180,7 @@ def _gradient(n: int, wrt: str, first: Any, second: Any, shape: Any, **how: Any)
     return op(T.as_tensor(first), T.as_tensor(second), *lengths, **parameters(name, n, algo=None, **how))
 
 
-def _how(border_mode: Any, subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int) -> dict:
+def _how(border_mode: BorderMode, subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int) -> dict:
     return {
         "border_mode": border_mode, "stride": tuple(subsample), "flip": filter_flip, "dilation": tuple(filter_dilation),
         "groups": num_groups,
@@ -188,7 +192,7 @@ def conv2d_grad_wrt_inputs(
     filters: TensorLike,
     input_shape: ShapeLike,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
@@ -206,7 +210,7 @@ def conv3d_grad_wrt_inputs(
     filters: TensorLike,
     input_shape: ShapeLike,
     filter_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1, 1),
@@ -222,7 +226,7 @@ def conv2d_grad_wrt_weights(
     output_grad: TensorLike,
     filter_shape: ShapeLike,
     input_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
@@ -240,7 +244,7 @@ def conv3d_grad_wrt_weights(
     output_grad: TensorLike,
     filter_shape: ShapeLike,
     input_shape: ShapeLike = None,
-    border_mode: Any = "valid",
+    border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1, 1),
@@ -253,7 +257,7 @@ def conv3d_grad_wrt_weights(
 
 def separable_conv2d(
     input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
-    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
+    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1),
 ) -> Any:  # fmt: skip
     """Each channel by filters of its own, then all of them joined by filters of one element."""
@@ -265,7 +269,7 @@ def separable_conv2d(
 
 def separable_conv3d(
     input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
-    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: Any = "valid",
+    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: BorderMode = "valid",
     subsample: ShapeLike = (1, 1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1, 1),
 ) -> Any:  # fmt: skip
     """`separable_conv2d` of volumes."""
