@@ -32,12 +32,17 @@ def _somebody_looks(out: TextIO | None) -> bool:
     """Whether a stream is a terminal or a notebook's, where a line can be drawn over itself."""
     if out is None or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return False
-    if type(out).__module__.startswith("ipykernel"):
+    if is_notebook(out):
         return True
     try:
         return out.isatty()
     except (AttributeError, ValueError):  # replaced by something that is no file, or closed
         return False
+
+
+def is_notebook(out: TextIO) -> bool:
+    """Whether a stream is a notebook's: a line can be drawn over itself there, but not several."""
+    return type(out).__module__.startswith("ipykernel")
 
 
 class Line:
@@ -177,4 +182,4 @@ def compiler() -> Iterator[None]:
             now.compilers -= 1
 
 
-__all__ = ["Line", "Task", "compiler", "current", "stream", "task"]
+__all__ = ["Line", "Task", "compiler", "current", "is_notebook", "stream", "task"]

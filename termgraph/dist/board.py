@@ -1,12 +1,16 @@
-"""A table of the workers on a terminal, drawn over itself: a line for the training, then one for each worker."""
+"""A table of the workers on a terminal, drawn over itself: a line for the training, then one for each worker.
+
+Whether somebody looks is decided where all progress is. A notebook, in which the cursor goes back within a line only,
+gets the line for the training.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TextIO
+
+from termgraph import progress
 
 REDRAW = 0.25  # seconds between two drawings
 UP, CLEAR = "\x1b[{}A", "\x1b[J"
@@ -16,26 +20,34 @@ Rows = Sequence[Sequence[str]]
 
 
 class Board:
-    """The table. What is not a terminal gets nothing unless `always`."""
+    """The table; `wanted` as in `progress.stream`: None leaves it to the flag `progress`."""
 
-    def __init__(self, always: bool | None, stream: TextIO | None = None) -> None:
-        self.stream = sys.stderr if stream is None else stream
-        self.on = self.stream.isatty() if always is None else always
+    def __init__(self, wanted: bool | None) -> None:
+        self.stream = progress.stream(wanted)
+        self._line = progress.Line(self.stream) if self.stream and progress.is_notebook(self.stream) else None
         self._drawn, self._lines = 0.0, 0
 
     def draw(self, content: Callable[[], tuple[str, Rows]]) -> None:
         """Draw what `content` says, a title and rows, unless that was done just now."""
-        if self.on and time.monotonic() - self._drawn >= REDRAW:
-            self._write(*content())
-            self._drawn = time.monotonic()
+        if self.stream is None or time.monotonic() - self._drawn < REDRAW:
+            return
+        title, rows = content()
+        if self._line is not None:
+            self._line.draw(title)
+        else:
+            self._write(title, rows)
+        self._drawn = time.monotonic()
 
     def end(self, title: str) -> None:
         """Leave a line in place of the table."""
-        if self.on:
+        if self._line is not None:
+            self._line.end(title)
+        elif self.stream is not None:
             self._write(title, [])
             self._lines = 0
 
     def _write(self, title: str, rows: Rows) -> None:
+        assert self.stream is not None
         columns, height = self._size()
         lines = [title, *table(rows, height - 3)]
         text = "".join(line[: columns - 1] + "\n" for line in lines)  # a line that is broken would be two
@@ -44,9 +56,10 @@ class Board:
         self._lines = len(lines)
 
     def _size(self) -> tuple[int, int]:
+        assert self.stream is not None
         try:
             found = os.get_terminal_size(self.stream.fileno())
-        except (OSError, ValueError):
+        except (OSError, ValueError, AttributeError):  # no terminal, but wanted
             return 80, 24
         return found.columns or 80, found.lines or 24
 

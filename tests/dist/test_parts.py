@@ -2,6 +2,7 @@
 
 import io
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import termgraph as tg
+from termgraph import progress
 from termgraph._files import read_state, sweep
 from termgraph.dist import store
 from termgraph.dist.board import Board
@@ -263,10 +265,27 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_table_is_drawn_over_itself(monkeypatch):
+Notebook = type("Notebook", (io.StringIO,), {"__module__": "ipykernel.iostream"})
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """A function that puts a stream in the place of stderr, outside of CI, where everything is drawn at once."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("termgraph.dist.board.REDRAW", 0)
-    stream = Terminal()
-    board = Board(None, stream)
+    monkeypatch.setattr("termgraph.progress.REDRAW", 0)
+
+    def put(stream):
+        monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
+        return stream
+
+    return put
+
+
+def test_the_table_is_drawn_over_itself(looked_at):
+    stream = looked_at(Terminal())
+    board = Board(None)
     board.draw(lambda: ("step 1/9", ROWS))
     first = stream.getvalue()
     assert first.splitlines() == [
@@ -281,21 +300,41 @@ def test_the_table_is_drawn_over_itself(monkeypatch):
     assert stream.getvalue().endswith("\x1b[3A\x1b[Jstep 9/9\n")
 
 
-def test_the_table_fits_the_terminal(monkeypatch):
+def test_the_table_fits_the_terminal(monkeypatch, looked_at):
     monkeypatch.setattr(os, "get_terminal_size", lambda fileno: os.terminal_size((20, 8)))
-    stream = Terminal()
+    stream = looked_at(Terminal())
     monkeypatch.setattr(stream, "fileno", lambda: 5)
-    Board(None, stream).draw(lambda: ("step 1/9", [[str(k), "process 71", "running", "1", "1"] for k in range(9)]))
+    Board(None).draw(lambda: ("step 1/9", [[str(k), "process 71", "running", "1", "1"] for k in range(9)]))
     lines = stream.getvalue().splitlines()
     assert len(lines) == 7 and max(map(len, lines)) < 20 and lines[-1] == "and 5 more workers"
 
 
-def test_what_is_no_terminal_gets_nothing():
-    stream = io.StringIO()
-    board = Board(None, stream)
+def drawn(wanted):
+    """What a board writes to what stderr is now."""
+    stream, board = progress.sys.stderr, Board(wanted)
     board.draw(lambda: ("step 1/9", ROWS))
     board.end("step 9/9")
-    assert not stream.getvalue() and not Board(False, Terminal()).on and Board(True, stream).on
+    return stream.getvalue()
+
+
+def test_who_looks_is_decided_as_for_all_progress(monkeypatch, looked_at):
+    looked_at(io.StringIO())
+    assert not drawn(None) and "process 71" in drawn(True)
+    looked_at(Terminal())
+    assert not drawn(False)
+    with tg.config.change_flags(progress="off"):
+        assert not drawn(None) and "process 71" in drawn(True)
+    looked_at(io.StringIO())
+    with tg.config.change_flags(progress="on"):
+        assert "process 71" in drawn(None)
+    monkeypatch.setenv("CI", "1")
+    looked_at(Terminal())
+    assert not drawn(None)
+
+
+def test_a_notebook_gets_one_line(looked_at):
+    looked_at(Notebook())
+    assert drawn(None) == "\rstep 1/9\rstep 9/9\n"
 
 
 # ---------------------------------------------------------------------- GPUs
