@@ -13,7 +13,7 @@ from termgraph.lower.push.expand import EXPANSIONS
 from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
-from termgraph.lower.storage.routine_table import SPECS, spec_of
+from termgraph.lower.storage.routine_table import LOOPED, SPECS, spec_of
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
@@ -40,7 +40,7 @@ def why_not(t: AnyTerm) -> str | None:
         return None if of.op.family in (loop, ifelse) else _why_no_routine(of)
     if t.op.family is ifelse:
         return _no_array(t.args)
-    if t.op.family.name in SPECS:
+    if t.op.family.name in SPECS and (t.op.family.name not in LOOPED or spec_of(t) is not None):
         return _why_no_routine(t)
     odd = _no_array((t, *t.args))
     return odd if odd is not None or _has_code(t) else f"there is no C code for {_titled(t)}"

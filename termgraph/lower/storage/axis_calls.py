@@ -1,17 +1,20 @@
 """Ops along one axis that some backends have kernels of their own for: running sums and products, sorting, searching.
 
-Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere running sums are loops, and the others
-routines.
+Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere routines, running sums along other
+axes than the last loops.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, Poly, product
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
 from termgraph.lower.loops.tree import Call
 from termgraph.lower.push.kernel import LOAD, Buf, values
-from termgraph.lower.storage.policy import Storage, call_rule, nest
+from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule, nest
+from termgraph.lower.storage.routine_table import spec_of
+from termgraph.lower.storage.routines import call_routine
+from termgraph.terms.ops.elementwise import add, mul
 
 
 @call_rule("cumsum", "cumprod", "sort", "argsort")
@@ -55,3 +58,21 @@ def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:
     base = offset.without(vars_)
     whole = base + like.offset(index)
     return (value.op.params["buf"], base) if whole is offset and not values(offset) else None
+
+
+@cut_rule("cumsum", "cumprod")
+def _running(s: Storage, t: Any, buf: Buf) -> None:
+    """In a loop, element k is element k-1 and one more: the buffer is read where it has just been written."""
+    if spec_of(t) is not None:
+        call_routine(s, t)
+        return
+    (x,), axis = t.args, t.op.params["axis"]
+    index, vars = nest(s.lengths[t])
+    offset, value = buf.offset(index), s.scalars.cast(s.push.at(x, index), t.type.dtype)
+    if index[axis] is not ZERO:
+        before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
+        op = add if t.op.family.name == "cumsum" else mul
+        first = s.scalars.test("eq", index[axis], ZERO)
+        value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
+    own = index[axis].fv
+    s.add(Store(buf, offset, value, vars, ordered=own))

@@ -1,4 +1,4 @@
-"""Ops that get storage of their own: library calls, scatters, running sums, and joins and updates at the roots.
+"""Ops that get storage of their own: library calls, scatters, and joins and updates at the roots.
 
 The dual of `at_rules`: instead of pulling an element, the *store* carries the computed index.
 """
@@ -18,7 +18,6 @@ from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf, values
 from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import add, mul
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -197,19 +196,3 @@ def _joined(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 def _shifted(place: Place, axis: int, start: Poly) -> Place:
     return lambda i: place((*i[:axis], i[axis] + start, *i[axis + 1 :]))
-
-
-# ---------------------------------------------------------------------- running sums
-@cut_rule("cumsum", "cumprod")
-def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
-    """Element k is element k-1 and one more: the buffer is read where it has just been written."""
-    (x,), axis = t.args, t.op.params["axis"]
-    index, vars = nest(s.lengths[t])
-    offset, value = buf.offset(index), s.scalars.cast(s.push.at(x, index), t.type.dtype)
-    if index[axis] is not ZERO:
-        before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
-        op = add if t.op.family.name == "cumsum" else mul
-        first = s.scalars.test("eq", index[axis], ZERO)
-        value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
-    own = index[axis].fv
-    s.add(Store(buf, offset, value, vars, ordered=own))

@@ -72,6 +72,8 @@ def operand_dtypes(t: AnyTerm) -> tuple[str, ...] | None:
         return READS[name](t)
     if name in ("sort", "argsort"):
         return (types[0].dtype,)
+    if name in LOOPED:
+        return (t.type.dtype,)
     if name == "csm_majors":
         return (INDEX, INDEX)
     if name == "csm_dot":
@@ -203,6 +205,14 @@ def _sorting(t: AnyTerm) -> Spec:
     return Spec(name, tuple(functions), (("n",),), (("n",),), t.op.params["axis"])
 
 
+def _running(t: AnyTerm) -> Spec | None:
+    """Running sums along the last axis: each waits for the one before, so several rows go side by side."""
+    x, axis = t.args[0].type, t.op.params["axis"]
+    if axis != x.ndim - 1 or t.type.kind not in "iuf" or {t.type.dtype, x.dtype} & {*HALVES}:
+        return None
+    return Spec("running", (), (("n",),), (("n",),), axis)
+
+
 def _searchsorted(t: AnyTerm) -> Spec | None:
     dtype = promote(*[a.type.np_dtype for a in t.args])
     if dtype.kind == "c" or dtype.name in HALVES:
@@ -225,5 +235,7 @@ def _majors(t: AnyTerm) -> Spec:
 
 SPECS.update(csm_dot=_sparse_product, csm_majors=_majors)
 SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
+LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
+SPECS.update(LOOPED)
 
-__all__ = ["READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]
+__all__ = ["LOOPED", "READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]

@@ -16,7 +16,7 @@ from termgraph.lower.memory.operand_places import place_of
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage import conv_routines, pool_routines  # noqa: F401  they declare their routines
 from termgraph.lower.storage.policy import Storage, cut_rule
-from termgraph.lower.storage.routine_table import SIZES, SPECS, Core, Spec, spec_of
+from termgraph.lower.storage.routine_table import LOOPED, SIZES, SPECS, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType, TupleType
 
@@ -181,7 +181,7 @@ def _as_specified(s: Lengths, t: AnyTerm) -> Shape:
 
 
 def _declare() -> None:
-    for name in SPECS:
+    for name in SPECS.keys() - LOOPED.keys():
         cut_rule(name)(_single)
         SHAPES[name] = functools.partial(_as_operand, number=LIKE[name]) if name in LIKE else _as_specified
         RESULTS[name] = _one_of_several

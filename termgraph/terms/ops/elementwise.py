@@ -205,7 +205,7 @@ true_div = elementwise(
 )
 floor_div = elementwise("floor_div", 2, np.floor_divide, c=Spelling(iuf="tg_floordiv"), cost=6)
 mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6)
-fmod = elementwise("fmod", 2, np.fmod, c=Spelling(f="fmod", iu="tg_fmod"), cost=10)
+fmod = elementwise("fmod", 2, np.fmod, c=Spelling(iuf="tg_fmod"), cost=6)
 # whole numbers to a negative power are an error that NumPy reports: the dialect takes known exponents only
 pow_ = elementwise(
     "pow", 2, np.power, c=Spelling(iu="tg_ipow", f="pow", c="tg_pow"), cuda=Spelling(c="tg_cpow({0}, {1})"), vector=True

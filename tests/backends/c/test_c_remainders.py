@@ -30,7 +30,7 @@ def test_remainders_and_quotients_are_numpys(rng, dtype, mode):
     x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
     a, b = pairs(rng, dtype)
     with np.errstate(all="ignore"):
-        expected = [np.mod(a, b), np.floor_divide(a, b)]
-    for got, wanted in zip(tg.function([x, y], [x % y, x // y], mode=mode)(a, b), expected):
+        expected = [np.mod(a, b), np.floor_divide(a, b), np.fmod(a, b)]
+    for got, wanted in zip(tg.function([x, y], [x % y, x // y, T.fmod(x, y)], mode=mode)(a, b), expected):
         np.testing.assert_array_equal(got, wanted)
         np.testing.assert_array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(wanted[~np.isnan(wanted)]))

@@ -239,7 +239,29 @@ def test_searchsorted(rng, dtypes):
     if value.dtype.kind == "f":
         value[0, 0] = np.nan
     ops = [sorting.searchsorted, sorting.searchsorted.bind(side="right")]
+    many = np.resize(value, (13, 11))  # some by many at once, the rest one by one
     check_ops(ops, (table, value), (table[:0], value), (table[::2], value.T), (table, value[:0]))
+    check_ops(ops, (table, many), (table[:0], many), (table[:1], many[::-1, ::2]), (table[::3], many.T))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool", "complex64"])
+def test_running_sums_have_numpys_bits(rng, dtype):
+    x = (
+        rng.standard_normal((5, 19, 23)).astype(dtype)
+        if dtype[0] in "fc"
+        else rng.integers(0, 3, (5, 19, 23)).astype(dtype)
+    )
+    if dtype[0] == "f":
+        x[0, 0, 0], x[1, 2, 3] = -0.0, np.nan
+    for a in (x, x[::-1, ::2, ::-1], x[:, :0], x[:, :, :0], x[:, 3], x[1, 2], x.T):
+        v = T.tensor(dtype=a.dtype.name, shape=(None,) * a.ndim)
+        for f, meaning in ((T.cumsum, np.cumsum), (T.cumprod, np.cumprod)):
+            for axis in range(a.ndim):
+                got = tg.function([v], f(v, axis=axis), mode=tg.Mode(linker="c"))(a)
+                wanted = tg.function([v], f(v, axis=axis), mode=tg.Mode(linker="py"))(a)
+                np.testing.assert_array_equal(got, wanted)
+                if dtype != "complex64":
+                    np.testing.assert_array_equal(got, meaning(a, axis=axis))
 
 
 def test_where_nothing_can_be_called_python_runs_it(monkeypatch):

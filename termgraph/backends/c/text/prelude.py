@@ -47,7 +47,7 @@ def _words(op: Op, numbers: str = "f") -> list[str]:
 
 
 VECTOR, VECTOR_2 = _named(1, vector=True), _named(2, vector=True)  # glibc 2.35 and later have vector versions
-SCALAR, SCALAR_2 = _named(1, vector=False) | {"lgamma"}, _named(2, vector=False)  # lgamma: in a helper only
+SCALAR, SCALAR_2 = _named(1, vector=False) | {"lgamma"}, _named(2, vector=False) | {"fmod"}  # both in helpers only
 COMPLEX, COMPLEX_2 = _named(1, numbers="c"), _named(2, numbers="c")
 VECTOR_HELPERS = frozenset([w for op in OPS.values() if op.vector for w in _words(op) if w.startswith("tg_")])
 _INLINE = "static inline __attribute__((always_inline)) "
@@ -88,6 +88,15 @@ _FLOAT = {
     if (q == 0) return copysign{S}(0, a / b);
     {T} f = floor{S}(q);
     return q - f > ({T})0.5 ? f + 1 : f;
+}}""",
+    # Cut off, the quotient is right or one too large, as above; if too large, the remainder has the other sign.
+    "fmod": """{T} tg_fmod_{N}({T} a, {T} b)
+{{
+    const {T} q = trunc{S}(a / b);
+    {T} r = __builtin_fma{S}(-q, b, a);
+    if (!(fabs{S}(q) < ({T})(sizeof({T}) == 8 ? 0x1p50 : 0x1p21)) || r != r) return fmod{S}(a, b);
+    r = r != 0 && (r < 0) != (a < 0) ? r + copysign{S}(b, a) : r;
+    return copysign{S}(r, a);
 }}""",
     "isinf": "_Bool tg_isinf_{N}({T} x) {{ return fabs{S}(x) == __builtin_inf{S}(); }}",
     "isfinite": "_Bool tg_isfinite_{N}({T} x) {{ return fabs{S}(x) < __builtin_inf{S}(); }}",

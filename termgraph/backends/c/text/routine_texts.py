@@ -7,20 +7,61 @@ from __future__ import annotations
 
 
 def _searched(side: str, what: str, before: str) -> str:
-    """A binary search; `before` is C that says whether the element `at` comes before the place of `v`."""
+    """Binary searches; `before` is C that says whether the element `at` comes before the place of `v`.
+
+    Searches of one table take the same steps whatever they find, so many go side by side, without a branch.
+    """
     return f"""
 /* {what} */
-static inline int64_t tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, $T v)
+static void tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, const $T *values, int64_t apart,
+                                      int64_t *out, int64_t out_apart, int64_t count)
 {{
-    int64_t low = 0;
-    while (n > 0) {{
-        const int64_t half = n >> 1;
-        const $T at = x[(low + half) * step];
-        const int before = {before};
-        low = before ? low + half + 1 : low;
-        n = before ? n - half - 1 : half;
+    enum {{ MANY = 32 }};
+    for (; count >= MANY; count -= MANY, values += MANY * apart, out += MANY * out_apart) {{
+        $T value[MANY];
+        int64_t low[MANY];
+        for (int u = 0; u < MANY; u++) value[u] = values[u * apart], low[u] = 0;
+        for (int64_t left = n, half; left > 0; left -= half) {{
+            half = left > 1 ? left >> 1 : 1;
+            for (int u = 0; u < MANY; u++) {{
+                const $T at = x[(low[u] + half - 1) * step], v = value[u];
+                low[u] += {before} ? half : 0;
+            }}
+        }}
+        for (int u = 0; u < MANY; u++) out[u * out_apart] = low[u];
     }}
-    return low;
+    for (; count > 0; count--, values += apart, out += out_apart) {{
+        const $T v = *values;
+        int64_t low = 0;
+        for (int64_t left = n, half; left > 0; left -= half) {{
+            half = left > 1 ? left >> 1 : 1;
+            const $T at = x[(low + half - 1) * step];
+            low = {before} ? low + half : low;
+        }}
+        *out = low;
+    }}
+}}
+"""
+
+
+def _running(name: str, sign: str) -> str:
+    """Sums or products of all elements up to each, in this order; rows side by side, as each sum waits for the last."""
+    return f"""
+static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t out_apart, int64_t out_step,
+                         int64_t n, int64_t count)
+{{
+    enum {{ ROWS = 8 }};
+    for (; count >= ROWS && n > 0; count -= ROWS, x += ROWS * apart, out += ROWS * out_apart) {{
+        $T total[ROWS];
+        for (int u = 0; u < ROWS; u++) out[u * out_apart] = total[u] = x[u * apart];
+        for (int64_t i = 1; i < n; i++)
+            for (int u = 0; u < ROWS; u++)
+                out[u * out_apart + i * out_step] = total[u] = total[u] {sign} x[u * apart + i * step];
+    }}
+    for (; count > 0 && n > 0; count--, x += apart, out += out_apart) {{
+        $T total = *out = *x;
+        for (int64_t i = 1; i < n; i++) out[i * out_step] = total = total {sign} x[i * step];
+    }}
 }}
 """
 
@@ -253,11 +294,13 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
     "tg_searchsorted_left": _searched(
         "left",
         "How many elements come before a value; NaN is larger than all numbers.",
-        "at < v || (v != v && at == at)",
+        "((at < v) | ((v != v) & (at == at)))",
     ),
     "tg_searchsorted_right": _searched(
-        "right", "How many elements come before a value or are equal to it.", "!(v < at || (at != at && v == v))"
+        "right", "How many elements come before a value or are equal to it.", "!((v < at) | ((at != at) & (v == v)))"
     ),
+    "tg_cumsum": _running("cumsum", "+"),
+    "tg_cumprod": _running("cumprod", "*"),
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,

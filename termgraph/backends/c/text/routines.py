@@ -40,10 +40,13 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
     p.add(f"if (tg_each(c, {name}, {p.poly(n.batch[0])}, {p.poly(rest)})) return (int)st->code;")
 
 
+MANY = ("loop", "fft", "running", "searchsorted")  # texts that take the last dimension of a batch themselves
+
+
 def _batched(n: Routine, p: Printer) -> None:
-    """Loops over a batch. NumPy's loops and transforms take the last of its dimensions themselves."""
+    """Loops over a batch, but for its last dimension where the routine goes over that."""
     vars = [Var(k, extent) for k, extent in enumerate(n.batch)]
-    looped = vars[:-1] if n.spec.text in ("loop", "fft") else vars
+    looped = vars[:-1] if n.spec.text in MANY else vars
     text = _Text(n, p, "c->st", vars, len(looped))
     heads = [p.for_head(v, *(("begin", "end") if v is vars[0] else ())) for v in looped]
     if not looped:
@@ -89,6 +92,10 @@ class _Text:
     def step(self, x: Place) -> str:
         """The distance in bytes to the next item."""
         return self.bytes(x, x.batch[-1]) if self.inner else "0"
+
+    def apart(self, x: Place) -> str:
+        """The distance in elements to the next item."""
+        return self.p.poly(x.batch[-1]) if self.inner else "0"
 
     def size(self, name: str) -> str:
         return self.p.poly(self.n.sizes[name])
@@ -192,8 +199,15 @@ def _sort(x: _Text) -> None:
 def _searchsorted(x: _Text) -> None:
     (table, value), (out,) = x.n.reads, x.n.results
     name = f"tg_searchsorted_{x.n.term.op.params['side']}_{SHORT[table.buf.dtype]}"
-    given = f"{x.pointer(table)}, {x.size('n')}, {x.p.poly(table.core[0])}, *({x.pointer(value)})"
-    x.p.add(f"*({x.pointer(out)}) = {name}({given});")
+    given = f"{x.pointer(table)}, {x.size('n')}, {x.p.poly(table.core[0])}, {x.pointer(value)}, {x.apart(value)}"
+    x.p.add(f"{name}({given}, {x.pointer(out)}, {x.apart(out)}, {x.count});")
+
+
+def _running(x: _Text) -> None:
+    (a,), (out,) = x.n.reads, x.n.results
+    steps = [(x.pointer(b), x.apart(b), x.p.poly(b.core[0])) for b in (a, out)]
+    given = ", ".join([*steps[0], *steps[1], x.size("n"), x.count])
+    x.p.add(f"tg_{x.n.term.op.family.name}_{SHORT[out.buf.dtype]}({given});")
 
 
 def _sparse_product(x: _Text) -> None:
@@ -272,6 +286,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "sort": _sort,
     "argsort": _sort,
     "searchsorted": _searchsorted,
+    "running": _running,
     "csm_dot": _sparse_product,
     "csm_majors": _majors,
     "trsm": _trsm,
