@@ -14,6 +14,7 @@ from typing import Any
 from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.terms.op import Op, is_var
+from termgraph.terms.ops.derivative import pullback
 from termgraph.terms.term import Arg, Lit, Term
 from termgraph.terms.types import TensorType
 
@@ -33,6 +34,8 @@ class _Undefined(Exception):
 
 def different_kinds(lhs: Any, rhs: Any, guards: Mapping[Any, Guard]) -> tuple[str, str] | None:
     """The kinds of both sides, if they differ for all kinds that the metavariables may be of."""
+    if lhs.op is pullback:  # it gives a tuple, which has no kind
+        return None
     names = sorted((lhs.lvars | rhs.lvars) if rhs.__class__ is Term else lhs.lvars, key=str)
     choices = [_allowed(guards.get(v)) for v in names]
     found = None

@@ -94,15 +94,16 @@ print(library.how, f(np.zeros(2)), glue.provider().__name__)
     assert said == ["built [1. 1.] _glue\n", "hit [1. 1.] _glue\n"]
 
 
-def test_the_glue_is_built_once_per_installation(tmp_path):
-    """It is kept beside the bytecode: a process with an empty cache of programs compiles the program alone."""
+def test_the_glue_is_built_and_the_compiler_tried_once_per_installation(tmp_path):
+    """Both are kept beside the bytecode: a process with an empty cache of programs compiles the program alone."""
     code = """
 import sys, termgraph as tg, termgraph.tensor as T
 from termgraph.backends.c.build.cache import default_cache, installation_cache
 x = T.dvector("x")
 tg.function([x], x + float(sys.argv[1]), mode=tg.Mode(linker="c"))
-print(sorted(e.why["name"] for e in default_cache().entries()), end=" ")
-print([e.why["name"] for e in installation_cache().entries()], installation_cache().counts["built"])
+print(sorted(e.why["name"] for e in default_cache().entries() if e.why["kind"] in ("library", "compiler")), end="; ")
+print(sorted(e.why["kind"] + " " + e.why["name"] for e in installation_cache().entries()), end="; ")
+print(installation_cache().counts["built"])
 """
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     paths = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONPYCACHEPREFIX": str(tmp_path / "pyc")}
@@ -111,9 +112,11 @@ print([e.why["name"] for e in installation_cache().entries()], installation_cach
         environment = {**kept, **paths, "TERMGRAPH_FLAGS": f"cache.dir={tmp_path / k}"}
         done = subprocess.run([sys.executable, "-c", code, k], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        said.append(done.stdout)
-    assert "_glue" not in said[0].partition("]")[0] and "['_glue']" in said[0]
-    assert said[0].split()[-1] == "1" and said[1].split()[-1] == "0"
+        said.append(done.stdout.strip().split("; "))
+    (programs, kept, built), (_, kept_still, built_again) = said
+    assert "_glue" not in programs and "gcc" not in programs
+    assert kept == kept_still and "library _glue" in kept and "compiler /" in kept
+    assert (built, built_again) == ("2", "0")
 
 
 def test_where_the_glue_is_kept(cache_dir, monkeypatch, tmp_path):

@@ -176,3 +176,38 @@ def norm_mlp(layers, width=8):
 def test_sums_of_one_loop_are_in_the_same_order_in_every_layer():
     few, many = (compiled(*norm_mlp(n)) for n in (5, 20))
     assert len(functions(many)) <= len(functions(few)) + 1 < 14
+
+
+WHOLE = re.compile(r"begin = 0, end = (\d+);")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "ranges"),
+    [
+        ([(7,)], ["7"]),
+        ([(1,)], []),  # no loop
+        ([(None,)], []),
+        ([(7,), (9,)], []),  # one function for two lengths
+        ([(7,), (7,)], ["7"]),
+        ([(10**6,)], []),  # several threads may share the work
+    ],
+    ids=str,
+)
+def test_a_function_knows_its_range_where_that_never_changes(shapes, ranges):
+    xs = [T.tensor(f"x{k}", dtype="float64", shape=s) for k, s in enumerate(shapes)]
+    f = compiled(xs, [T.sqrt(x) * 2 + x for x in xs])
+    assert WHOLE.findall(f.source("c")) == ranges
+    values = [np.linspace(0, 3, s[0] if s[0] is not None else 5) for s in shapes]
+    with tg.config.change_flags(threads=2):
+        for got, v in zip(f(*values), values):
+            np.testing.assert_allclose(got, np.sqrt(v) * 2 + v, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cost", [1, 7, 400, 149_999, 150_000, 400_000])
+def test_what_is_one_piece_is_what_the_program_runs_at_once(cost):
+    """`is_one_piece` and `tg_each` must agree: a function that knows its range is never given a part of it."""
+    for n in {0, 1, 2, 3, *(2 * kernels.GRAIN // (cost + 1) + d for d in (-1, 0, 1))}:
+        dealt_out = n > 1 and n > 2 * kernels.GRAIN // (cost + 1)  # the condition in C
+        assert kernels.is_one_piece(n, cost) != dealt_out
+    assert "if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for" in kernels.SERVICES
+    assert f"GRAIN = {kernels.GRAIN} }}" in kernels.SERVICES

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from termgraph import progress
 from termgraph._lazy import lazy
-from termgraph.backends.c.build.cache import Cache, default_cache, digest
+from termgraph.backends.c.build.cache import Cache, default_cache, digest, installation_cache
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
 
@@ -106,16 +106,21 @@ def find_compiler() -> Compiler | None:
 
     The flag `cc` decides ("none": no compiler), then `$CC`; else gcc, cc, clang and the `ziglang` package are tried.
     """
-    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[0]
+    return _found()[0]
 
 
 def why_no_compiler() -> str:
     """What was tried when `find_compiler()` found nothing: one line per candidate."""
-    return "\n".join(_search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), default_cache().root)[1])
+    return "\n".join(_found()[1])
+
+
+def _found() -> tuple[Compiler | None, list[str]]:
+    roots = default_cache().root, installation_cache().root  # zig writes below the one, verdicts are kept in the other
+    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), roots)
 
 
 @functools.lru_cache(maxsize=8)
-def _search(flag: str, variable: str | None, path: str, root: str) -> tuple[Compiler | None, list[str]]:
+def _search(flag: str, variable: str | None, path: str, roots: tuple[str, str]) -> tuple[Compiler | None, list[str]]:
     if flag == "none":
         return None, ["the flag cc is none: no compiler is wanted"]
     if flag:
@@ -162,7 +167,7 @@ def _try(command: list[str], tried: list[str]) -> Compiler | None:
         return None
     full = (executable, *command[1:])
     try:
-        return verified(full, default_cache())
+        return verified(full, installation_cache())
     except CompileError as error:
         tried.append(f"{shlex.join(full)}: cannot build a library: {error.first}")
     except OSError as error:
@@ -171,7 +176,10 @@ def _try(command: list[str], tried: list[str]) -> Compiler | None:
 
 
 def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
-    """The compiler behind a command, after it has built a library here or once before (the verdict is cached)."""
+    """The compiler behind a command, after it has built a library here or once before.
+
+    The verdict is kept with the installation, as the glue is: it is of the compiler, not of a program.
+    """
     identity = compiler_identity(command)
     known = cache.read("compiler", identity)
     if known is not None:

@@ -21,7 +21,7 @@ from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
-from termgraph.lower.lengths.index import Sym, values
+from termgraph.lower.lengths.index import Poly, Sym, values
 from termgraph.lower.loops.tree import (
     Accumulate,
     Call,
@@ -43,6 +43,7 @@ from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
+GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
 
 
 class KernelWriter:
@@ -170,8 +171,7 @@ class KernelWriter:
 
     def call(self, n: Kernel, p: Printer) -> None:
         """Run a kernel over all of its range."""
-        var = n.node.var
-        extent, cost = p.poly(var.extent), p.poly(per_iteration(n.node))
+        extent, cost = n.node.var.extent, per_iteration(n.node)
         name = f"kernel{self.count}"
         self.count += 1
         self.kernels[name] = n
@@ -181,14 +181,25 @@ class KernelWriter:
         elif n.parallel:
             if not n.final:
                 p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
-            p.add(f"if (tg_each(c, {name}, {extent}, {cost})) return (int)st->code;")
+            self.each(name, extent, cost, p)
         else:
-            p.add(f"if (tg_all(c, {name}, {extent})) return (int)st->code;")
+            if extent.const is not None:
+                self.equal.whole[name] = extent.const
+            p.add(f"if (tg_all(c, {name}, {p.poly(extent)})) return (int)st->code;")
 
-    def call_reduction(self, n: Reduce, name: str, extent: str, cost: str, p: Printer) -> None:
+    def each(self, name: str, extent: Poly, cost: Poly, p: Printer, share: int = 1) -> None:
+        """Run a kernel over a range, on several threads if it is long; an iteration costs that `share` of the cost."""
+        n, each = extent.const, cost.const
+        if n is not None and each is not None and is_one_piece(n, each // share + (share > 1)):
+            self.equal.whole[name] = n
+        text = p.poly(cost) if share == 1 else f"({p.poly(cost)}) / {share} + 1"
+        p.add(f"if (tg_each(c, {name}, {p.poly(extent)}, {text})) return (int)st->code;")
+
+    def call_reduction(self, n: Reduce, name: str, extent: Poly, cost: Poly, p: Printer) -> None:
         """A fold over everything: partial results over fixed parts, then their fold in order."""
-        p.add(f"c->parts = tg_parts({extent}, {cost});")
-        p.add(f"if (tg_each(c, {name}, c->parts, ({extent}) / c->parts * ({cost}))) return (int)st->code;")
+        length, each = p.poly(extent), p.poly(cost)
+        p.add(f"c->parts = tg_parts({length}, {each});")
+        p.add(f"if (tg_each(c, {name}, c->parts, ({length}) / c->parts * ({each}))) return (int)st->code;")
         for k, f in enumerate(n.folds):
             acc = p.names.new("a")
             p.declare_fold(f, acc)
@@ -388,6 +399,11 @@ class KernelWriter:
         return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
 
 
+def is_one_piece(n: int, cost: int) -> bool:
+    """Whether n iterations of this cost are never dealt out to several threads: what `tg_each` asks."""
+    return n <= 1 or n <= 2 * GRAIN // (cost + 1)
+
+
 def gains_by_vectors(lines: Sequence[str]) -> bool:
     """Whether a quick program should still be vectorised here: plain loops over calls that a vector makes far cheaper.
 
@@ -407,38 +423,38 @@ VECTORISE = """
 #define TG_VECTORISE
 #endif
 """
-SERVICES = """
+SERVICES = f"""
 void *malloc(size_t);
 void *calloc(size_t, size_t);
 void free(void *);
 
 /* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */
 static inline int tg_each(tg_context *c, tg_body kernel, int64_t n, int64_t cost)
-{
-    enum { GRAIN = 150000 };
+{{
+    enum {{ GRAIN = {GRAIN} }};
     if (n <= 0) return 0;
     if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for(kernel, c, n, GRAIN / (cost + 1) + 1);
     else kernel(c, 0, n, 0);
     return (int)c->st->code;
-}
+}}
 static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
-{
+{{
     if (n > 0) kernel(c, 0, n, 0);
     return (int)c->st->code;
-}
+}}
 
 /* A failure inside a loop: note the step, that of a loop further out in the next place. */
 static inline int tg_in_step(tg_status *st, int64_t t)
-{
+{{
     if (st->code == 3 || st->code == 6) st->v[st->v[2] ? 3 : 2] = t + 1;
     return (int)st->code;
-}
+}}
 """
 PARTS_TEXT = f"""
 /* How many partial results a fold over n elements has: a matter of n only, so that results do not depend on threads. */
 static inline int64_t tg_parts(int64_t n, int64_t cost)
 {{
-    int64_t parts = n / (150000 / (cost + 1) + 1);
+    int64_t parts = n / ({GRAIN} / (cost + 1) + 1);
     return parts < 1 ? 1 : parts > {PARTS} ? {PARTS} : parts;
 }}
 """

@@ -31,8 +31,7 @@ def write_call(writer: Any, n: Call, p: Printer) -> None:
     heads = [inner.for_head(var, "begin", "end"), *[inner.for_head(v) for v, _ in rest]]
     _nested(heads, n, inner)
     writer.function(name, inner, "int64_t begin, int64_t end")
-    cost = p.poly(_product([*n.sizes, *[v.extent for v, _ in rest]]))
-    p.add(f"if (tg_each(c, {name}, {p.poly(var.extent)}, ({cost}) / 8 + 1)) return (int)st->code;")
+    writer.each(name, var.extent, _product([*n.sizes, *[v.extent for v, _ in rest]]), p, share=8)
 
 
 def write_inside(n: Call, p: Printer) -> None:

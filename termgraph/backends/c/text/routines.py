@@ -37,7 +37,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
     _batched(n, inner)
     writer.function(name, inner, "int64_t begin, int64_t end")
     rest = product(n.batch[1:]) * routine_work(n)
-    p.add(f"if (tg_each(c, {name}, {p.poly(n.batch[0])}, {p.poly(rest)})) return (int)st->code;")
+    writer.each(name, n.batch[0], rest, p)
 
 
 MANY = ("loop", "fft", "running", "searchsorted")  # texts that take the last dimension of a batch themselves

@@ -98,6 +98,7 @@ class Shared:
     def __init__(self) -> None:
         self.written: dict[str, tuple[Written, int]] = {}  # name -> and its number among the functions
         self.steps: list[Step] = []
+        self.whole: dict[str, int] = {}  # functions that always run over their whole range, and how long it is
 
     def mark(self, first: int) -> str:
         """The line that makes the steps from the first one on, as long as it is not known what they are."""
@@ -113,6 +114,11 @@ class Shared:
         for name, first in shared.items():
             written, k = self.written[name]
             out[k] = written.shape.replace("@", name, 1) if name == first else None
+        for alike in names.values():
+            ranges = {self.whole.get(name) for name in alike}
+            if len(ranges) == 1 and None not in ranges:
+                k = self.written[alike[0]][1]
+                out[k] = _over(out[k] or "", *ranges)
         kept = [self._called(text, shared) for text in out if text is not None]
         table, rows = self._table(shared)
         run = STEPS.sub(lambda m: f"tg_rows + {rows[int(m[1])]}, {int(m[2]) - int(m[1])}", self._called(run, shared))
@@ -153,6 +159,11 @@ class Shared:
         lines = [",".join(rows[k : k + ROWS]) for k in range(0, len(rows), ROWS)]
         content = "static const int32_t tg_rows[] = {\n" + ",\n".join(lines) + "};"
         return [*functions, f"{table}\n{TABLE_TEXT.strip()}", content], begins
+
+
+def _over(function: str, n: int | None) -> str:
+    """A function that knows its range: loops of a known length need no code for what whole vectors leave over."""
+    return function.replace("{\n", f"{{\n    begin = 0, end = {n};\n", 1)
 
 
 __all__ = ["MANY_STEPS", "Entry", "Shared", "Step", "Written", "general"]
