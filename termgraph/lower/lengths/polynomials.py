@@ -130,35 +130,35 @@ _INTEGERS: dict[int, Poly] = {}
 
 
 class Poly:
-    """A polynomial in normal form. Interned: `is` means equal. Supports + - * with polynomials, atoms and integers."""
+    """A polynomial in normal form. Interned: `is` means equal. Supports + - * with polynomials, atoms and integers.
 
-    __slots__ = ("__weakref__", "_h", "fv", "key", "terms", "values")
+    One that is no number remembers its sums, by the other summand, and its multiples, by the factor, while it lives.
+    """
+
+    __slots__ = ("__weakref__", "_h", "const", "fv", "key", "results", "terms", "values")
     terms: tuple[tuple[Monomial, int], ...]
+    const: int | None  # the integer this is, or None
     fv: frozenset[Var]
     key: str
     values: tuple[Any, ...]  # the kernel terms whose values it uses, also inside opaque atoms
+    results: dict[Poly | int, Poly]
     _h: int
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Poly:
-        rows = sorted(((m, c) for m, c in _joined(terms).items() if c), key=_row_key)
+        rows = [row for row in _joined(terms).items() if row[1]]
+        if len(rows) > 1:
+            rows.sort(key=_row_key)
         key = "+".join([_row_text(m, c) for m, c in rows]) or "0"
         found = _POLYS.get(key)
         if found is not None:
             return found
         self = object.__new__(cls)
-        self.terms, self.key = tuple(rows), key
+        self.terms, self.key, self.results = tuple(rows), key, {}
+        self.const = 0 if not rows else rows[0][1] if len(rows) == 1 and not rows[0][0] else None
         self.fv = _union(a.fv for m, _ in rows for a in m)
         self.values = tuple(dict.fromkeys(t for m, _ in rows for a in m for t in _values_in(a)))
         self._h = stable_hash("poly", key)
         return _POLYS.setdefault(key, self)
-
-    @property
-    def const(self) -> int | None:
-        """The integer this is, or None."""
-        if not self.terms:
-            return 0
-        (m, c), *more = self.terms
-        return c if not m and not more else None
 
     def atoms(self) -> list[Atom]:
         """The atoms of all monomials, each once."""
@@ -242,10 +242,17 @@ def plus(a: Poly, b: Poly) -> Poly:
         return b
     if not b.terms:
         return a
-    out = dict(a.terms)
-    for m, c in b.terms:
-        out[m] = out.get(m, 0) + c
-    return Poly(out)
+    if a.const is not None:
+        if b.const is not None:
+            return poly(a.const + b.const)
+        a, b = b, a
+    found = a.results.get(b)
+    if found is None:
+        out = dict(a.terms)
+        for m, c in b.terms:
+            out[m] = out.get(m, 0) + c
+        found = a.results[b] = Poly(out)
+    return found
 
 
 def times(a: Poly, b: Poly) -> Poly:
@@ -254,12 +261,26 @@ def times(a: Poly, b: Poly) -> Poly:
         return b
     if b is ONE:
         return a
+    if a.const is not None:
+        return multiple(b, a.const)
+    if b.const is not None:
+        return multiple(a, b.const)
     out: dict[Monomial, int] = {}
     for m, c in a.terms:
         for n, d in b.terms:
             key = _sorted(m + n)
             out[key] = out.get(key, 0) + c * d
     return Poly(out)
+
+
+def multiple(a: Poly, factor: int) -> Poly:
+    """The product with an integer."""
+    if a.const is not None:
+        return poly(a.const * factor)
+    found = a.results.get(factor)
+    if found is None:
+        found = a.results[factor] = Poly({m: c * factor for m, c in a.terms})
+    return found
 
 
 def product(xs: Iterable[Any]) -> Poly:
