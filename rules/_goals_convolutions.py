@@ -14,10 +14,19 @@ from termgraph.tensor.lengths import length, length_operands, lengths, product
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.padding import pad
 from termgraph.terms.build import lengths as length_terms
-from termgraph.terms.dtypes import promote
+from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.conv_prices import fits_winograd, prices
-from termgraph.terms.ops.convolution import conv, conv_panels, conv_taps, conv_winograd, padding, reach, windows
+from termgraph.terms.ops.convolution import (
+    conv,
+    conv_panels,
+    conv_taps,
+    conv_winograd,
+    convolve_lines,
+    padding,
+    reach,
+    windows,
+)
 from termgraph.terms.ops.shaping import specify_shape
 from termgraph.terms.term import mk, mk2
 
@@ -145,6 +154,20 @@ def panels_forward(f: Any, x: Any, w: Any) -> Any:
     p = by("panels", f)
     how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:]) if p is not None and _of_reals(x, w) else None
     return None if how is None else mk(conv_panels.bind(**how), (x, w))
+
+
+@goal("iiio")
+def lines_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution of one line with one filter at all places where they overlap."""
+    p = by("panels", f)
+    if p is None or not _of_reals(x, w) or promote(x.type.np_dtype, w.type.np_dtype).name in HALVES:
+        return None
+    if any(a.type.ndim != 3 or a.type.shape[:2] != (1, 1) for a in (x, w)):
+        return None
+    if p["border"] != "full" or p["stride"] != (1,) or p["dilation"] != (1,):
+        return None
+    line, taps = handle(x)[0, 0], handle(w)[0, 0, ::-1]
+    return handle(mk(convolve_lines, (line.term, taps.term))).dimshuffle("x", "x", 0).term
 
 
 @goal("iiio")

@@ -131,6 +131,27 @@ def test_convolve_as_numpy(rng, mode):
         T.convolve(a, v, "most")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "bool", "complex64"])
+def test_long_vectors_are_convolved_as_numpy_does(rng, dtype):
+    """The routine takes many places at once: vectors that end inside such a block, short ones, and ones with steps."""
+    x, y = (T.tensor(n, dtype=dtype, shape=(None,)) for n in "xy")
+    f = tg.function([x, y], [T.convolve(x, y, mode) for mode in ("full", "same", "valid")], mode=tg.Mode(linker="c"))
+    if dtype[0] in "fi":
+        assert ("tg_convolve_" in f.source("c")) == (dtype != "float16")
+    for n, k in ((1, 1), (5, 3), (3, 5), (64, 64), (300, 33), (129, 700), (2000, 600)):
+        a, v = ((rng.standard_normal(m) * 9).astype(dtype) for m in (n, k))
+        for b, w in ((a, v), (a[::-1], v[::2])):
+            for got, mode in zip(f(b, w), ("full", "same", "valid")):
+                wide = [z.astype("float32") for z in (b, w)] if dtype == "float16" else [b, w]
+                expected = np.convolve(*wide, mode)
+                close = {"float64": 1e-13, "float16": 2e-3}.get(dtype, 1e-5)
+                size = 0 if dtype[0] in "ib" else np.abs(expected).max() * close
+                np.testing.assert_allclose(got, expected.astype(dtype), rtol=0, atol=size)
+    if dtype in ("float64", "int8"):
+        with pytest.raises(ValueError, match="convolve: the first vector has no elements"):
+            f(a[:0], v)
+
+
 # ---------------------------------------------------------------------- routines, rules
 @settings(max_examples=15, deadline=None)
 @given(poolings())

@@ -76,6 +76,8 @@ def routine_work(n: Routine) -> Poly:
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
     if n.spec.text == "fft":
         return n.sizes["whole"] * 12 + 100
+    if n.spec.text == "convolve_lines":
+        return n.sizes["n"] * n.sizes["k"] + 100
     if n.spec.text == "searchsorted":
         return ZERO + 40
     return product(sizes) * (3 if n.spec.text == "running" else 30) + 100

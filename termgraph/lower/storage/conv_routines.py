@@ -75,6 +75,19 @@ def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
         sizes[f"o{d}"] = places
 
 
+def _lines(t: AnyTerm) -> Spec | None:
+    return Spec("convolve_lines", (), (("n",), ("k",)), (("places",),)) if t.type.dtype not in HALVES else None
+
+
+def _all_places(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    for name, what in (("n", "first"), ("k", "second")):
+        s.require(t, "ge", sizes[name], ONE, f"convolve: the {what} vector has no elements")
+    sizes["places"] = sizes["n"] + sizes["k"] - 1
+
+
+SPECS.update(convolve_lines=_lines)
+READS.update(convolve_lines=lambda t: (t.type.dtype,) * 2)
+SIZES.update(convolve_lines=_all_places)
 SPECS.update({name: _spec(name, _filters, _result) for name in ("conv_panels", "conv_winograd")})
 SPECS.update(conv_taps=_spec("conv_taps", _result, _filters))
 NAMES = ("conv_panels", "conv_taps", "conv_winograd")

@@ -15,12 +15,14 @@ def _form(d: Draw, h: Head) -> tuple[tuple, tuple, tuple]:
     """Shapes of images, filters and results for the parameters of a head, which are chosen."""
     algo = h.settle("algo", lambda: d.rng.choice((None, None, "gemm", "direct", "fft", "winograd")))
     few = algo == "winograd"  # which knows squares of 3x3 that move by one
-    n = 2 if few else d.rng.choice((1, 1, 2))
-    h.settle("stride", lambda: tuple([1 if few else d.rng.choice((1, 1, 2)) for _ in range(n)]))
-    h.settle("dilation", lambda: tuple([1 if few else d.rng.choice((1, 1, 2)) for _ in range(n)]))
+    line = algo is None and d.chance(0.3)  # one line and one filter, at all places where they overlap
+    plain = few or line
+    n = 2 if few else 1 if line else d.rng.choice((1, 1, 2))
+    h.settle("stride", lambda: tuple([1 if plain else d.rng.choice((1, 1, 2)) for _ in range(n)]))
+    h.settle("dilation", lambda: tuple([1 if plain else d.rng.choice((1, 1, 2)) for _ in range(n)]))
     pairs = tuple([(d.rng.randint(0, 2), d.rng.randint(0, 2)) for _ in range(n)])
-    h.settle("border", lambda: d.rng.choice(("valid", "full", "half", "same", pairs)))
-    groups = h.settle("groups", lambda: 1 if few else d.rng.choice((1, 1, 2)))
+    h.settle("border", lambda: "full" if line else d.rng.choice(("valid", "full", "half", "same", pairs)))
+    groups = h.settle("groups", lambda: 1 if plain else d.rng.choice((1, 1, 2)))
     h.settle("flip", lambda: d.chance(0.5))
     image = tuple([d.rng.randint(5, 6) for _ in range(n)])
     taps = tuple([3 if few else d.rng.randint(1, 3) for _ in range(n)])
@@ -29,7 +31,7 @@ def _form(d: Draw, h: Head) -> tuple[tuple, tuple, tuple]:
         places = result_lengths(h.family.name, image, taps, {name: h.known(name) for name in names})
     except (ShapeError, IndexError, ValueError):
         places = taps
-    batch, channels, filters = (d.rng.choice((1, 2)) for _ in range(3))
+    batch, channels, filters = (1 if line else d.rng.choice((1, 2)) for _ in range(3))
     return (
         (batch, channels * groups, *image), (filters * groups, channels, *taps), (batch, filters * groups, *places),
     )  # fmt: skip

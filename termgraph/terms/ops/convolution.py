@@ -254,6 +254,25 @@ conv_taps = OPS["conv_taps"] = Op(
 )  # fmt: skip
 
 
+def _infer_lines(x: TensorType, w: TensorType) -> TensorType:
+    x, w = require_tensor(x, "operand 0 of convolve_lines"), require_tensor(w, "operand 1 of convolve_lines")
+    if x.ndim != 1 or w.ndim != 1:
+        raise TypeError(f"convolve_lines: both operands must be vectors, got {x} and {w}")
+    n, k = x.shape[0], w.shape[0]
+    return TensorType.of(promote(x.np_dtype, w.np_dtype).name, (None if n is None or k is None else n + k - 1,))
+
+
+def _lines(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    dtype = promote(x.dtype, w.dtype)
+    return np.convolve(x.astype(dtype, copy=False), w.astype(dtype, copy=False))
+
+
+convolve_lines = OPS["convolve_lines"] = Op(
+    "convolve_lines", arity=2, infer=_infer_lines, meaning=_lines, kind="conv_routine",
+    doc="Two vectors laid over each other at all places, one of them turned: numpy.convolve.",
+)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- windows
 def _infer_windows(x: AnyTerm, *ks: Any, stride: tuple, dilation: tuple) -> TensorType:
     tensor = require_tensor(x.type, "operand of windows")
@@ -294,5 +313,5 @@ windows = OPS["windows"] = Op(
 
 __all__ = [
     "BORDERS", "FORWARD", "INPUTS", "WEIGHTS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels",
-    "conv_taps", "conv_winograd", "padding", "reach", "windows",
+    "conv_taps", "conv_winograd", "convolve_lines", "padding", "reach", "windows",
 ]  # fmt: skip

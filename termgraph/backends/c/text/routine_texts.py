@@ -301,6 +301,78 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
     ),
     "tg_cumsum": _running("cumsum", "+"),
     "tg_cumprod": _running("cumprod", "*"),
+    "tg_convolve": """
+#ifndef TG_CONV
+#if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
+#define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize", "fp-contract=fast")))
+#else
+#define TG_CONV __attribute__((noinline))
+#endif
+#endif
+typedef $T tg_line_$N __attribute__((vector_size(64), aligned(sizeof($T)), may_alias));
+enum { TG_LINE_$N = 256 / sizeof($T) }; /* places at once: their sums stay in registers */
+typedef struct {
+    const $T *x, *w;
+    $T *out, *room;
+    int64_t n, step, k, places;
+} tg_lines_$N;
+
+/* Place i is the sum of x[i - s] * w[s] for those s where there is an x; many products are added up in parts. Only what
+   is near an end of x, or does not lie along memory, is copied. */
+static TG_CONV void tg_convolve_part_$N(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    enum { WIDE = TG_LINE_$N, LANES = WIDE / 4, PART = 256 };
+    const tg_lines_$N *const z = context;
+    $T *const room = z->room + part * (z->k - 1 + WIDE);
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t place = b * WIDE, here = z->places - place < WIDE ? z->places - place : WIDE;
+        const $T *x = z->x + place;
+        if (place < z->k - 1 || place + WIDE > z->n || z->step != 1) {
+            int64_t low = place - (z->k - 1), high = place + WIDE < z->n ? place + WIDE : z->n, i = 0;
+            for (; low < 0; low++) room[i++] = 0;
+            for (; low < high; low++) room[i++] = z->x[low * z->step];
+            for (; i < z->k - 1 + WIDE; i++) room[i] = 0;
+            x = room + z->k - 1;
+        }
+        tg_line_$N out[4] = {{0}};
+        const int64_t stop = place + WIDE < z->k ? place + WIDE : z->k; /* beyond it there are zeros only */
+        for (int64_t s = place < z->n ? 0 : place - z->n + 1; s < stop;) {
+            const int64_t last = stop - s < PART ? stop : s + PART;
+            tg_line_$N a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+            for (const $T *from = x - s; s < last; s++, from--) {
+                const tg_line_$N w = z->w[s] - (tg_line_$N){0};
+                a0 += w * *(const tg_line_$N *)from;
+                a1 += w * *(const tg_line_$N *)(from + LANES);
+                a2 += w * *(const tg_line_$N *)(from + 2 * LANES);
+                a3 += w * *(const tg_line_$N *)(from + 3 * LANES);
+            }
+            out[0] += a0, out[1] += a1, out[2] += a2, out[3] += a3;
+        }
+        if (here == WIDE) __builtin_memcpy(z->out + place, out, sizeof out);
+        else __builtin_memcpy(z->out + place, out, here * sizeof($T));
+    }
+}
+
+/* Two vectors at all places where they overlap, one of them turned. Nonzero: no memory. */
+static int tg_convolve_$N(const $T *x, int64_t n, int64_t x_step, const $T *w, int64_t k, int64_t w_step, $T *out)
+{
+    if (k > n) { /* the longer one is read along its vectors */
+        const $T *other = x;
+        const int64_t length = n, step = x_step;
+        x = w, n = k, x_step = w_step;
+        w = other, k = length, w_step = step;
+    }
+    const int64_t places = n + k - 1, blocks = (places + TG_LINE_$N - 1) / TG_LINE_$N, grain = 50000 / (k * 8) + 1;
+    const int64_t parts = tg_rt->parts(blocks, grain), room = k - 1 + TG_LINE_$N;
+    $T *const taps = malloc((parts * room + k) * sizeof *taps);
+    if (!taps) return 1;
+    for (int64_t i = 0; i < k; i++) taps[i] = w[i * w_step];
+    tg_lines_$N z = {x, taps, out, taps + k, n, x_step, k, places};
+    tg_rt->parallel_for(tg_convolve_part_$N, &z, blocks, grain);
+    free(taps);
+    return 0;
+}
+""",
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,

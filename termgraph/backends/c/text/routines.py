@@ -275,6 +275,12 @@ def _convolution(x: _Text) -> None:
     x.p.add(f"if ({convolution.call(x)}) {x.no_memory()}")
 
 
+def _convolved_lines(x: _Text) -> None:
+    (a, b), (out,) = x.n.reads, x.n.results
+    given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "k"))]
+    x.p.add(f"if (tg_convolve_{SHORT[out.buf.dtype]}({', '.join(given)}, {x.pointer(out)})) {x.no_memory()}")
+
+
 def _pool(x: _Text) -> None:
     """Pooling of one plane, or its gradient."""
     x.p.add(f"if ({pooling.call(x)}) {x.no_memory()}")
@@ -292,6 +298,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,
+    "convolve_lines": _convolved_lines,
     **dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _pool),
     **dict.fromkeys(("conv_panels", "conv_taps", "conv_winograd"), _convolution),
 }
