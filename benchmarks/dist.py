@@ -2,7 +2,7 @@
 
     python benchmarks/dist.py exchange             ms per step for 0.4, 4 and 40 MB, beside shared memory by hand
     python benchmarks/dist.py sleep [--most 8]     steps that sleep: any number of workers on any number of cores
-    python benchmarks/dist.py lstm                 the LSTM of the Theano paper's figure 5, one worker and two
+    python benchmarks/dist.py lstm [--rounds 3]    the LSTM of the Theano paper's figure 5, one worker and two
     python benchmarks/dist.py start                from calling train to the first step
     python benchmarks/dist.py ray                  ms per step of two workers on Ray, which has to be installed
 
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -108,35 +109,49 @@ def exchange_table(quick: bool) -> dict:
 
 # ---------------------------------------------------------------------- rates
 class Together:
-    """A build whose workers wait for each other, so that they join at the same time."""
+    """A build whose workers wait for each other, so that all join at once: those of several trainings, too."""
 
-    def __init__(self, build: Callable, folder: str) -> None:
-        self.build, self.folder = build, Path(folder)
+    def __init__(self, build: Callable, folder: str, count: int) -> None:
+        self.build, self.folder, self.count = build, Path(folder), count
 
     def __call__(self, worker: Any) -> dist.Step:
         step = self.build(worker)
         for function in ("gradients", "apply", "whole"):
             getattr(step, function)
-        written = self.folder / f"{worker.number}.new"
+        written = self.folder / f"{os.getpid()}.new"
         written.write_text(str(time.process_time()))  # of the processor, to import, build and compile
-        written.rename(self.folder / str(worker.number))
-        while len(list(self.folder.glob("*[0-9]"))) < worker.workers:
+        written.rename(self.folder / str(os.getpid()))
+        while len(list(self.folder.glob("*[0-9]"))) < self.count:
             time.sleep(0.01)
         return step
 
 
 def rate(build: Callable, data: Any, workers: int, **options: Any) -> tuple[float, float]:
     """Steps per second from when all have joined to the end, and seconds of processor per step, without the start."""
+    with tempfile.TemporaryDirectory() as folder:
+        return rate_together(Together(build, folder, workers), data, workers, **options)
+
+
+def rate_together(build: Together, data: Any, workers: int, **options: Any) -> tuple[float, float]:
+    """The same of a training that begins together with others."""
     seen: list[float] = []
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as folder:
-        told = lambda progress: seen.append(progress.seconds)  # noqa: E731
-        result = dist.train(Together(build, folder), data, workers=workers, timeout=600, on_report=told, **options)
-        starts = sum(float(path.read_text()) for path in Path(folder).glob("[0-9]*"))
+    told = lambda progress: seen.append(progress.seconds)  # noqa: E731
+    result = dist.train(build, data, workers=workers, timeout=600, on_report=told, **options)
+    starts = sum(float(path.read_text()) for path in build.folder.glob("[0-9]*")) * workers / build.count
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     joined = max(e.seconds for e in result.events if e.kind == "joined")
     cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime - starts
     return result.steps / (seen[-1] - joined), cpu / result.steps
+
+
+def rate_apart(build: Callable, data: Any, count: int) -> float:
+    """Steps per second of so many trainings of one worker each, side by side: what the machine itself allows."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(count, context) as pool:
+        together = Together(build, folder, count)
+        found = [pool.submit(rate_together, together, data, 1) for _ in range(count)]
+        return sum(f.result()[0] for f in found)
 
 
 # What a batch of a sleeping worker was made of: when each part began, and the processor time used until then.
@@ -309,25 +324,40 @@ def lstm(worker: Any, units: int, words: int) -> dist.Step:
     return dist.Step([x, y], -chosen.mean(), list(weights.values()), tg.optim.sgd(0.1))
 
 
-def lstm_table(quick: bool) -> dict:
-    """Words per second of one worker and of two, each with one thread and batches of 20 sentences of 20 words."""
+def lstm_table(quick: bool, only: str, rounds: int) -> dict:
+    """Words per second of one worker and of two, each with one thread and batches of 20 sentences of 20 words.
+
+    Beside them two workers that have nothing to do with each other: more than these nobody can reach, and on a machine
+    that does other things too it is less than twice one. Medians of rounds in which each has its turn.
+    """
     units, words, length, steps = (8, 50, 4, 8) if quick else (200, 10_000, 20, 50)
     rng, rows = np.random.default_rng(0), {}
     for name, rule, together in [
         ("Synchronous", dist.Synchronous(), True), ("ASGD every batch", dist.ASGD(1), False),
         ("ASGD every 100", dist.ASGD(100), False), ("EASGD every 100", dist.EASGD(tau=100), False),
     ]:  # fmt: skip
-        found = {}
-        for workers in (1, 2):
-            batch = 20 * (workers if together else 1)
-            count = steps * (4 if "100" in name and not quick else 1) * (1 if together else workers)
+        if only not in name:
+            continue
+        build, many = partial(lstm, units=units, words=words), steps * (4 if "100" in name and not quick else 1)
+
+        def data(batch: int, count: int) -> dist.Arrays:
             text = rng.integers(0, words, (batch * 4, length + 1))
-            data = dist.Arrays(text[:, :-1], text[:, 1:], batch=batch, epochs=-(-count // 4))
-            per, cpu = rate(partial(lstm, units=units, words=words), data, workers, rule=rule)
-            found[workers] = (per * batch * length, cpu / (batch * length))
-        rows[name] = {"words/s": [found[1][0], found[2][0]], "speed-up": found[2][0] / found[1][0]}
-        rows[name]["by processor time"] = 2 * found[1][1] / found[2][1]
-        print(name, {k: v if isinstance(v, list) else round(v, 2) for k, v in rows[name].items()}, flush=True)
+            return dist.Arrays(text[:, :-1], text[:, 1:], batch=batch, epochs=-(-count // 4))
+
+        found: dict[str, list[float]] = {"one": [], "two": [], "two apart": [], "cpu of one": [], "cpu of two": []}
+        for _ in range(rounds):
+            for workers, key in ((1, "one"), (2, "two")):
+                batch = 20 * (workers if together else 1)
+                per, cpu = rate(build, data(batch, many * (1 if together else workers)), workers, rule=rule)
+                found[key].append(per * batch * length)
+                found[f"cpu of {key}"].append(cpu / (batch * length))
+            found["two apart"].append(rate_apart(build, data(20, many), 2) * 20 * length)
+        rates = {key: statistics.median(values) for key, values in found.items()}
+        rows[name] = {"words/s": {key: rates[key] for key in ("one", "two", "two apart")}} | {
+            "speed-up": rates["two"] / rates["one"], "apart": rates["two apart"] / rates["one"],
+            "by processor time": 2 * rates["cpu of one"] / rates["cpu of two"],
+        }  # fmt: skip
+        print(name, {k: v if isinstance(v, dict) else round(v, 2) for k, v in rows[name].items()}, flush=True)
     return rows
 
 
@@ -363,11 +393,13 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=8, help="workers that sleep")
     parser.add_argument("--seconds", type=float, default=0.05, help="how long a step sleeps")
     parser.add_argument("--numbers", type=int, default=100_000, help="parameters of a step that sleeps")
-    parser.add_argument("--rule", default="", help="only rules whose name has this in it, for steps that sleep")
+    parser.add_argument("--rule", default="", help="only rules whose name has this in it, for sleep and lstm")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each training of lstm is made")
     parser.add_argument("--json", help="write the figures to this file (- for standard output)")
     given = parser.parse_args()
     tables = {
-        "exchange": lambda: exchange_table(given.quick), "lstm": lambda: lstm_table(given.quick),
+        "exchange": lambda: exchange_table(given.quick),
+        "lstm": lambda: lstm_table(given.quick, given.rule, given.rounds),
         "start": lambda: start_table(given.quick), "ray": lambda: ray_table(given.quick),
         "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers, given.rule),
     }  # fmt: skip
