@@ -35,7 +35,7 @@ from termgraph import dist
 from termgraph.dist.centre import Centre
 from termgraph.dist.exchange import Exchange
 from termgraph.dist.layout import Layout
-from termgraph.dist.memory import Shared
+from termgraph.dist.memory import SPIN, Shared
 
 SIZES = {"0.4 MB": 100_000, "4 MB": 1_000_000, "40 MB": 10_000_000}
 
@@ -230,6 +230,56 @@ def logs(folder: str) -> list[np.ndarray]:
     return [rows for rows in found if len(rows)]
 
 
+def waiting(fd: int, begin: float, rounds: int, out: Any) -> None:
+    """Wait with others, again and again; the answer: looks without a pause and their processor time, later ones."""
+    exchange = Exchange(Shared(fd=fd), Layout([]), 2, 2, 0)
+    counts, used = [0, 0], [0.0, 0.0]
+    for k in range(rounds):
+        time.sleep(max(0.0, begin + 0.04 * k - time.monotonic()))
+        since, cpu = time.monotonic(), time.process_time()
+        spent, seen = [0.0, 0.0], [0, 0]
+
+        def over(since: float = since, cpu: float = cpu, spent: list = spent, seen: list = seen) -> bool:
+            waited = time.monotonic() - since
+            seen[waited > SPIN] += 1
+            spent[waited > SPIN] = time.process_time() - cpu
+            return int(exchange._filled.min()) > 0 or waited > 0.02
+
+        exchange._wait(over, list)
+        counts = [c + n for c, n in zip(counts, seen)]
+        used = [used[0] + spent[0], used[1] + spent[1] - spent[0]]
+    out.put((counts, used))
+
+
+def looks(workers: int, rounds: int) -> dict[str, float]:
+    """Processor time of one look, where so many wait: at first it gives way only, later it sleeps."""
+    context, memory = multiprocessing.get_context("fork"), Shared(Exchange.size(Layout([]), 2, 2))
+    out: Any = context.Queue()
+    arguments = (memory.fd, time.monotonic() + 0.2, rounds, out)
+    processes = [context.Process(target=waiting, args=arguments, daemon=True) for _ in range(workers)]
+    for process in processes:
+        process.start()
+    counts, used = (np.sum(each, axis=0) for each in zip(*(out.get() for _ in processes)))
+    for process in processes:
+        process.join()
+    memory.close()
+    return dict(zip(("spin cpu", "look cpu"), (used / counts).tolist()))
+
+
+def adding(workers: int, numbers: int) -> float:
+    """Processor time of one of so many workers for its piece of a sum, where others have used the caches before."""
+    layout = Layout([("float32", ()), ("float32", (numbers,))])
+    exchange = Exchange(Shared(Exchange.size(layout, workers, workers)), layout, workers, workers, 0)
+    exchange._added[1:], times, other = 1 << 40, [], np.zeros(8_000_000)
+    for step in range(40):
+        exchange._filled[:] = step + 1
+        other += 1
+        begun = time.process_time()
+        exchange.total(step)
+        times.append(time.process_time() - begun)
+    return statistics.mean(times)
+
+
 def sample(values: np.ndarray, most: int = 2000) -> list[float]:
     """So many of the values at most, as they are distributed: the extremes no more often than they were."""
     values = np.sort(values.reshape(-1))
@@ -292,7 +342,8 @@ def sleep_table(most: int, quick: bool, seconds: float, numbers: int, only: str)
             with tempfile.TemporaryDirectory() as folder:
                 build = partial(sleeping, seconds=seconds, numbers=numbers, folder=folder)
                 rate(build, data, workers, rule=rule)
-                row[workers] = parts(logs(folder))
+                row[workers] = parts(logs(folder)) | {"add alone": adding(workers, numbers)}
+                row[workers] |= looks(workers, 2 if quick else 20)
         for found in row.values():
             found["rate"] = found["batches"] / found["seconds"]
             found["speed-up"] = found["rate"] / row[counts[0]]["rate"]

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 import numpy as np
 
 PR_SET_PDEATHSIG = 1
+# seconds of waiting for others: without a pause, then the first pause, which grows to the longest
+SPIN, FIRST, GROWTH, LONGEST = 0.0005, 0.00005, 1.2, 0.002
 
 
 class Shared:
@@ -90,17 +92,17 @@ def _nameless() -> int:
 def wait_until(done: Callable[[], bool], timeout: float, late: Callable[[], None]) -> None:
     """Wait for others: a moment by giving the processor away, then by short sleeps. `late` once per timeout."""
     begun = began = time.monotonic()
-    pause = 0.00005
+    pause = FIRST
     while not done():
         now = time.monotonic()
         if now - begun >= timeout:
             late()
             begun = now
-        if now - began < 0.0005:
+        if now - began < SPIN:
             os.sched_yield() if hasattr(os, "sched_yield") else time.sleep(0)
         else:
             time.sleep(pause)
-            pause = min(pause * 1.2, 0.002)
+            pause = min(pause * GROWTH, LONGEST)
 
 
 def end_with_parent(parent: int) -> None:
