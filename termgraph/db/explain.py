@@ -109,7 +109,7 @@ def why_not(rule: str, expr: Any, assume: Iterable[str] = ()) -> Explanation:
 
 
 def _later(r: Rule, root: AnyTerm) -> list[str]:
-    """Where the rule applies after others: `1 + x` is `dimshuffle(1) + x` as it is written."""
+    """Where the rule applies after others: in `log(x + 1 + y)` the numbers are first collected."""
     records = [record for record in rewrite_traced(root) if record.rule == r.name]
     shown = [f"    {one_line(k.before, 60)} -> {one_line(k.after, 60)}" for k in records[:_SHOWN]]
     return ["  but it applies after other rules:", *shown] if shown else []

@@ -15,6 +15,7 @@ from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import apply_op
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.term import mk2, untrack
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _binary(op: Op) -> tuple[Callable, Callable]:
     def method(self: Any, other: TensorLike) -> TensorVariable:
         if other.__class__ is TensorVariable:
             a, b = self.term, other.term
-            if a.type.ndim == b.type.ndim:
+            if a.type.ndim == b.type.ndim and not (a.op.family is dimshuffle or b.op.family is dimshuffle):
                 v: Any = _new(TensorVariable)
                 v.term = mk2(op, a, b)
                 v._owner, v._a, v._b = op, self, other

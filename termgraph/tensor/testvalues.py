@@ -124,7 +124,9 @@ def _compute(v: Any) -> None:
     own = v.owner if getattr(v, "_a", None) is None else v._owner
     op = own.op if own.__class__ is Apply else own
     whole = v.term if v.term.op is op else v.term.args[0]  # one of several results is a projection of the whole
-    result = apply_meaning(whole, [_value(i) for i in _inputs(v)])
+    # Numbers are computed with as they stand in the term, without the dimensions that their variables have.
+    values = [t.value if t.op is CONST else _value(i) for t, i in zip(whole.args, _inputs(v), strict=True)]
+    result = apply_meaning(whole, values)
     v.tag.test_value = result if whole is v.term else result[v.index]
 
 

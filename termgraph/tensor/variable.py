@@ -16,6 +16,7 @@ import numpy as np
 from termgraph.tensor.display_names import apply_text, long_repr, short_repr
 from termgraph.tensor.trace import frames_of, user_site, where
 from termgraph.terms import types as types_module
+from termgraph.terms.build import unspread
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import nth
@@ -312,7 +313,8 @@ def apply_terms(op: Op, inputs: Sequence[Any], types: list | None) -> list:
     """The terms of an op's results on variables."""
     if types is not None and op.user_made:
         declare_types(op, [v.type for v in inputs], types)
-    term = mk(op, tuple([v.term for v in inputs]))
+    terms = tuple([v.term for v in inputs])
+    term = mk(op, unspread(terms) if op.kind == "elementwise" and not op.user_made else terms)
     if isinstance(term.type, TupleType):
         return [mk(nth.bind(i=i), (term,)) for i in range(len(term.type.types))]
     return [term]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.terms.op import CONST
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import Const, mk, mk1
 
@@ -33,3 +35,23 @@ def filled_like(t: Any, value: float, dtype: str | None = None) -> AnyTerm:
 def number_like(t: AnyTerm, value: float) -> AnyTerm:
     """A number in the dtype of `t`, without dimensions: it broadcasts where it is used."""
     return Const(np.asarray(value, dtype=t.type.dtype))
+
+
+def unspread(operands: tuple) -> tuple:
+    """Operands of an element-wise op, constants without the dimensions that broadcasting gives them anyway.
+
+    So the 3 of a rule `x**3` is the 3 of `vector**3` in any term that users write, before something is folded.
+    """
+    if not [t for t in operands if t.op.family is dimshuffle]:
+        return operands
+    plain = tuple([_constant_behind(t) for t in operands])
+    ranks = max([t.type.ndim for t in operands]), max([t.type.ndim for t in plain])
+    return plain if ranks[0] == ranks[1] else operands
+
+
+def _constant_behind(t: Any) -> Any:
+    """The constant that a term gives leading dimensions of length 1 and nothing else; other terms as they are."""
+    if t.op.family is not dimshuffle or t.args[0].op is not CONST:
+        return t
+    ndim, order = t.args[0].type.ndim, t.op.params["order"]
+    return t.args[0] if order == ("x",) * (len(order) - ndim) + tuple(range(ndim)) else t

@@ -254,7 +254,7 @@ def test_f62_infer_shape_gives_lengths_without_computing(op, runs):
     op.runs = 0
     n, zeros = f([1.0, 2.0, 3.0])
     assert n == 5 and zeros.shape == (5,) and op.runs == runs
-    assert Padded.asked > 0
+    assert op.asked > 0 or op is not Padded  # the others have an `infer_shape` of their own
 
 
 def test_f62_c_code_in_theanos_form_is_not_passed_over_in_silence():

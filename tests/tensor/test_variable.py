@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import termgraph
 import termgraph.tensor as T
 from termgraph.tensor import Apply, Constant, TensorType, Variable, add, mul
 from termgraph.tensor.constructors import LETTERS, SHAPES
 from termgraph.terms.errors import GraphError
+from termgraph.terms.op import CONST
 
 
 def test_the_long_explicit_example_builds_the_same_graph():
@@ -61,8 +63,22 @@ def test_numbers_become_int64_and_float64_constants_behind_a_dimshuffle():
     y = T.dmatrix("x") * 2.0
     assert y.owner.inputs[1].owner.op.name == "dimshuffle"
     assert y.owner.inputs[1].owner.inputs[0].data == 2.0
+    assert y.term.args[1].op is CONST and y.term.args[1].scalar == 2.0  # broadcasting needs no dimension to be written
     with pytest.raises(AttributeError):
         one.data = 5
+
+
+def test_owners_and_derivatives_of_numbers_stay():
+    """The graph of variables is Theano's: a number behind a dimshuffle. A constant of the user's can be asked for."""
+    x, c = T.dmatrix("x"), T.constant(3.0)
+    y = x * c
+    spread = y.owner.inputs[1]
+    assert spread.owner.op.name == "dimshuffle" and spread.owner.inputs == [c] and spread.ndim == 2
+    f = termgraph.function([x], [T.grad(y.sum(), c), T.grad(y.sum(), x)])
+    total, ones = f(np.arange(6.0).reshape(2, 3))
+    assert total == 15 and (ones == 3).all()
+    d = T.dscalar("d")
+    assert termgraph.function([x, d], termgraph.clone(y, replace={c: d}))(np.ones((2, 2)), 2.0).sum() == 8
 
 
 def test_numbers_are_weak():
