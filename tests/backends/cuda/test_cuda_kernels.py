@@ -275,3 +275,16 @@ def test_folds_over_everything_of_rows(columns):
 @pytest.mark.parametrize("seed", [5048, 9029])
 def test_graphs_that_were_wrong_once(seed):
     random_graph(seed, 4 + seed % 11)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_one_element_is_there_before_it_is_overwritten(n):
+    """A scalar that waits for the next kernel which needs it is written before a loop that changes the same place."""
+    x, y, at = T.tensor("x", dtype="float64", shape=(n,)), T.dvector("y"), T.lvector("at")
+    outputs = [T.set_subtensor(x[at], y), T.inc_subtensor(x[at], y)]
+    values = [np.arange(3.0, 3 + n), np.array([5.0, 6.0]), np.array([n - 1, 0])]
+    want = evaluate([v.term for v in outputs], dict(zip([x.term, y.term, at.term], values)))
+    with emulation() as device:
+        for k, expected in enumerate(want):
+            (got,) = Executable(program([x, y, at], [outputs[k]]), device)(*values)
+            np.testing.assert_array_equal(np.asarray(got), expected)

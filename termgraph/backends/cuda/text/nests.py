@@ -106,7 +106,7 @@ def _before(out: Sequence[Node], k: int) -> list[Node]:
 
 
 def must_precede(scalars: Sequence[Node], n: Node) -> bool:
-    """Whether scalars have to be there before something: it needs them, or it may change what they read."""
+    """Whether scalars have to be there before something: it needs them, or it may change what they read or write."""
     if not scalars or isinstance(n, (Repeat, Choice)) or getattr(n, "final", False):
         return bool(scalars)
     inner = list(walk([n]))
@@ -115,8 +115,9 @@ def must_precede(scalars: Sequence[Node], n: Node) -> bool:
     made = {getattr(m, "term", None) for m in scalars}
     bufs = {b for b, _ in loads(n)} if not isinstance(n, Call) else {b for b, *_ in n.operands}
     stored = {w.buf for m in scalars for w in walk([m]) if isinstance(w, Write)}
-    temporary = any(b.kind == "temp" for b in stored) or any(b.kind == "temp" for m in scalars for b, _ in loads(m))
-    return bool(used & made or bufs & stored or temporary)  # rooms of temporary values are used again
+    read = {b for m in scalars for b, _ in loads(m)}
+    temporary = any(b.kind == "temp" for b in stored | read)  # rooms of temporary values are used again
+    return bool(used & made or bufs & stored or set(writes(n)) & (stored | read) or temporary)
 
 
 def nest_of(loop: Any) -> tuple[list[Any], Any]:
