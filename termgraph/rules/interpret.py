@@ -32,12 +32,13 @@ class Matcher:
     def __init__(self, guards: Mapping[Var, Guard]) -> None:
         self.guards = guards
 
-    def root(self, p: Any, t: AnyTerm) -> Iterator[Env]:
-        """All ways in which the whole term matches the left side."""
+    def root(self, p: Any, t: AnyTerm, order: tuple | None = None) -> Iterator[Env]:
+        """All ways in which the whole term matches the left side, with its operands in one order if told which."""
         env: Env = {this.term: t}
         if p.__class__ is Term and is_nary(p.op):
-            if t.__class__ is Term and t.op is p.op:
-                yield from self._any_order(p, t, env, root=True)
+            if t.__class__ is not Term or t.op is not p.op:
+                return
+            yield from self._any_order(p, t, env, root=True) if order is None else self._in_order(order, t.args, env)
         else:
             yield from self.match(p, t, env)
 

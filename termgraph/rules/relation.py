@@ -69,21 +69,23 @@ def results(rule: Stated, t: Any, assume: frozenset = frozenset()) -> Iterator[A
                 yield new
 
 
-def _results_of(instance: Instance, t: Any, assume: frozenset) -> Iterator[Any]:
-    """Everything that one form of a rule makes of a term."""
+def _results_of(instance: Instance, t: Any, assume: frozenset, order: tuple | None = None) -> Iterator[Any]:
+    """Everything that one form of a rule makes of a term; of an n-ary one, if told, with its operands in that order."""
     rule = instance.rule
-    for env in Matcher(rule.guards).root(instance.lhs, t):
+    for env in Matcher(rule.guards).root(instance.lhs, t, order):
         for bound in solve(instance.goals, env, assume):
             new = _made(instance, t, bound, rule)
             if new is not None and new is not t:
                 yield new
 
 
-def step(instance: Instance, t: Any, made: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+def step(
+    instance: Instance, t: Any, made: Any, assume: frozenset = frozenset(), order: tuple | None = None
+) -> Callable[[State], Stream]:
     """A kanren goal: one form of a rule makes `made` of the term `t`."""
 
     def step_goal(state: State) -> Stream:
-        for new in _results_of(instance, t, assume):
+        for new in _results_of(instance, t, assume, order):
             extended = unify(made, new, state)
             if extended is not False:
                 yield extended

@@ -31,17 +31,17 @@ class RelationalRuleSet(RuleSet):
         """What takes a term of that family one step further: the first answer of the first form that has one."""
 
         numbers = dict(rows)
-        orders: dict[int, list[Instance]] = {}
+        orders: dict[int, list[tuple[Instance, tuple | None]]] = {}
 
         def match(t: Term) -> Any:
             n = len(t.args)
             if n not in orders:
                 orders[n] = forms_as_tried(family, rows, n)
-            for instance in orders[n]:
+            for instance, order in orders[n]:
                 self.context.rule = numbers[instance]
                 self.asked += 1
                 made = var()
-                answers = tuple(run(1, made, step(instance, t, made, self.assume)))
+                answers = tuple(run(1, made, step(instance, t, made, self.assume, order)))
                 if answers:
                     self.answered += 1
                     return answers[0], numbers[instance]

@@ -33,10 +33,11 @@ _MANY = 3  # from this many possible heads on, one set test comes first
 class Candidate:
     """One instance on its way down the tree: what is still to test, what is bound where."""
 
-    __slots__ = ("bound", "checks", "equal", "late", "pending", "writer")
+    __slots__ = ("bound", "checks", "equal", "late", "order", "pending", "writer")
 
-    def __init__(self, writer: Writer, bound: Bindings) -> None:
+    def __init__(self, writer: Writer, bound: Bindings, order: tuple | None = None) -> None:
         self.writer = writer
+        self.order = order  # of an n-ary pattern, the operands in the order in which they are looked for
         self.pending: dict[str, Any] = {}  # operand name -> pattern
         self.bound = bound
         self.equal: list[tuple[str, str]] = []
@@ -45,7 +46,7 @@ class Candidate:
 
     def copy(self) -> Candidate:
         """A row to go on with in one branch."""
-        new = Candidate(self.writer, dict(self.bound))
+        new = Candidate(self.writer, dict(self.bound), self.order)
         new.pending, new.equal = dict(self.pending), list(self.equal)
         new.checks, new.late = list(self.checks), list(self.late)
         return new
@@ -178,7 +179,7 @@ class Tree:
                 expanded = _expand_segment(items, arity)
                 if expanded is None:
                     continue
-                row = Candidate(writer, start_bindings(p.op))
+                row = Candidate(writer, start_bindings(p.op), items if is_nary(p.op) else None)
                 if isinstance(p.op, Op) and p.op.family.defaults:
                     row.checks.append((p.op, "t.op"))
                 for item, names in expanded:
@@ -342,21 +343,21 @@ class Tree:
 class Priorities(Tree):
     """The tree without its tests: in which order the forms of rules are tried."""
 
-    def forms(self, arity: int) -> list[Instance]:
-        """The forms for terms of the family with so many operands."""
-        self.tried: dict[Instance, None] = {}
+    def forms(self, arity: int) -> list[tuple[Instance, tuple | None]]:
+        """The forms for terms of the family with so many operands; of a pair, each order of its pattern by itself."""
+        self.tried: dict[tuple[Instance, tuple | None], None] = {}
         if self.family.arity is None and not (is_nary(self.family) and arity == 2):
-            return [instance for _, instance in self.writers]
+            return [(instance, None) for _, instance in self.writers]
         orders = _both_orders if is_nary(self.family) else lambda p: [p.args]
         self.branch(self._rows(arity, orders), 1, set())
         return list(self.tried)
 
     def _action(self, row: Candidate, ind: int) -> None:
-        self.tried[row.writer.instance] = None
+        self.tried[row.writer.instance, row.order] = None
 
 
-def forms_as_tried(family: Op, rows: list[tuple[Instance, int]], arity: int) -> list[Instance]:
-    """The forms of rules for a family, in the order in which its compiled matcher tries them."""
+def forms_as_tried(family: Op, rows: list[tuple[Instance, int]], arity: int) -> list[tuple[Instance, tuple | None]]:
+    """The forms of rules for a family, with the order of operands, in the order its compiled matcher tries them."""
     source = Source()
     writers = [(Writer(source, i, n, frozenset(), None), i) for i, n in rows]
     return Priorities(family, source, writers).forms(arity)
