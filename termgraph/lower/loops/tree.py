@@ -302,14 +302,18 @@ class Routine(Compound):
         return [(x.buf, x.base) for x in self.reads]
 
 
+LEAVES = frozenset((Let, Write, Accumulate, Call))  # statements without others inside: most of them
+
+
 def walk(nodes: list[Node]) -> Iterator[Node]:
     """All nodes, outer ones first."""
     stack = list(reversed(nodes))
     while stack:
         n = stack.pop()
         yield n
-        inner = [m for body in n.children() for m in body]
-        stack.extend(reversed(inner))
+        if n.__class__ not in LEAVES:
+            inner = [m for body in n.children() for m in body]
+            stack.extend(reversed(inner))
 
 
 def loops_of(nodes: list[Node]) -> list[Node]:

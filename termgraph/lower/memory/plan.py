@@ -5,6 +5,7 @@ Made after scheduling, read off the tree; no term is rewritten for it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,8 +34,14 @@ def loads(node: Node) -> list[tuple[Buf, Poly]]:
 
 def writes(node: Node) -> list[Buf]:
     """All buffers that a statement writes."""
-    found = [n.buf for n in walk([node]) if isinstance(n, (Write, Call))]
-    return found + [b for n in walk([node]) if isinstance(n, Compound) for b in (*n.bufs, *[r[0] for r in n.rooms])]
+    found: list[Buf] = []
+    inside: list[Buf] = []
+    for n in walk([node]):
+        if isinstance(n, (Write, Call)):
+            found.append(n.buf)
+        elif isinstance(n, Compound):
+            inside += [*n.bufs, *[r[0] for r in n.rooms]]
+    return found + inside
 
 
 class Uses:
@@ -99,11 +106,18 @@ def rooms_of(nodes: Sequence[Node], temps: Iterable[Buf], hosts: Iterable[Buf] =
 
 
 class _Guests:
-    """Temporaries in the memory of results, before these are written: of known sizes, one at a time."""
+    """Temporaries in the memory of results, before these are written: of known sizes, one at a time.
+
+    Results are kept in the order in which they are written: those written too early are left out by a look-up.
+    """
 
     def __init__(self, first: Mapping[Buf, int], last: Mapping[Buf, int], hosts: Iterable[Buf]) -> None:
         self.first, self.last = first, last
-        self.free = {h: -1 for h in hosts if h in first and _size(h) is not None}  # and when its last guest has left
+        sizes = {h: size for h in hosts if h in first and (size := _size(h)) is not None}
+        self.free = sorted(sizes, key=lambda h: (first[h], h.name))
+        self.written = [first[h] for h in self.free]
+        self.sizes = sizes
+        self.left = dict.fromkeys(self.free, -1)  # when the last guest of each has left
         self.hosts: dict[Buf, Buf] = {}
 
     def take(self, b: Buf) -> bool:
@@ -111,13 +125,12 @@ class _Guests:
         size, begin, end = _size(b), self.first[b], self.last[b]
         if size is None:
             return False
-        free = [h for h, left in self.free.items() if left < begin and end < self.first[h]]
-        fits = [h for h in free if size <= (_size(h) or 0)]
-        if not fits:
-            return False
-        host = min(fits, key=lambda h: (self.first[h], h.name))
-        self.free[host], self.hosts[b] = end, host
-        return True
+        for k in range(bisect_right(self.written, end), len(self.free)):
+            host = self.free[k]
+            if self.left[host] < begin and size <= self.sizes[host]:
+                self.left[host], self.hosts[b] = end, host
+                return True
+        return False
 
 
 def _size(b: Buf) -> int | None:

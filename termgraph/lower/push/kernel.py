@@ -120,6 +120,7 @@ class Scalars:
     def __init__(self, reciprocal: bool = True) -> None:
         self.reciprocal = reciprocal
         self.fv: dict[Any, frozenset[Var]] = {}
+        self.loads: dict[tuple[Buf, Poly], Any] = {}  # by buffer and offset
         self.deps: dict[Any, frozenset] = {}  # folds and written buffers below
         self.divides: set[Any] = set()  # terms below which an index is divided
         self.costly: set[Any] = set()  # folds that are written out, and are worth keeping
@@ -187,9 +188,11 @@ class Scalars:
 
     def load(self, buf: Buf, offset: Poly) -> AnyTerm:
         """The element of a buffer."""
-        t = self._note_index(mk(LOAD.bind(buf=buf, offset=offset), ()), offset)
-        if buf.kind not in ("input", "const"):
-            self.deps[t] = self.deps[t] | {buf}
+        t = self.loads.get((buf, offset))
+        if t is None:
+            t = self.loads[buf, offset] = self._note_index(mk(LOAD.bind(buf=buf, offset=offset), ()), offset)
+            if buf.kind not in ("input", "const"):
+                self.deps[t] = self.deps[t] | {buf}
         return t
 
     def fold(self, kind: str, var: Var, body: AnyTerm) -> AnyTerm:
