@@ -1,5 +1,6 @@
 """Steps that worker processes build in the tests of termgraph.dist, and faults. Children import this by name."""
 
+import ctypes
 import os
 import random
 import signal
@@ -12,7 +13,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
-from termgraph.dist import centre, exchange, member, ray_crew, replica
+from termgraph.dist import centre, exchange, member, nccl, ray_crew, replica
 
 tg.config.linker = "py"  # children read no conftest
 F = np.float32
@@ -103,6 +104,19 @@ class Build:
 
     def kill_in_sum(self, worker):
         self.count(exchange, "tree_sum", kill)
+
+    def kill_before_reduce(self, worker):
+        """By NCCL: the others are in the sum already, or will be."""
+        reduce, calls = nccl.Communicator.all_reduce, [0]
+
+        def reduced(group, *args):
+            calls[0] += 1
+            if calls[0] == self.step and self.now():
+                time.sleep(0.2)
+                kill()
+            reduce(group, *args)
+
+        nccl.Communicator.all_reduce = reduced
 
     def kill_in_checkpoint(self, worker):
         self.count(member.store, "write_state", kill)
@@ -198,6 +212,32 @@ def says_gpu(worker):
     w, x = tg.shared(0.0, name="w"), T.dvector("x")
     seen = float(os.environ.get("CUDA_VISIBLE_DEVICES", "nan"))
     return dist.Step([x], (x * 0).mean() + seen, [w], [(w, w)])
+
+
+class OnEmulatedGPU:
+    """`net` on an emulated GPU, which each worker has for itself, with an emulated NCCL between them."""
+
+    def __init__(self, library, then=None):
+        self.library, self.then = library, then
+
+    def __call__(self, worker):
+        from emucuda.driver import EmulatedDriver, compile_emulated
+        from termgraph.backends.cuda.run import device
+
+        class InOrder(EmulatedDriver):
+            """What others put into the stream comes after all that is in it."""
+
+            @property
+            def stream(self):
+                self.synchronize()
+                return 0
+
+        ctypes.CDLL(self.library)
+        device.use(device.Device(InOrder(), compile_emulated))
+        tg.config.linker, tg.config.device = "auto", "cuda"
+        if self.then is not None:
+            self.then(worker)
+        return net(worker, "sgd")
 
 
 def broken(worker):

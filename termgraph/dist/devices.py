@@ -25,6 +25,12 @@ def own_gpu(number: int, environment: Mapping[str, str] | None = None, gpus: Pat
     return {VISIBLE: found[number % len(found)]} if found else {}
 
 
+def one_each(workers: int, environment: Mapping[str, str] | None = None, gpus: Path = GPUS) -> bool:
+    """Whether each of several workers has a GPU that it shares with none."""
+    found = visible(os.environ if environment is None else environment, gpus)
+    return str(config.device) == "cuda" and 1 < workers <= len(set(found))
+
+
 def visible(environment: Mapping[str, str], gpus: Path = GPUS) -> list[str]:
     """The GPUs that this process may use, as the variable names them."""
     if VISIBLE in environment:

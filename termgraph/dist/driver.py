@@ -21,6 +21,7 @@ from termgraph.dist import store
 from termgraph.dist.board import Board
 from termgraph.dist.centre import DRIVER, Book, Centre
 from termgraph.dist.crew import IDLE, RUNNING, STARTING, Crew, Event, Hand
+from termgraph.dist.device_exchange import DeviceExchange
 from termgraph.dist.exchange import GENERATION, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job
@@ -299,8 +300,10 @@ class SynchronousDriver(Driver):
             step = self.state_step
         elif any(h.step != step for h in members) and not self.ask(max(members, key=lambda h: h.step)):
             return False
-        layout = Layout(members[0].ready.specs)  # type: ignore[union-attr]
-        memory = Shared(Exchange.size(layout, self.job.shards, len(members)))
+        on_device = all(h.ready.on_device for h in members)  # type: ignore[union-attr]
+        layout = Layout([] if on_device else members[0].ready.specs)  # type: ignore[union-attr]
+        size = DeviceExchange.size if on_device else Exchange.size
+        memory = Shared(size(layout, self.job.shards, len(members)))
         self.generation += 1
         self.crew.generation = self.generation
         self.exchange = Exchange(memory, layout, self.job.shards, len(members), 0)
@@ -310,8 +313,9 @@ class SynchronousDriver(Driver):
             hand.joined = step if hand.joined < 0 else hand.joined
             fds = [memory.fd, *([self.state.fd] if behind and self.state is not None else [])]
             numbers = [h.number for h in members]
-            self.crew.send(hand, Join(self.generation, rank, numbers, step, len(self.rows), behind), *fds)
-            self.note("joined", hand, f"generation {self.generation}, rank {rank} of {len(members)}, step {step}")
+            self.crew.send(hand, Join(self.generation, rank, numbers, step, len(self.rows), behind, on_device), *fds)
+            how = ", means by NCCL" if on_device else ""
+            self.note("joined", hand, f"generation {self.generation}, rank {rank} of {len(members)}, step {step}{how}")
         memory.close()
         return True
 
@@ -408,7 +412,8 @@ class AsynchronousDriver(Driver):
 
     def _join(self, hand: Hand) -> None:
         assert self.state is not None
-        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True, self.centre.admit(hand.number))
+        life = self.centre.admit(hand.number)
+        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True, life=life)
         self.crew.send(hand, join, *self.centre.fds, self.state.fd)
         self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
 

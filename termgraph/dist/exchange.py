@@ -69,28 +69,34 @@ class Exchange:
         """Fill a slot with a shard's part of the means. Without results (a shard without examples) with zeros."""
         for slot, value in zip(self._slots[shard], results or self._slots[shard]):
             if results:
-                if np.shape(value) != slot.shape:
-                    raise ValueError(
-                        f"what is meant over must have one shape in all steps and shards, but one is {slot.shape} at "
-                        f"first and {np.shape(value)} in step {step}, shard {shard}; take the mean over examples first"
-                    )
+                self._check_shape(slot.shape, value, step, shard)
                 np.multiply(value, share, out=slot)
             else:
                 slot[...] = 0
         self._counts[shard] = examples
         self._filled[shard] = step + 1
 
+    def _check_shape(self, shape: tuple[int, ...], value: np.ndarray, step: int, shard: int) -> None:
+        if np.shape(value) != shape:
+            raise ValueError(
+                f"what is meant over must have one shape in all steps and shards, but one is {shape} at first and "
+                f"{np.shape(value)} in step {step}, shard {shard}; take the mean over examples first"
+            )
+
     def total(self, step: int) -> list[np.ndarray]:
         """The means of a step, as soon as all slots are filled and added."""
-        self._wait(
-            lambda: int(self._filled.min()) > step, lambda: [self.owner[j] for j in self._behind(self._filled, step)]
-        )
+        self._wait_filled(step)
         for k, out in enumerate(self._sum_flat):
             part = piece(out.size, self.rank, self.members)
             tree_sum([flat[k][part] for flat in self._flat], out[part])
         self._added[self.rank] = step + 1
         self._wait(lambda: self.is_added(step), lambda: self._behind(self._added, step))
         return self._sum
+
+    def _wait_filled(self, step: int) -> None:
+        self._wait(
+            lambda: int(self._filled.min()) > step, lambda: [self.owner[j] for j in self._behind(self._filled, step)]
+        )
 
     def is_added(self, step: int) -> bool:
         """Whether the means of a step are complete. They stay so until all members have filled slots of the next."""

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from termgraph._files import read_state, write_state
+from termgraph._logs import Log
 from termgraph.config import config
-from termgraph.dist import store
+from termgraph.dist import nccl, store
 from termgraph.dist.centre import Centre
 from termgraph.dist.data import Batch, Data
+from termgraph.dist.device_exchange import DeviceExchange, DeviceSums, can_add
 from termgraph.dist.exchange import Closed, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.memory import Shared, end_with_parent
@@ -49,6 +51,8 @@ from termgraph.dist.step import Step
 
 REPORT_EVERY = 0.2  # seconds
 
+log = Log("dist")
+
 
 @dataclass
 class Job:
@@ -65,6 +69,7 @@ class Job:
     checkpoint: str | None
     every: int
     facts: dict[str, Any]
+    on_device: bool = False  # each worker has a GPU of its own, and the order of sums is free
 
 
 class Line:
@@ -167,14 +172,27 @@ class Member:
         worker = Worker(self.number, job.workers, job.shards, job.seed)
         self.replica = Replica(built(job.build, worker), job.data, worker)  # type: ignore[arg-type]
         step = self.replica.step
+        on_device = False
         if isinstance(job.rule, Synchronous):
-            step.gradients, step.apply  # noqa: B018  # compile now, while nobody waits
+            on_device = self.replica.on_device = job.on_device and self._has_nccl()
+            step.apply  # noqa: B018  # compile now, while nobody waits
             self.layout = Layout(self.replica.specs())
+            self.sums = DeviceSums(self.layout.specs)
+            if on_device and not can_add(self.layout.specs):
+                log.info("worker %d: NCCL does not know all types of the gradients", self.number)
+                on_device = False
         else:
             self.replica.whole = True
             step.whole  # noqa: B018
             self.layout = Layout([(str(v.dtype), v.shape) for v in self.replica.params()])
-        self.line.send(Ready(self.layout.specs, self.replica.describe(), len(step.params), list(step.outputs)))
+        names = list(step.outputs)
+        self.line.send(Ready(self.layout.specs, self.replica.describe(), len(step.params), names, on_device))
+
+    def _has_nccl(self) -> bool:
+        found = nccl.library()
+        if isinstance(found, str):
+            log.info("worker %d: gradients are added on the host: %s", self.number, found)
+        return not isinstance(found, str)
 
     def follow(self) -> None:
         """Do what the driver says, until it says stop."""
@@ -265,9 +283,13 @@ class SynchronousMember:
 
     def __init__(self, member: Member, join: Join) -> None:
         self.member, self.join, self.job, self.replica = member, join, member.job, member.replica
-        self.exchange = member.line.exchange(
-            join, member.layout, self.job.shards, len(join.numbers), join.rank, self.job.timeout, member.late
-        )
+        group = (self.job.shards, len(join.numbers), join.rank, self.job.timeout, member.late)
+        self.exchange: Exchange
+        if join.on_device:
+            self.exchange = DeviceExchange(Shared(fd=member.line.receive_fd()), member.sums, *group)
+        else:
+            self.exchange = member.line.exchange(join, member.layout, *group)
+        self.replica.on_device = join.on_device
         self._sent, self._when = join.known, time.monotonic()
 
     def release(self) -> None:
@@ -306,7 +328,7 @@ class SynchronousMember:
     def _apply(self, means: list[np.ndarray]) -> None:
         outputs = len(self.replica.step.outputs)
         self.replica.apply(means[outputs:], self.member.step)
-        self.member.history.append([float(v) for v in means[:outputs]])
+        self.member.history.append([float(np.asarray(v)) for v in means[:outputs]])
         self.member.step += 1
 
     def _after(self) -> None:

@@ -16,6 +16,7 @@ class Ready:
     state: list[tuple[str, str, tuple[int, ...]]]  # name, dtype and shape of what a step changes
     params: int  # so many of these are parameters
     outputs: list[str]
+    on_device: bool = False  # whether the means can be taken on the GPUs
 
 
 @dataclass
@@ -93,6 +94,7 @@ class Join:
     step: int
     known: int  # so many rows of the history are with the driver
     state: bool
+    on_device: bool = False  # the means are taken on the GPUs
     life: int = 0  # how often this member has joined the centre of an asynchronous training
 
 

@@ -49,6 +49,7 @@ class Replica:
         self.streams = [(v, worker.draws_by_example(v)) for v in step.streams]
         self.starts = [v.get_value() for v, _ in self.streams]
         self.whole = False  # whether batches are taken one by one and whole
+        self.on_device = False  # whether what is meant over stays on the GPU
 
     # ------------------------------------------------------------------ computing
     def read(self, step: int, shard: int) -> Batch:
@@ -63,7 +64,7 @@ class Replica:
     def compute(self, step: int, shard: int, batch: Batch) -> list[np.ndarray]:
         """Cost, outputs and everything meant over, of one shard."""
         self._draw(step, shard, batch.first)
-        return self._called(self.step.gradients, batch)
+        return self._called(self.step.gradients_there if self.on_device else self.step.gradients, batch)
 
     def apply(self, means: Sequence[np.ndarray], step: int) -> None:
         """Make the updates of a step."""

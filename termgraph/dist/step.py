@@ -12,6 +12,7 @@ from typing import Any
 
 from termgraph.dist.mark import is_in_a_body, mean, means_in
 from termgraph.function import function
+from termgraph.function.inout import Out
 from termgraph.grad.api import grad
 from termgraph.tensor.graph import ancestors, clone
 from termgraph.tensor.sharedvar import checked_update, is_shared, label
@@ -73,6 +74,13 @@ class Step:
         """The compiled function from examples to the cost, the outputs and everything that is meant over."""
         results = [*self.outputs.values(), *(m.owner.inputs[0] for m in self.means)]
         return function(self.inputs, results, no_default_updates=True, mode=self.mode, name="gradients")
+
+    @cached_property
+    def gradients_there(self) -> Any:
+        """The same function, whose results stay on the GPU."""
+        results = [*self.outputs.values(), *(m.owner.inputs[0] for m in self.means)]
+        stay = [Out(r, target="cuda") for r in results]
+        return function(self.inputs, stay, no_default_updates=True, mode=self.mode, name="gradients")
 
     @cached_property
     def apply(self) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.dist.crew import Crew, Event, LocalCrew, ending_cleanly
 from termgraph.dist.data import Data, as_data
+from termgraph.dist.devices import one_each
 from termgraph.dist.driver import Progress, driver_for
 from termgraph.dist.member import Job
 from termgraph.dist.ray_crew import RayCrew, connect
@@ -76,6 +77,7 @@ def train(
     if not isinstance(rule, (Rule, Synchronous)):
         raise TypeError(f"train: rule must be Synchronous(), ASGD(), EASGD() or a dist.Rule of yours, got {rule!r}")
     least, most = _range_of(workers)
+    on_device = shards is None and address is None and one_each(most)  # by NCCL, if there is one
     shards = (max(most, 1) if shards is None else int(shards)) if isinstance(rule, Synchronous) else 1
     if isinstance(rule, Synchronous) and shards < max(most, 1):
         raise ValueError(f"train: {most} workers need at least as many shards, got shards={shards}")
@@ -88,7 +90,10 @@ def train(
     path = None if checkpoint is None else os.path.abspath(os.fspath(checkpoint))
     if path is not None and not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(f"train: checkpoint={path!r}: there is no such folder")
-    job = Job(build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts)
+    job = Job(
+        build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts,
+        on_device,
+    )  # fmt: skip
     crew = _crew(most, address)
     shown = progress if progress is not None or most else False
     with ending_cleanly():
