@@ -164,12 +164,13 @@ def _stored(asked: Query) -> RuleSet | None:
         image = images.image_of(asked, lambda: _select(asked))
     if image is None:
         return None
-    return StoredRuleSet(image, lambda: _library_rules(image), _trusted(asked), asked.text)
+    return StoredRuleSet(image, lambda: _library_rules(image, asked), _trusted(asked), asked.text)
 
 
-def _library_rules(image: Image) -> list[Rule]:
+def _library_rules(image: Image, asked: Query) -> list[Rule]:
+    """The rules of an image as its query uses them: where no integers are computed with, if they need that."""
     _ensure_library()
-    return [loading.LIBRARY[name] for name, _, _ in image.rules]
+    return [made for name, _, _ in image.rules for made in _admitted(loading.LIBRARY[name], asked)]
 
 
 def _trusted(asked: Query) -> frozenset[str]:

@@ -204,7 +204,21 @@ def test_rules_and_facts_of_the_user_are_used_and_kept_in_no_image(filled, place
     fact = "from termgraph.rules import fact, projection; tg.rewrite(before); fact(projection, OPS['tan'])"
     with_fact, files, _ = run(place, fact)
     assert files and "tan(tan(x))" in filled[1][0] and "tan(tan(x))" not in with_fact
+    wraps = "before.append(T.lvector('i') * 2 / 2);"
+    assert "i * 2 / 2" in run(place, wraps)[0] and "i * 2 / 2" in run(place, wraps + fact)[0]
     assert {p: p.read_bytes() for p in kept(place)} == images_before
+
+
+@pytest.mark.parametrize("stage", ["canonicalize", "stabilize", "specialize"])
+@pytest.mark.parametrize("assume", [None, "everything"])
+def test_the_rules_of_an_image_are_those_it_was_made_from(stage, assume):
+    """Also those that a query uses with a goal of its own, where no integers are computed with."""
+    asked = Query.parse("+fast_run", f"&{stage}", assume=assume)
+    chosen = database._select(asked)
+    image = make_image(chosen, [OPS["true_div"]])
+    stored = StoredRuleSet(image, lambda: database._library_rules(image, asked), chosen.assume, asked.text)
+    shown = [[(r.name, r.assumes, [str(i.goals) for i in r.instances()]) for r in s.rules] for s in (stored, chosen)]
+    assert shown[0] == shown[1]
 
 
 def test_an_op_of_the_user_meets_the_general_rules(place):
