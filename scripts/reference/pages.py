@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import io
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -25,6 +27,8 @@ from .names import CONSTRUCTOR, PAGES, Entry, computed, entries, example_of, nam
 from .typed import is_typed
 
 FLOATING = ("float32", "float64", "complex64", "complex128")
+NONE = "not applicable"  # what gives no array has no derivative and no backend, what is of whole numbers no derivative
+WHOLE = re.compile(r"(?<![\w.])\d+(?![\w.])")
 DTYPES = dict(zip("bwilfdcz", ["int8", "int16", "int32", "int64", *FLOATING], strict=True))
 
 
@@ -62,15 +66,17 @@ def describe(entry: Entry, table: dict[str, str], names: dict[str, Any]) -> Desc
     """What is said of one name."""
     kind, text = example_of(entry, table)
     if kind == "session":
-        expression = table.get(entry.name) or last_expression(text)
-        value = None
-        with contextlib.suppress(Exception):
-            value = eval(expression, dict(names)) if expression else None
+        value = made_by(entry, text, names)
         return Described(entry, text, runs(entry), derivative_of(value), backends_of(value))
     value, printed = computed(text, dict(names))
     first, *rest = text.split("; ")[::-1]
     prompt = "\n".join(f">>> {line}" for line in [*rest[::-1], first + ".eval()" * is_evaluated(value, printed, text)])
-    return Described(entry, f"{prompt}\n{printed}", True, derivative_of(value), backends_of(value))  # it was computed
+    made = made_by(entry, as_session(text), names)
+    made = made if results_of(made) else value
+    derivative = derivative_of(made)
+    if derivative == NONE:
+        derivative = derivative_of(made_by(entry, as_session(with_fractions(text)), names))
+    return Described(entry, f"{prompt}\n{printed}", True, derivative, backends_of(made))  # it was computed
 
 
 def runs(entry: Entry) -> bool:
@@ -87,10 +93,38 @@ def is_evaluated(value: Any, printed: str, text: str) -> bool:
     return isinstance(value, tg.Variable) and printed != repr(value)
 
 
-def last_expression(session: str) -> str:
-    """What the last prompt of a session asks for, if the names of all examples are enough for it."""
-    lines = [line[4:] for line in session.splitlines() if line.startswith(">>> ")]
-    return lines[-1].removesuffix(".eval()").removesuffix(".type") if lines else ""
+def made_by(entry: Entry, session: str, names: dict[str, Any]) -> Any:
+    """What a name gives where the example of its docstring calls it; None if that cannot be had alone."""
+    module = sys.modules.get(getattr(entry.found, "__module__", None) or "", None)
+    known, found = {**vars(module or T), **names}, None
+    called = {name.rpartition(".")[2] for name in (entry.name, *entry.aliases)}
+    with contextlib.suppress(Exception):
+        for example in doctest.DocTestParser().get_examples(session):
+            for node in ast.walk(ast.parse(example.source)):
+                if found is None and is_call(node, called):
+                    found = eval(compile(ast.Expression(node), "<example>", "eval"), known)  # type: ignore[arg-type]
+            exec(example.source, known)
+    return found
+
+
+def is_call(node: ast.AST, names: set[str]) -> bool:
+    """Whether a node of an example calls one of these."""
+    return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in names
+
+
+def as_session(text: str) -> str:
+    """An expression, with the statements before it, at prompts."""
+    return "\n".join(f">>> {line}" for line in text.split("; "))
+
+
+def with_fractions(text: str) -> str:
+    """An example whose first array holds 1.0 for 1: what moves numbers about has a derivative all the same."""
+    start, depth = text.find("["), 0
+    for end in range(start, len(text) if start >= 0 else start):
+        depth += {"[": 1, "]": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[:start] + WHOLE.sub(lambda m: m[0] + ".0", text[start:end]) + text[end:]
+    return text
 
 
 # ---------------------------------------------------------------------- what can be asked of a value
@@ -100,9 +134,14 @@ def results_of(value: Any) -> list[Any]:
     return [v for v in found if isinstance(v, tg.Variable) and hasattr(v.type, "dtype")]
 
 
+def is_array(t: Any) -> bool:
+    """Whether a term is a constant array, not a sparse matrix."""
+    return isinstance(t, Const) and isinstance(t.value, np.ndarray)
+
+
 def opened(result: Any) -> tuple[Any, list[Any]]:
     """(the result with variables in the place of its floating-point constants, these variables and its inputs)."""
-    constants = [t for t in children_first([result.term]) if isinstance(t, Const) and t.type.dtype in FLOATING]
+    constants = [t for t in children_first([result.term]) if is_array(t) and t.type.dtype in FLOATING]
     pairs = {
         T.constant(c.value): T.tensor(f"p{k}", dtype=c.type.dtype, shape=c.type.shape) for k, c in enumerate(constants)
     }
@@ -114,9 +153,9 @@ def derivative_of(value: Any) -> str:
     """Whether it has a derivative by one of the floating-point arrays it is made of."""
     results = [v for v in results_of(value) if v.type.dtype in FLOATING]
     if not results:
-        return ""
+        return NONE
     made, leaves = opened(results[0])
-    return "yes" if any(has_derivative(made, leaf) for leaf in leaves) else "no" if leaves else ""
+    return "yes" if any(has_derivative(made, leaf) for leaf in leaves) else "no" if leaves else NONE
 
 
 def has_derivative(made: Any, leaf: Any) -> bool:
@@ -131,7 +170,7 @@ def backends_of(value: Any) -> str:
     """Which backends compute every operation of it; what they lack runs by its NumPy meaning."""
     terms = [t for v in results_of(value) for t in children_first([v.term]) if isinstance(t, Term)]
     if not terms:
-        return ""
+        return NONE
     made = ["NumPy"]
     made += ["C"] if all(why_not_in_c(t) is None for t in terms) or is_native(results_of(value)) else []
     made += ["CUDA"] if all(why_not_on_gpu(t) is None for t in terms) else []
@@ -172,8 +211,8 @@ def page_text(page: str, found: list[Described]) -> str:
 def entry_text(d: Described) -> list[str]:
     entry = d.entry
     facts = [f"NumPy and SciPy: `{entry.numpys}`"] if entry.numpys else []
-    facts += [f"derivative: {d.derivative}"] if d.derivative else []
-    facts += [f"runs in {d.backends}"] if d.backends else []
+    facts += [f"derivative: {d.derivative}"] if d.derivative != NONE else []
+    facts += [f"runs in {d.backends}"] if d.backends != NONE else []
     facts += [f"also {', '.join(f'`{a}`' for a in entry.aliases)}"] if entry.aliases else []
     lines = [f"## {entry.name} {{ #{anchor(entry.name)} }}", "", "```python", entry.signature, "```", ""]
     if facts:
@@ -207,7 +246,7 @@ def index_text(found: list[Described]) -> str:
     """The table of everything."""
     lines = ["# Every public name", "",
              "Made from the code when this page was built. Each name has a signature, a sentence and an example that was run; the",
-             "derivative and the backends are those of the example. What a backend lacks runs by its NumPy meaning, and",
+             "derivative and the backends are those of the example: not applicable to what gives no array, or whole numbers. What a backend lacks runs by its NumPy meaning, and",
              "`f.why_not_native()` says so.", "",
              "```pycon", ">>> import numpy as np, termgraph as tg, termgraph.tensor as T   # in all examples",
              ">>> x, v, m = T.dvector('x'), T.constant([[1.0, 2.0]]), T.constant([[1.0], [2.0]])", "```", "",
@@ -221,7 +260,7 @@ def index_text(found: list[Described]) -> str:
             )
     constructors = [n for n in dir(T) if CONSTRUCTOR.fullmatch(n)]
     page = f"[{PAGES['variables']}](variables.md#constructors)"
-    lines += [f"| `T.{name}` | {page} | yes | yes | | | |" for name in constructors]
+    lines += [f"| `T.{name}` | {page} | yes | yes | {NONE} | {NONE} | |" for name in constructors]
     return "\n".join(lines) + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -18,10 +18,33 @@ from termgraph.rules.fit import fit
 from termgraph.rules.trace import Trace, Traces
 from termgraph.terms.traverse import free_inputs, substitute
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 POINTS, HELD_OUT, FEWEST = 256, 384, 24
 GAIN = 0.25  # bits on average that are worth another form
 
 
+@overload
+def accurate(
+    expr: Variable,
+    ranges: Mapping[Any, tuple[float, float]] | None = None,
+    *,
+    report: Literal[False] = False,
+    seed: int = 0,
+) -> TensorVariable: ...
+@overload
+def accurate(
+    expr: Sequence[Variable],
+    ranges: Mapping[Any, tuple[float, float]] | None = None,
+    *,
+    report: Literal[False] = False,
+    seed: int = 0,
+) -> list[TensorVariable]: ...
+@overload
+def accurate(
+    expr: Any, ranges: Mapping[Any, tuple[float, float]] | None = None, *, report: Literal[True], seed: int = 0
+) -> tuple[Any, Report]: ...
 def accurate(
     expr: Any, ranges: Mapping[Any, tuple[float, float]] | None = None, *, report: bool = False, seed: int = 0
 ) -> Any:

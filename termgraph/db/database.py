@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from unification import Var
 
@@ -29,7 +29,13 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.term import Term
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 kanren = lazy("kanren")
+
+
+Goal = Callable[[Any], Iterator[Any]]  # of kanren: from a state to the states that hold
 
 
 class GraphPass(NamedTuple):
@@ -222,6 +228,16 @@ def named(what: Any) -> list[Rule]:
     return [r for r in all_rules() if query.selects(names_of(r))]
 
 
+@overload
+def rewrite(
+    expr: Variable, *spec: Any, strict: bool = False, assume: Iterable[str] | None = None
+) -> TensorVariable: ...
+@overload
+def rewrite(
+    expr: Sequence[Any], *spec: Any, strict: bool = False, assume: Iterable[str] | None = None
+) -> list[Any]: ...
+@overload  # a term
+def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] | None = None) -> Any: ...
 def rewrite(expr: Any, *spec: Any, strict: bool = False, assume: Iterable[str] | None = None) -> Any:
     """The expression (or list of expressions) rewritten by the rules of a query; nothing is compiled to code.
 
@@ -286,6 +302,10 @@ def _differentiated(rule: Rule) -> list[Any]:
     return [p.op.family for p in patterns if isinstance(getattr(p, "op", None), Op)]
 
 
+@overload
+def makes(op: Any, /) -> list[Rule]: ...
+@overload
+def makes(name: Any, op: Any, /) -> Goal: ...
 def makes(*asked: Any) -> Any:
     """`makes(op)`: the rules whose right side contains the op. `makes(rule_name, op)`: the same as a kanren goal."""
     if len(asked) == 1:
@@ -321,7 +341,7 @@ def _families(pattern: Any) -> list[Op]:
     return found
 
 
-def rewrites(rule: Any, before: Any, after: Any) -> Any:
+def rewrites(rule: Any, before: Any, after: Any) -> Goal:
     """A kanren goal: the named rule takes `before` to `after` at the root. Any of the three may be a logic variable."""
 
     def rewrites_goal(state: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from termgraph.db.database import query
 from termgraph.rules.exprs import unwrap
@@ -12,9 +12,32 @@ from termgraph.rules.saturation import Saturated
 from termgraph.rules.saturation import saturate as search
 from termgraph.rules.trace import Traces
 
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable, Variable
+
 ROUNDS, LIMIT = 8, 5000
 
 
+@overload
+def saturate(
+    expr: Variable,
+    *spec: Any,
+    assume: Iterable[str] | None = ...,
+    cost: Callable[[Any], float] = ...,
+    rounds: int = ...,
+    limit: int = ...,
+    report: Literal[False] = ...,
+) -> TensorVariable: ...
+@overload  # a list, a term, or with the report
+def saturate(
+    expr: Any,
+    *spec: Any,
+    assume: Iterable[str] | None = ...,
+    cost: Callable[[Any], float] = ...,
+    rounds: int = ...,
+    limit: int = ...,
+    report: bool = ...,
+) -> Any: ...
 def saturate(
     expr: Any,
     *spec: Any,

@@ -22,6 +22,8 @@ from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
 if TYPE_CHECKING:
     from typing import Unpack
 
+    import numpy as np
+
     from termgraph.function.compiled import Function, NamedResults, NoResult, OneResult, SeveralResults
     from termgraph.tensor.variable import TensorVariable
 
@@ -267,7 +269,7 @@ def rebuild_collect_shared(
     return ins, new_outputs, [dict(given), dict(zip(changes, new_values)), new_values, shared]
 
 
-def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> Any:
+def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> np.ndarray:
     """The value of a variable for given values of its inputs (keys are variables, or names of inputs).
 
     The compiled function is kept with the variable for the next call with the same inputs.

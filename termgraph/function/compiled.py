@@ -36,7 +36,10 @@ from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
 
 if TYPE_CHECKING:
+    from termgraph.compile.capture import Captured
+    from termgraph.compile.values import Placed, Rewritten
     from termgraph.lower.memory.timeline import MemoryPlan
+    from termgraph.vm.profile import Profile
 
 
 class Function(Storages):
@@ -138,7 +141,7 @@ class Function(Storages):
         return substitute(terms, {a: item.variable.term for a, item in zip(maker.work.args, maker.inputs)})
 
     @property
-    def profile(self) -> Any:
+    def profile(self) -> Profile:
         """Seconds per stage of compiling and, if profiling was asked for, per instruction."""
         return self.maker.profile
 
@@ -164,7 +167,7 @@ class Function(Storages):
         """
         return self.maker.work.table()
 
-    def stage(self, name: str) -> Any:
+    def stage(self, name: str) -> Captured | Rewritten | Placed | Any:
         """The value that a stage of compiling made: `print(f.stage("schedule"))`. What was skipped is made now.
 
         >>> import termgraph as tg, termgraph.tensor as T

@@ -48,7 +48,7 @@ def save(obj: Any, path: str | os.PathLike) -> None:
         file.write(data)
 
 
-def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Any:
+def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Function | Any:
     """What `save` wrote. A file from elsewhere can do no more than make arrays, types and expressions.
 
     `allow` lists what else the file may name: classes of ops and types of yours, functions wrapped by `as_op` (or these

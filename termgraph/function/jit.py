@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.types import TensorType
 
 
+@overload
+def jit(fun: Callable, *, mode: Any = None, at_once: bool = True) -> Jitted: ...
+@overload
+def jit(fun: None = None, *, mode: Any = None, at_once: bool = True) -> Callable[[Callable], Jitted]: ...
 def jit(fun: Callable | None = None, *, mode: Any = None, at_once: bool = True) -> Any:
     """Decorator: `fun` takes and gives variables when it is traced, the result takes and gives arrays.
 

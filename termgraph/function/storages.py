@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.tensor.sharedvar import Container, label
+
+if TYPE_CHECKING:
+    from termgraph.function.fgraph import FunctionGraph
 
 
 class _Made(Protocol):
@@ -88,7 +91,7 @@ class Storages:
     __call__: Callable[..., Any]
 
     @property
-    def fgraph(self) -> Any:
+    def fgraph(self) -> FunctionGraph:
         """The rewritten graph: `maker.fgraph`."""
         return self.maker.fgraph
 

@@ -326,7 +326,7 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     return mk1(cast.bind(dtype=v.type.dtype), term)
 
 
-def _stored_elements(where: str, v: Variable, g: Any) -> Any:
+def _stored_elements(where: str, v: Any, g: Any) -> Any:
     """The elements of a gradient given for a sparse matrix, which stores them in the places of the matrix."""
     if not isinstance(g, Variable) or g.type.__class__ is not SparseType or g.type.format != v.type.format:
         raise TypeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from termgraph.grad.user_defined import RECOMPUTE
 from termgraph.tensor.lifting import handle
@@ -15,8 +15,11 @@ from termgraph.terms.ops.call import call
 from termgraph.terms.term import Arg, Input
 from termgraph.terms.traverse import children_first, resolve_bound, substitute
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def checkpoint(fn: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+
+def checkpoint(fn: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """A function like `fn`, whose intermediate results are not kept for the gradient but computed again.
 
     Wrap a group of layers: a chain of n layers in groups of sqrt(n) needs memory for about 2 sqrt(n) of them instead of
@@ -31,13 +34,14 @@ def checkpoint(fn: Callable[..., Any], *, name: str | None = None) -> Callable[.
     """
     if not callable(fn):
         raise TypeError(f"checkpoint takes a function of variables, got {type(fn).__name__}")
+    traced: Callable[..., Any] = fn
     label: str = name or getattr(fn, "__name__", None) or "checkpoint"
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         given = [a if isinstance(a, Variable) else as_tensor(a) for a in args]
         fresh = [Input(v.name, v.type) for v in given]
-        made = fn(*[handle(t) for t in fresh], **kwargs)
+        made: Any = traced(*[handle(t) for t in fresh], **kwargs)
         several = isinstance(made, (list, tuple))
         outputs = list(made) if several else [made]
         for i, v in enumerate(outputs):

@@ -48,6 +48,24 @@ if TYPE_CHECKING:
 
 
 # ---------------------------------------------------------------------- products
+@overload
+def Lop(
+    f: Any,
+    wrt: Variable,
+    eval_points: Any,
+    consider_constant: Any = None,
+    disconnected_inputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> TensorVariable: ...
+@overload
+def Lop(
+    f: Any,
+    wrt: Sequence[Variable],
+    eval_points: Any,
+    consider_constant: Any = None,
+    disconnected_inputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> list[TensorVariable]: ...
 def Lop(
     f: Any,
     wrt: Any,
@@ -75,6 +93,22 @@ def Lop(
     return found[0] if single else found
 
 
+@overload
+def Rop(
+    f: Variable,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> TensorVariable: ...
+@overload
+def Rop(
+    f: Sequence[Variable],
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> list[TensorVariable]: ...
 def Rop(
     f: Any,
     wrt: Any,
@@ -243,6 +277,12 @@ def hessian(
     return second[0] if single else second
 
 
+@overload
+def hessian_vector_product(cost: Variable, wrt: Variable, p: TensorLike, **grad_kwargs: Any) -> TensorVariable: ...
+@overload
+def hessian_vector_product(
+    cost: Variable, wrt: Sequence[Variable], p: Sequence[TensorLike], **grad_kwargs: Any
+) -> list[TensorVariable]: ...
 def hessian_vector_product(cost: Variable, wrt: Any, p: TensorLike, **grad_kwargs: Any) -> Any:
     """The product of the second derivatives of a scalar with a vector, without the matrix.
 
@@ -265,7 +305,7 @@ def subgraph_grad(
     start: Mapping[Variable, Any] | None = None,
     cost: Variable | None = None,
     details: bool = False,
-) -> Any:
+) -> tuple[list[TensorVariable] | None, ...]:
     """Gradients through a part of a graph: from `cost` and the known gradients of `start` down to the variables `end`.
 
     Returns (gradients of `wrt`, gradients of `end`); nothing is propagated beyond `end`. Calling it again with

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -12,9 +12,17 @@ from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import TensorVariable, Variable
 
 
+@overload
+def ifelse(
+    condition: TensorLike, then_branch: list[Any], else_branch: list[Any], name: str | None = None
+) -> list[TensorVariable]: ...
+@overload
+def ifelse(
+    condition: TensorLike, then_branch: Variable | float, else_branch: Variable | float, name: str | None = None
+) -> TensorVariable: ...
 def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """`then_branch` if the scalar `condition` is true, else `else_branch`; the other one is not computed.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
@@ -20,8 +20,10 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike
 
+R = TypeVar("R")
 
-def vmap(fn: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
+
+def vmap(fn: Callable[..., R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., R]:
     """A function that applies `fn` to each slice of its arguments along `in_axes`, and stacks the results.
 
     `fn` takes and gives variables (or nested tuples, lists and dictionaries of them) for one example; it is called

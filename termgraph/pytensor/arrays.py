@@ -266,7 +266,7 @@ def _searchsorted(c: Conversion, node: Any, x: Any, v: Any, sorter: Any = None) 
 
 
 @converts("Nonzero")
-def _nonzero(c: Conversion, node: Any, x: object) -> Any:
+def _nonzero(c: Conversion, node: Any, x: Any) -> Any:
     return list(T.nonzero(x))
 
 

@@ -76,8 +76,8 @@ def parts(s: Any) -> Parts:
     data = ops.csm_data(s)
     made = s.owner
     if made is not None and made.op.family is ops.csm:
-        return Parts(s.type.format, data, *made.inputs[1:])
-    return Parts(s.type.format, data, ops.csm_indices(s), ops.csm_indptr(s), ops.csm_shape(s))
+        return Parts(s.term.type.format, data, *made.inputs[1:])
+    return Parts(s.term.type.format, data, ops.csm_indices(s), ops.csm_indptr(s), ops.csm_shape(s))
 
 
 def csm_data(s: TensorLike) -> TensorVariable:

@@ -39,7 +39,7 @@ def dot(x: Any, y: Any) -> Variable:
     return found.T if x.ndim == 2 else found
 
 
-def structured_dot(x: Any, y: Any) -> Any:
+def structured_dot(x: TensorLike, y: TensorLike) -> Variable:
     """As `dot`; Theano's name for the product whose gradient keeps to the stored elements, as all gradients do here."""
     return dot(x, y)
 

@@ -19,7 +19,7 @@ T: Any = termgraph.tensor
 WHOLE = slice(None)
 
 
-def get_item(s: TensorLike, index: TensorLike) -> Any:
+def get_item(s: TensorLike, index: TensorLike) -> Variable:
     """s[i, j]: a number for two integers, else a sparse matrix of the rows and columns named by slices or integers.
 
     An integer keeps its dimension, with length 1, as SciPy's matrices do. Vectors of integers name any rows or columns.

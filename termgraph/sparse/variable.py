@@ -31,7 +31,7 @@ class SparseVariable(Variable):
     @property
     def format(self) -> str:
         """How the matrix is stored: "csr" or "csc"."""
-        return self.type.format
+        return self.term.type.format
 
 
 class SparseConstant(Constant, SparseVariable):

@@ -6,7 +6,7 @@ Everything is iterative. Replacing works on terms, so it reaches every equal exp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from termgraph.tensor.bipartite import Viewer
 from termgraph.tensor.variable import Apply, Constant, Variable
@@ -57,6 +57,10 @@ def applies_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> 
     return list(dict.fromkeys(v.owner for v in ancestors(outputs, inputs) if v.owner is not None))
 
 
+@overload
+def clone(output: Variable, replace: Any = None, strict: bool = True) -> TensorVariable: ...
+@overload
+def clone(output: Sequence[Variable], replace: Any = None, strict: bool = True) -> list[TensorVariable]: ...
 def clone(output: Any, replace: Any = None, strict: bool = True) -> Any:
     """The same expression with parts replaced: plugs one graph into another. `output` is a variable or a list.
 

@@ -325,7 +325,7 @@ def as_values(y: Any, part: Any, name: str) -> TensorVariable:
     weak = is_plain_number(y)
     y = as_tensor(y)
     if y.type.dtype != part.type.dtype:
-        exact = weak and _survives(y.data, part.type.np_dtype)
+        exact = weak and _survives(y.term.value, part.type.np_dtype)
         if not exact and not can_cast(y.type.np_dtype, part.type.np_dtype, "same_kind"):
             raise TypeError(
                 f"{name}: values of dtype {y.type.dtype} do not fit {part} of dtype {part.type.dtype} without loss; "

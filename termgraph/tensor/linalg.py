@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -163,6 +163,10 @@ def cholesky(a: TensorLike, lower: bool = True, on_error: str = "raise") -> Tens
     return ops.cholesky(a, lower=bool(lower), on_error=_on_error("cholesky", on_error))
 
 
+@overload
+def qr(a: TensorLike, mode: Literal["r"]) -> TensorVariable: ...
+@overload
+def qr(a: TensorLike, mode: Literal["reduced", "complete"] = "reduced") -> list[TensorVariable]: ...
 @on_terms
 def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """Q (orthonormal columns) and R (upper triangular) with Q @ R = a; only R for mode "r"."""
@@ -363,7 +367,7 @@ def cond(x: TensorLike, p: TensorLike | None = None) -> TensorVariable:
 
 # ---------------------------------------------------------------------- products and functions of matrices
 @on_terms
-def matrix_power(a: TensorLike, n: int) -> Any:
+def matrix_power(a: TensorLike, n: int) -> TensorVariable:
     """The matrix multiplied with itself n times; the inverse for negative n, the identity for 0."""
     if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"matrix_power: n must be an integer known while building, got {n!r}")
@@ -378,7 +382,7 @@ def matrix_power(a: TensorLike, n: int) -> Any:
         square = matmul(square, square) if k else square
         if bit == "1":
             found = square if found is None else matmul(found, square)
-    return found
+    return found  # type: ignore[return-value]
 
 
 @on_terms

@@ -6,7 +6,7 @@ All of them become `gather`, `scatter_set` or `switch`; an index out of range ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -114,8 +114,12 @@ def put_along_axis(arr: TensorLike, indices: TensorLike, values: TensorLike, axi
 
 
 # ---------------------------------------------------------------------- by condition
+@overload
+def nonzero(a: TensorLike, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
+@overload
+def nonzero(a: TensorLike, return_matrix: Literal[True]) -> TensorVariable: ...
 @on_terms
-def nonzero(a: Any, return_matrix: bool = False) -> Any:
+def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
     """Where the array is not zero: one index vector per dimension (with `return_matrix`, as rows of one matrix).
 
     >>> import termgraph.tensor as T
@@ -127,7 +131,11 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
     return stack(list(found)) if return_matrix else found
 
 
-def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = None) -> TensorVariable:
+@overload
+def where(condition: TensorLike) -> tuple[TensorVariable, ...]: ...
+@overload
+def where(condition: TensorLike, a: TensorLike, b: TensorLike) -> TensorVariable: ...
+def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = None) -> Any:
     """Elements of `a` where the condition holds, else of `b`. Both are computed; see `ifelse` for the lazy choice.
 
     With the condition alone: the positions where it holds, as `nonzero` gives them.

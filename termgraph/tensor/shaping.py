@@ -6,7 +6,7 @@ Reordering axes, and inserting or dropping those of length 1, is always one dims
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -256,18 +256,30 @@ def shape_padaxis(x: TensorLike, axis: int) -> TensorVariable:
     return expand_dims(x, axis)
 
 
+@overload
+def atleast_1d(array: TensorLike, /) -> TensorVariable: ...
+@overload
+def atleast_1d(*arrays: TensorLike) -> list[TensorVariable]: ...
 @on_terms
 def atleast_1d(*arrays: TensorLike) -> Any:  # one variable, or a list of them
     """The arrays with at least 1 dimension, as numpy.atleast_1d places them."""
     return _at_least(arrays, [("x",)])
 
 
+@overload
+def atleast_2d(array: TensorLike, /) -> TensorVariable: ...
+@overload
+def atleast_2d(*arrays: TensorLike) -> list[TensorVariable]: ...
 @on_terms
 def atleast_2d(*arrays: TensorLike) -> Any:
     """The arrays with at least 2 dimensions, as numpy.atleast_2d places them."""
     return _at_least(arrays, [("x", "x"), ("x", 0)])
 
 
+@overload
+def atleast_3d(array: TensorLike, /) -> TensorVariable: ...
+@overload
+def atleast_3d(*arrays: TensorLike) -> list[TensorVariable]: ...
 @on_terms
 def atleast_3d(*arrays: TensorLike) -> Any:
     """The arrays with at least 3 dimensions, as numpy.atleast_3d places them."""

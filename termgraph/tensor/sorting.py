@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -213,6 +213,16 @@ def bincount(x: TensorLike, weights: TensorLike | None = None, minlength: Any = 
     return ops.bincount(x, least, weights)
 
 
+@overload
+def unique(x: TensorLike, *, axis: int | None = None) -> TensorVariable: ...
+@overload
+def unique(
+    x: TensorLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> list[TensorVariable]: ...
 @on_terms
 def unique(
     x: TensorLike,

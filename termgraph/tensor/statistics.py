@@ -5,7 +5,7 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -207,6 +207,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVar
     return sum_over(width * pairs / 2.0, axis)
 
 
+@overload
+def gradient(f: TensorLike, *spacing: TensorLike, axis: int, edge_order: int = 1) -> TensorVariable: ...
+@overload  # one array or a list of them, as the rank says
+def gradient(f: TensorLike, *spacing: TensorLike, axis: AxisLike = None, edge_order: int = 1) -> Any: ...
 @on_terms
 def gradient(f: Any, *spacing: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
     """The slopes of samples by central differences, one-sided at both ends: one array per axis, in a list if several.

@@ -6,6 +6,7 @@ Off unless `config.compute_test_value` says otherwise.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class MissingTestValue(AttributeError):
     """A variable that a test value is computed from has none itself."""
 
 
-def get_test_value(v: TensorLike) -> Any:
+def get_test_value(v: Any) -> np.ndarray:
     """The test value of a variable: given in `v.tag.test_value`, or computed from those of its inputs.
 
     >>> import termgraph.tensor as T
@@ -106,7 +107,7 @@ def _value(v: Any) -> Any:
     return container.value if container is not None else v.term.value
 
 
-def _inputs(v: Variable) -> tuple:
+def _inputs(v: Variable) -> Sequence[Variable]:
     owner = v._owner
     if owner is None:
         name = v.name or f"<{v.type}>"

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +96,10 @@ class Arithmetic:
         self, axis: Axis = None, dtype: DType = None, keepdims: bool = False, acc_dtype: DType = None
     ) -> TensorVariable: ...
     def min(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable: ...
-    def nonzero(self, return_matrix: bool = False) -> Any: ...  # one variable, or a tuple with one for each axis
+    @overload
+    def nonzero(self, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
+    @overload
+    def nonzero(self, return_matrix: Literal[True]) -> TensorVariable: ...
     def ones_like(self, dtype: DType = None) -> TensorVariable: ...
     def prod(
         self, axis: Axis = None, dtype: DType = None, keepdims: bool = False, acc_dtype: DType = None

@@ -92,7 +92,7 @@ class FromFunctionOp(Op):
         return super().__reduce__()
 
 
-def as_op(itypes: Any, otypes: Any, infer_shape: Callable | None = None) -> Callable:
+def as_op(itypes: Any, otypes: Any, infer_shape: Callable | None = None) -> Callable[[Callable], FromFunctionOp]:
     """Decorator: make an op of a Python function on arrays.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T

@@ -65,12 +65,12 @@ class Variable:
         pass
 
     @property
-    def type(self) -> Any:
+    def type(self) -> TensorType | Any:  # of few variables another type
         """What the variable may hold."""
         return self.term.type
 
     @property
-    def owner(self) -> Any:
+    def owner(self) -> Apply | Any:  # None for inputs; nobody wants to ask each time
         """The Apply node that makes this variable, or None for an input."""
         owner = self._owner
         if owner.__class__ is Apply or owner is None:

@@ -71,11 +71,12 @@ def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorCo
     return bare(TensorConstant, Const(array), name, user_site())
 
 
-def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: DTypeLike = None) -> Any:
+def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
     """A variable for whatever may stand for an array: a variable, a number, an array, a list of variables.
 
     `ndim` pads with leading dimensions of length 1.
     """
+    v: Any
     if isinstance(value, Variable):
         v = value
     elif is_term(value):

@@ -349,7 +349,7 @@ BaseCorr3dMM, Corr3dMM, Corr3dMM_gradWeights, Corr3dMM_gradInputs = (
 
 # ---------------------------------------------------------------------- control, checks, gradients' marks
 def _if(n_outs: int = 1, as_view: bool = False, gpu: bool = False, name: str | None = None) -> Made:
-    def apply(condition: TensorLike, *branches: Any, return_list: bool = False) -> TensorVariable:
+    def apply(condition: TensorLike, *branches: Any, return_list: bool = False) -> Any:
         made = ifelse(condition, list(branches[:n_outs]), list(branches[n_outs:]), name)
         return made if return_list or n_outs > 1 else made[0]
 

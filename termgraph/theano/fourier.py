@@ -26,7 +26,7 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Any:
     """The inverse of rfft; `is_odd` says that the last dimension had an odd length."""
     x = T.as_tensor(inp)
     whole = T.complex(x[..., 0], x[..., 1])
-    lengths = whole.type.shape[1:]
+    lengths: Any = whole.type.shape[1:]
     if not is_odd:
         sizes = None
     elif None in lengths:

@@ -90,7 +90,7 @@ def norm(x: TensorLike, ord: Any) -> Any:
 
 def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """The factors q and r of a matrix; r alone for mode 'r'."""
-    return T.linalg.qr(a, "reduced" if mode == "economic" else mode)
+    return T.linalg.qr(a, "reduced" if mode == "economic" else mode)  # type: ignore[call-overload]
 
 
 def svd(a: TensorLike, full_matrices: Any = 1, compute_uv: Any = 1) -> Any:

@@ -30,7 +30,7 @@ def html(obj: object) -> str:
     try:
         scenes = scenes_of(obj, most=CLEAR)
     except ValueError:
-        return f"{heading}<pre>{escape(dprint(obj, file='str', limit=LINES))}</pre>"
+        return f"{heading}<pre>{escape(str(dprint(obj, file='str', limit=LINES)))}</pre>"
     if len(scenes) > 1:  # boxes that can be opened
         return f"{heading}<br>{framed(graph_page(scenes, obj), 460)}"
     note = f"<div style='color:#666;font-size:85%'>{HEAT}</div>" if scenes[0].timed else ""

@@ -31,7 +31,7 @@ def dprint(
     stop_on_name: bool = False,
     style: str | None = None,
     limit: int | None = None,
-) -> Any:
+) -> TextIO | str | None:
     """Print a variable, list of variables, term, Apply, function graph or compiled function as a tree.
 
     A part used twice is expanded once; later only its id is shown. `depth` bounds the nesting, `limit` the number of
