@@ -416,6 +416,7 @@ diagonal = TermFact(
 )
 orthogonal = TermFact("orthogonal", "Its transpose is its inverse.", lambda v: _unknown())
 positive_definite = TermFact("positive_definite", "Symmetric with positive eigenvalues.", lambda v: _unknown())
+no_overflow = TermFact("no_overflow", "Whole numbers that are computed without wrapping around.", lambda v: True)
 
 
 def _unknown() -> bool:
@@ -438,7 +439,6 @@ nonpositive.excluded_by += [positive]
 
 __all__ = [
     "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "knowledge_version",
-    "lower_triangular", "negative",
-    "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted_",
-    "symmetric", "upper_triangular",
+    "lower_triangular", "negative", "no_overflow", "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive",
+    "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
 ]  # fmt: skip

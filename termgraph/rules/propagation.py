@@ -16,6 +16,7 @@ from termgraph.rules.facts import (
     finite,
     integer,
     negative,
+    no_overflow,
     nonnegative,
     nonpositive,
     nonzero,
@@ -24,6 +25,7 @@ from termgraph.rules.facts import (
     sorted_,
     symmetric,
 )
+from termgraph.rules.intervals import COMPUTED, Range, range_of, stays_within
 from termgraph.terms.dtypes import can_cast, kind_of
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
@@ -253,3 +255,29 @@ _declare(sorted_, {
     same(sorted_): (ew.exp, ew.expm1, ew.log, ew.log1p, ew.sqrt, ew.cbrt, ew.tanh, ew.sinh, ew.arctan, ew.arcsinh,
                     ew.sigmoid, ew.softplus, ew.erf, ew.floor, ew.ceil, ew.round_),
 })  # fmt: skip
+
+
+# ---------------------------------------------------------------------- integers: what their ranges say
+def _by_range(says: Callable[[Range], bool], otherwise: Rule | None) -> Rule:
+    def rule(t: Any, ask: Ask) -> bool | None:
+        if t.type.kind in "iu":
+            found = range_of(t)
+            if found is not None and says(found):
+                return True
+        return None if otherwise is None else otherwise(t, ask)
+
+    return rule
+
+
+_OF_RANGES: dict[TermFact, Callable[[Range], bool]] = {
+    nonnegative: lambda r: r[0] >= 0,
+    nonpositive: lambda r: r[1] <= 0,
+    positive: lambda r: r[0] > 0,
+    negative: lambda r: r[1] < 0,
+    nonzero: lambda r: r[0] > 0 or r[1] < 0,
+    at_most_one: lambda r: r[1] <= 1,
+}
+for _op in COMPUTED:
+    for _fact, _says in _OF_RANGES.items():
+        _fact.propagate(_op, _by_range(_says, _fact.rules.get(_op)))
+    no_overflow.propagate(_op, lambda t, ask: stays_within(t) or None)

@@ -21,7 +21,7 @@ from termgraph.rules.pattern import Captured, HeadWith, nested_vars
 from termgraph.terms.dtypes import numpy_dtype, promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import Op
-from termgraph.terms.ops.assume import assume
+from termgraph.terms.ops.assume import assume, between
 from termgraph.terms.term import Const, Input, Lit, Term, mk
 from termgraph.terms.traverse import free_inputs, substitute
 from termgraph.terms.types import TensorType
@@ -47,6 +47,9 @@ class Want(NamedTuple):
 
 
 ANY = Want()
+
+
+_DIVISORS = (0, 1, -1, 2, 3, 4, 6, 8, 12)  # numbers for rules about quotients: one often divides the other
 
 
 class Slot(NamedTuple):
@@ -115,8 +118,10 @@ class Draw:
         fancy: float = 0.12,
         dtypes: Sequence[str] | None = None,
         shapes: Sequence[tuple] = SHAPES,
+        ranged: bool = False,
     ) -> None:
         self.rng, self.guards, self.facts, self.fancy = rng, guards or {}, facts or {}, fancy
+        self.ranged = ranged  # whether integers mostly lie in stated ranges
         self.numbers = np.random.default_rng(rng.getrandbits(32))
         self.dtypes, self.shapes = dtypes or DTYPES, shapes
         self.dtype, self.base = rng.choice(self.dtypes), rng.choice(shapes)
@@ -315,7 +320,7 @@ class Draw:
             return self.constant(shape, dtype, facts)
         if len(shape) == 2 and shape[0] == shape[1] and self.chance(0.5):
             return Const(np.eye(shape[0], dtype=dtype))
-        return Const(np.full(shape, self.rng.choice((0, 0, 1)), dtype=dtype))
+        return Const(np.full(shape, self.rng.choice(_DIVISORS if self.ranged else (0, 0, 1)), dtype=dtype))
 
     def leaf(self, want: Want, facts: frozenset[str] = frozenset()) -> Any:
         """A term for a metavariable: an input, a constant, or a small expression."""
@@ -344,7 +349,7 @@ class Draw:
     def constant(self, shape: tuple, dtype: str, facts: frozenset[str] = frozenset()) -> Const:
         """A constant, often one number throughout."""
         if self.chance(0.5):
-            number = self.rng.choice((0, 1, 1, 2, -1, 3, 0.5, -2, 4))
+            number = self.rng.choice(_DIVISORS if self.ranged else (0, 1, 1, 2, -1, 3, 0.5, -2, 4))
             if dtype == "bool" or dtype.startswith("uint"):
                 number = abs(int(number)) % 2 if dtype == "bool" else abs(number)
             value = np.full(shape if self.chance(0.5) else (), number).astype(dtype)
@@ -362,6 +367,13 @@ class Draw:
         if None in shape or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
             raise Retry
         leaf = Input("abcdefghijkl"[len(self.slots) % 12], TensorType.of(dtype, tuple(shape)))
+        if self.ranged and not facts and bounds is None and leaf.type.kind in "iu" and self.chance(0.7):
+            low = (
+                self.rng.choice((0, 0, 0, 1, 5)) if leaf.type.kind == "u" else self.rng.choice((0, 0, 0, 1, 5, -3, -9))
+            )
+            high = low + self.rng.choice((1, 2, 3, 4, 9))
+            self.slots[leaf] = Slot(tuple(shape), (low, high - 1), facts)
+            return between(leaf, Const(np.asarray(low)), Const(np.asarray(high)))
         self.slots[leaf] = Slot(tuple(shape), bounds, facts)
         if facts and self.chance(0.8):
             return assume.bind(facts=tuple(sorted(facts)))(leaf)

@@ -73,6 +73,9 @@ class RuleRaised(Exception):
         super().__init__(f"{type(error).__name__}: {error}")
 
 
+_OF_RANGES = frozenset(("apart", "at_most", "below", "divides"))
+
+
 class Examples:
     """Draws terms of a rule's left side until its goals hold."""
 
@@ -80,6 +83,7 @@ class Examples:
         self.rule, self.dtypes = rule, dtypes
         self.rng = random.Random(zlib.crc32(f"{rule.name} {seed}".encode()))
         self.facts = _facts_asked(rule)
+        self.ranged = any(g.name in _OF_RANGES for g in rule.goals)
         self.refused = 0
         self.tries = self.turn = 0
 
@@ -108,7 +112,7 @@ class Examples:
     ) -> list[Example]:
         """One draw: its examples, mostly none. `loose`: no constants for metavariables, and unknown lengths."""
         self.tries += 1
-        draw = Draw(self.rng, self.rule.guards, self.facts, fancy)
+        draw = Draw(self.rng, self.rule.guards, self.facts, fancy, ranged=self.ranged)
         draw.favourite = favourite
         draw.dtype = dtype or draw.dtype
         draw.constants = 0.0 if loose else draw.constants

@@ -52,7 +52,7 @@ def sampler_of(family: Op) -> Sampler:
 def families() -> tuple[Op, ...]:
     """What small expressions are made of."""
     unfit = {"nth", "ifelse", "check", "print", "call", "nonzero", "bincount", "unique", "unique_all", "lstsq", "eig",
-             "eigvals", "searchsorted", "nextafter", "erfcinv", "assume"}  # fmt: skip
+             "eigvals", "searchsorted", "nextafter", "erfcinv", "assume", "between"}  # fmt: skip
     return tuple([
         op for op in OPS.values()
         if op.nout == 1 and op.name not in unfit and not op.user_made

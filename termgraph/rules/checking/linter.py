@@ -28,6 +28,7 @@ from termgraph.rules.interpret import Matcher
 from termgraph.rules.pattern import this
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.text import pattern_text
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.term import is_term
 from termgraph.terms.traverse import children_first
 
@@ -242,6 +243,8 @@ def _runs(rs: RuleSet, seed: int) -> list[Finding]:
             tried += 1
             try:
                 _, trace = rs.rewrite_terms([e.before], strict=True, budget=4000)
+            except ShapeError:
+                continue  # the term was drawn with lengths that do not fit, which its types do not tell
             except LoopError as err:
                 settled = True
                 if tuple(sorted(err.rules)) not in loops:

@@ -7,6 +7,9 @@ What differs is classed (zero sign, rounding, special values, WRONG) and compare
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,7 +33,7 @@ from termgraph.rules.checking.other_machine import evaluate_there, has_such
 from termgraph.rules.checking.values import fact_holds, specials_for
 from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
 from termgraph.rules.definition import Rule
-from termgraph.rules.facts import FACTS
+from termgraph.rules.facts import FACTS, TermFact, no_overflow
 from termgraph.rules.forms import Instance
 from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError
@@ -161,7 +164,7 @@ class _Trials:
         try:
             with np.errstate(all="ignore"):
                 lefts = evaluate(order, given)
-                if not all(fact_holds(f.name, f, _value(t, given)) for f, t in example.facts):
+                if not all(_holds(f, t, given) for f, t in example.facts):
                     return None, ""
         except Exception as err:  # ops may raise anything, user-made ones included
             if type(err) is GraphError:
@@ -194,6 +197,21 @@ class _Trials:
         if outcome is not None and outcome.note:
             lines.append(f"      ({outcome.note})")
         return "\n".join(lines)
+
+
+def _holds(fact: TermFact, t: Any, given: dict) -> bool:
+    """Whether a fact holds of the values: of whole numbers, by computing them again without limits."""
+    value = _value(t, given)
+    if fact is not no_overflow:
+        return fact_holds(fact.name, fact, value)
+    unlimited = _UNLIMITED.get(t.op.family.name)
+    if unlimited is None:
+        return False
+    exact = reduce(unlimited, [np.asarray(_value(a, given)).astype(object) for a in t.args])
+    return bool(np.all(exact == value.astype(object)))
+
+
+_UNLIMITED: dict[str, Callable] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def _leaves_text(t: Any) -> list[str]:

@@ -1,6 +1,8 @@
-"""`assume`: the identity, carrying facts the user vouches for. It vanishes in lowering."""
+"""`assume` and `between`: the identity, carrying what the user vouches for. Both vanish in lowering."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +16,24 @@ KNOWN = (
 )  # fmt: skip
 
 
-def _identity(x: object, *, facts: tuple = ()) -> np.ndarray:
+def _identity(x: object, *, facts: tuple = (), multiple_of: int = 1) -> np.ndarray:
     return np.asarray(x)
 
 
+def _first(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.array(np.broadcast_arrays(x, low, high)[0])
+
+
+def _as_first(*dtypes: Any) -> tuple:
+    plain = tuple([d if isinstance(d, np.dtype) else np.dtype("int64") for d in dtypes])
+    return (*plain, plain[0])
+
+
 assume = elementwise(
-    "assume", 1, _identity, same_rule, Spelling(biufc="{0}"), cost=0, exact=True, params={"facts": ()},
-    doc="The operand; its facts are taken on trust.",
+    "assume", 1, _identity, same_rule, Spelling(biufc="{0}"), cost=0, exact=True,
+    params={"facts": (), "multiple_of": 1}, doc="The operand; its facts are taken on trust.",
+)  # fmt: skip
+between = elementwise(
+    "between", 3, _first, _as_first, Spelling(iu="{0}"), cost=0, exact=True,
+    doc="The first operand, a whole number; that it is at least the second and below the third is taken on trust.",
 )  # fmt: skip

@@ -1,0 +1,314 @@
+"""Between which numbers an integer lies, and whether computing it wraps around.
+
+A range speaks about every element of an array. It follows from dtypes, constants, lengths, `T.assume`, and ranges of
+operands. What might leave the limits of its dtype wraps, and has the dtype's own range. Iterative and memoised.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.assume import assume, between
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.indexing import gather, set_subtensor, subtensor
+from termgraph.terms.ops.reduce import argmax, argmin, max_, min_, sum_
+from termgraph.terms.ops.shaping import alloc, arange, join, make_vector, reshape, shape_i
+from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
+Range = tuple[int, int]  # the least and the greatest number, both possible
+LONGEST = 1 << 56  # no memory that processors of today address holds more elements along an axis
+_BOTH = (0, 1)
+
+
+class _Found:
+    """The range of a term, and whether the arithmetic of its operator stays within the dtype's limits."""
+
+    __slots__ = ("exact", "range")
+
+    def __init__(self, range_: Range, exact: bool) -> None:
+        self.range, self.exact = range_, exact
+
+
+_memo: weakref.WeakKeyDictionary[Any, _Found | None] = weakref.WeakKeyDictionary()
+_MISSING: Any = object()
+
+
+def range_of(t: AnyTerm) -> Range | None:
+    """The least and the greatest number that an integer term can be; None for other terms."""
+    found = _look_up(t)
+    return found.range if found is not None else None
+
+
+def stays_within(t: AnyTerm) -> bool:
+    """Whether `t` is an integer that its operator computes without wrapping around, whatever the operands are."""
+    found = _look_up(t)
+    return found is not None and found.exact
+
+
+def limits(t: AnyTerm) -> Range | None:
+    """The range of the dtype of a term of integers or truth values."""
+    if t.type.__class__ is not TensorType or t.type.kind not in "biu":
+        return None
+    return _BOTH if t.type.kind == "b" else _of_dtype(t.type.np_dtype)
+
+
+def _of_dtype(dtype: np.dtype) -> Range:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def _look_up(t: AnyTerm) -> _Found | None:
+    found = _memo.get(t, _MISSING)
+    if found is not _MISSING:
+        return found
+    stack = [t]
+    while stack:
+        top = stack[-1]
+        missing = [a for a in _operands(top) if a not in _memo]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        _memo[top] = _work_out(top)
+    return _memo[t]
+
+
+def _operands(t: Any) -> tuple:
+    """The operands on whose ranges that of a term depends."""
+    family = t.op.family
+    return t.args if family in _RULES and family not in _FROM_SHAPE and limits(t) is not None else ()
+
+
+def _work_out(t: Any) -> _Found | None:
+    around = limits(t)
+    if around is None:
+        return None
+    if t.op is CONST:
+        value = t.value
+        return _Found((int(value.min()), int(value.max())) if value.size else around, True)
+    raw = raw_range(t, [f.range if (f := _memo[a]) is not None else None for a in _operands(t)])
+    if raw is None or t.type.kind == "b":
+        return _Found(around, False)
+    fits = around[0] <= raw[0] and raw[1] <= around[1]
+    return _Found(raw if fits else around, fits)
+
+
+def raw_range(t: Any, given: Sequence[Range | None]) -> Range | None:
+    """Where the exact result of an operator lies for operands in these ranges; None if nothing is known."""
+    rule = _RULES.get(t.op.family)
+    if rule is None or (None in given and t.op.family not in _SOME):
+        return None
+    return rule(t, *given)
+
+
+# ---------------------------------------------------------------------- one rule for each operator
+def _add(t: Any, *given: Range) -> Range:
+    return sum(r[0] for r in given), sum(r[1] for r in given)
+
+
+def _hull(numbers: Sequence[int]) -> Range:
+    return min(numbers), max(numbers)
+
+
+def _mul(t: Any, *given: Range) -> Range:
+    low, high = 1, 1
+    for r in given:
+        low, high = _hull([a * b for a in (low, high) for b in r])
+    if len(given) == 2 and t.args[0] is t.args[1]:
+        return _square(t, given[0])
+    return low, high
+
+
+def _square(t: Any, r: Range) -> Range:
+    ends = [n * n for n in r]
+    return (0 if r[0] <= 0 <= r[1] else min(ends)), max(ends)
+
+
+def _absolute(t: Any, r: Range) -> Range:
+    return (0 if r[0] <= 0 <= r[1] else min(map(abs, r))), max(map(abs, r))
+
+
+def _one_sign(divisor: Range) -> list[Range]:
+    """The parts of a divisor's range below and above zero."""
+    low, high = divisor
+    return [(a, b) for a, b in ((low, min(high, -1)), (max(low, 1), high)) if a <= b]
+
+
+def _floor_div(t: Any, n: Range, d: Range) -> Range:
+    ends = [a // b for part in _one_sign(d) for a in n for b in part]
+    return _hull([*ends, 0] if d[0] <= 0 <= d[1] else ends)  # 0 is what dividing by 0 gives
+
+
+def _mod(t: Any, n: Range, d: Range) -> Range:
+    if d[0] == d[1] and d[0] and n[0] // d[0] == n[1] // d[0]:
+        return n[0] % d[0], n[1] % d[0]
+    low, high = min(0, d[0] + 1), max(0, d[1] - 1)
+    if n[0] >= 0 <= d[0]:
+        return (n[0] if n[1] < d[0] else 0), min(high, n[1])
+    return low, high
+
+
+def _fmod(t: Any, n: Range, d: Range) -> Range:
+    most = max(0, max(map(abs, d)) - 1)
+    return max(min(n[0], 0), -most), min(max(n[1], 0), most)
+
+
+def _maximum(t: Any, *given: Range) -> Range:
+    return max(r[0] for r in given), max(r[1] for r in given)
+
+
+def _minimum(t: Any, *given: Range) -> Range:
+    return min(r[0] for r in given), min(r[1] for r in given)
+
+
+def _clip(t: Any, x: Range, low: Range, high: Range) -> Range:
+    return _minimum(t, _maximum(t, x, low), high)
+
+
+def _any_of(t: Any, *given: Range) -> Range:
+    return min(r[0] for r in given), max(r[1] for r in given)
+
+
+def _bits(t: Any) -> int:
+    return int(t.type.np_dtype.itemsize * 8)
+
+
+def _left_shift(t: Any, x: Range, by: Range) -> Range | None:
+    return _hull([a << b for a in x for b in by]) if by[0] >= 0 and by[1] < _bits(t) else None
+
+
+def _right_shift(t: Any, x: Range, by: Range) -> Range | None:
+    return _hull([a >> b for a in x for b in by]) if by[0] >= 0 and by[1] < _bits(t) else None
+
+
+def _bitwise_and(t: Any, *given: Range) -> Range | None:
+    most = [r[1] for r in given if r[0] >= 0]
+    return (0, min(most)) if most else None
+
+
+def _bitwise_or(t: Any, *given: Range) -> Range | None:
+    if min(r[0] for r in given) < 0:
+        return None
+    return 0, (1 << max(r[1] for r in given).bit_length()) - 1
+
+
+def _invert(t: Any, x: Range) -> Range:
+    top = _of_dtype(t.type.np_dtype)[1] if t.type.kind == "u" else -1
+    return top - x[1], top - x[0]
+
+
+def _assume(t: Any, x: Range) -> Range:
+    low, high = x
+    for name in t.op.params["facts"]:
+        least, most = _STATED.get(name, (low, high))
+        low, high = max(low, least), min(high, most)
+    return (low, high) if low <= high else x
+
+
+_ENDLESS = 1 << 64
+_STATED = {
+    "nonnegative": (0, _ENDLESS),
+    "positive": (1, _ENDLESS),
+    "negative": (-_ENDLESS, -1),
+    "nonpositive": (-_ENDLESS, 0),
+    "at_most_one": (-_ENDLESS, 1),
+}
+
+
+def _between(t: Any, x: Range, low: Range, high: Range) -> Range:
+    least, most = max(x[0], low[0]), min(x[1], high[1] - 1)
+    return (least, most) if least <= most else x
+
+
+def _length(t: Any) -> Range:
+    n = t.args[0].type.shape[t.op.params["axis"]]
+    return (0, LONGEST) if n is None else (n, n)
+
+
+def _position(t: Any) -> Range:
+    axes = t.op.params["axis"]
+    lengths = [t.args[0].type.shape[a] for a in (axes if isinstance(axes, tuple) else (axes,))]
+    return 0, max(0, _LONGEST_ARRAY if None in lengths else math.prod(lengths)) - 1
+
+
+_LONGEST_ARRAY = 1 << 62  # elements of all axes together: how they are counted allows no more
+
+
+def _arange(t: Any, start: Range, stop: Range, step: Range) -> Range | None:
+    if step[0] >= 1:
+        return start[0], max(start[0], stop[1] - 1)
+    return (min(start[1], stop[0] + 1), start[1]) if step[1] <= -1 else None
+
+
+def _first(t: Any, x: Range | None, *others: Range | None) -> Range | None:
+    return x
+
+
+def _either(t: Any, x: Range | None, y: Range | None, *index: Range | None) -> Range | None:
+    return None if x is None or y is None else _any_of(t, x, y)
+
+
+def _sum(t: Any, x: Range) -> Range:
+    shape = t.args[0].type.shape
+    most = _LONGEST_ARRAY if None in shape else math.prod(shape)
+    return min(0, x[0] * most), max(0, x[1] * most)
+
+
+_RULES: dict[Op, Callable[..., Range | None]] = {
+    ew.add: _add,
+    ew.sub: lambda t, x, y: (x[0] - y[1], x[1] - y[0]),
+    ew.mul: _mul,
+    ew.neg: lambda t, x: (-x[1], -x[0]),
+    ew.sqr: _square,
+    ew.abs_: _absolute,
+    ew.sign: lambda t, x: (max(-1, min(1, x[0])), max(-1, min(1, x[1]))),
+    ew.floor_div: _floor_div,
+    ew.mod: _mod,
+    ew.fmod: _fmod,
+    ew.maximum: _maximum,
+    ew.minimum: _minimum,
+    ew.clip: _clip,
+    ew.switch: lambda t, condition, x, y: None if x is None or y is None else _any_of(t, x, y),
+    ew.left_shift: _left_shift,
+    ew.right_shift: _right_shift,
+    ew.bitwise_and: _bitwise_and,
+    ew.bitwise_or: _bitwise_or,
+    ew.bitwise_xor: _bitwise_or,
+    ew.invert: _invert,
+    ew.cast: _first,
+    assume: _assume,
+    between: _between,
+    dimshuffle: _first,
+    subtensor: _first,
+    gather: _first,
+    set_subtensor: _either,
+    reshape: _first,
+    alloc: _first,
+    join: _any_of,
+    make_vector: _any_of,
+    max_: _first,
+    min_: _first,
+    sum_: _sum,
+    argmax: _position,
+    argmin: _position,
+    shape_i: _length,
+    arange: _arange,
+}
+_SOME = frozenset(  # some operands need not be integers
+    (ew.switch, subtensor, gather, set_subtensor, reshape, alloc)
+)
+_FROM_SHAPE = frozenset((argmax, argmin, shape_i))
+
+COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
+
+__all__ = ["COMPUTED", "LONGEST", "Range", "limits", "range_of", "raw_range", "stays_within"]
