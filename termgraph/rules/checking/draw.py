@@ -364,7 +364,7 @@ class Draw:
         self, shape: tuple, dtype: str, bounds: tuple[int, int] | None = None, facts: frozenset[str] = frozenset()
     ) -> Any:
         """An input; with facts it comes wrapped in an `assume` or, now and then, bare."""
-        if None in shape or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
+        if None in shape or None in (bounds or ()) or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
             raise Retry
         leaf = Input("abcdefghijkl"[len(self.slots) % 12], TensorType.of(dtype, tuple(shape)))
         if self.ranged and not facts and bounds is None and leaf.type.kind in "iu" and self.chance(0.7):
