@@ -332,11 +332,11 @@ polygamma = elementwise("polygamma", 2, _special("polygamma"), special_rule, "tg
 gammainc = elementwise("gammainc", 2, _special("gammainc"), special_rule, "tg_gammainc", cost=500)
 gammaincc = elementwise("gammaincc", 2, _special("gammaincc"), special_rule, "tg_gammaincc", cost=500)
 betainc = elementwise("betainc", 3, _special("betainc"), special_rule, "tg_betainc", cost=800)
-j0 = elementwise("j0", 1, _special("j0"), special_rule, "tg_j0", cost=100)
-j1 = elementwise("j1", 1, _special("j1"), special_rule, "tg_j1", cost=100)
+j0 = elementwise("j0", 1, _special("j0"), special_rule, "tg_j0", cost=40)
+j1 = elementwise("j1", 1, _special("j1"), special_rule, "tg_j1", cost=40)
 jv = elementwise("jv", 2, _special("jv"), special_rule, "tg_jv", cost=500)
-i0 = elementwise("i0", 1, _special("i0"), special_rule, "tg_i0", cost=100)
-i1 = elementwise("i1", 1, _special("i1"), special_rule, "tg_i1", cost=100)
+i0 = elementwise("i0", 1, _special("i0"), special_rule, "tg_i0", cost=60, vector=True)
+i1 = elementwise("i1", 1, _special("i1"), special_rule, "tg_i1", cost=60, vector=True)
 iv = elementwise("iv", 2, _special("iv"), special_rule, "tg_iv", cost=500)
 
 # comparison and logic

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import float32
+from termgraph.backends.c.text import bessel, float32
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -312,6 +312,7 @@ _FIXED = {
     **special_functions(),
     **draw_functions(),
     **float32.functions(_INLINE),
+    **bessel.functions(_INLINE),
 }
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

@@ -117,8 +117,8 @@ _POLYGAMMA_F32 = """static float tg_polygamma_f32(float n, float x)
     return (float)pow(-1, n + 1) * (float)tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2); /* as SciPy: either may overflow */
 }"""
-# Functions of one to three numbers that need nothing but the call; each is computed in double.
-_CALLED = {"j0": 1, "j1": 1, "i0": 1, "i1": 1, "jv": 2, "iv": 2, "gammainc": 2, "gammaincc": 2, "betainc": 3}
+# Functions of two or three numbers that need nothing but the call; each is computed in double.
+_CALLED = {"jv": 2, "iv": 2, "gammainc": 2, "gammaincc": 2, "betainc": 3}
 
 
 def _called(name: str, count: int) -> dict[str, str]:

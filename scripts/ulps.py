@@ -1,0 +1,82 @@
+"""How far elementary and special functions are off, in units of the last place: compiled, and NumPy's and SciPy's.
+
+python scripts/ulps.py                  all functions of one operand, float64 and float32
+python scripts/ulps.py --only exp,i0    some of them
+python scripts/ulps.py --points 2000    more points (a function of mpmath takes up to a millisecond a point)
+
+Points are drawn from the range beside each name, half of them evenly and half by their exponents. Results that are not
+finite or below the normal numbers are left out.
+"""
+
+import argparse
+
+import mpmath
+import numpy as np
+
+import termgraph as tg
+import termgraph.tensor as T
+
+mp = mpmath.mp.clone()
+mp.prec = 160
+# name: the exact value, least and largest operand
+FUNCTIONS = {
+    "exp": (mp.exp, -80, 80), "exp2": (lambda x: mp.mpf(2) ** x, -100, 100), "expm1": (mp.expm1, -20, 80),
+    "log": (mp.log, 1e-30, 1e30), "log2": (lambda x: mp.log(x, 2), 1e-30, 1e30), "log10": (mp.log10, 1e-30, 1e30),
+    "log1p": (mp.log1p, -0.99, 1e30), "sqrt": (mp.sqrt, 0, 1e30),
+    "cbrt": (lambda x: mp.sign(x) * mp.cbrt(abs(x)), -1e9, 1e9),
+    "sin": (mp.sin, -100, 100), "cos": (mp.cos, -100, 100), "tan": (mp.tan, -100, 100),
+    "arcsin": (mp.asin, -1, 1), "arccos": (mp.acos, -1, 1), "arctan": (mp.atan, -1e3, 1e3),
+    "sinh": (mp.sinh, -80, 80), "cosh": (mp.cosh, -80, 80), "tanh": (mp.tanh, -20, 20),
+    "arcsinh": (mp.asinh, -1e9, 1e9), "arccosh": (mp.acosh, 1, 1e9), "arctanh": (mp.atanh, -1, 1),
+    "sigmoid": (lambda x: 1 / (1 + mp.exp(-x)), -80, 80), "softplus": (lambda x: mp.log1p(mp.exp(x)), -80, 80),
+    "erf": (mp.erf, -5, 5), "erfc": (mp.erfc, -5, 9), "gamma": (mp.gamma, 0.1, 30),
+    "gammaln": (mp.loggamma, 2.1, 1e6), "digamma": (mp.digamma, 1.6, 1e6),
+    "i0": (lambda x: mp.besseli(0, x), -80, 80), "i1": (lambda x: mp.besseli(1, x), -80, 80),
+    "j0": (lambda x: mp.besselj(0, x), -8, 8), "j1": (lambda x: mp.besselj(1, x), -8, 8),
+}  # fmt: skip
+
+
+def points(low: float, high: float, count: int, dtype: str) -> np.ndarray:
+    """Numbers of a range, evenly and by their exponents."""
+    rng = np.random.default_rng(0)
+    small = high * 2.0 ** rng.uniform(-30, 0, count - count // 2)
+    signs = rng.choice([-1, 1], len(small)) if low < 0 else 1
+    x = np.concatenate([rng.uniform(low, high, count // 2), small * signs]).astype(dtype)
+    return x[(x > low) & (x < high)]
+
+
+def off(got: np.ndarray, exact: list) -> tuple[float, float]:
+    """The largest and the mean error in units of the last place."""
+    info = np.finfo(got.dtype)
+    found = []
+    for a, b in zip(got, exact):
+        near = got.dtype.type(float(b)) if abs(b) < float(info.max) else np.inf
+        if np.isfinite(near) and abs(near) >= info.smallest_normal:
+            found.append(abs(float((mp.mpf(float(a)) - b) / mp.mpf(float(np.spacing(abs(near)))))))
+    return (max(found), sum(found) / len(found)) if found else (0.0, 0.0)
+
+
+def row(name: str, count: int, dtype: str) -> str:
+    """A line of the table."""
+    meaning, low, high = FUNCTIONS[name]
+    x = points(low, high, count, dtype)
+    exact = [meaning(mp.mpf(float(v))) for v in x]
+    v = T.tensor("x", dtype=dtype, shape=(None,))
+    sides = [tg.function([v], getattr(T, name)(v), mode=tg.Mode(linker=linker))(x) for linker in ("c", "py")]
+    cells = [f"{largest:10.2f} {mean:6.2f}" for largest, mean in (off(side, exact) for side in sides)]
+    return f"{name:9} {dtype:8}" + "   ".join(cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=400)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(FUNCTIONS))
+    asked = parser.parse_args()
+    print(f"{'':17} {'compiled: largest, mean':>20}   {'NumPy, SciPy':>17}")
+    for dtype in ("float64", "float32"):
+        for name in asked.only:
+            print(row(name, asked.points, dtype), flush=True)
+
+
+if __name__ == "__main__":
+    main()
