@@ -109,12 +109,15 @@ class Lengths:
     def _pass(self) -> bool:
         """Compute all shapes; whether lengths were found equal that had different names."""
         known = len(self._same)
+        self._numbers = known, {}
         for t in self.order:
             if isinstance(t.type, TensorType):
                 self.shapes[t] = tuple([self._norm(n) for n in self._shape(t)])
             elif t.op.family.name in WHOLE:
                 WHOLE[t.op.family.name](self, t)
         return len(self._same) > known
+
+    _numbers: tuple[int, dict[Any, Poly]] = (-1, {})  # how many lengths were found equal, and what followed from them
 
     # lengths of the values of choices, to be the same when all equations are known; None: they are checked instead
     found_equal: list[tuple[Any, Poly, Poly]] | None
@@ -175,8 +178,7 @@ class Lengths:
 
     def as_poly(self, root: AnyTerm, user: AnyTerm) -> Poly:
         """An integer scalar term as a polynomial in lengths and values of arguments."""
-        done: dict[Any, Poly] = {}
-        stack = [root]
+        done, stack = self._known_numbers(), [root]
         while stack:
             t = stack[-1]
             if t in done:
@@ -190,6 +192,12 @@ class Lengths:
             stack.pop()
             done[t] = self._scalar(t, [done[a] for a in args], user)
         return self._norm(done[root])
+
+    def _known_numbers(self) -> dict[Any, Poly]:
+        """Integer scalars as polynomials; forgotten when lengths are found equal, here or in the body of a loop."""
+        if self._numbers[0] != len(self._same):
+            self._numbers = len(self._same), {}
+        return self._numbers[1]
 
     def _scalar(self, t: Any, args: list[Poly], user: AnyTerm) -> Poly:
         if t.type.ndim != 0 or t.type.kind not in "iu":
