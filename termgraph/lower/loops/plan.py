@@ -45,6 +45,9 @@ COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many column
 LANES = {8: 64, 4: 128, 2: 128, 16: 32}
 LANES_HEAVY = {8: 16, 4: 32, 2: 32, 16: 16}
 WIDEST = 64  # bytes of the widest vectors there are
+# Folds of one loop at the top: more are divided among several loops. Their partial results fit no registers, and what a
+# compiler needs for one function grows faster than its length.
+MANY_FOLDS = 24
 
 
 @dataclass(eq=False)
@@ -172,14 +175,18 @@ class Planner:
         if not scope.depth:
             join_later_readers(statements, before, phase)
         out: dict[tuple, Group] = {}
+        sizes: dict[tuple, int] = {}
         for f in folds:
             var = f.op.params["var"]
-            out.setdefault((phase[f], var.key, False), Group(var)).folds.append(f)
+            key = phase[f], var.key, False
+            sizes[key] = sizes.get(key, -1) + 1
+            part = 0 if scope.depth else sizes[key] // MANY_FOLDS
+            out.setdefault((*key, part), Group(var)).folds.append(f)
         for x in statements:
             var = x.vars[0] if isinstance(x, Store) and x.vars else None
             # what runs in order has a loop of its own: folds beside it take many steps at once
             key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var) and var not in x.apart)
-            out.setdefault(key, Group(var)).stores.append(x)
+            out.setdefault((*key, 0), Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
 
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:

@@ -211,3 +211,30 @@ def test_what_is_one_piece_is_what_the_program_runs_at_once(cost):
         assert kernels.is_one_piece(n, cost) != dealt_out
     assert "if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for" in kernels.SERVICES
     assert f"GRAIN = {kernels.GRAIN} }}" in kernels.SERVICES
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_many_sums_of_one_array_are_several_loops(known):
+    """A function with hundreds of sums takes a compiler longer than as many functions as it has dozens of them."""
+    x, w = T.tensor("x", dtype="float64", shape=(20 if known else None,)), T.dvector("w")
+    terms = [((x - w[k]) ** 2).sum() if k % 2 else T.log1p(abs(x * w[k])).max() for k in range(60)]
+    f = compiled([x, w], terms)
+    bodies = re.findall(r"^static void kernel\d+\(.*?^}", f.source("c"), re.M | re.S)
+    folds = [len(set(re.findall(r"c->partial\[(\d+)\]", body))) for body in bodies]
+    assert max(folds) == 24
+    a, b = np.linspace(-1, 2, 20), np.linspace(0.1, 3, 60)
+    wanted = [((a - v) ** 2).sum() if k % 2 else np.log1p(abs(a * v)).max() for k, v in enumerate(b)]
+    np.testing.assert_allclose(f(a, b), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 4000, 10**6])
+def test_a_short_sum_has_one_part(n):
+    """Known lengths: what is one part is written without parts; long ones are still dealt out."""
+    x = T.tensor("x", dtype="float64", shape=(n,))
+    f = compiled([x], [T.exp(x).sum(), x.argmin() if n else x.sum()])
+    assert ("tg_parts(" in f.source("c").rpartition("tg_run(")[2]) == (n == 10**6)
+    v = np.sin(np.arange(n))
+    with tg.config.change_flags(threads=2):
+        got = f(v)
+    np.testing.assert_allclose(got[0], np.exp(v).sum(), rtol=1e-12)
+    assert got[1] == (v.argmin() if n else 0)

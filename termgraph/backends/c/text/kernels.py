@@ -197,21 +197,27 @@ class KernelWriter:
 
     def call_reduction(self, n: Reduce, name: str, extent: Poly, cost: Poly, p: Printer) -> None:
         """A fold over everything: partial results over fixed parts, then their fold in order."""
+        alone = has_one_part(extent, cost)
         length, each = p.poly(extent), p.poly(cost)
-        p.add(f"c->parts = tg_parts({length}, {each});")
-        p.add(f"if (tg_each(c, {name}, c->parts, ({length}) / c->parts * ({each}))) return (int)st->code;")
+        if alone:
+            self.equal.whole[name] = 1
+            p.add(f"if (tg_each(c, {name}, 1, {each})) return (int)st->code;")
+        else:
+            p.add(f"c->parts = tg_parts({length}, {each});")
+            p.add(f"if (tg_each(c, {name}, c->parts, ({length}) / c->parts * ({each}))) return (int)st->code;")
+        which, head = ("0", "") if alone else ("part", "for (int64_t part = 0; part < c->parts; part++) ")
         for k, f in enumerate(n.folds):
             acc = p.names.new("a")
             p.declare_fold(f, acc)
             kind, dtype = f.op.params["kind"], f.type.dtype
-            part = f"(({self.d.ctype(dtype)} *)c->partial[{k}])[part]"
+            part = f"(({self.d.ctype(dtype)} *)c->partial[{k}])[{which}]"
             if kind in ARG_FOLDS:
                 body = self.d.ctype(f.args[0].type.dtype)
-                best = f"(({body} *)c->partial[{len(n.folds) + k}])[part]"
+                best = f"(({body} *)c->partial[{len(n.folds) + k}])[{which}]"
                 step = p.arg_step(kind, acc, best, part)
             else:
                 step = self.d.fold_step(kind, dtype, acc, part)
-            p.add(f"for (int64_t part = 0; part < c->parts; part++) {step}")
+            p.add(f"{head}{step}")
             p.call_it(f, acc)
             if f in self.shared_values:
                 self.share(f, p)
@@ -242,7 +248,7 @@ class KernelWriter:
         p = self.printer([n], outside)
         p.aliased = self.aliased
         if isinstance(loop, Reduce):
-            self.partial_folds(loop, p)
+            self.partial_folds(loop, p, has_one_part(loop.var.extent, per_iteration(loop)))
         else:
             getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop, n.final))
         self.function(name, p, "int64_t begin, int64_t end")
@@ -259,15 +265,17 @@ class KernelWriter:
         between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) else 1023
         return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
 
-    def partial_folds(self, loop: Reduce, p: Printer) -> None:
-        """The parts begin..end-1 of a fold over everything."""
-
+    def partial_folds(self, loop: Reduce, p: Printer, alone: bool) -> None:
+        """The parts begin..end-1 of a fold over everything; of a short one there is one `alone`."""
         self.partials = max(self.partials, 2 * len(loop.folds))
         with p.block("for (int64_t part = begin; part < end; part++)"):
             n = p.poly(loop.var.extent)
             p.add("if (TG_STOP(c->st)) break;")
-            p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
-            p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
+            if alone:
+                p.add(f"const int64_t from = 0, to = {n};")
+            else:
+                p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
+                p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
             p.on_reduce(loop, "from", "to", **self.polling(loop))
             for k, f in enumerate(loop.folds):
                 p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
@@ -402,6 +410,12 @@ class KernelWriter:
 def is_one_piece(n: int, cost: int) -> bool:
     """Whether n iterations of this cost are never dealt out to several threads: what `tg_each` asks."""
     return n <= 1 or n <= 2 * GRAIN // (cost + 1)
+
+
+def has_one_part(extent: Poly, cost: Poly) -> bool:
+    """Whether a fold is known to be so short that it has one partial result: what `tg_parts` says."""
+    n, each = extent.const, cost.const
+    return n is not None and each is not None and n // (GRAIN // (each + 1) + 1) <= 1
 
 
 def gains_by_vectors(lines: Sequence[str]) -> bool:
