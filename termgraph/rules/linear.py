@@ -22,7 +22,8 @@ from termgraph.terms.ops.shaping import arange
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-_DEEPEST = 24  # nested operators that are looked into
+_DEEPEST = 8  # nested operators that are looked into
+_MOST = 120  # terms that are looked at for one question
 _WIDEST = 24  # terms of a form; a longer sum is taken as a whole
 _TRIES = 40  # bounds that are tried for one question
 
@@ -36,13 +37,16 @@ class _Reader:
     def __init__(self, *terms: AnyTerm) -> None:
         self.known: dict[Any, Range] = {}
         self.stands: dict[Any, Any] = {}  # what an assumption is about, and the assumption
+        self._left = _MOST
         for t in terms:
             self._gather(t, 0)
+        self._left = _MOST
 
     def _gather(self, t: Any, depth: int) -> None:
         """What `T.assume` says: of its operand, and of the upper bound, which is above the lower one."""
-        if limits(t) is None or depth > _DEEPEST:
+        if limits(t) is None or depth > _DEEPEST or self._left <= 0:
             return
+        self._left -= 1
         family = t.op.family
         if family is between or family is assume:
             bare = _bare(t)
@@ -72,7 +76,8 @@ class _Reader:
         t = _bare(t)
         if t.op is CONST:
             return ({}, int(t.scalar)) if t.scalar is not None else ({_atom(t): 1}, 0)
-        if depth < _DEEPEST and t.op.family in _LOOKED_INTO and self._exact(t):
+        self._left -= 1
+        if depth < _DEEPEST and self._left > 0 and t.op.family in _LOOKED_INTO and self._exact(t):
             found = self._parts(t, depth + 1)
             if found is not None and len(found[0]) <= _WIDEST:
                 return found
@@ -238,6 +243,8 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     left, right = range_of(x), range_of(y)
     if left is not None and right is not None and left[1] + by <= right[0]:
         return True
+    if left == limits(x) and right == limits(y):
+        return False  # nothing is known of either
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
 
