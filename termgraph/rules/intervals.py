@@ -7,7 +7,6 @@ operands. What might leave the limits of its dtype wraps, and has the dtype's ow
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 Range = tuple[int, int]  # the least and the greatest number, both possible
 LONGEST = 1 << 56  # no memory that processors of today address holds more elements along an axis
 _BOTH = (0, 1)
+_INTEGERS = [np.iinfo(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+_LIMITS: dict[str, Range] = {"bool": _BOTH, **{info.dtype.name: (int(info.min), int(info.max)) for info in _INTEGERS}}
 
 
 class _Found:
@@ -39,8 +40,7 @@ class _Found:
         self.range, self.exact = range_, exact
 
 
-_memo: weakref.WeakKeyDictionary[Any, _Found | None] = weakref.WeakKeyDictionary()
-_MISSING: Any = object()
+_RANGE = "range"  # where a term notes its own
 
 
 def range_of(t: AnyTerm) -> Range | None:
@@ -57,30 +57,26 @@ def stays_within(t: AnyTerm) -> bool:
 
 def limits(t: AnyTerm) -> Range | None:
     """The range of the dtype of a term of integers or truth values."""
-    if t.type.__class__ is not TensorType or t.type.kind not in "biu":
-        return None
-    return _BOTH if t.type.kind == "b" else _of_dtype(t.type.np_dtype)
-
-
-def _of_dtype(dtype: np.dtype) -> Range:
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
+    return _LIMITS.get(t.type.dtype) if t.type.__class__ is TensorType else None
 
 
 def _look_up(t: AnyTerm) -> _Found | None:
-    found = _memo.get(t, _MISSING)
-    if found is not _MISSING:
-        return found
+    notes = t._notes
+    if notes is not None and _RANGE in notes:
+        return notes[_RANGE]
     stack = [t]
     while stack:
         top = stack[-1]
-        missing = [a for a in _operands(top) if a not in _memo]
+        operands = _operands(top)
+        missing = [a for a in operands if a._notes is None or _RANGE not in a._notes]
         if missing:
             stack += missing
             continue
         stack.pop()
-        _memo[top] = _work_out(top)
-    return _memo[t]
+        if top._notes is None:
+            top._notes = {}
+        top._notes[_RANGE] = _work_out(top, operands)
+    return t._notes[_RANGE]  # type: ignore[index]
 
 
 def _operands(t: Any) -> tuple:
@@ -89,14 +85,14 @@ def _operands(t: Any) -> tuple:
     return t.args if family in _RULES and family not in _FROM_SHAPE and limits(t) is not None else ()
 
 
-def _work_out(t: Any) -> _Found | None:
+def _work_out(t: Any, operands: tuple) -> _Found | None:
     around = limits(t)
     if around is None:
         return None
     if t.op is CONST:
         value = t.value
         return _Found((int(value.min()), int(value.max())) if value.size else around, True)
-    raw = raw_range(t, [f.range if (f := _memo[a]) is not None else None for a in _operands(t)])
+    raw = raw_range(t, [f.range if (f := a._notes[_RANGE]) is not None else None for a in operands])
     if raw is None or t.type.kind == "b":
         return _Found(around, False)
     fits = around[0] <= raw[0] and raw[1] <= around[1]
@@ -203,7 +199,7 @@ def _bitwise_or(t: Any, *given: Range) -> Range | None:
 
 
 def _invert(t: Any, x: Range) -> Range:
-    top = _of_dtype(t.type.np_dtype)[1] if t.type.kind == "u" else -1
+    top = _LIMITS[t.type.dtype][1] if t.type.kind == "u" else -1
     return top - x[1], top - x[0]
 
 

@@ -238,10 +238,10 @@ def _whole(*terms: Any) -> bool:
 
 def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     """Whether `x + by <= y` is proved for integers, element by element."""
-    if not _whole(x, y):
-        return False
     left, right = range_of(x), range_of(y)
-    if left is not None and right is not None and left[1] + by <= right[0]:
+    if left is None or right is None:
+        return False
+    if left[1] + by <= right[0]:
         return True
     if left == limits(x) and right == limits(y):
         return False  # nothing is known of either
