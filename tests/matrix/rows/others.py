@@ -34,7 +34,8 @@ def _with_number(c):
 
 for sign in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "ge"]:
     f = getattr(operator, sign)
-    row(f"operator {sign} (number)", lambda x, number, f=f: f(x, number), lambda x, number, f=f: f(x, number), _with_number, loose=4,
+    g = np.power if sign == "pow" else f  # of bools, NumPy's x ** 2 alone is int8, its power and x ** 3 are int64
+    row(f"operator {sign} (number)", lambda x, number, f=f: f(x, number), lambda x, number, g=g: g(x, number), _with_number, loose=4,
         special=False)  # fmt: skip
     row(f"operator {sign} (number first)", lambda x, number, f=f: f(number, x), lambda x, number, f=f: f(number, x), _with_number,
         loose=4, special=False)  # fmt: skip

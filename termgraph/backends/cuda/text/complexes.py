@@ -147,6 +147,11 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     + """tg_csign(tg_complex<R> a)
 {
     R m = tg_modulus(a);
+    if (isinf(m)) { /* of one infinite part the direction is known */
+        const R far = isinf(a.re) && isinf(a.im) ? (R)TG_NAN : (R)1;
+        return isinf(a.re) ? tg_complex<R>{copysign(far, a.re), isinf(a.im) ? far : 0}
+                           : tg_complex<R>{0, copysign(far, a.im)};
+    }
     return m == 0 ? tg_complex<R>{0, 0} : tg_complex<R>{a.re / m, a.im / m};
 }""",
     "tg_cround": _HEAD + "tg_cround(tg_complex<R> a) { return {rint(a.re), rint(a.im)}; }",
