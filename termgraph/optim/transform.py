@@ -8,6 +8,7 @@ directions downhill and scales them by the learning rate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -75,6 +76,13 @@ class Transform:
 
     def __init__(self, name: str, change: Change) -> None:
         self.name, self.change = name, change
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        own = self.__dict__.get("name", "step")
+        hint = f"updates = {own}(...)(cost, params); tg.function(inputs, cost, updates=updates)"
+        raise AttributeError(f"optimizers have no {name!r}: they are called, and give updates: {hint}")
 
     def __call__(self, cost: TensorVariable | Sequence[TensorVariable], params: Parameters) -> OrderedUpdates:
         """The updates of one step: new values of the parameters, then of what the optimizer keeps."""

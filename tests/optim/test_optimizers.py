@@ -1,5 +1,7 @@
 """Optimizers against plain NumPy loops written from the papers' formulas, and what they refuse."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -225,3 +227,10 @@ def test_a_parameter_is_listed_once():
     w = tg.shared(np.zeros(2), name="w")
     with pytest.raises(ValueError, match="'w' is listed twice"):
         optim.sgd(0.1)((w**2).sum(), [w, w])
+
+
+@pytest.mark.parametrize("word", ["updates", "minimize", "step", "init"])
+def test_methods_of_other_libraries_say_what_to_write(word):
+    with pytest.raises(AttributeError, match=rf"no '{word}'.*adam\(\.\.\.\)\(cost, params\)"):
+        getattr(tg.optim.adam(0.1), word)
+    assert copy.copy(tg.optim.adam(0.1)).name == "adam"
