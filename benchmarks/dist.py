@@ -5,6 +5,7 @@
     python benchmarks/dist.py lstm [--rounds 3]    the LSTM of the Theano paper's figure 5, one worker and two
     python benchmarks/dist.py start                from calling train to the first step
     python benchmarks/dist.py ray                  ms per step of two workers on Ray, which has to be installed
+    python benchmarks/dist.py centre               ms per exchange with a centre on Ray, whole and in slices
 
 Steps that sleep keep no core busy, so they show what the workers wait for each other. The figures of the paper (words
 per second beside one GPU) are 1.6-1.7 for 2 and about 3.2 for 4 devices that come together after each batch, 2 and
@@ -436,10 +437,33 @@ def ray_table(quick: bool) -> dict:
     return {name: {"one machine": row[None], "Ray": row["local"]} for name, row in rows.items()}
 
 
+def copied(worker: dist.Worker, numbers: int) -> dist.Step:
+    """A step that takes next to no time, whatever its parameters."""
+    x, w = T.fvector("x"), tg.shared(np.zeros(numbers, "float32"), name="w")
+    return dist.Step([x], x.mean() + w[0] * 0, [w], [(w, w)])
+
+
+def centre_table(quick: bool) -> dict:
+    """Milliseconds per exchange of one worker with the centre of ASGD(1) on Ray, held by 1, 2 and 3 processes."""
+    rows: dict[str, dict[str, float]] = {}
+    for name, n in SIZES.items():
+        steps, found = 4 if quick else min(300, max(20, 100_000_000 // n)), {k: [] for k in (1, 2, 3)}
+        data = dist.Arrays(np.zeros(32, "float32"), batch=32, epochs=steps)
+        for _ in range(1 if quick else 3):
+            for owners, times in found.items():
+                options = {"rule": dist.ASGD(1), "address": "local", "owners": owners}
+                times.append(1e3 / rate(partial(copied, numbers=n), data, 1, **options)[0])
+        rows[name] = {f"owners {k}": statistics.median(v) for k, v in found.items()}
+        print(f"{name:8}", "  ".join(f"{k}: {v:.2f} ms" for k, v in rows[name].items()), flush=True)
+    return rows
+
+
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["exchange", "sleep", "lstm", "start", "ray"], nargs="?", default="exchange")
+    parser.add_argument(
+        "what", choices=["exchange", "sleep", "lstm", "start", "ray", "centre"], nargs="?", default="exchange"
+    )
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     parser.add_argument("--most", type=int, default=8, help="workers that sleep")
     parser.add_argument("--seconds", type=float, default=0.05, help="how long a step sleeps")
@@ -452,6 +476,7 @@ def main() -> int:
         "exchange": lambda: exchange_table(given.quick),
         "lstm": lambda: lstm_table(given.quick, given.rule, given.rounds),
         "start": lambda: start_table(given.quick), "ray": lambda: ray_table(given.quick),
+        "centre": lambda: centre_table(given.quick),
         "sleep": lambda: sleep_table(given.most, given.quick, given.seconds, given.numbers, given.rule),
     }  # fmt: skip
     rows = tables[given.what]()

@@ -13,7 +13,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
-from termgraph.dist import centre, exchange, member, nccl, ray_crew, replica
+from termgraph.dist import centre, exchange, member, nccl, ray_crew, ray_slices, replica
 
 tg.config.linker = "py"  # children read no conftest
 F = np.float32
@@ -160,7 +160,7 @@ class Chaos:
         "gradient": (replica.Replica, "compute"), "slots": (exchange.Exchange, "put"), "sum": (exchange, "tree_sum"),
         "update": (replica.Replica, "apply"), "checkpoint": (member.store, "write_state"), "rename": (os, "replace"),
         "sum on Ray": (ray_crew, "tree_sum"), "batch": (replica.Replica, "take_step"),
-        "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
+        "slice": (ray_slices.Slices, "_write"), "lock": (dist.ASGD, "exchange"), "book": (centre.Book, "take"),
     }  # fmt: skip
 
     def __init__(self, build, folder, kills, places, calls=30):

@@ -86,6 +86,7 @@ class Centre:
     """The centre, as a worker or the driver sees it."""
 
     pause = 0.005  # seconds between looks at a book that is not one's own
+    can_be_lost = False  # while the driver is not
 
     def __init__(
         self, memory: Shared, layout: Layout, members: int, timeout: float = 300.0,
@@ -135,6 +136,14 @@ class Centre:
     def refresh(self) -> None:
         """Look at the centre as it is now: in shared memory one always does."""
 
+    def lost(self) -> list[int]:
+        """Owners of parts of it that are gone: it has none."""
+        return []
+
+    def restart(self, serial: int) -> int | None:
+        """Replace such an owner."""
+        return None
+
     def holder_process(self) -> int:
         """The process that holds the lock, where that can be known."""
         return self.memory.holder()
@@ -165,8 +174,14 @@ class Centre:
             self._head[HOLDER] = 0
 
     @contextmanager
-    def change_book(self, who: int) -> Iterator[tuple[Copy, Book]]:
+    def replacing(self, who: int) -> Iterator[Copy]:
+        """The next copy, all of which is to be filled."""
+        with self.change(who) as (_, new):
+            yield new
+
+    @contextmanager
+    def change_book(self, who: int) -> Iterator[Book]:
         """A change of the book alone."""
         with self.change(who) as (old, new):
             new.bytes[:] = old.bytes
-            yield old, new.book
+            yield new.book

@@ -225,12 +225,16 @@ class Crew:
     def replace(self, hand: Hand, how: str) -> None:
         """A worker was lost: another one in its place, unless this leads nowhere."""
         self.note("lost", hand, how)
+        self.count_loss("workers", how)
+        self._lost(hand)
+        self.start(hand.number)
+
+    def count_loss(self, what: str, how: str) -> None:
+        """Something was lost: an error if that happens again and again without a step in between."""
         self._losses = self._losses + 1 if self.progress <= self._progress_at_loss else 1
         self._progress_at_loss = self.progress
         if self._losses > LOSSES:
-            raise WorkersLost(f"{self._losses} workers were lost at step {self.progress}, the last one by {how}")
-        self._lost(hand)
-        self.start(hand.number)
+            raise WorkersLost(f"{self._losses} {what} were lost at step {self.progress}, the last one by {how}")
 
 
 class LocalLine(Line):

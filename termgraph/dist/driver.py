@@ -1,4 +1,4 @@
-"""Who is a member of which generation: the driver of synchronous and of asynchronous training on one machine.
+"""Who is a member of which generation: what all drivers have in common, and the driver of synchronous training.
 
 The driver computes nothing and is asked about no step; it waits for workers to come and go.
 """
@@ -19,7 +19,6 @@ from termgraph._files import Facts, read_facts, read_state, sweep, write_state
 from termgraph._logs import Log
 from termgraph.dist import store
 from termgraph.dist.board import Board
-from termgraph.dist.centre import DRIVER, Book, Centre
 from termgraph.dist.crew import IDLE, RUNNING, STARTING, Crew, Event, Hand
 from termgraph.dist.device_exchange import DeviceExchange
 from termgraph.dist.exchange import GENERATION, Exchange
@@ -27,8 +26,6 @@ from termgraph.dist.layout import Layout
 from termgraph.dist.member import Job
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Give, Given, Join, Report, Saved, ToDriver
-from termgraph.dist.ray_centre import RayCentre
-from termgraph.dist.rules import Synchronous
 
 STOP = "stop"
 
@@ -103,10 +100,13 @@ class Driver:
     def note(self, kind: str, hand: Hand, detail: str) -> None:
         """Remember an event."""
         log.info("worker %d: %s: %s", hand.number, kind, detail)
-        self.events.append(Event(time.monotonic() - self.begun, kind, hand.number, detail))
+        self._remember(kind, hand.number, detail)
         if kind == "lost":
             self._lost_by[hand.number] = detail
         self.board.draw(self._content)
+
+    def _remember(self, kind: str, worker: int, detail: str) -> None:
+        self.events.append(Event(time.monotonic() - self.begun, kind, worker, detail))
 
     def hear(self, hand: Hand, message: ToDriver) -> None:
         """What both drivers do about a message."""
@@ -355,115 +355,3 @@ class SynchronousDriver(Driver):
 
         self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, kill)
         self.exchange = None
-
-
-class AsynchronousDriver(Driver):
-    """One centre, which workers join and leave as they come and go."""
-
-    centre: Centre | RayCentre  # from `_begin` on
-
-    def release(self) -> None:
-        """Give all memory back."""
-        super().release()
-        if hasattr(self, "centre"):
-            self.centre.release()
-            del self.centre  # and with it the views of its memory, which keep that mapped
-
-    def train(self) -> dict[str, np.ndarray]:
-        """Let everyone who is ready join, until every batch is part of the centre."""
-        self.crew.until(lambda: self.crew.having(IDLE), self.job.timeout, lambda: None)
-        while self.state is None:
-            idle = self.crew.having(IDLE)
-            if not idle or not self.ask(idle[0]):
-                self.crew.pump(0.2)
-        self._begin()
-        while not self.centre.now.book.finished and not self.stopping:
-            for hand in self.crew.having(IDLE):
-                self._join(hand)
-            self.crew.pump(0.2)
-            self.centre.refresh()
-            self._save_sometimes()
-        self.centre.close()
-        self.crew.until(lambda: not self.crew.having(RUNNING), self.job.timeout, self._kill_running)
-        arrays, done, unfinished = self._copy()
-        self.save(done, arrays, unfinished=unfinished)
-        return arrays
-
-    def _begin(self) -> None:
-        ready = self.crew.having(IDLE)[0].ready if self.crew.having(IDLE) else None
-        layout = Layout([(dtype, shape) for _, dtype, shape in self.description[: self.params]])
-        assert ready is None or ready.specs == layout.specs
-        unfinished = [[int(a), int(b)] for a, b in (self.resumed or {}).get("unfinished", [])]
-        self.slots = max(self.job.workers, len(unfinished))
-        self.centre = self.crew.centre(layout, self.slots, self._late)
-        self.generation += 1
-        self.crew.generation = self.generation
-        self.rest = self.arrays()
-        done = int((self.resumed or {}).get("step", 0))
-        with self.centre.change(DRIVER) as (_, first):
-            for i, array in enumerate(first.arrays):
-                array[...] = self.rest[f"state{i}"]
-            words = first.book.words
-            words[Book.TOTAL], words[Book.DONE], words[Book.COUNT] = self.job.steps, done, len(unfinished)
-            words[Book.CURSOR] = done + sum(b - a for a, b in unfinished)
-            first.book.returned[: len(unfinished)] = np.array(unfinished, np.int64).reshape(-1, 2)
-        self.rows += [[np.nan] * len(self.outputs)] * (self.job.steps - len(self.rows))
-        self._saved = done
-
-    def _join(self, hand: Hand) -> None:
-        assert self.state is not None
-        life = self.centre.admit(hand.number)
-        join = Join(self.generation, hand.number, list(range(self.slots)), 0, 0, True, life=life)
-        self.crew.send(hand, join, *self.centre.fds, self.state.fd)
-        self.note("joined", hand, f"{int(self.centre.now.book.words[Book.DONE])} batches done")
-
-    def report(self, message: Report) -> None:
-        """Rows of any batches; a batch that a lost worker had reported is reported again."""
-        for step, row in zip(message.steps, message.rows):
-            self.rows[step] = row
-        self.tell(int(self.centre.now.book.words[Book.DONE]), message.rows[-1])
-
-    def lost(self, hand: Hand) -> None:
-        """What it had taken is given back."""
-        if hand.rank >= 0:
-            self.centre.dismiss(hand.rank)
-            with self.centre.change_book(DRIVER) as (_, book):
-                back = book.give_back(hand.rank)
-            if back:
-                self.note("given back", hand, f"batches {back.start} to {back.stop - 1}")
-
-    def _late(self, holder: int) -> None:
-        """The lock is held for too long."""
-        process = self.centre.holder_process() or None
-        for hand in [h for h in self.crew.having(RUNNING) if h.rank == holder or h.process.pid == process]:
-            self.crew.end_late(hand, f"it has held the centre for {self.job.timeout:g} s")
-            self.centre.dismiss(hand.rank)
-
-    def close(self) -> None:
-        """Let the workers leave off at their next exchange."""
-        self.centre.close()
-
-    def _kill_running(self) -> None:
-        for hand in self.crew.having(RUNNING):
-            hand.kill()
-
-    def _copy(self) -> tuple[dict[str, np.ndarray], int, list[list[int]]]:
-        with self.centre.reading(DRIVER) as now:
-            arrays = self.rest | {f"state{i}": a.copy() for i, a in enumerate(now.arrays)}
-            book = now.book
-            open_ = [*book.returned[: int(book.words[Book.COUNT])].tolist(), *book.taken.tolist()]
-            done = int(book.words[Book.DONE])
-        arrays["history"] = np.array(self.rows)
-        return arrays, done, [[a, b] for a, b in open_ if b > a]
-
-    def _save_sometimes(self) -> None:
-        done = int(self.centre.now.book.words[Book.DONE])
-        if self.job.checkpoint and done - self._saved >= self.job.every:
-            arrays, done, unfinished = self._copy()
-            self.save(done, arrays, unfinished=unfinished)
-            self._saved = done
-
-
-def driver_for(job: Job) -> type[Driver]:
-    """The kind of driver that a rule needs."""
-    return SynchronousDriver if isinstance(job.rule, Synchronous) else AsynchronousDriver

@@ -359,9 +359,10 @@ class AsynchronousMember:
 
     def run(self) -> None:
         """Batches until all are part of the centre."""
-        with self.centre.change_book(self.rank) as (old, book):
-            for own, value in zip(self.replica.params(), old.arrays):
+        with self.centre.reading(self.rank) as now:
+            for own, value in zip(self.replica.params(), now.arrays):
                 own[...] = value
+        with self.centre.change_book(self.rank) as book:
             batches = book.take(self.rank, self.rule.tau)
         self.rule.start(self.replica.params(), self.job.workers)
         while not self.centre.now.book.finished:
@@ -377,7 +378,7 @@ class AsynchronousMember:
                 time.sleep(self.centre.pause)
                 self.centre.refresh()
                 if self.centre.now.book.available:
-                    with self.centre.change_book(self.rank) as (_, book):
+                    with self.centre.change_book(self.rank) as book:
                         batches = book.take(self.rank, self.rule.tau)
 
     def _train(self, batches: range) -> None:

@@ -1,6 +1,7 @@
-"""The centre of asynchronous training on Ray: it lives in an actor, the keeper, and is lent to one worker at a time.
+"""The centre of asynchronous training on Ray: an actor, the keeper, lends it to one worker at a time.
 
-Who borrows it gets a ticket, and returns the next centre with it. The ticket of a worker that is taken for dead is
+Who borrows it gets a ticket, and returns the next centre with it. Its bytes are with the keeper or, in slices, with
+their owners. The ticket of a worker that is taken for dead is
 void, so what comes from it later, from a stopped process or over a mended network, is refused.
 """
 
@@ -14,28 +15,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from termgraph.dist.centre import DRIVER, Book, Centre, Copy
+from termgraph.dist.centre import DRIVER, Book, Copy
 from termgraph.dist.exchange import Closed
 from termgraph.dist.layout import Layout, aligned
-from termgraph.dist.memory import Shared
+from termgraph.dist.ray_slices import OwnerLost, Owners, Slice, Slices
 
 ANSWER_WITHIN = 2.0  # seconds after which a question to an actor is answered, also with nothing
+FIRST_OWNER = DRIVER - 2  # who is late: members from 0, the driver, nobody, then owners of slices by serial number
 
 
 class Loan(NamedTuple):
-    """The centre, lent: the ticket to return it with, its book, and its bytes."""
+    """The centre, lent: the ticket to return it with, the version it is, its book, and its bytes if they are here."""
 
     ticket: int
+    version: int
     book: np.ndarray
-    content: np.ndarray
+    content: np.ndarray | None
 
 
 class Keeper:
-    """The actor that keeps the centre. Its methods run in threads; none takes long."""
+    """The actor that keeps the book and lends the centre. Its methods run in threads; none takes long.
 
-    def __init__(self, specs: list[tuple[str, tuple[int, ...]]], slots: int) -> None:
-        layout = Layout(specs)
-        self._centre = Centre(Shared(Centre.size(layout, slots)), layout, slots)
+    A version of the centre has the number of the ticket that has brought it. Which one is in force is said here and
+    nowhere else. With `whole` its bytes are here, too; otherwise those who own its slices have them.
+    """
+
+    def __init__(self, specs: list[tuple[str, tuple[int, ...]]], slots: int, whole: bool = True) -> None:
+        self._slice = Slice(Layout(specs).nbytes) if whole else None
+        self._book = Book(np.zeros(Book.size(slots), np.int64), slots)
+        self._version = 0
         self._changed = threading.Condition()
         self._tickets = 0
         self._lent: tuple[int, int] | None = None  # the ticket, and who has it
@@ -55,12 +63,19 @@ class Keeper:
             self._end(who)
             self._admitted[who] = self._admitted.get(who, 0) + 1
 
+    def restart(self) -> None:
+        """All members have to join again: what they have seen of the centre is lost. Void is whatever is lent."""
+        with self._changed:
+            self._lent, self._closed = None, False
+            self._admitted = {who: life + (who != DRIVER) for who, life in self._admitted.items()}
+            self._changed.notify_all()
+
     def _end(self, who: int) -> None:
         if self._lent is not None and self._lent[1] == who:
             self._lent = None
             self._changed.notify_all()
 
-    def borrow(self, who: int, life: int) -> Loan | None | str:
+    def borrow(self, who: int, life: int, read: bool = True) -> Loan | None | str:
         """Lend the centre, as soon as it is free. None: not yet. Words: never, and why."""
         with self._changed:
             self._changed.wait_for(lambda: self._lent is None or self._refused(who, life), ANSWER_WITHIN)
@@ -70,24 +85,28 @@ class Keeper:
                 return None
             self._tickets += 1
             self._lent = self._tickets, who
-            now = self._centre.now
-            return Loan(self._tickets, now.book.words.copy(), now.bytes.copy())
+            content = self._slice.read(self._version) if read and self._slice is not None else None
+            return Loan(self._tickets, self._version, self._book.words.copy(), content)
 
     def _refused(self, who: int, life: int) -> str:
         if self._closed and who != DRIVER:
             return "the training is over"
         return "" if self._admitted.get(who, 0) == life else "another has taken this worker's place"
 
-    def give_back(self, ticket: int, book: np.ndarray | None, content: np.ndarray | None) -> bool:
-        """Take the next book and centre (None: as they were). False if the ticket is void; then nothing has changed."""
+    def give_back(self, ticket: int, book: np.ndarray | None, bytes_too: bool, content: np.ndarray | None) -> bool:
+        """Take the next book (None: as it was); with `bytes_too` what this ticket has brought is in force from now on.
+
+        False if the ticket is void; then nothing has changed.
+        """
         with self._changed:
             if self._lent is None or self._lent[0] != ticket:
                 return False
-            who = self._lent[1]
+            if bytes_too and self._slice is not None and content is not None:
+                self._slice.write(ticket, self._version, content)
+            if bytes_too:
+                self._version = ticket
             if book is not None:
-                with self._centre.change(who) as (old, new):
-                    new.bytes[:] = old.bytes if content is None else content
-                    new.book.words[:] = book
+                self._book.words[:] = book
             self._lent = None
             self._changed.notify_all()
             return True
@@ -100,7 +119,7 @@ class Keeper:
     def book(self) -> tuple[bool, np.ndarray]:
         """Whether the training is over, and the book as it is."""
         with self._changed:
-            return self._closed, self._centre.now.book.words.copy()
+            return self._closed, self._book.words.copy()
 
     def close(self) -> None:
         """Lend it to nobody but the driver any more."""
@@ -117,8 +136,11 @@ class RayCentre:
 
     def __init__(
         self, ask: Callable[..., Any], layout: Layout, slots: int, life: int = 0, timeout: float = 300.0,
-        late: Callable[[int], None] = lambda holder: None,
+        late: Callable[[int], None] = lambda holder: None, slices: Slices | None = None,
+        gone: Callable[[int], bool] | None = None,
     ) -> None:  # fmt: skip
+        self._slices = slices  # None: the keeper has all
+        self._gone = gone  # whether a member is dead, which the driver can find out while it waits for the centre
         self._ask, self._life, self.timeout, self.late = ask, life, timeout, late
         words = aligned(8 * Book.size(slots))
         self._old, self._new = (Copy(np.zeros(words + layout.nbytes, np.uint8), layout, slots) for _ in range(2))
@@ -137,29 +159,38 @@ class RayCentre:
     @contextmanager
     def change(self, who: int) -> Iterator[tuple[Copy, Copy]]:
         """The present copy and the next, which has the same book. It is put in force unless an exception comes."""
-        with self._lent(who) as ticket:
+        with self._lent(who) as loan:
             yield self._old, self._new
-            self._return(ticket, self._new.bytes)
+            self._return(loan, bytes_too=True)
 
     @contextmanager
-    def change_book(self, who: int) -> Iterator[tuple[Copy, Book]]:
+    def replacing(self, who: int) -> Iterator[Copy]:
+        """The next copy, all of which is to be filled. The present one is not looked at: it may be lost."""
+        with self._lent(who, read=False) as loan:
+            yield self._new
+            self._return(loan, bytes_too=True)
+
+    @contextmanager
+    def change_book(self, who: int) -> Iterator[Book]:
         """A change of the book alone."""
-        with self._lent(who) as ticket:
-            yield self._old, self._new.book
-            self._return(ticket, None)
+        with self._lent(who, read=False) as loan:
+            yield self._new.book
+            self._return(loan, bytes_too=False)
 
     @contextmanager
     def reading(self, who: int) -> Iterator[Copy]:
         """The present copy, while nobody changes it."""
-        with self._lent(who) as ticket:
+        with self._lent(who) as loan:
             yield self._old
-            self._ask("give_back", ticket, None, None)
+            self._ask("give_back", loan.ticket, None, False, None)
 
     @contextmanager
-    def _lent(self, who: int) -> Iterator[int]:
-        """The ticket of a loan; both books are as they were lent."""
+    def _lent(self, who: int, read: bool = True) -> Iterator[Loan]:
+        """A loan; both books are as they were lent, and so are the bytes if they are to be read."""
         begun = time.monotonic()
-        while (loan := self._ask("borrow", who, self._life)) is None:
+        while (loan := self._ask("borrow", who, self._life, read)) is None:
+            if self._gone is not None and self._gone(holder := self._ask("holder")):
+                self._ask("dismiss", holder)
             if time.monotonic() - begun > self.timeout:
                 self.late(self._ask("holder"))
                 begun = time.monotonic()
@@ -167,19 +198,48 @@ class RayCentre:
             self.closed = True
             raise Closed
         self._old.book.words[:] = self._new.book.words[:] = loan.book
-        self._old.bytes[:] = loan.content
         try:
-            yield loan.ticket
-        except BaseException:
-            self._ask("give_back", loan.ticket, None, None)
+            if loan.content is not None:
+                self._old.bytes[:] = loan.content
+            elif read and self._slices is not None:
+                self._slices.read(loan.version, self._old.bytes)
+            yield loan
+        except BaseException as err:
+            if isinstance(err, OwnerLost):
+                self.late(FIRST_OWNER - err.serial)
+            self._ask("give_back", loan.ticket, None, False, None)
             raise
 
-    def _return(self, ticket: int, content: np.ndarray | None) -> None:
-        """Give the next book back, and the next centre (None: as it was)."""
-        if not self._ask("give_back", ticket, self._new.book.words, content):
+    def _return(self, loan: Loan, bytes_too: bool) -> None:
+        """Give the next book back, and the next centre if that was changed, too."""
+        content = self._new.bytes if bytes_too and self._slices is None else None
+        if bytes_too and self._slices is not None:
+            self._slices.write(loan.ticket, loan.version, self._new.bytes)
+        if not self._ask("give_back", loan.ticket, self._new.book.words, bytes_too, content):
             self.closed = True
             raise Closed
         self._old.book.words[:] = self._new.book.words
+
+    # ------------------------------------------------------------------ slices
+    @property
+    def can_be_lost(self) -> bool:
+        """Whether there are owners that may be lost while the driver is not."""
+        return self._slices is not None
+
+    def lost(self) -> list[int]:
+        """Owners of slices that are gone."""
+        return self._slices.lost() if isinstance(self._slices, Owners) else []
+
+    def restart(self, serial: int) -> int | None:
+        """Let another own the slice of a lost one, empty as yet, and end the lives of all members: which slice it is.
+
+        None if that one was replaced already.
+        """
+        if not isinstance(self._slices, Owners) or serial not in self._slices.handles:
+            return None
+        self._ask("restart")
+        self.closed = False
+        return self._slices.replace(serial)
 
     def admit(self, who: int) -> int:
         """A member joins: the number of this life of it."""

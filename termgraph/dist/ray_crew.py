@@ -29,6 +29,7 @@ from termgraph.dist.member import Job, Line, Member, failure, one_thread
 from termgraph.dist.memory import Shared
 from termgraph.dist.messages import Give, Given, Join, Ready, ToDriver, ToWorker
 from termgraph.dist.ray_centre import ANSWER_WITHIN, Keeper, RayCentre
+from termgraph.dist.ray_slices import Owners, Slices, calling, how_many
 from termgraph.dist.tree import piece, tree_sum
 
 
@@ -76,13 +77,15 @@ class Shelf:
             self.changed.notify_all()
 
 
-def asking(keeper: Any) -> Callable[..., Any]:
-    """A function that calls a method of the keeper and waits for its answer."""
+def asking(keeper: Any, timeout: float, silent: type[Exception]) -> Callable[..., Any]:
+    """A function that calls a method of the keeper and waits for its answer; `silent` is raised if none comes."""
     import ray
 
     def ask(method: str, *args: Any) -> Any:
         try:
-            return ray.get(getattr(keeper, method).remote(*args))
+            return ray.get(getattr(keeper, method).remote(*args), timeout=timeout + ANSWER_WITHIN)
+        except ray.exceptions.GetTimeoutError:
+            raise silent(f"the process that keeps the centre has not answered for {timeout:g} s") from None
         except ray.exceptions.RayActorError as err:
             raise WorkersLost(
                 f"the process that keeps the centre is gone ({err}); train again from the checkpoint"
@@ -215,7 +218,11 @@ class RayLine(Line):
 
     def centre(self, join: Join, layout: Layout, timeout: float, late: Callable[[int], None]) -> RayCentre:
         """The centre of an asynchronous training, by its keeper."""
-        return RayCentre(asking(self._peers[0]), layout, len(join.numbers), join.life, timeout, late)
+        keeper, owners = self._peers
+        calls = {serial: calling(handle) for serial, handle in owners.items()}
+        slices = Slices(calls, layout.nbytes, timeout) if calls else None
+        ask = asking(keeper, timeout, Closed)
+        return RayCentre(ask, layout, len(join.numbers), join.life, timeout, late, slices)
 
 
 class Host:
@@ -283,7 +290,7 @@ class RayCrew(Crew):
 
     def __init__(
         self, job: Job, hear: Callable[[Hand, ToDriver], None], lost: Callable[[Hand], None],
-        note: Callable[..., None], address: str,
+        note: Callable[..., None], address: str, owners: int | None = None,
     ) -> None:  # fmt: skip
         self.job, self.note, self._hear, self._lost = job, note, hear, lost
         self.ray = connect(address)
@@ -306,6 +313,8 @@ class RayCrew(Crew):
         self._options = {"runtime_env": environment, "max_concurrency": 8 + job.workers} | options
         self._host = self.ray.remote(Host).options(**self._options)
         self._keeper: Any = None  # of the centre, if the training is asynchronous
+        self._wanted_owners = owners
+        self._owners: Owners | None = None  # of its slices, if it has several
 
     def start(self, number: int) -> None:
         """Start an actor."""
@@ -315,31 +324,50 @@ class RayCrew(Crew):
         self.note("started", hand, "actor")
 
     def centre(self, layout: Layout, slots: int, late: Callable[[int], None]) -> RayCentre:
-        """The centre of an asynchronous training, in an actor beside the driver: it is lost only if the driver is."""
+        """The centre of an asynchronous training. Its book is beside the driver: it is lost only if the driver is."""
         here = self.ray.get_runtime_context().get_node_id()
         beside = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-        options = self._options | {"num_cpus": 0, "num_gpus": 0, "scheduling_strategy": beside}
-        self._keeper = self.ray.remote(Keeper).options(**options).remote(layout.specs, slots)
-        return RayCentre(asking(self._keeper), layout, slots, 0, self.job.timeout, late)
+        options = self._options | {"num_cpus": 0, "num_gpus": 0}
+        count = how_many(self.ray, layout.nbytes, self._wanted_owners)
+        keeper = self.ray.remote(Keeper).options(**options, scheduling_strategy=beside)
+        self._keeper = keeper.remote(layout.specs, slots, whole=count == 1)
+        if count > 1:
+            self._owners = Owners(self.ray, count, layout.nbytes, self.job.timeout, options)
+        ask = asking(self._keeper, self.job.timeout, WorkersLost)
+        return RayCentre(ask, layout, slots, 0, self.job.timeout, late, self._owners, self._is_gone)
+
+    def _is_gone(self, number: int) -> bool:
+        """Whether a worker is dead, though nobody was told yet."""
+        if number not in self.hands or self.hands[number].status == GONE:
+            return False
+        try:
+            self.ray.get(self._heard[number], timeout=0)
+        except self.ray.exceptions.GetTimeoutError:
+            return False
+        except self.ray.exceptions.RayError:
+            return True
+        return False
 
     def stop(self) -> None:
         """End all actors."""
         if self._keeper is not None:
             self.ray.kill(self._keeper, no_restart=True)
+        if self._owners is not None:
+            self._owners.stop()
         for hand in self.hands.values():
             if hand.status != GONE:
                 hand.kill()
 
     def send(self, hand: Hand, message: ToWorker, *fds: int) -> None:
         """Give an order; a state goes along as bytes."""
-        state, peers = b"", []
+        state, peers = b"", []  # type: tuple[bytes, list[Any]]
         if isinstance(message, Give):
             self._giving[hand.number] = fds[0]
         elif isinstance(message, Join):
             if message.state:
                 state = os.pread(fds[-1], os.fstat(fds[-1]).st_size, 0)
             if self._keeper is not None:
-                peers = [self._keeper]
+                peers = [self._keeper, {} if self._owners is None else self._owners.handles]
             else:
                 peers = [self._doors[number] for number in message.numbers]
             hand.status, hand.rank, hand.since, hand.finished = RUNNING, message.rank, time.monotonic(), False

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.dist.async_driver import AsynchronousDriver
 from termgraph.dist.crew import Crew, Event, LocalCrew, ending_cleanly
 from termgraph.dist.data import Data, as_data
 from termgraph.dist.devices import one_each
-from termgraph.dist.driver import Progress, driver_for
+from termgraph.dist.driver import Progress, SynchronousDriver
 from termgraph.dist.member import Job
 from termgraph.dist.ray_crew import RayCrew, connect
 from termgraph.dist.replica import Worker
@@ -50,6 +51,7 @@ def train(
     on_report: Callable[[Progress], Any] | None = None,
     address: str | None = None,
     progress: bool | None = None,
+    owners: int | None = None,
 ) -> Result:
     """Train on `workers` processes of this machine; with 0 in this process, which is the default.
 
@@ -62,7 +64,9 @@ def train(
     a table with a line for each worker on stderr; by default if that is a terminal and there are worker processes.
 
     With an `address` the workers run on Ray, on the machines of a cluster: "auto" or that of its head, or "local" for a
-    small one of its own. That needs the extra `termgraph[dist]`.
+    small one of its own. That needs the extra `termgraph[dist]`. There the centre of an asynchronous rule lies in
+    slices with `owners` processes; by default with one per machine, but none has less than 4 MB. If one of several is
+    lost, the training goes back by up to about `every` batches, which is an event `gone back`.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> from termgraph import dist
@@ -85,6 +89,10 @@ def train(
         raise ValueError(f"train: every must be at least 1 and timeout above 0, got {every} and {timeout}")
     if seed < 0 or int(seed) != seed:
         raise ValueError(f"train: seed must be a whole number from 0, got {seed}")
+    if owners is not None and (owners < 1 or address is None or isinstance(rule, Synchronous)):
+        raise ValueError(
+            f"train: owners={owners!r} must be at least 1, and is for rules with a centre on Ray (address=...) only"
+        )
     data = as_data(data)
     facts = {"seed": int(seed), "shards": shards, "data": data.signature(), "rule": type(rule).__name__}
     path = None if checkpoint is None else os.path.abspath(os.fspath(checkpoint))
@@ -94,10 +102,11 @@ def train(
         build, data, rule, max(most, 1), shards, int(seed), data.steps, float(timeout), path, int(every), facts,
         on_device,
     )  # fmt: skip
-    crew = _crew(most, address)
+    crew = _crew(most, address) if owners is None else partial(_crew(most, address), owners=owners)
     shown = progress if progress is not None or most else False
     with ending_cleanly():
-        driver = driver_for(job)(job, max(least, 1), on_report, crew, shown)
+        kind = SynchronousDriver if isinstance(rule, Synchronous) else AsynchronousDriver
+        driver = kind(job, max(least, 1), on_report, crew, shown)
         arrays = driver.run()
     names = [name for name, _, _ in driver.description[: driver.params]]
     return _result(arrays, names, driver.outputs, driver.events)

@@ -183,7 +183,7 @@ def test_a_change_that_fails_changes_nothing():
 def test_every_batch_is_done_once_whoever_dies(moves):
     c, done, taken = centre(3, 20), [], {}
     for member, move in [*moves, *[(m, "push") for m in (0, 1, 2)] * 20]:
-        with c.change_book(member) as (_, book):
+        with c.change_book(member) as book:
             if move == "die":
                 back = book.give_back(member)
                 assert back == taken.pop(member, range(0)) or not back

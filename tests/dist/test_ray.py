@@ -1,18 +1,22 @@
 """Workers on Ray: the same bits as anywhere, also when one is killed. Skipped where Ray is not installed."""
 
 import importlib.util
+import os
+import signal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from distmodels import Build, FaultyASGD, broken, examples, net, slow_counter, wait_for
+from distmodels import Build, Chaos, FaultyASGD, broken, examples, net, slow_counter, wait_for
 
 from termgraph import dist
 from termgraph.dist.centre import DRIVER, Book
 from termgraph.dist.exchange import Closed
 from termgraph.dist.layout import Layout
-from termgraph.dist.ray_centre import Keeper, RayCentre
+from termgraph.dist.ray_centre import FIRST_OWNER, Keeper, RayCentre
 from termgraph.dist.ray_crew import RayExchange, Shelf, connect
+from termgraph.dist.ray_slices import NoAnswer, OwnerLost, Slice, Slices, cuts
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 
@@ -75,6 +79,58 @@ def test_elastic_averaging_on_ray(ray):
 
 
 @needs_ray
+@pytest.mark.parametrize("rule", [dist.ASGD(2), dist.EASGD(alpha=0.4, tau=3, momentum=0.5)])
+def test_slices_of_the_centre_change_no_bit(ray, rule):
+    whole, sliced = (dist.train(net, data(), rule=rule, workers=1, seed=5, address="local", owners=n) for n in (1, 3))
+    same(whole, sliced)
+    same(whole, dist.train(net, data(), rule=rule, workers=1, seed=5))  # shared memory
+
+
+@needs_ray
+def test_killed_workers_leave_no_half_of_an_exchange_in_slices(ray, tmp_path):
+    folder, places = tmp_path / "kills", 120
+    folder.mkdir()
+    build = Chaos(partial(slow_counter, places=places), folder, 3, ["slice", "lock", "batch"], calls=9)
+    batches = dist.Arrays(np.arange(places), batch=1, shuffle=False)
+    result = dist.train(build, batches, rule=dist.ASGD(2), workers=2, address="local", timeout=60, every=8, owners=3)
+    assert float(result.params["w"]) == places and (result.params["seen"] == 1).all()
+    assert len(list(folder.iterdir())) > 0 and "gone back" not in {e.kind for e in result.events}
+
+
+class Loses:
+    """Ends or stops an owner of a slice, once some batches are done."""
+
+    def __init__(self, number, after):
+        self.number, self.after, self.pid = number, after, None
+
+    def __call__(self, progress):
+        if progress.step >= self.after and self.pid is None:
+            self.pid = owners_there()[-1]
+            os.kill(self.pid, self.number)
+
+
+def owners_there():
+    found = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"ray::Slice" in _read(p)]
+    return sorted(int(p.parent.name) for p in found)
+
+
+@needs_ray
+@pytest.mark.parametrize(("number", "timeout"), [(signal.SIGKILL, 60), (signal.SIGSTOP, 3)])
+def test_a_lost_owner_of_a_slice_takes_all_back_to_one_moment(ray, number, timeout, tmp_path):
+    batches, lose = dist.Arrays(np.arange(120), batch=1, shuffle=False), Loses(number, 50)
+    result = dist.train(
+        partial(slow_counter, places=120), batches, rule=dist.ASGD(2), workers=2, address="local", timeout=timeout,
+        owners=3, every=15, on_report=lose, checkpoint=tmp_path / "a.ckpt",
+    )  # fmt: skip
+    assert lose.pid and float(result.params["w"]) == 120 and (result.params["seen"] == 1).all()
+    assert not np.isnan(result.cost).any()
+    (back,) = [e for e in result.events if e.kind == "gone back"]
+    before, after = (int(back.detail.split()[k]) for k in (-4, -1))
+    assert before >= 50 > before - after - 35 and after > 0, back  # one copy of every 15, and what was done meanwhile
+    assert wait_for(lambda: not owners_there(), 10)
+
+
+@needs_ray
 def test_errors_on_ray(ray):
     with pytest.raises(
         dist.WorkerError, match="building the step:\n(.*\n)*.*LookupError: no model for worker"
@@ -122,7 +178,7 @@ def test_a_change_of_the_centre_is_whole_or_nothing():
         raise ArithmeticError
     with two.reading(1) as now:
         assert now.arrays[0].tolist() == [2, 2, 2] and now.arrays[1] == 5 and now.book.words[Book.TOTAL] == 9
-    with two.change_book(1) as (old, book):
+    with two.change_book(1) as book:
         book.take(1, 4)
     one.refresh()
     assert one.now.book.taken[1].tolist() == [0, 4]
@@ -160,6 +216,80 @@ def test_who_waits_for_the_centre_says_for_whom(monkeypatch):
     with pytest.raises(Closed), centre(keeper, 0).change(0), waiting.reading(1):
         pass
     assert late == [0]
+
+
+def direct(actor):
+    """Calls of an object of this process, as of an actor; those of None are never answered."""
+
+    def call(method, *args):
+        if actor is None:
+            return lambda seconds: never()
+        found = getattr(actor, method)(*args)
+        return lambda seconds: found
+
+    return call
+
+
+def never():
+    raise NoAnswer
+
+
+def sliced(keeper, who, owners, **options):
+    layout = Layout(SPECS)
+    slices = Slices({k: direct(a) for k, a in enumerate(owners)}, layout.nbytes, 1.0)
+    return RayCentre(lambda m, *args: getattr(keeper, m)(*args), layout, 2, keeper.admit(who), slices=slices, **options)
+
+
+def test_slices_are_put_in_force_together():
+    keeper, owners = Keeper(SPECS, 2, whole=False), [Slice(64), Slice(64)]
+    one, two = sliced(keeper, 0, owners), sliced(keeper, 1, owners)
+    with one.change(0) as (old, new):
+        new.arrays[0][:], new.arrays[1][...] = old.arrays[0] + 2, 5
+    stopped = one.change(0)  # has written a slice of two when it is taken for dead
+    _, new = stopped.__enter__()
+    new.arrays[0][:], new.arrays[1][...] = 1e9, 1e9
+    owners[0].write(2, 1, new.bytes[:64])
+    keeper.dismiss(0)
+    with two.change(1) as (old, new):
+        assert old.arrays[0].tolist() == [2, 2, 2] and old.arrays[1] == 5
+        new.arrays[0][:], new.arrays[1][...] = 3, 6
+    with pytest.raises(Closed):
+        stopped.__exit__(None, None, None)
+    with two.reading(1) as now:
+        assert now.arrays[0].tolist() == [3, 3, 3] and now.arrays[1] == 6
+    assert [sorted(o._versions) for o in owners] == [[1, 3], [1, 3]]  # two of each, not more
+
+
+def test_who_owns_a_slice_and_is_silent_is_named_and_the_centre_is_free_again():
+    keeper, owners, late = Keeper(SPECS, 2, whole=False), [Slice(64), None], []
+    with pytest.raises(OwnerLost), sliced(keeper, 0, owners, late=late.append).change(0):
+        pass
+    with pytest.raises(OwnerLost), sliced(keeper, 0, owners, late=late.append).replacing(0) as new:
+        new.bytes[:] = 1
+    assert late == [FIRST_OWNER - 1] * 2 and keeper.holder() == DRIVER - 1
+    with sliced(keeper, 0, owners).change_book(0) as book:  # needs no slices
+        book.take(0, 1)
+
+
+def test_slices_are_about_equal():
+    assert cuts(640, 3) == [slice(0, 256), slice(256, 448), slice(448, 640)]
+    assert cuts(64, 5) == [slice(0, 64)] and cuts(0, 3) == []
+
+
+def test_owners_are_for_centres_on_ray():
+    for options in ({"rule": dist.ASGD(1), "owners": 2}, {"rule": dist.Synchronous(), "owners": 2, "address": "local"}):
+        with pytest.raises(ValueError, match="owners=2 must be"):
+            dist.train(net, data(), workers=1, **options)
+
+
+def test_who_has_the_centre_and_is_dead_keeps_nobody_waiting(monkeypatch):
+    monkeypatch.setattr("termgraph.dist.ray_centre.ANSWER_WITHIN", 0.01)
+    keeper = Keeper(SPECS, 2)
+    driver = RayCentre(
+        lambda m, *args: getattr(keeper, m)(*args), Layout(SPECS), 2, late=pytest.fail, gone=lambda who: who == 0
+    )
+    with pytest.raises(Closed), centre(keeper, 0).change(0), driver.reading(DRIVER):
+        pass
 
 
 def test_a_centre_that_is_closed_is_lent_to_the_driver_only():

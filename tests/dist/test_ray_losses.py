@@ -143,16 +143,43 @@ def test_killed_workers_change_no_bit(cluster, tmp_path):
     assert wait_for(lambda: not actors(), 10)
 
 
-def test_every_batch_counts_once(cluster, tmp_path):
+@pytest.mark.parametrize("owners", [1, 3])
+def test_every_batch_counts_once(cluster, owners, tmp_path):
     places = 300 + 100 * KILLS
     folder = tmp_path / "kills"
     folder.mkdir()
-    build = Chaos(partial(slow_counter, places=places), folder, KILLS, ["batch", "lock", "anywhere"])
+    where = ["batch", "lock", "anywhere", *(["slice"] if owners > 1 else [])]
+    build = Chaos(partial(slow_counter, places=places), folder, KILLS, where)
     numbers = dist.Arrays(np.arange(places), batch=1, shuffle=False)
-    result = dist.train(build, numbers, rule=dist.ASGD(3), workers=2, address=cluster.address, timeout=60)
+    result = dist.train(
+        build, numbers, rule=dist.ASGD(3), workers=2, address=cluster.address, timeout=60, owners=owners
+    )
     print(f"{killed(folder).total()} workers killed: {dict(killed(folder))}")
     assert float(result.params["w"]) == places and (result.params["seen"] == 1).all()
-    assert killed(folder).total() > 0
+    assert killed(folder).total() > 0 and "gone back" not in {e.kind for e in result.events}
+
+
+def test_nodes_are_lost_with_their_slices_of_the_centre(cluster):
+    gone, places = [], 200 + 300 * NODES
+
+    def act(now):
+        for k in range(NODES):
+            if not now.wait(30):
+                return
+            cluster.remove_node(cluster.workers.pop(0), allow_graceful=False)  # SIGKILL
+            gone.append(now.step)
+            cluster.workers.append(cluster.add_node(node_ip_address=f"127.0.0.{5 + k}", num_cpus=1))
+
+    now = Now(act)
+    numbers = dist.Arrays(np.arange(places), batch=1, shuffle=False)
+    build = partial(slow_counter, places=places)
+    options = {"rule": dist.ASGD(2), "owners": 3, "every": 20, "timeout": 60, "on_report": now}
+    with now.acting():
+        result = dist.train(build, numbers, workers=2, address=cluster.address, **options)
+    back = [e.detail for e in result.events if e.kind == "gone back"]
+    print(f"{len(gone)} nodes killed, at steps {gone}", *back, sep="\n")
+    assert float(result.params["w"]) == places and (result.params["seen"] == 1).all()
+    assert len(gone) == NODES and len(back) >= 1
 
 
 def test_lost_nodes_change_no_bit(cluster, tmp_path):
