@@ -83,7 +83,7 @@ def _modified(order: int, single: bool) -> str:
     e = "expf(b * 0.5f)" if single else "exp(b * 0.5)"
     first = f"y * ({_horner(small, 'y', single)})".removeprefix("y * ") if order == 0 else (
         f"b * 0.5{s} * ({_horner(small, 'y', single)})")  # fmt: skip
-    sign = f"copysign{s}(out, x)" if order else "out"
+    sign = "x < 0 ? -out : out" if order else "out"  # at -0.0 it is 0.0, as SciPy has it
     return f"""{t} tg_i{order}_f{32 if single else 64}({t} x)
 {{
     const {t} a = fabs{s}(x), b = a > {most} ? {most} : a, near = a < 8 ? a : 8, far = a > 8 ? b : 8;
