@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def _work_out(t: Any, operands: tuple) -> _Found | None:
     raw = raw_range(t, [f.range if (f := a._notes[_RANGE]) is not None else None for a in operands])
     if raw is None or t.type.kind == "b":
         return _Found(around, False)
-    fits = around[0] <= raw[0] and raw[1] <= around[1]
+    fits = within(raw, around)
     return _Found(raw if fits else around, fits)
 
 
@@ -105,6 +106,16 @@ def raw_range(t: Any, given: Sequence[Range | None]) -> Range | None:
     if rule is None or (None in given and t.op.family not in _SOME):
         return None
     return rule(t, *given)
+
+
+def within(r: Range, around: Range) -> bool:
+    """Whether one range lies in another."""
+    return around[0] <= r[0] and r[1] <= around[1]
+
+
+def product(x: Range, y: Range) -> Range:
+    """Where products of numbers of two ranges lie."""
+    return _hull([a * b for a in x for b in y])
 
 
 # ---------------------------------------------------------------------- one rule for each operator
@@ -117,12 +128,9 @@ def _hull(numbers: Sequence[int]) -> Range:
 
 
 def _mul(t: Any, *given: Range) -> Range:
-    low, high = 1, 1
-    for r in given:
-        low, high = _hull([a * b for a in (low, high) for b in r])
     if len(given) == 2 and t.args[0] is t.args[1]:
         return _square(t, given[0])
-    return low, high
+    return reduce(product, given)
 
 
 def _square(t: Any, r: Range) -> Range:
@@ -307,4 +315,4 @@ _FROM_SHAPE = frozenset((argmax, argmin, shape_i))
 
 COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
 
-__all__ = ["COMPUTED", "LONGEST", "Range", "limits", "range_of", "raw_range", "stays_within"]
+__all__ = ["COMPUTED", "LONGEST", "Range", "limits", "product", "range_of", "raw_range", "stays_within", "within"]

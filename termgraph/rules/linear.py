@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from termgraph.rules.intervals import Range, limits, range_of, raw_range
+from termgraph.rules.intervals import Range, limits, product, range_of, raw_range, within
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import assume, between
@@ -86,7 +87,7 @@ class _Reader:
     def _exact(self, t: Any) -> bool:
         raw = raw_range(t, [self.range(_bare(a)) for a in t.args])
         around = limits(t)
-        return raw is not None and around is not None and around[0] <= raw[0] and raw[1] <= around[1]
+        return raw is not None and around is not None and within(raw, around)
 
     def _parts(self, t: Any, depth: int) -> Form | None:
         family = t.op.family
@@ -112,15 +113,13 @@ class _Reader:
 
     def of_atom(self, atom: Atom) -> Range | None:
         """The range of a product."""
-        low, high = 1, 1
+        found = (1, 1)
         for factor, times in atom:
             r = self.range(factor)
             if r is None:
                 return None
-            for _ in range(times):
-                ends = [a * b for a in (low, high) for b in r]
-                low, high = min(ends), max(ends)
-        return low, high
+            found = reduce(product, [r] * times, found)
+        return found
 
     # ------------------------------------------------------------------ what bounds a form from below
     def at_least_zero(self, form: Form) -> bool:
@@ -232,10 +231,6 @@ def _times(form: Form, number: int) -> Form:
     return {a: n * number for a, n in form[0].items()} if number else {}, form[1] * number
 
 
-def _whole(*terms: Any) -> bool:
-    return all(limits(t) is not None for t in terms)
-
-
 def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     """Whether `x + by <= y` is proved for integers, element by element."""
     left, right = range_of(x), range_of(y)
@@ -251,7 +246,7 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
 
 def divisor_of(t: AnyTerm) -> int:
     """A number that divides every element of an integer term: the greatest that is known; 0 where all are zero."""
-    if not _whole(t):
+    if limits(t) is None:
         return 1
     reader = _Reader(t)
     parts, number = reader.form(t)

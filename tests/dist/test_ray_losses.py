@@ -159,18 +159,23 @@ def test_every_batch_counts_once(cluster, owners, tmp_path):
     assert killed(folder).total() > 0 and "gone back" not in {e.kind for e in result.events}
 
 
-def test_nodes_are_lost_with_their_slices_of_the_centre(cluster):
-    gone, places = [], 200 + 300 * NODES
+def losing_nodes(cluster, gone, every):
+    """Kills a node and adds another, again and again after so many steps; `gone` has the steps."""
 
     def act(now):
         for k in range(NODES):
-            if not now.wait(30):
+            if not now.wait(every):
                 return
             cluster.remove_node(cluster.workers.pop(0), allow_graceful=False)  # SIGKILL
             gone.append(now.step)
             cluster.workers.append(cluster.add_node(node_ip_address=f"127.0.0.{5 + k}", num_cpus=1))
 
-    now = Now(act)
+    return Now(act)
+
+
+def test_nodes_are_lost_with_their_slices_of_the_centre(cluster):
+    gone, places = [], 200 + 300 * NODES
+    now = losing_nodes(cluster, gone, 30)
     numbers = dist.Arrays(np.arange(places), batch=1, shuffle=False)
     build = partial(slow_counter, places=places)
     options = {"rule": dist.ASGD(2), "owners": 3, "every": 20, "timeout": 60, "on_report": now}
@@ -184,16 +189,7 @@ def test_nodes_are_lost_with_their_slices_of_the_centre(cluster):
 
 def test_lost_nodes_change_no_bit(cluster, tmp_path):
     gone = []
-
-    def act(now):
-        for k in range(NODES):
-            if not now.wait(10):
-                return
-            cluster.remove_node(cluster.workers.pop(0), allow_graceful=False)  # SIGKILL
-            gone.append(now.step)
-            cluster.workers.append(cluster.add_node(node_ip_address=f"127.0.0.{5 + k}", num_cpus=1))
-
-    now = Now(act)
+    now = losing_nodes(cluster, gone, 10)
     with now.acting():
         path = tmp_path / "a.ckpt"
         build = Build("nothing", -1, pause=0.05)
