@@ -1,6 +1,11 @@
 """For every run of pytest, also one of doctests alone (`pytest termgraph/grad`), which sees nothing of tests/."""
 
+import sys
 from importlib.util import find_spec
+
+import pytest
+
+import termgraph.tensor  # noqa: F401  the package as Python imports it, before pytest imports parts of it in its own way
 
 # What needs packages that termgraph does not: without them there is nothing to import and no example to run.
 collect_ignore_glob = []
@@ -12,7 +17,6 @@ if find_spec("pymc") is None:
 
 def pytest_collection_finish(session):
     """pytest's importlib mode puts the modules it collects doctests from in the place of public names like theirs."""
-    import sys
     import types
 
     import termgraph
@@ -21,3 +25,12 @@ def pytest_collection_finish(session):
         if isinstance(vars(termgraph).get(name), types.ModuleType):
             home = {"grad": "termgraph.grad.api"}.get(name, f"termgraph.{name}")
             setattr(termgraph, name, getattr(sys.modules.get(home) or __import__(home, fromlist=[name]), name))
+
+
+@pytest.fixture(autouse=True)
+def rules_of_examples_are_forgotten(request):
+    """What a doctest defines fires nowhere else."""
+    yield
+    authoring = sys.modules.get("termgraph.rules.authoring")
+    if isinstance(request.node, pytest.DoctestItem) and authoring is not None:
+        authoring.forget([name for name, r in authoring.DEFINED.items() if r.where.startswith("<doctest")])

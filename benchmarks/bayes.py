@@ -4,6 +4,7 @@
     python benchmarks/bayes.py check                         # logp and gradient against PyTensor's own, to 1e-10
     python benchmarks/bayes.py compile radon ode             # CPU seconds to compile and call once, cold and warm
     python benchmarks/bayes.py calls                         # microseconds of one logp and gradient, interleaved
+    python benchmarks/bayes.py table                         # both: all backends of a model in one process, twice
     python benchmarks/bayes.py ops                           # which ops occur, and how many were called, not converted
     python benchmarks/bayes.py sample                        # pm.sample: posterior and time from end to end
 
@@ -95,6 +96,8 @@ def work(what: str, name: str, backends: list[str]) -> dict:
         f = compiled(model, backends[0])
         f(points(model)[0])
         return {"cpu": cpu() - at, "wall": time.perf_counter() - wall}
+    if what == "table":
+        return everything(model, backends)
     if what == "calls":
         return {"calls": interleaved({b: compiled(model, b) for b in backends}, points(model)[0])}
     if what == "ops":
@@ -102,6 +105,23 @@ def work(what: str, name: str, backends: list[str]) -> dict:
         c = f._pytensor_function.maker.linker.conversion
         return {"converted": dict(c.converted), "called": dict(c.called)}
     return sampled(model, backends[0])
+
+
+def everything(model, backends: list[str]) -> dict:
+    """CPU seconds to compile and call once, backend by backend, then the calls."""
+    import numpy as np
+    import pytensor
+
+    x, start = pytensor.tensor.dvector("x"), points(model)[0]
+    model.dlogp()  # what is done once for all of them
+    spent, functions = {}, {}
+    for backend in backends:
+        pytensor.function([x], x * 2, mode=MODES.get(backend, "TERMGRAPH"))(np.ones(2))
+        at = cpu()
+        functions[backend] = compiled(model, backend)
+        functions[backend](start)
+        spent[backend] = cpu() - at
+    return {"cpu": spent, "calls": interleaved(functions, start)}
 
 
 def interleaved(functions: dict, x) -> dict[str, float]:
@@ -126,7 +146,8 @@ def interleaved(functions: dict, x) -> dict[str, float]:
 
 
 def sampled(model, backend) -> dict:
-    """Means and deviations of the posterior, and the time of everything."""
+    """Of each number of the posterior the mean, its Monte Carlo error, the effective size and split R-hat; the time."""
+    import arviz as az
     import pymc as pm
 
     start, at = time.perf_counter(), cpu()
@@ -136,16 +157,16 @@ def sampled(model, backend) -> dict:
             500, tune=500, chains=2, cores=1, random_seed=4, progressbar=False, nuts_sampler="pymc", **given
         )
     seconds, spent = time.perf_counter() - start, cpu() - at
-    found = {}
-    for name, values in trace.posterior.data_vars.items():
-        v = values.values
-        halves = v.reshape(2, -1, *v.shape[2:]).mean(axis=1)
-        found[name] = [
-            v.mean(axis=(0, 1)).ravel().tolist(),
-            v.std(axis=(0, 1)).ravel().tolist(),
-            float(abs(halves).max()),
-        ]
-    return {"posterior": found, "wall": seconds, "cpu": spent}
+    posterior = trace.posterior
+    parts = {
+        "mean": posterior.mean(("chain", "draw")), "error": az.mcse(posterior), "ess": az.ess(posterior),
+        "rhat": az.rhat(posterior),
+    }  # fmt: skip
+    figures = {
+        what: [float(v) for name in posterior.data_vars for v in found[name].values.ravel()]
+        for what, found in parts.items()
+    }
+    return {"posterior": figures, "wall": seconds, "cpu": spent}
 
 
 # ---------------------------------------------------------------------- here
@@ -158,14 +179,26 @@ def python() -> str:
     return found["python"] if found else sys.executable
 
 
+def blas() -> str:
+    """The flag that gives PyTensor's C code the BLAS of `benchmarks/peers.py openblas`; empty without one."""
+    import peers
+
+    found = peers.manifest().get("blas")
+    return f",blas__ldflags={found}" if found else ""
+
+
 def run(what: str, name: str, backends: list[str], cache: Path) -> dict:
     """The answer of a fresh process whose caches are in one folder."""
+    interpreter = python()
     settings = {
         **os.environ, **ONE_THREAD, "XDG_CACHE_HOME": str(cache), "NUMBA_CACHE_DIR": str(cache / "numba"),
-        "PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'}", "PYTHONWARNINGS": "ignore",
+        "PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'}{blas()}", "PYTHONWARNINGS": "ignore",
     }  # fmt: skip
-    command = [python(), str(HERE / "bayes.py"), "--worker", what, name, *backends]
-    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=900)
+    command = [interpreter, str(HERE / "bayes.py"), "--worker", what, name, *backends]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=900)
+    except subprocess.TimeoutExpired:
+        return {"error": "no answer in 900 s"}
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["failed"])[-1][:200]}
     return json.loads(done.stdout.strip().splitlines()[-1])
@@ -194,14 +227,21 @@ def differences(got: dict, right: dict) -> list[str]:
     return [f"{w:.1e}" for w in worst]
 
 
+def cache_of(name: str, cache: Path, apart: bool = False) -> Path:
+    """The folder of a model's caches: one for all backends, which do not share files, but for `own` and `tg`."""
+    return cache / name / ("own" if apart else "all")
+
+
 def compile_times(names: list[str], backends: list[str], cache: Path) -> None:
     print(f"CPU seconds, cold / warm\n| model | {' | '.join(backends)} |\n{'|---' * (len(backends) + 1)}|")
     for name in names:
         cells = []
         for backend in backends:
-            shutil.rmtree(cache, ignore_errors=True)
-            cold = run("compile", name, [backend], cache)
-            warm = run("compile", name, [backend], cache) if "error" not in cold else cold
+            folder = cache_of(name, cache, backend == "own")
+            if backend in ("own", backends[0]):
+                shutil.rmtree(folder, ignore_errors=True)
+            cold = run("compile", name, [backend], folder)
+            warm = run("compile", name, [backend], folder) if "error" not in cold else cold
             cells.append(cold.get("error") or f"{cold['cpu']:.1f} / {warm['cpu']:.1f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
@@ -210,13 +250,35 @@ def calls(names: list[str], backends: list[str], cache: Path) -> None:
     heads = ["model", *backends, "tg / best peer", "own / best peer"]
     print(f"microseconds of CPU\n| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for name in names:
-        got = run("calls", name, backends, cache)
+        got = run("calls", name, backends, cache_of(name, cache))  # with --cache, what `compile` made is there
         if "error" in got:
             print(f"| {name} | {got['error']} |", flush=True)
             continue
         us = got["calls"]
         best = min([us[b] for b in backends if b in ("numba", "c", "jax")], default=float("nan"))
         cells = [f"{us[b]:.1f}" for b in backends] + [f"{us.get(b, best) / best:.2f}" for b in ("tg", "own")]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def table(names: list[str], backends: list[str], cache: Path) -> None:
+    heads = ["model", *backends, "cold: tg / numba", "warm: tg / best peer", "call: tg / best peer", "call: own / best"]
+    print(
+        f"CPU seconds cold / warm: microseconds of a call\n| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True
+    )
+    peers = [b for b in backends if b in ("numba", "c", "jax")]
+    for name in names:
+        folder = cache_of(name, cache)
+        shutil.rmtree(folder, ignore_errors=True)
+        cold = run("table", name, backends, folder)
+        warm = run("table", name, backends, folder) if "error" not in cold else cold
+        if "error" in warm:
+            print(f"| {name} | {warm['error']} |", flush=True)
+            continue
+        at_first, then, us = cold["cpu"], warm["cpu"], warm["calls"]
+        cells = [f"{at_first[b]:.1f} / {then[b]:.1f}: {us[b]:.1f}" for b in backends]
+        best = min(us[b] for b in peers)
+        shares = [at_first["tg"] / at_first["numba"], then["tg"] / min(then[b] for b in peers), us["tg"] / best]
+        cells += [f"{share:.2f}" for share in [*shares, us["own"] / best]]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
@@ -239,19 +301,24 @@ def sample(names: list[str], backends: list[str], cache: Path) -> None:
     for name in names:
         runs = {b: run("sample", name, [b], cache) for b in backends}
         for b, got in runs.items():
-            print(name, b, got.get("error") or f"{got['wall']:.1f} s wall, {got['cpu']:.1f} s CPU", flush=True)
-        good = [got for got in runs.values() if "error" not in got]
+            print(name, b, got.get("error") or of_run(got), flush=True)
+        good = [got["posterior"] for got in runs.values() if "error" not in got]
         if len(good) == 2:
-            print(f"  largest distance of two means, in standard deviations: {distance(*good):.3f}", flush=True)
+            z = distances(*good)
+            far = sum(d > 1.96 for d in z)
+            print(f"  differences of means over their errors: largest {max(z):.2f}, {far} of {len(z)} above 1.96")
 
 
-def distance(a: dict, b: dict) -> float:
-    """How far the means of two posteriors are apart, in standard deviations."""
-    found = 0.0
-    for name, (means, deviations, _) in a["posterior"].items():
-        for m, s, n in zip(means, deviations, b["posterior"][name][0]):
-            found = max(found, abs(m - n) / (s or 1.0))
-    return found
+def of_run(got: dict) -> str:
+    found = got["posterior"]
+    worst = f"least effective size {min(found['ess']):.0f}, largest R-hat {max(found['rhat']):.3f}"
+    return f"{got['wall']:.1f} s wall, {got['cpu']:.1f} s CPU; {worst}"
+
+
+def distances(a: dict, b: dict) -> list[float]:
+    """How far the means of two posteriors are apart, in Monte Carlo standard errors of the difference."""
+    pairs = zip(a["mean"], b["mean"], a["error"], b["error"])
+    return [abs(m - n) / ((e**2 + f**2) ** 0.5 or 1.0) for m, n, e, f in pairs]
 
 
 def main() -> int:
@@ -260,7 +327,7 @@ def main() -> int:
         print(json.dumps(work(what, name, backends)))
         return 0
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["check", "compile", "calls", "ops", "sample"])
+    parser.add_argument("what", choices=["check", "compile", "calls", "table", "ops", "sample"])
     parser.add_argument("models", nargs="*", help="which models (default: all)")
     parser.add_argument("--backends", default=None, help="comma-separated: " + ", ".join([*MODES, "own"]))
     parser.add_argument("--cache", type=Path, default=None, help="a folder for all caches (default: a temporary one)")
@@ -275,6 +342,8 @@ def main() -> int:
             compile_times(names, backends or list(BACKENDS), cache)
         elif asked.what == "calls":
             calls(names, backends or list(BACKENDS), cache)
+        elif asked.what == "table":
+            table(names, backends or list(BACKENDS), cache)
         elif asked.what == "ops":
             ops(names, cache)
         else:

@@ -1,4 +1,4 @@
-"""Convolutional networks, forward and a training step: AlexNet, OverFeat, VGG-A, GoogLeNet and ResNet-18 in images/s.
+"""Convolutional networks, forward and a training step: AlexNet, OverFeat, VGG-A, GoogLeNet, ResNets, in images/s.
 
 Random images and labels in float32, softmax cross-entropy, plain SGD. The environment variable CONVNETS_BATCH is the
 batch (default 2). The table of the Theano paper (arXiv:1605.02688) was measured on a GPU: its figures are no measure
@@ -31,9 +31,11 @@ def vgg() -> list[tuple]:
     return out + DENSE
 
 
-def resnet() -> list[tuple]:
-    """18 layers, with batch normalization by the statistics of the batch."""
-    blocks = [("block", f, s) for f, first in ((64, 1), (128, 2), (256, 2), (512, 2)) for s in (first, 1)]
+def resnet(kind: str, counts: tuple[int, ...]) -> list[tuple]:
+    """So many blocks of each width, with batch normalization by the statistics of the batch."""
+    blocks = []
+    for stage, count in enumerate(counts):
+        blocks += [(kind, 64 << stage, 2 if stage and not number else 1) for number in range(count)]
     return [("normed", 64, 7, 2, 3), ("pool", 3, 2, 1), *blocks, ("average",), ("dense", 1000)]
 
 
@@ -52,7 +54,8 @@ NETS: dict[str, tuple[int, list[tuple]]] = {
         *[("pool", 3, 2, 1) if widths is None else ("inception", *widths) for widths in INCEPTION],
         ("average",), ("dense", 1000),
     ]),
-    "ResNet-18": (224, resnet()),
+    "ResNet-18": (224, resnet("block", (2, 2, 2, 2))),
+    "ResNet-50": (224, resnet("neck", (3, 4, 6, 3))),
 }  # fmt: skip
 
 
@@ -82,6 +85,11 @@ def run(lib: Any, layers: list[tuple], x: Any, w: Iterator) -> Any:
             f, s = sizes
             short = normed(x, f, 1, s, 0) if s > 1 or lib.channels(x) != f else x
             x = lib.relu(normed(lib.relu(normed(x, f, 3, s, 1)), f, 3, 1, 1) + short)
+        elif kind == "neck":
+            f, s = sizes
+            short = normed(x, 4 * f, 1, s, 0) if s > 1 or lib.channels(x) != 4 * f else x
+            narrow = lib.relu(normed(lib.relu(normed(x, f, 1, 1, 0)), f, 3, s, 1))
+            x = lib.relu(normed(narrow, 4 * f, 1, 1, 0) + short)
         else:
             a, b1, b, c1, c, d = sizes
             x = lib.join([

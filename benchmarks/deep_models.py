@@ -148,8 +148,7 @@ def joins(net: Net, x: Any, layers: int, width: int) -> Any:
 
 def transformer(net: Net, x: Any, layers: int, width: int, heads: int = 2) -> Any:
     """Blocks of attention and a dense net, each added to the stream behind a layer norm."""
-    batch, steps = 2, 8
-    size = width // heads
+    (batch, steps), size = x.shape[:2], width // heads
     apart = lambda v: v.reshape((batch, steps, heads, size)).transpose(0, 2, 1, 3)  # noqa: E731
     for _ in range(layers):
         h = net.layer_norm(x, width)
@@ -242,7 +241,19 @@ def models() -> dict[str, Model]:
         out[f"LSTM {n}"] = Model(stacked_lstm, (10, 4, 16), {"layers": n, "width": 16})
     out["U-Net"] = Model(u_net, IMAGES, {"layers": 3, "width": 8})
     out["likelihood 2000"] = Model(likelihood, (7, 20), {"terms": 2000})
-    return out
+    return out | wide()
+
+
+def wide() -> dict[str, Model]:
+    """Of widths at which a step's arrays are most of its memory."""
+    return {
+        "wide MLP 20": Model(mlp, (2048, 256), {"layers": 20, "width": 256}),
+        "wide residual MLP 16": Model(residual_mlp, (2048, 256), {"layers": 16, "width": 256}),
+        "wide ResNet-18": Model(resnet, (32, 3, 64, 64), {"blocks": (2, 2, 2, 2), "width": 16, "deep": False}),
+        "wide GoogLeNet": Model(googlenet, (16, 3, 32, 32), {"modules": 9, "width": 16}),
+        "wide transformer 6": Model(transformer, (8, 128, 128), {"layers": 6, "width": 128, "heads": 4}),
+        "wide U-Net": Model(u_net, (16, 3, 64, 64), {"layers": 3, "width": 16}),
+    }
 
 
 def data(model: Model) -> np.ndarray:

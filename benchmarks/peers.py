@@ -26,10 +26,14 @@ PEERS = {
     "optax": ("optax==0.2.8", "optax"),
     "egglog": ("egglog==13.2.0", "egglog"),
     "openblas": ("scipy-openblas32", "scipy_openblas32"),  # BLAS for PyTensor where the system has none
+    "lasagne": ("lasagne==0.1", "numpy"),  # imports Theano, which digits.py replaces: here only its NumPy is tried
     "pymc": ("pymc", "pymc"),  # the newest for this Python; it brings the PyTensor that goes with it
 }
 SHARED = "all"  # the environment that holds every peer that tolerates the others
-APART = {"pymc": ("numba", "jax", "termgraph")}  # peers with an environment of their own, and what else goes there
+APART: dict[str, tuple[str, ...]] = {
+    "lasagne": (),
+    "pymc": ("numba", "jax", "termgraph"),
+}  # peers with an environment of their own, and what else goes there
 
 
 def home() -> Path:

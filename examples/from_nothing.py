@@ -25,11 +25,16 @@ import numpy as np
 # whether it exists. So equality is `is`, common parts are shared by themselves, and a result noted once for a term (its
 # derivative, its simplest form) holds wherever the term occurs.
 
-TABLE = {}
+TABLE: dict = {}
 
 
 class Term:
     """An operation applied to terms. `value` is the name of an input or the number of a constant."""
+
+    op: str
+    args: tuple
+    rank: int
+    value = None
 
     def __new__(cls, op, *args, value=None):
         key = (op, args, value)
@@ -327,7 +332,7 @@ def tests():
     assert ("softplus", log1p(exp(a))) in backwards(softplus(a))
 
     cost = total(log(1 + exp(a * s)) / (2 + b * b) + total(a) * sigmoid(-b))
-    values = {"a": rng.normal(size=7), "b": rng.normal(size=7), "s": np.array(0.7)}
+    values: dict = {"a": rng.normal(size=7), "b": rng.normal(size=7), "s": np.array(0.7)}
     slopes = evaluate(grad(cost, [a, b, s]), values)
     for t, slope in zip([a, b, s], slopes):
         step = 1e-6 * rng.normal(size=values[t.value].shape)

@@ -32,7 +32,7 @@ q = kanren.var("q")
 print("backwards:          ", *kanren.run(1, q, mine.relation(q, squares.term)))
 
 # The database knows all rules. Which ones make a softplus?
-print("\nrules in all:       ", len(db.query("+fast_run")))
+print("\nrules of FAST_RUN:  ", len(db.query("+fast_run")))
 print("rules that make softplus:", [r.name for r in db.makes(T.softplus)])
 
 # function() rewrites the graph, compiles it (to C, where a compiler is found), and gives a callable.

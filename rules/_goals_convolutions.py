@@ -68,8 +68,8 @@ ROUTINES = ("panels", "winograd")  # ways that are routines of compiled code
 def by(way: str, f: Any) -> Any:
     """The parameters of a placeholder that may be computed this way; None otherwise.
 
-    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain". What Winograd's
-    algorithm does not know, as the gradient of filters, is computed by panels.
+    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain". What
+    Winograd's algorithm does not know, as the gradient of filters, is computed by panels.
     """
     named = f.params["algo"]
     fits = named in (None, way) or (named, way) == ("winograd", "panels") or (named == "plain" and way not in ROUTINES)
@@ -137,7 +137,8 @@ def _maps(g: Any, p: dict) -> Any:
 def _with_numbers(p: Any, image: list, taps: list) -> dict | None:
     """The parameters with the padding as numbers; None where it follows from lengths that are not known."""
     lengths_ = zip(image, taps, p["stride"], p["dilation"])
-    needed = {"same": image + taps, "half": taps, "full": taps}.get(p["border"], []) if isinstance(p["border"], str) else []
+    border = p["border"]
+    needed = {"same": image + taps, "half": taps, "full": taps}.get(border, []) if isinstance(border, str) else []
     if len(taps) > 3 or not all(isinstance(n, int) for n in needed):
         return None
     pads = tuple([padding(p["border"], d, *g, most=_most) for d, g in enumerate(lengths_)])
@@ -152,7 +153,9 @@ def _of_reals(*xs: Any) -> bool:
 def panels_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution by the routine that packs panels."""
     p = by("panels", f)
-    how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:]) if p is not None and _of_reals(x, w) else None
+    if p is None or not _of_reals(x, w):
+        return None
+    how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:])
     return None if how is None else mk(conv_panels.bind(**how), (x, w))
 
 
@@ -172,7 +175,7 @@ def lines_forward(f: Any, x: Any, w: Any) -> Any:
 
 @goal("iiio")
 def winograd_forward(f: Any, x: Any, w: Any) -> Any:
-    """The convolution by Winograd's algorithm, where filters are of 3x3 and it is expected to be faster, or asked for."""
+    """The convolution by Winograd's algorithm, for filters of 3x3, where expected to be faster or asked for."""
     p = by("winograd", f)
     if p is None or not fits_winograd(f.params, x, w):
         return None
@@ -345,7 +348,9 @@ def spread_forward(f: Any, w: Any, g: Any) -> Any:
     """
     p = by("gemm", f)
     taps = lengths(handle(w))[2:]
-    if p is None or any(s != 1 for s in p["stride"]) or p["border"] == "same" or not all(isinstance(k, int) for k in taps):
+    if p is None or any(s != 1 for s in p["stride"]) or p["border"] == "same":
+        return None
+    if not all(isinstance(k, int) for k in taps):
         return None
     around = [reach(k, e) - 1 for k, e in zip(taps, p["dilation"])]
     pads = [(m - a, m - b) for m, (a, b) in zip(around, pads_of(p, [None] * len(taps), taps))]

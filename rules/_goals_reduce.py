@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from termgraph.rulelib._goals_index import length
 from termgraph.rulelib._goals_shapes import number, product_along, reorder
@@ -12,7 +15,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc
-from termgraph.terms.term import mk, mk1
+from termgraph.terms.term import Const, mk, mk1
 
 
 def _drop(x: Any, axes: Any) -> Any:
@@ -96,6 +99,20 @@ def constant_divisor(x: Any, y: Any, a: tuple) -> Any:
     if x.type.dtype != y.type.dtype or x.type.ndim != ndim or not _constant_along(y, a, ndim):
         return None
     return _drop(y, [k - (ndim - y.type.ndim) for k in a]) if _spans([x], a, ndim) else None
+
+
+@goal("iiiiioo")
+def chosen_for_all(c: Any, x: Any, j: Any, a: tuple, d: str) -> Any:
+    """Of a choice that is one along the summed axes: the condition without them, and the sum of the arm that is one
+    number, over lengths that are known (no elements have no sum but 0)."""
+    ndim = max(c.type.ndim, x.type.ndim)
+    if x.type.ndim != ndim or j.type.ndim > ndim or any(n != 1 for n in j.type.shape) or kind_of(d) != "f":
+        return None
+    lengths = [x.type.shape[k] for k in a]
+    if None in lengths or 0 in lengths or 1 in lengths or x.type.dtype != d or not _constant_along(c, a, ndim):
+        return None
+    total = np.asarray(j.value, d).reshape(()) * np.asarray(math.prod(lengths), d)
+    return _drop(c, [k - (ndim - c.type.ndim) for k in a]), Const(np.asarray(total, d))
 
 
 def _constant_along(x: Any, axes: tuple, ndim: int) -> bool:

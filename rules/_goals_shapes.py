@@ -183,7 +183,10 @@ def _around(f: Any, xs: tuple) -> Any:
             plain.append(x.args[0])
         elif all(n == 1 or same_length(lengths[lead + d], x, d) for d, n in enumerate(x.type.shape)):
             plain.append(x)
-        elif all(n == 1 or _is_one(m) or same_length(m, x, d) for d, (n, m) in enumerate(zip(x.type.shape, lengths[lead:]))):
+        elif all(
+            n == 1 or _is_one(m) or same_length(m, x, d)
+            for d, (n, m) in enumerate(zip(x.type.shape, lengths[lead:]))
+        ):
             plain.append(x)  # longer where the alloc is 1: it may stand for the alloc, not the alloc for the result
             longer = True
         else:

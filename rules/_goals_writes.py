@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import length
+from termgraph.rulelib._goals_index import length, same_length
 from termgraph.rules import goal
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
@@ -21,7 +21,7 @@ def like(y: Any, x: Any) -> Any:
     """`y` with the dtype and the shape of `x`, into which it is written."""
     if y.type.dtype != x.type.dtype:
         y = mk1(cast.bind(dtype=x.type.dtype), y)
-    if y.type.ndim == x.type.ndim and all(a == b or a is None for a, b in zip(y.type.shape, x.type.shape)):
+    if y.type.ndim == x.type.ndim and all(same_length(length(y, d), x, d) for d in range(x.type.ndim)):
         return y if y.type is x.type else None
     return mk(alloc, (y, *[length(x, d) for d in range(x.type.ndim)]))
 
@@ -47,7 +47,7 @@ def zeros(o: Any) -> bool:
 
 @goal("iiiiio")
 def summed_places(o: Any, y: Any, ks: tuple, i: tuple, a: tuple) -> Any:
-    """`scatter_add(o, y, *ks, index=i)` into zeros, summed along axes that vectors of places say: what is left of it."""
+    """`scatter_add(o, y, *ks, index=i)` into zeros, summed along axes that vectors of places say: the rest."""
     if any(e != "a" for e in i) or len(i) != o.type.ndim or any(k.type.ndim != 1 for k in ks):
         return None
     left = [d for d in range(o.type.ndim) if d not in a]

@@ -1,7 +1,8 @@
 """Other forms of the same values, each better at some operands and worse at others: for `tg.accurate`, which measures.
 
-Read in both directions. Facts that a rule asks for are taken on trust by that search, where nothing speaks against them:
-at points where they do not hold, the form is seen to be wrong. What is better everywhere is a rule of `stabilize`.
+Read in both directions. Facts that a rule asks for are taken on trust by that search, where nothing speaks against
+them: at points where they do not hold, the form is seen to be wrong. What is better everywhere is a rule of
+`stabilize`.
 """
 
 from termgraph.rulelib._goals_accurate import larger_power
@@ -38,8 +39,8 @@ def conjugates(x: Float, y: Float, z: Float, a: Float, b: Float):
     yield rule("root_minus",      sqrt(x) - y,                (x - sqr(y)) / (sqrt(x) + y), positive(y), assumes=FORMS)
     yield rule("minus_root",      y - sqrt(x),                (sqr(y) - x) / (sqrt(x) + y), positive(y), assumes=FORMS)
     yield rule("plus_root",       y + sqrt(x),                (sqr(y) - x) / (y - sqrt(x)), negative(y), assumes=FORMS)
-    yield rule("scaled_roots",    a * sqrt(x) - b * sqrt(y),
-               (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)),       positive(a), positive(b), nonzero(x), assumes=FORMS)
+    yield rule("scaled_roots",    a * sqrt(x) - b * sqrt(y), (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)),
+                                  positive(a), positive(b), nonzero(x), assumes=FORMS)
     yield rule("hypot_minus",     hypot(x, y) - z,
                (sqr(x) + (y - z) * (y + z)) / (hypot(x, y) + z), positive(z), assumes=FORMS)
     yield rule("minus_hypot",     z - hypot(x, y),
@@ -133,7 +134,7 @@ def ranges(x: Float, y: Float, z: Float, w: Float):
     yield rule("root_more_scaled", sqrt(sqr(x) + y),          abs_(x) * sqrt(1 + (y / x) / x),
                nonzero(x), assumes=FORMS)
     yield rule("root_more",       sqrt(sqr(x) + y),           hypot(x, sqrt(y)),        nonnegative(y), assumes=FORMS)
-    yield rule("hypot_scaled",    sqrt(x * sqr(y)),           sqrt(x) * abs_(y),                        assumes=FORMS)
+    yield rule("hypot_scaled",    sqrt(x * sqr(y)),           sqrt(x) * abs_(y),        nonnegative(x), assumes=FORMS)
     yield rule("one_over_ratio",  x / (x + y),                1 / (1 + y / x),                          assumes=FORMS)
     yield rule("ratio_of_sums",   (x + y) / z,                x / z + y / z,                            assumes=FORMS)
     yield rule("ratio_of_differences", (x - y) / z,           x / z - y / z,                            assumes=FORMS)

@@ -18,17 +18,25 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix, u: Constant):
-    yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=c),      composed(a, b, c), tags=AGAIN)
-    yield rule("identity",       dimshuffle(x, order=o),                         x,                           same_order(x, o), tags=AGAIN)
+def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix,
+         u: Constant):
+    yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=c),
+                                 composed(a, b, c), tags=AGAIN)
+    yield rule("identity",       dimshuffle(x, order=o),                         x,
+                                 same_order(x, o), tags=AGAIN)
 
     # an array without needless dimensions meets every other rule: x * 1, not x * dimshuffle(1)
-    yield rule("broadcast",      f(*xs),                                         f(*ys),                      elemwise(f), stripped(xs, ys))
-    yield rule("scale_inwards",  u * y * dimshuffle(x, order=o),                 y * dimshuffle(u * x, order=o), only_number(u), spreads(o), same_dtype(x, this), assumes=["reassoc"])
-    yield rule("outwards",       f(*xs),                                         dimshuffle(f(*ys), order=o), elemwise(f), common_order(xs, ys, o))
+    yield rule("broadcast",      f(*xs),                                         f(*ys),
+                                 elemwise(f), stripped(xs, ys))
+    yield rule("scale_inwards",  u * y * dimshuffle(x, order=o),                 y * dimshuffle(u * x, order=o),
+                                 only_number(u), spreads(o), same_dtype(x, this), assumes=["reassoc"])
+    yield rule("outwards",       f(*xs),                                         dimshuffle(f(*ys), order=o),
+                                 elemwise(f), common_order(xs, ys, o))
 
     # transposes of matrices with a diagonal
     yield rule("transposed_eye", dimshuffle(eye(n, m, k, dtype=d), order=(1, 0)), eye(m, n, -k, dtype=d))
-    yield rule("diagonal",       diagonal(dimshuffle(v, order=(1, 0)), offset=a), diagonal(v, offset=b),      negated(a, b))
-    yield rule("alloc_diag",     dimshuffle(alloc_diag(x, offset=a), order=(1, 0)), alloc_diag(x, offset=b),  negated(a, b))
+    yield rule("diagonal",       diagonal(dimshuffle(v, order=(1, 0)), offset=a), diagonal(v, offset=b),
+                                 negated(a, b))
+    yield rule("alloc_diag",     dimshuffle(alloc_diag(x, offset=a), order=(1, 0)), alloc_diag(x, offset=b),
+                                 negated(a, b))
     yield rule("of_diagonal",    diagonal(alloc_diag(x, offset=a), offset=a),    x)

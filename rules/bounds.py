@@ -7,6 +7,7 @@ from termgraph.rules import (
     Real,
     Uniform,
     at_most_one,
+    dual,
     finite,
     head,
     nonnegative,
@@ -21,21 +22,28 @@ INF = float("inf")
 
 
 @ruleset("canonicalize")
-def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f: head, xs: seg, ys: seg):
-    yield rule("max_nonnegative", maximum(u, 0),                                 u,                           nonnegative(u), assumes=["signed_zero"])
-    yield rule("max_nonpositive", maximum(u, 0),                                 0,                           nonpositive(u), finite(u), assumes=["signed_zero"])
-    yield rule("min_nonpositive", minimum(u, 0),                                 u,                           nonpositive(u), assumes=["signed_zero"])
-    yield rule("min_nonnegative", minimum(u, 0),                                 0,                           nonnegative(u), finite(u), assumes=["signed_zero"])
-    yield rule("min_one",        minimum(u, 1),                                  u,                           at_most_one(u))
-    yield rule("max_one",        maximum(u, 1),                                  1,                           at_most_one(u), finite(u))
+def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f: head, xs: seg, ys: seg,
+           m: head[maximum, minimum], o: head):
+    yield rule("max_nonnegative", maximum(u, 0),                                 u,
+                                  nonnegative(u), assumes=["signed_zero"])
+    yield rule("max_nonpositive", maximum(u, 0),                                 0,
+                                  nonpositive(u), finite(u), assumes=["signed_zero"])
+    yield rule("min_nonpositive", minimum(u, 0),                                 u,
+                                  nonpositive(u), assumes=["signed_zero"])
+    yield rule("min_nonnegative", minimum(u, 0),                                 0,
+                                  nonnegative(u), finite(u), assumes=["signed_zero"])
+    yield rule("min_one",        minimum(u, 1),                                  u,
+                                 at_most_one(u))
+    yield rule("max_one",        maximum(u, 1),                                  1,
+                                 at_most_one(u), finite(u))
     yield rule("max_minus_inf",  maximum(w, -INF),                               w)
     yield rule("min_inf",        minimum(w, INF),                                w)
 
     # bounds within bounds
-    yield rule("max_of_min",     maximum(u, minimum(u, v)),                      u,                           finite(v), assumes=["signed_zero"])
-    yield rule("min_of_max",     minimum(u, maximum(u, v)),                      u,                           finite(v), assumes=["signed_zero"])
-    yield rule("max_neg",        maximum(-w, -q),                                -minimum(w, q), assumes=["signed_zero"])
-    yield rule("min_neg",        minimum(-w, -q),                                -maximum(w, q), assumes=["signed_zero"])
+    yield rule("absorbs",        m(u, o(u, v)),                                  u,
+                                 dual(m, o), finite(v), assumes=["signed_zero"])
+    yield rule("of_negatives",   m(-w, -q),                                      -o(w, q),
+                                 dual(m, o), assumes=["signed_zero"])
     yield rule("abs",            maximum(w, -w),                                 abs_(w), assumes=["signed_zero"])
     yield rule("minus_abs",      minimum(w, -w),                                 -abs_(w), assumes=["signed_zero"])
     yield rule("max_abs",        maximum(abs_(u), u),                            abs_(u), assumes=["signed_zero"])
@@ -44,19 +52,25 @@ def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f
     yield rule("min_abs_neg",    minimum(abs_(w), -w),                           -w, assumes=["signed_zero"])
     yield rule("max_minus_abs",  maximum(-abs_(w), w),                           w, assumes=["signed_zero"])
     yield rule("min_minus_abs",  minimum(-abs_(w), w),                           -abs_(w), assumes=["signed_zero"])
-    yield rule("max_abs_bound",  maximum(abs_(w), minimum(w, q)),                abs_(w),                     finite(q), assumes=["signed_zero"])
-    yield rule("max_plus",       maximum(w + x, w + y),                          w + maximum(x, y),           needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
-    yield rule("min_plus",       minimum(w + x, w + y),                          w + minimum(x, y),           needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
-    yield rule("max_increasing", maximum(*xs),                                   f(maximum(*ys)),             one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
-    yield rule("min_increasing", minimum(*xs),                                   f(minimum(*ys)),             one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
-    yield rule("max_plus_min",   maximum(w, q) + minimum(w, q),                  w + q,                       assumes=["finite", "signed_zero"])
+    yield rule("max_abs_bound",  maximum(abs_(w), minimum(w, q)),                abs_(w),
+                                 finite(q), assumes=["signed_zero"])
+    yield rule("plus",           m(w + x, w + y),                                w + m(x, y),
+                                 needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
+    yield rule("increasing",     m(*xs),                                         f(m(*ys)),
+                                 one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
+    yield rule("max_plus_min",   maximum(w, q) + minimum(w, q),                  w + q,
+                                 assumes=["finite", "signed_zero"])
 
     # clip(x, low, high) is minimum(maximum(x, low), high)
-    yield rule("clip_same",      clip(u, x, x),                                  x,                           finite(u), finite(x), assumes=["signed_zero"])
+    yield rule("clip_same",      clip(u, x, x),                                  x,
+                                 finite(u), finite(x), assumes=["signed_zero"])
     yield rule("clip_twice",     clip(clip(u, x, y), x, y),                      clip(u, x, y))
     yield rule("clip_min_inf",   clip(w, -INF, q),                               minimum(w, q))
     yield rule("clip_max_inf",   clip(w, q, INF),                                maximum(w, q))
-    yield rule("clip_nonnegative", clip(u, 0, x),                                minimum(u, x),               nonnegative(u), assumes=["signed_zero"])
-    yield rule("clip_at_most_one", clip(u, x, 1),                                maximum(u, x),               at_most_one(u), at_most_one(x))
-    yield rule("max_clip",       maximum(clip(u, j, k), j),                      clip(u, j, k),               ordered(j, k))
+    yield rule("clip_nonnegative", clip(u, 0, x),                                minimum(u, x),
+                                   nonnegative(u), assumes=["signed_zero"])
+    yield rule("clip_at_most_one", clip(u, x, 1),                                maximum(u, x),
+                                   at_most_one(u), at_most_one(x))
+    yield rule("max_clip",       maximum(clip(u, j, k), j),                      clip(u, j, k),
+                                 ordered(j, k))
     yield rule("min_clip",       minimum(clip(u, j, k), k),                      clip(u, j, k))

@@ -4,58 +4,60 @@ The gradient of log(p) is g / p; the gradient of what made p (a softmax, a sigmo
 """
 
 from termgraph.rulelib._goals_stable import Zero, keepdims_order, puts_back, reduced_rank, same_rank, undivided
-from termgraph.rules import Float, NonConst, nonzero, param, rule, ruleset, seg
+from termgraph.rules import Float, NonConst, head, nonzero, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import exp
+from termgraph.terms.ops.elementwise import add, exp, sub
 from termgraph.terms.ops.indexing import gather, scatter_add
 from termgraph.terms.ops.reduce import logsumexp, softmax, sum_
 
 
 @ruleset("stabilize")
-def cancellations(y: Float & NonConst, z: Float, w: Float, u: Float, v: Float, o: Zero, i: param, ks: seg):
-    yield rule("plus",            y * (z / y + w),                          z + y * w,                    nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus",           y * (z / y - w),                          z - y * w,                    nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_from",      y * (w - z / y),                          y * w - z,                    nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("plus_over",       y * (z / (y * u) + w),                    z / u + y * w,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_over",      y * (z / (y * u) - w),                    z / u - y * w,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_from_over", y * (w - z / (y * u)),                    y * w - z / u,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("plus_mul",        y * (u * (z / y) + w),                    u * z + y * w,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_mul",       y * (u * (z / y) - w),                    u * z - y * w,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_from_mul",  y * (w - u * (z / y)),                    y * w - u * z,                nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("plus_mul_over",   y * (u * (z / (y * v)) + w),              u * z / v + y * w,            nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_mul_over",  y * (u * (z / (y * v)) - w),              u * z / v - y * w,            nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_from_mul_over", y * (w - u * (z / (y * v))),          y * w - u * z / v,            nonzero(y), assumes=["finite", "reassoc"])
+def cancellations(y: Float & NonConst, z: Float, w: Float, u: Float | 1, v: Float | 1, t: Float | 0, o: Zero,
+                  a: head[add, sub], i: param, ks: seg):
+    yield rule("sum",             y * a(u * (z / (y * v)), w),              a(u * z / v, y * w),
+                                  nonzero(y), assumes=["finite", "reassoc"])
+    yield rule("minus_from",      y * (w - u * (z / (y * v))),              y * w - u * z / v,
+                                  nonzero(y), assumes=["finite", "reassoc"])
 
     # labels: one element of each row was divided by
-    yield rule("labels",          y * scatter_add(o, z, *ks, index=i),      scatter_add(o, w, *ks, index=i),
-                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
-    yield rule("labels_minus",    y * (scatter_add(o, z, *ks, index=i) - u), scatter_add(o, w, *ks, index=i) - y * u,
-                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
-    yield rule("labels_plus",     y * (scatter_add(o, z, *ks, index=i) + u), scatter_add(o, w, *ks, index=i) + y * u,
-                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),                                  assumes=["finite", "reassoc"])
+    yield rule("labels",          y * a(scatter_add(o, z, *ks, index=i), t), a(scatter_add(o, w, *ks, index=i), y * t),
+                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),
+                                  assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
-def softmax_gradients(x: Float, y: Float, z: Float, w: Float, a: param, d: param, o: param):
-    yield rule("logsumexp",       exp(x) * dimshuffle(1 / sum_(exp(x), axis=a, dtype=d), order=o), softmax(x, axis=a), puts_back(o, a, x), assumes=["finite"])
+def softmax_gradients(x: Float, y: Float, z: Float, w: Float, a: param, d: param, o: param, s: head[add, sub]):
+    yield rule("logsumexp",       exp(x) * dimshuffle(1 / sum_(exp(x), axis=a, dtype=d), order=o), softmax(x, axis=a),
+                                  puts_back(o, a, x), assumes=["finite"])
     yield rule("scaled",          exp(x) * dimshuffle(y / sum_(exp(x), axis=a, dtype=d), order=o),
-                                  softmax(x, axis=a) * dimshuffle(y, order=o),    puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
+                                  softmax(x, axis=a) * dimshuffle(y, order=o),
+                                  puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
 
     yield rule("scaled_neg",      exp(x) * dimshuffle(-(y / sum_(exp(x), axis=a, dtype=d)), order=o),
-                                  -(softmax(x, axis=a) * dimshuffle(y, order=o)), puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
+                                  -(softmax(x, axis=a) * dimshuffle(y, order=o)),
+                                  puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
 
     # of exp(x) / sum(exp(x)) written by hand
-    yield rule("share",           (y * softmax(x, axis=a)) / exp(x),              y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), keepdims_order(x, a, o), assumes=["finite", "reassoc"])
-    yield rule("share_of",        (y / exp(x)) * softmax(x, axis=a),              y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), keepdims_order(x, a, o), assumes=["finite", "reassoc"])
-    yield rule("shares",          exp(x) * dimshuffle(sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a, dtype=d), order=o),
-                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o),           puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
-    yield rule("shares_neg",      exp(x) * dimshuffle(-sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a, dtype=d), order=o),
-                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o)),        puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
+    yield rule("share",           (y * softmax(x, axis=a)) / exp(x),
+                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)),
+                                  keepdims_order(x, a, o), assumes=["finite", "reassoc"])
+    yield rule("share_of",        (y / exp(x)) * softmax(x, axis=a),
+                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)),
+                                  keepdims_order(x, a, o), assumes=["finite", "reassoc"])
+    yield rule("shares",          exp(x) * dimshuffle(sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a,
+                                      dtype=d), order=o),
+                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o),
+                                  puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
+    yield rule("shares_neg",      exp(x) * dimshuffle(-sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a,
+                                      dtype=d), order=o),
+                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o)),
+                                  puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
 
     # the two parts of such a gradient: what reaches each share, and what reaches all of them through their sum
-    yield rule("apart_minus",     exp(x) * (z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) - w),
-                                  z * softmax(x, axis=a) - exp(x) * w,            puts_back(o, a, x),                   assumes=["finite", "reassoc"])
-    yield rule("apart_plus",      exp(x) * (z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) + w),
-                                  z * softmax(x, axis=a) + exp(x) * w,            puts_back(o, a, x),                   assumes=["finite", "reassoc"])
-    yield rule("through_sum",     sum_((z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)) * softmax(x, axis=a), axis=a, dtype=d),
-                                  sum_(z * softmax(x, axis=a), axis=a, dtype=d) / sum_(exp(x), axis=a, dtype=d), puts_back(o, a, x), assumes=["finite", "reassoc"])
+    yield rule("apart",           exp(x) * s(z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o), w),
+                                  s(z * softmax(x, axis=a), exp(x) * w),
+                                  puts_back(o, a, x), assumes=["finite", "reassoc"])
+    yield rule("through_sum",     sum_((z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)) * softmax(x, axis=a),
+                                      axis=a, dtype=d),
+                                  sum_(z * softmax(x, axis=a), axis=a, dtype=d) / sum_(exp(x), axis=a, dtype=d),
+                                  puts_back(o, a, x), assumes=["finite", "reassoc"])

@@ -12,20 +12,31 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def casts(x, y, z, f: head, g: head[floor, ceil, trunc, round_], xs: seg, ys: seg, a: param, b: param, d: param,
           q: head[any_, all_]):
-    yield rule("same",           cast(x, dtype=d),                               x,                           has_dtype(x, d), tags=AGAIN)
-    yield rule("twice",          cast(cast(x, dtype=a), dtype=b),                cast(x, dtype=b),            needless(x, a, b), tags=AGAIN)
-    yield rule("constants",      f(*xs),                                         f(*ys),                      elemwise(f), constants_in_loop_dtype(f, xs, ys))
+    yield rule("same",           cast(x, dtype=d),                               x,
+                                 has_dtype(x, d), tags=AGAIN)
+    yield rule("twice",          cast(cast(x, dtype=a), dtype=b),                cast(x, dtype=b),
+                                 needless(x, a, b), tags=AGAIN)
+    yield rule("constants",      f(*xs),                                         f(*ys),
+                                 elemwise(f), constants_in_loop_dtype(f, xs, ys))
 
     # what only asks whether something is zero does not mind how it is stored
-    yield rule("condition",      switch(cast(x, dtype=d), y, z),                 switch(x, y, z),             exact_in(x, d))
-    yield rule("logical_not",    logical_not(cast(x, dtype=d)),                  logical_not(x),              exact_in(x, d))
-    yield rule("neq_zero",       neq(cast(x, dtype=d), 0),                       neq(x, 0),                   exact_in(x, d))
-    yield rule("eq_zero",        eq(cast(x, dtype=d), 0),                        eq(x, 0),                    exact_in(x, d))
-    yield rule("any_all",        q(cast(x, dtype=d)),                            q(x),                        exact_in(x, d))
+    yield rule("condition",      switch(cast(x, dtype=d), y, z),                 switch(x, y, z),
+                                 exact_in(x, d))
+    yield rule("logical_not",    logical_not(cast(x, dtype=d)),                  logical_not(x),
+                                 exact_in(x, d))
+    yield rule("neq_zero",       neq(cast(x, dtype=d), 0),                       neq(x, 0),
+                                 exact_in(x, d))
+    yield rule("eq_zero",        eq(cast(x, dtype=d), 0),                        eq(x, 0),
+                                 exact_in(x, d))
+    yield rule("any_all",        q(cast(x, dtype=d)),                            q(x),
+                                 exact_in(x, d))
 
     # sums and products convert as they go
-    yield rule("sum",            sum_(cast(x, dtype=d), axis=a, dtype=d),        sum_(x, axis=a, dtype=d),    exact_in(x, d))
-    yield rule("prod",           prod(cast(x, dtype=d), axis=a, dtype=d),        prod(x, axis=a, dtype=d),    exact_in(x, d))
+    yield rule("sum",            sum_(cast(x, dtype=d), axis=a, dtype=d),        sum_(x, axis=a, dtype=d),
+                                 exact_in(x, d))
+    yield rule("prod",           prod(cast(x, dtype=d), axis=a, dtype=d),        prod(x, axis=a, dtype=d),
+                                 exact_in(x, d))
 
     # whole numbers are not rounded
-    yield rule("rounding",       g(x),                                           x,                           integer(x))
+    yield rule("rounding",       g(x),                                           x,
+                                 integer(x))

@@ -9,11 +9,16 @@ TRUST = ["reassoc", "finite", "nonzero"]
 
 @ruleset("canonicalize")
 def collect(x, y, z, xs: seg):
-    yield rule("sum",                add(*xs),               y,              rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("difference",         x - z,                  y,              rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("negation",           neg(x),                 y,              rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("product",            mul(*xs),               y,              rounds(this), collected_product(this, y), assumes=TRUST)
-    yield rule("quotient",           x / z,                  y,              rounds(this), collected_product(this, y), assumes=TRUST)
+    yield rule("sum",                add(*xs),               y,
+                                     rounds(this), collected_sum(this, y), assumes=TRUST)
+    yield rule("difference",         x - z,                  y,
+                                     rounds(this), collected_sum(this, y), assumes=TRUST)
+    yield rule("negation",           neg(x),                 y,
+                                     rounds(this), collected_sum(this, y), assumes=TRUST)
+    yield rule("product",            mul(*xs),               y,
+                                     rounds(this), collected_product(this, y), assumes=TRUST)
+    yield rule("quotient",           x / z,                  y,
+                                     rounds(this), collected_product(this, y), assumes=TRUST)
 
     # whole numbers wrap around, whatever the order: nothing is taken on trust
     yield rule("integer_sum",        add(*xs),               y,              wraps(this), collected_sum(this, y))

@@ -9,6 +9,7 @@ from termgraph.rules import (
     NonConst,
     Real,
     Uniform,
+    at_most_one,
     complement,
     head,
     negative,
@@ -21,7 +22,12 @@ from termgraph.rules import (
 )
 from termgraph.terms.ops.elementwise import (
     abs_,
+    arctan,
     eq,
+    erf,
+    erfc,
+    exp,
+    expm1,
     hypot,
     isfinite,
     isinf,
@@ -32,12 +38,16 @@ from termgraph.terms.ops.elementwise import (
     minimum,
     neg,
     neq,
+    sigmoid,
+    softplus,
+    tanh,
 )
 
 
 @ruleset("canonicalize")
-def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform, u: Real, v: Real, w: Float, q: Float,
-                r: head[abs_, neg], h: head[hypot, logical_xor]):
+def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform, u: Real,
+                v: Real, w: Float, q: Float, r: head[abs_, neg],
+                s: head[arctan, erf, erfc, exp, expm1, sigmoid, softplus, tanh], h: head[hypot, logical_xor]):
     # with itself; NaN is not equal to itself
     yield rule("lt_self",        x < x,                      False)
     yield rule("gt_self",        x > x,                      False)
@@ -52,6 +62,7 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
     yield rule("isfinite_integer", isfinite(i),              True)
     yield rule("isfinite_bool",  isfinite(p),                True)
     yield rule("isnan_sign",     isnan(r(x)),                isnan(x))
+    yield rule("isnan_total",    isnan(s(w)),                isnan(w))
     yield rule("isinf_sign",     isinf(r(x)),                isinf(x))
     yield rule("isfinite_sign",  isfinite(r(x)),             isfinite(x))
 
@@ -82,6 +93,10 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
     yield rule("ge_zero",        x >= 0,                     False,                     negative(x))
     yield rule("le_zero_eq",     x <= 0,                     eq(x, 0),                  nonnegative(x))
     yield rule("ge_zero_eq",     x >= 0,                     eq(x, 0),                  nonpositive(x))
+    yield rule("ge_zero_number", w >= 0,                     logical_not(isnan(w)),     nonnegative(w))
+    yield rule("le_zero_number", w <= 0,                     logical_not(isnan(w)),     nonpositive(w))
+    yield rule("le_one_number",  w <= 1,                     logical_not(isnan(w)),     at_most_one(w))
+    yield rule("gt_one",         x > 1,                      False,                     at_most_one(x))
     yield rule("ge_zero_true",   i >= 0,                     True,                      nonnegative(i))
     yield rule("le_zero_true",   i <= 0,                     True,                      nonpositive(i))
     yield rule("gt_zero_true",   i > 0,                      True,                      positive(i))

@@ -10,7 +10,8 @@ from termgraph.terms.ops.shaping import specify_shape, unbroadcast
 
 
 @ruleset("canonicalize")
-def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: param, n: param, i: param, w: param, a: param):
+def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: param, n: param, i: param, w: param,
+            a: param):
     # the branch that is not taken vanishes
     yield rule("true",           ifelse(k, x, y, n=1),                           x,                           truthy(k))
     yield rule("false",          ifelse(k, x, y, n=1),                           y,                           falsy(k))
@@ -18,17 +19,23 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("not",            ifelse(logical_not(c), x, y, n=1),              ifelse(c, y, x, n=1))
     yield rule("then_same",      ifelse(c, ifelse(c, x, y, n=1), z, n=1),        ifelse(c, x, z, n=1))
     yield rule("else_same",      ifelse(c, x, ifelse(c, y, z, n=1), n=1),        ifelse(c, x, z, n=1))
-    yield rule("item_chosen",    nth(ifelse(k, *xs, n=n), i=i),                  y,                           chosen_item(k, xs, n, i, y))
-    yield rule("item_equal",     nth(ifelse(c, *xs, n=n), i=i),                  y,                           equal_item(xs, n, i, y))
+    yield rule("item_chosen",    nth(ifelse(k, *xs, n=n), i=i),                  y,
+                                 chosen_item(k, xs, n, i, y))
+    yield rule("item_equal",     nth(ifelse(c, *xs, n=n), i=i),                  y,
+                                 equal_item(xs, n, i, y))
 
     # checks
-    yield rule("check_true",     check(x, *xs, error=e, message=m),              check(x, *ys, error=e, message=m), failing(xs, ys))
+    yield rule("check_true",     check(x, *xs, error=e, message=m),              check(x, *ys, error=e, message=m),
+                                 failing(xs, ys))
     yield rule("check_nothing",  check(x, error=e, message=m),                   x)
-    yield rule("check_twice",    check(check(x, *xs, error=e, message=m), *xs, error=e, message=m), check(x, *xs, error=e, message=m))
+    yield rule("check_twice",    check(check(x, *xs, error=e, message=m), *xs, error=e, message=m),
+                                 check(x, *xs, error=e, message=m))
 
     # promises about shapes
-    yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,                           kept_promises(x, ns, w))
-    yield rule("unbroadcast",    unbroadcast(x, axis=a),                         x,                           unknown_anyway(x, a))
+    yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,
+                                 kept_promises(x, ns, w))
+    yield rule("unbroadcast",    unbroadcast(x, axis=a),                         x,
+                                 unknown_anyway(x, a))
 
 
 @ruleset("canonicalize", "unsafe")

@@ -1,6 +1,6 @@
 """Exponentials that keep their digits near zero, hyperbolic functions, and products of exponentials in one."""
 
-from termgraph.rules import Float, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, head, rule, ruleset, same_dtype, this
 from termgraph.terms.ops.elementwise import (
     cosh,
     exp,
@@ -27,38 +27,44 @@ def exponentials(x: Float, y: Float):
     yield rule("expm1_plus_one",  expm1(x) + 1,                      exp(x),                     same_dtype(x, this))
     yield rule("expm1_log1p",     expm1(log1p(x)),                   x,                          assumes=["domain"])
     yield rule("exp_log1p",       exp(log1p(x)),                     1 + x,                      assumes=["domain"])
-    yield rule("expm1_log",       expm1(log(x)),                     x - 1,                      assumes=["domain", "reassoc"])
+    yield rule("expm1_log",       expm1(log(x)),                     x - 1,
+                                  assumes=["domain", "reassoc"])
 
     # one exponential instead of several, which could overflow on the way
     yield rule("reciprocal",      1 / exp(x),                        exp(-x), assumes=["reassoc"])
     yield rule("mul",             exp(x) * exp(y),                   exp(x + y),                 assumes=["reassoc"])
     yield rule("div",             exp(x) / exp(y),                   exp(x - y),                 assumes=["reassoc"])
-    yield rule("pow",             exp(x) ** y,                       exp(x * y),                 assumes=["finite", "reassoc"])
+    yield rule("pow",             exp(x) ** y,                       exp(x * y),
+                                  assumes=["finite", "reassoc"])
     yield rule("sqr",             sqr(exp(x)),                       exp(2 * x))
     yield rule("sqrt",            sqrt(exp(x)),                      exp(0.5 * x))
-    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),                assumes=["finite", "reassoc"])
+    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),
+                                  assumes=["finite", "reassoc"])
 
     # of the stable logarithms
     yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x), assumes=["domain", "signed_zero"])
     yield rule("exp_softplus",    exp(softplus(x)),                  1 + exp(x))
     yield rule("exp_logaddexp",   exp(logaddexp(x, y)),              exp(x) + exp(y), assumes=["finite", "reassoc"])
-    yield rule("expm1_softplus",  expm1(softplus(x)),                exp(x),                     assumes=["finite", "reassoc"])
+    yield rule("expm1_softplus",  expm1(softplus(x)),                exp(x),
+                                  assumes=["finite", "reassoc"])
     yield rule("expm1_minus_softplus", expm1(-softplus(x)),          -sigmoid(x),                assumes=["reassoc"])
-    yield rule("exp_minus_expm1", exp(x) - expm1(x),                 1,                          assumes=["finite", "reassoc"])
-    yield rule("exp_minus_log1p", exp(-log1p(x)),                    1 / (1 + x),                assumes=["domain", "finite", "reassoc"])
+    yield rule("exp_minus_expm1", exp(x) - expm1(x),                 1,
+                                  assumes=["finite", "reassoc"])
+    yield rule("exp_minus_log1p", exp(-log1p(x)),                    1 / (1 + x),
+                                  assumes=["domain", "finite", "reassoc"])
 
 
 @ruleset("stabilize")
-def hyperbolic(x: Float, y: Float):
+def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
     yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x))
-    yield rule("sinh_half",       (2 * sinh(x)) / 2,                 sinh(x))
+    yield rule("half",            (2 * f(x)) / 2,                    f(x))
     yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x),                 assumes=["reassoc"])
-    yield rule("cosh_half",       (2 * cosh(x)) / 2,                 cosh(x))
     yield rule("tanh",            sinh(x) / cosh(x),                 tanh(x))
     yield rule("tanh_of_twice",   (2 * sinh(x)) / (2 * cosh(x)),     tanh(x))
     yield rule("tanh_expm1",      expm1(2 * x) / (1 + exp(2 * x)),   tanh(x))
     yield rule("tanh_expm1_half", expm1(x) / (1 + exp(x)),           tanh(0.5 * x))
-    yield rule("tanh_expm1_any",  (y * expm1(x)) / (1 + exp(x)),     y * tanh(0.5 * x),          assumes=["finite", "reassoc"])
+    yield rule("tanh_expm1_any",  (y * expm1(x)) / (1 + exp(x)),     y * tanh(0.5 * x),
+                                  assumes=["finite", "reassoc"])
     yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
     yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
     yield rule("one",             sqr(cosh(x)) - sqr(sinh(x)),       1,                          assumes=["finite"])
@@ -70,5 +76,7 @@ def hyperbolic(x: Float, y: Float):
     yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x))
     yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x))
     yield rule("sinh_plus_exp_neg", sinh(x) + exp(-x),               cosh(x),                    assumes=["reassoc"])
-    yield rule("sinh_over_tanh",  sinh(x) / tanh(x),                 cosh(x),                    assumes=["domain", "reassoc"])
-    yield rule("tanh_cosh",       tanh(x) * cosh(x),                 sinh(x),                    assumes=["finite", "reassoc"])
+    yield rule("sinh_over_tanh",  sinh(x) / tanh(x),                 cosh(x),
+                                  assumes=["domain", "reassoc"])
+    yield rule("tanh_cosh",       tanh(x) * cosh(x),                 sinh(x),
+                                  assumes=["finite", "reassoc"])

@@ -230,21 +230,29 @@ def grad_choice(x, y, z, g, o, c, f: head[floor, ceil, trunc, round_, sign],
                 w: Complex, xs: seg, gs: seg):
     yield rule("maximum",    pullback(maximum(*xs), g),      tup(*gs),     where_largest(maximum(*xs), xs, g, gs))
     yield rule("minimum",    pullback(minimum(*xs), g),      tup(*gs),     where_largest(minimum(*xs), xs, g, gs))
-    yield rule("fmax",       pullback(fmax(x, y), g),        (switch(logical_or(gt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
-                                                              switch(logical_or(gt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))), zero(g, o))
-    yield rule("fmin",       pullback(fmin(x, y), g),        (switch(logical_or(lt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
-                                                              switch(logical_or(lt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))), zero(g, o))
-    yield rule("switch",     pullback(switch(c, x, y), g),   (None, switch(c, g, o), switch(c, o, g)),              zero(g, o))
-    yield rule("clip",       pullback(clip(x, y, z), g),     (switch(logical_and(ge(x, y), le(x, z)), g, o),
-                                                              switch(logical_and(lt(x, y), le(y, z)), g, o),
-                                                              switch(logical_or(gt(x, z), gt(y, z)), g, o)),        zero(g, o))
+    yield rule("fmax",       pullback(fmax(x, y), g),
+                             (switch(logical_or(gt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
+                                 switch(logical_or(gt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))),
+                             zero(g, o))
+    yield rule("fmin",       pullback(fmin(x, y), g),
+                             (switch(logical_or(lt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
+                                 switch(logical_or(lt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))),
+                             zero(g, o))
+    yield rule("switch",     pullback(switch(c, x, y), g),   (None, switch(c, g, o), switch(c, o, g)),
+                             zero(g, o))
+    yield rule("clip",       pullback(clip(x, y, z), g),
+                             (switch(logical_and(ge(x, y), le(x, z)), g, o),
+                                 switch(logical_and(lt(x, y), le(y, z)), g, o),
+                                 switch(logical_or(gt(x, z), gt(y, z)), g, o)),
+                             zero(g, o))
     yield rule("abs_c",      pullback(abs_(w), g),           (g * conj(w) / switch(eq(w, 0), 1, abs_(w)),))
     yield rule("abs",        pullback(abs_(x), g),           (g * sign(x),))
     yield rule("sign_c",     pullback(sign(w), g),           ((g - real(g * sign(w)) * conj(sign(w))) / abs_(w),))
     yield rule("step",       pullback(f(x), g),              (None,))
     yield rule("copysign",   pullback(copysign(x, y), g),    (g * (sign(x) * copysign(1, y)), None))
     yield rule("nextafter",  pullback(nextafter(x, y), g),   (g, None))
-    yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, o)),                        zero(g, o))
+    yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, o)),
+                             zero(g, o))
     yield rule("hypot",      pullback(hypot(x, y), g),       (g * (x / switch(eq(hypot(x, y), 0), 1, hypot(x, y))),
                                                               g * (y / switch(eq(hypot(x, y), 0), 1, hypot(x, y)))))
 
@@ -285,7 +293,8 @@ def grad_trigonometric(x, y, g, w: Complex):
     yield rule("arcsin",     pullback(arcsin(x), g),         (g / sqrt(1 - sqr(x)),))
     yield rule("arccos",     pullback(arccos(x), g),         (-g / sqrt(1 - sqr(x)),))
     yield rule("arctan",     pullback(arctan(x), g),         (g / (1 + sqr(x)),))
-    yield rule("arctan2",    pullback(arctan2(y, x), g),     (g * (x / (sqr(x) + sqr(y))), -g * (y / (sqr(x) + sqr(y)))))
+    yield rule("arctan2",    pullback(arctan2(y, x), g),
+                             (g * (x / (sqr(x) + sqr(y))), -g * (y / (sqr(x) + sqr(y)))))
     yield rule("sinh",       pullback(sinh(x), g),           (g * cosh(x),))
     yield rule("cosh",       pullback(cosh(x), g),           (g * sinh(x),))
     yield rule("tanh",       pullback(tanh(x), g),           (g * (1 - sqr(tanh(x))),))
@@ -305,27 +314,34 @@ def grad_special(x, y, z, g):
     yield rule("gamma",      pullback(gamma(x), g),          (g * (gamma(x) * digamma(x)),))
     yield rule("gammaln",    pullback(gammaln(x), g),        (g * digamma(x),))
     yield rule("digamma",    pullback(digamma(x), g),        (g * polygamma(1, x),))
-    yield rule("polygamma",  pullback(polygamma(y, x), g),   (missing("polygamma is differentiated by its argument, not its order"),
-                                                              g * polygamma(y + 1, x)))
-    yield rule("gammainc",   pullback(gammainc(y, x), g),    (missing("gammainc is differentiated by its argument, not its order"),
-                                                              g * exp((y - 1) * log(x) - x - gammaln(y))))
-    yield rule("gammaincc",  pullback(gammaincc(y, x), g),   (missing("gammaincc is differentiated by its argument, not its order"),
-                                                              g * -exp((y - 1) * log(x) - x - gammaln(y))))
-    yield rule("betainc",    pullback(betainc(y, z, x), g),  (missing("betainc is differentiated by its argument, not its shape"),
-                                                              missing("betainc is differentiated by its argument, not its shape"),
-                                                              g * exp((y - 1) * log(x) + (z - 1) * log1p(-x) + gammaln(y + z) - gammaln(y) - gammaln(z))))
+    yield rule("polygamma",  pullback(polygamma(y, x), g),
+                             (missing("polygamma is differentiated by its argument, not its order"),
+                                 g * polygamma(y + 1, x)))
+    yield rule("gammainc",   pullback(gammainc(y, x), g),
+                             (missing("gammainc is differentiated by its argument, not its order"),
+                                 g * exp((y - 1) * log(x) - x - gammaln(y))))
+    yield rule("gammaincc",  pullback(gammaincc(y, x), g),
+                             (missing("gammaincc is differentiated by its argument, not its order"),
+                                 g * -exp((y - 1) * log(x) - x - gammaln(y))))
+    yield rule("betainc",    pullback(betainc(y, z, x), g),
+                             (missing("betainc is differentiated by its argument, not its shape"),
+                                 missing("betainc is differentiated by its argument, not its shape"),
+                                 g * exp((y - 1) * log(x) + (z - 1) * log1p(-x) + gammaln(y + z) - gammaln(y) -
+                                 gammaln(z))))
 
 
 @ruleset("grad")
 def grad_bessel(x, y, g):
     yield rule("j0",         pullback(j0(x), g),             (g * -j1(x),))
     yield rule("j1",         pullback(j1(x), g),             (g * ((j0(x) - jv(2, x)) / 2),))
-    yield rule("jv",         pullback(jv(y, x), g),          (missing("jv is differentiated by its argument, not its order"),
-                                                              g * ((jv(y - 1, x) - jv(y + 1, x)) / 2)))
+    yield rule("jv",         pullback(jv(y, x), g),
+                             (missing("jv is differentiated by its argument, not its order"),
+                                 g * ((jv(y - 1, x) - jv(y + 1, x)) / 2)))
     yield rule("i0",         pullback(i0(x), g),             (g * i1(x),))
     yield rule("i1",         pullback(i1(x), g),             (g * ((i0(x) + iv(2, x)) / 2),))
-    yield rule("iv",         pullback(iv(y, x), g),          (missing("iv is differentiated by its argument, not its order"),
-                                                              g * ((iv(y - 1, x) + iv(y + 1, x)) / 2)))
+    yield rule("iv",         pullback(iv(y, x), g),
+                             (missing("iv is differentiated by its argument, not its order"),
+                                 g * ((iv(y - 1, x) + iv(y + 1, x)) / 2)))
 
 
 @ruleset("grad")

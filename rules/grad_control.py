@@ -38,11 +38,15 @@ def nothing_for_each(xs):
 
 @ruleset("grad")
 def grad_control(x, c, g, r, t, a: param, b: param, e: param, xs: seg, gs: seg, hs: seg, ns: seg):
-    yield rule("ifelse",          pullback(ifelse(c, *xs, n=a), *gs),           tup(NOTHING, *hs),   through_choice(c, xs, gs, hs))
-    yield rule("check",           pullback(check(x, *ns, error=a, message=b), g), tup(g, *hs),    nothing_for_each(ns, hs))
+    yield rule("ifelse",          pullback(ifelse(c, *xs, n=a), *gs),           tup(NOTHING, *hs),
+                                  through_choice(c, xs, gs, hs))
+    yield rule("check",           pullback(check(x, *ns, error=a, message=b), g), tup(g, *hs),
+                                  nothing_for_each(ns, hs))
     yield rule("print",           pullback(print_(x, message=a, attributes=b, show=e), g),  (g,))
-    yield rule("later",           pullback(later(x, *ns), g),                   tup(g, *hs),      nothing_for_each(ns, hs))
-    yield rule("forward_ifelse",  pushforward(ifelse(c, *xs, n=a), r, *gs),     t,                choice_of_tangents(c, xs, gs, t))
+    yield rule("later",           pullback(later(x, *ns), g),                   tup(g, *hs),
+                                  nothing_for_each(ns, hs))
+    yield rule("forward_ifelse",  pushforward(ifelse(c, *xs, n=a), r, *gs),     t,
+                                  choice_of_tangents(c, xs, gs, t))
     yield rule("forward_check",   pushforward(check(x, *ns, error=a, message=b), t, *hs),  t)
     yield rule("forward_print",   pushforward(print_(x, message=a, attributes=b, show=e), t),  t)
     yield rule("forward_later",   pushforward(later(x, *ns), t, *hs),           t)

@@ -37,13 +37,18 @@ def linear_in_two(f, xs, ts):
 @ruleset("grad")
 def grad_convolution(x, w, g, h, ns: seg, ks: seg, us: seg, a: param, b: param, c: param, d: param, e: param, i: param):
     yield rule("forward",  pullback(conv(x, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), g),
-                           (conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i)),
+                           (conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
+                               conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i)),
                            taps_of(x, ns), taps_of(w, ks))
-    yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), h),
-                           tup(conv_grad_weights(h, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), conv(h, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
+    yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e,
+                               algo=i), h),
+                           tup(conv_grad_weights(h, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
+                               conv(h, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
                            taps_of(w, ks), nothing_for_each(ns, us))
-    yield rule("weights",  pullback(conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), h),
-                           tup(conv_grad_inputs(h, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), conv(x, h, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
+    yield rule("weights",  pullback(conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e,
+                               algo=i), h),
+                           tup(conv_grad_inputs(h, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
+                               conv(x, h, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
                            taps_of(x, ns), nothing_for_each(ks, us))
     yield rule("windows",  pullback(windows(x, *ks, stride=a, dilation=b), g),
                            tup(h, *us),  laid_back(x, g, ks, a, b, h), nothing_for_each(ks, us))
@@ -54,7 +59,8 @@ def forward_convolution(x, y, t, v, ns: seg, us: seg, xs: seg, ts: seg, f: head[
                         m: head[conv_grad_inputs, conv_grad_weights], a: param, b: param):
     yield rule("product",  pushforward(f(*xs), *ts),                                v,  linear_in_two(f, xs, ts, v))
     yield rule("partial",  pushforward(m(*xs), *ts),                                v,  linear_in_two(m, xs, ts, v))
-    yield rule("windows",  pushforward(windows(x, *ns, stride=a, dilation=b), t, *us),  windows(t, *ns, stride=a, dilation=b))
+    yield rule("windows",  pushforward(windows(x, *ns, stride=a, dilation=b), t, *us),
+                           windows(t, *ns, stride=a, dilation=b))
 
 
 # ---------------------------------------------------------------------- pooling
@@ -79,17 +85,21 @@ def one_or_zeros(g, v):
 @ruleset("grad")
 def grad_pooling(x, y, g, h, u, v, z, ns: seg, us: seg, a: param, b: param, c: param, d: param, f: head[pool_max_grad]):
     yield rule("largest",      pullback(pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g),
-                               (pool_max_grad(x, pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g, size=a, stride=b, pad=c, ignore_border=d),))
+                               (pool_max_grad(x, pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g,
+                                   size=a, stride=b, pad=c, ignore_border=d),))
     yield rule("sum",          pullback(pool(x, kind="sum", size=a, stride=b, pad=c, ignore_border=d), g),
                                (pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d),),
                                pooled_lengths(x, a, ns))
-    yield rule("largest_back", pullback(f(x, y, g), h),  (u, v, z),  zeros(x, u), zeros(y, v), of_the_largest(f, x, y, h, z))
+    yield rule("largest_back", pullback(f(x, y, g), h),  (u, v, z),
+                               zeros(x, u), zeros(y, v), of_the_largest(f, x, y, h, z))
     yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d), h),
-                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *us),  nothing_for_each(ns, us))
+                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *us),
+                               nothing_for_each(ns, us))
 
 
 @ruleset("grad")
-def forward_pooling(x, y, g, t, u, v, w, z, ns: seg, us: seg, p: head[pool], f: head[pool_max_grad], k: head[pool_sum_grad]):
+def forward_pooling(x, y, g, t, u, v, w, z, ns: seg, us: seg, p: head[pool], f: head[pool_max_grad],
+                    k: head[pool_sum_grad]):
     yield rule("pool",         pushforward(p(x), t),                  z,            tangent(p, x, t, z))
     yield rule("max_grad",     pushforward(f(x, y, g), t, u, v),      f(x, y, w),   one_or_zeros(g, v, w))
     yield rule("sum_grad",     pushforward(k(g, *ns), t, *us),        k(t, *ns))

@@ -75,28 +75,41 @@ def in_sorted_order(x, t, axis):
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
-                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real, imag, conj, to_device],
+                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real,
+                           imag, conj, to_device],
                    m: head[reshape, alloc, subtensor, gather], j: head[join, make_vector],
                    s: head[inc_subtensor, set_subtensor, scatter_add], p: head[dot, matmul]):
     yield rule("linear",    pushforward(f(x), t),                        f(t))
     yield rule("moves",     pushforward(m(x, *ns), t, *us),              m(t, *ns))
-    yield rule("specify",   pushforward(specify_shape(x, *ns, known=a, told=b), t, *us),  specify_shape(t, *ns, known=a, told=b))
-    yield rule("joins",     pushforward(j(*xs), *ts),                    j(*rs),                      or_zeros(xs, ts, rs))
-    yield rule("writes",    pushforward(s(x, y, *ns), t, u, *us),        s(v, w, *ns),                or_zero(x, t, v), or_zero(y, u, w))
-    yield rule("scatter",   pushforward(scatter_set(x, y, *ns, index=a), t, u, *us),  scatter_set(v, w, *ns, index=a),  or_zero(x, t, v), or_zero(y, u, w))
-    yield rule("switch",    pushforward(switch(c, x, y), r, t, u),       switch(c, v, w),             or_zero(x, t, v), or_zero(y, u, w))
-    yield rule("product",   pushforward(p(x, y), t, u),                  v,                           both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
-    yield rule("sort",      pushforward(sort(x, axis=a), t),             v,                           in_sorted_order(x, t, a, v))
+    yield rule("specify",   pushforward(specify_shape(x, *ns, known=a, told=b), t, *us),
+                            specify_shape(t, *ns, known=a, told=b))
+    yield rule("joins",     pushforward(j(*xs), *ts),                    j(*rs),
+                            or_zeros(xs, ts, rs))
+    yield rule("writes",    pushforward(s(x, y, *ns), t, u, *us),        s(v, w, *ns),
+                            or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("scatter",   pushforward(scatter_set(x, y, *ns, index=a), t, u, *us),  scatter_set(v, w, *ns, index=a),
+                            or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("switch",    pushforward(switch(c, x, y), r, t, u),       switch(c, v, w),
+                            or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("product",   pushforward(p(x, y), t, u),                  v,
+                            both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
+    yield rule("sort",      pushforward(sort(x, axis=a), t),             v,
+                            in_sorted_order(x, t, a, v))
 
 
 @ruleset("grad")
 def forward_complex(x, y, t, u, v, w, z: Complex):
-    yield rule("complex",   pushforward(complex_(x, y), t, u),           complex_(v, w),              or_zero(x, t, v), or_zero(y, u, w))
-    yield rule("abs",       pushforward(abs_(z), t),                     real(conj(z) * t) / switch(eq(z, 0), 1, abs_(z)))
-    yield rule("sign",      pushforward(sign(z), t),                     (t - sign(z) * real(conj(sign(z)) * t)) / abs_(z))
+    yield rule("complex",   pushforward(complex_(x, y), t, u),           complex_(v, w),
+                            or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("abs",       pushforward(abs_(z), t),
+                            real(conj(z) * t) / switch(eq(z, 0), 1, abs_(z)))
+    yield rule("sign",      pushforward(sign(z), t),
+                            (t - sign(z) * real(conj(sign(z)) * t)) / abs_(z))
 
 
 @ruleset("grad")
 def forward_linalg(x, y, t, u, v, w, a: param, b: param):
     yield rule("inv",       pushforward(inv(x), t),                      -matmul(inv(x), matmul(t, inv(x))))
-    yield rule("solve",     pushforward(solve(x, y, assume_a=a, on_error=b), t, u),  solve(x, w - matmul(v, solve(x, y, assume_a=a, on_error=b)), assume_a=a, on_error=b),  or_zero(x, t, v), or_zero(y, u, w))
+    yield rule("solve",     pushforward(solve(x, y, assume_a=a, on_error=b), t, u),
+                            solve(x, w - matmul(v, solve(x, y, assume_a=a, on_error=b)), assume_a=a, on_error=b),
+                            or_zero(x, t, v), or_zero(y, u, w))

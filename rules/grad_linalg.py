@@ -339,40 +339,67 @@ def irfft_slope(x, g, n, axis, norm):
 @ruleset("grad")
 def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y, p, q):
     yield rule("inner",         pullback(dot(u, v), g),    (g * v, g * u))
-    yield rule("vector_matrix", pullback(dot(v, A), g),    (dot(A, g), dimshuffle(v, order=(0, "x")) * dimshuffle(g, order=("x", 0))))
-    yield rule("matrix_vector", pullback(dot(A, v), g),    (dimshuffle(g, order=(0, "x")) * dimshuffle(v, order=("x", 0)), dot(g, A)))
-    yield rule("dot",           pullback(dot(A, B), g),    (dot(g, dimshuffle(B, order=(1, 0))), dot(dimshuffle(A, order=(1, 0)), g)))
-    yield rule("matmul",        pullback(matmul(x, y), g), (matmul(g, q), matmul(p, g)),  transposed(x, p), transposed(y, q))
+    yield rule("vector_matrix", pullback(dot(v, A), g),
+                                (dot(A, g), dimshuffle(v, order=(0, "x")) * dimshuffle(g, order=("x", 0))))
+    yield rule("matrix_vector", pullback(dot(A, v), g),
+                                (dimshuffle(g, order=(0, "x")) * dimshuffle(v, order=("x", 0)), dot(g, A)))
+    yield rule("dot",           pullback(dot(A, B), g),
+                                (dot(g, dimshuffle(B, order=(1, 0))), dot(dimshuffle(A, order=(1, 0)), g)))
+    yield rule("matmul",        pullback(matmul(x, y), g), (matmul(g, q), matmul(p, g)),
+                                transposed(x, p), transposed(y, q))
 
 
 @ruleset("grad")
 def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param, d: param):
-    yield rule("solve",       pullback(solve(x, y, assume_a=a, on_error=d), g),  (-matmul(solve(p, g, assume_a=a, on_error=d), q), solve(p, g, assume_a=a, on_error=d)),  transposed(x, p), transposed(solve(x, y, assume_a=a, on_error=d), q))
-    yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), g),  (o, p),  transposed_solve(x, g, a, b, c, d, p), triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), p, a, b, c, o))
-    yield rule("inv",         pullback(inv(x), g),                      (-matmul(p, matmul(g, p)),),  transposed(inv(x), p))
-    yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g), (o,),                       pinv_slope(x, pinv(x, rcond=a, hermitian=b), g, o))
-    yield rule("det",         pullback(det(x), g),                      (o,),                         scaled_inverse(x, g * det(x), o))
-    yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * p,),                     logdet_scale(nth(slogdet(x), i=0), g, h, o), transposed(inv(x), p))
-    yield rule("expm",        pullback(expm(x), g),                     (o,),                         expm_slope(x, g, o))
-    yield rule("sqrtm",       pullback(sqrtm(x), g),                    (o,),                         sqrtm_slope(sqrtm(x), g, o))
-    yield rule("lstsq",       pullback(lstsq(x, y, rcond=a), g, h, i, k), (o, p),                     lstsq_slopes(x, y, g, h, k, o, p))
+    yield rule("solve",       pullback(solve(x, y, assume_a=a, on_error=d), g),
+                              (-matmul(solve(p, g, assume_a=a, on_error=d), q), solve(p, g, assume_a=a, on_error=d)),
+                              transposed(x, p), transposed(solve(x, y, assume_a=a, on_error=d), q))
+    yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), g),
+                              (o, p),
+                              transposed_solve(x, g, a, b, c, d, p),
+                              triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), p,
+                                  a, b, c, o))
+    yield rule("inv",         pullback(inv(x), g),                      (-matmul(p, matmul(g, p)),),
+                              transposed(inv(x), p))
+    yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g), (o,),
+                              pinv_slope(x, pinv(x, rcond=a, hermitian=b), g, o))
+    yield rule("det",         pullback(det(x), g),                      (o,),
+                              scaled_inverse(x, g * det(x), o))
+    yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * p,),
+                              logdet_scale(nth(slogdet(x), i=0), g, h, o), transposed(inv(x), p))
+    yield rule("expm",        pullback(expm(x), g),                     (o,),
+                              expm_slope(x, g, o))
+    yield rule("sqrtm",       pullback(sqrtm(x), g),                    (o,),
+                              sqrtm_slope(sqrtm(x), g, o))
+    yield rule("lstsq",       pullback(lstsq(x, y, rcond=a), g, h, i, k), (o, p),
+                              lstsq_slopes(x, y, g, h, k, o, p))
 
 
 @ruleset("grad")
 def grad_decomposition(x, g, h, i, o, a: param, b: param):
-    yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),  (o,),  cholesky_slope(cholesky(x, lower=a, on_error=b), g, a, o))
-    yield rule("qr",          pullback(qr(x, mode=a), g, h),            (o,),  qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h, o))
-    yield rule("eigh",        pullback(eigh(x, lower=a), g, h),         (o,),  eigh_slope(nth(eigh(x, lower=a), i=0), nth(eigh(x, lower=a), i=1), g, h, a, o))
-    yield rule("eigvalsh",    pullback(eigvalsh(x, lower=a), g),        (o,),  eigvalsh_slope(eigh(x, lower=a), g, a, o))
-    yield rule("svd",         pullback(svd(x, full_matrices=a), g, h, i), (o,),  svd_slope(nth(svd(x, full_matrices=a), i=0), nth(svd(x, full_matrices=a), i=1), nth(svd(x, full_matrices=a), i=2), g, h, i, a, o))
-    yield rule("svdvals",     pullback(svdvals(x), g),                  (o,),  svdvals_slope(svd(x, full_matrices=False), g, o))
-    yield rule("eig",         pullback(eig(x), g, h),                   (o,),  eig_slope(nth(eig(x), i=0), nth(eig(x), i=1), g, h, o))
+    yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),  (o,),
+                              cholesky_slope(cholesky(x, lower=a, on_error=b), g, a, o))
+    yield rule("qr",          pullback(qr(x, mode=a), g, h),            (o,),
+                              qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h, o))
+    yield rule("eigh",        pullback(eigh(x, lower=a), g, h),         (o,),
+                              eigh_slope(nth(eigh(x, lower=a), i=0), nth(eigh(x, lower=a), i=1), g, h, a, o))
+    yield rule("eigvalsh",    pullback(eigvalsh(x, lower=a), g),        (o,),
+                              eigvalsh_slope(eigh(x, lower=a), g, a, o))
+    yield rule("svd",         pullback(svd(x, full_matrices=a), g, h, i), (o,),
+                              svd_slope(nth(svd(x, full_matrices=a), i=0), nth(svd(x, full_matrices=a), i=1),
+                                  nth(svd(x, full_matrices=a), i=2), g, h, i, a, o))
+    yield rule("svdvals",     pullback(svdvals(x), g),                  (o,),
+                              svdvals_slope(svd(x, full_matrices=False), g, o))
+    yield rule("eig",         pullback(eig(x), g, h),                   (o,),
+                              eig_slope(nth(eig(x), i=0), nth(eig(x), i=1), g, h, o))
     yield rule("eigvals",     pullback(eigvals(x), g),                  (o,),  eigvals_slope(eig(x), g, o))
 
 
 @ruleset("grad")
 def grad_fft(x, g, o, a: param, b: param, c: param):
-    yield rule("fft",         pullback(fft(x, n=a, axis=b, norm=c), g),   (o,),  as_long_as(fft(g, n=None, axis=b, norm=c), x, a, b, o))
-    yield rule("ifft",        pullback(ifft(x, n=a, axis=b, norm=c), g),  (o,),  as_long_as(ifft(g, n=None, axis=b, norm=c), x, a, b, o))
+    yield rule("fft",         pullback(fft(x, n=a, axis=b, norm=c), g),   (o,),
+                              as_long_as(fft(g, n=None, axis=b, norm=c), x, a, b, o))
+    yield rule("ifft",        pullback(ifft(x, n=a, axis=b, norm=c), g),  (o,),
+                              as_long_as(ifft(g, n=None, axis=b, norm=c), x, a, b, o))
     yield rule("rfft",        pullback(rfft(x, n=a, axis=b, norm=c), g),  (o,),  rfft_slope(x, g, a, b, c, o))
     yield rule("irfft",       pullback(irfft(x, n=a, axis=b, norm=c), g), (o,),  irfft_slope(x, g, a, b, c, o))

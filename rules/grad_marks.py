@@ -25,13 +25,16 @@ def number(value, g):
 
 @ruleset("grad")
 def grad_marks(x, g, k, n, a: param, b: param):
-    yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),   number(a, g, k), number(b, g, n))
-    yield rule("forward_clip", pushforward(grad_clip(x, lower=a, upper=b), g),  g)   # it is what flows back that is clipped
+    yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),
+                               number(a, g, k), number(b, g, n))
+    yield rule("forward_clip", pushforward(grad_clip(x, lower=a, upper=b), g),
+                               g)   # it is what flows back that is clipped
     yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * k,),           number(a, g, k))
     yield rule("device",       pullback(to_device(x, device=a), g),          (g,))
     yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
     yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))
-    yield rule("workers",      pullback(mean_over_workers(x), g),            (undefined("mark the gradient, not the cost: dist.mean(tg.grad(cost, w))"),))
+    yield rule("workers",      pullback(mean_over_workers(x), g),
+                               (undefined("mark the gradient, not the cost: dist.mean(tg.grad(cost, w))"),))
     yield rule("forward_workers", pushforward(mean_over_workers(x), g),      mean_over_workers(g))
 
 

@@ -91,11 +91,24 @@ def running_factors(x, g, axis):
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def grad_reduce(x, g, o, a: param, b: param, c: param, m: head[max_, min_]):
-    yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c),),                          kept(x, a, c))
-    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c) * o,),                      kept(x, a, c), factors_without(x, a, o))
-    yield rule("largest",     pullback(m(x), g),                         (dimshuffle(g / sum_(o, axis=a, dtype=b), order=c) * o,),  axes_and_dtype(m, x, a, b), kept(x, a, c), hits(x, m(x), c, o))
-    yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (o,),                                               summed_from_the_end(g, a, o))
-    yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (o,),                                               running_factors(x, g, a, o))
-    yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),         (dimshuffle(g, order=c) * exp(x - dimshuffle(logsumexp(x, axis=a), order=c)),),  kept(x, a, c))
-    yield rule("softmax",     pullback(softmax(x, axis=a), g),           ((g - dimshuffle(sum_(g * softmax(x, axis=a), axis=a, dtype=b), order=c)) * softmax(x, axis=a),),  kept(x, a, c), dtype_of(g, b))
-    yield rule("log_softmax", pullback(log_softmax(x, axis=a), g),       (g - dimshuffle(sum_(g, axis=a, dtype=b), order=c) * softmax(x, axis=a),),  kept(x, a, c), dtype_of(g, b))
+    yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c),),
+                              kept(x, a, c))
+    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c) * o,),
+                              kept(x, a, c), factors_without(x, a, o))
+    yield rule("largest",     pullback(m(x), g),
+                              (dimshuffle(g / sum_(o, axis=a, dtype=b), order=c) * o,),
+                              axes_and_dtype(m, x, a, b), kept(x, a, c), hits(x, m(x), c, o))
+    yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (o,),
+                              summed_from_the_end(g, a, o))
+    yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (o,),
+                              running_factors(x, g, a, o))
+    yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),
+                              (dimshuffle(g, order=c) * exp(x - dimshuffle(logsumexp(x, axis=a), order=c)),),
+                              kept(x, a, c))
+    yield rule("softmax",     pullback(softmax(x, axis=a), g),
+                              ((g - dimshuffle(sum_(g * softmax(x, axis=a), axis=a, dtype=b), order=c)) * softmax(x,
+                                  axis=a),),
+                              kept(x, a, c), dtype_of(g, b))
+    yield rule("log_softmax", pullback(log_softmax(x, axis=a), g),
+                              (g - dimshuffle(sum_(g, axis=a, dtype=b), order=c) * softmax(x, axis=a),),
+                              kept(x, a, c), dtype_of(g, b))

@@ -140,25 +140,46 @@ def steps(g):
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms: seg, hs: seg):
-    yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=b),),      order_back(x, a, b))
-    yield rule("reshape",       pullback(reshape(x, *ns), g),               tup(reshape(g, *ms), *hs),      lengths_of(x, ms), nothing_for_each(ns, hs))
-    yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *hs),                    nothing_for_each(ns, hs))
-    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *hs),           nothing_for_each(ns, hs))
+    yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=b),),
+                                order_back(x, a, b))
+    yield rule("reshape",       pullback(reshape(x, *ns), g),               tup(reshape(g, *ms), *hs),
+                                lengths_of(x, ms), nothing_for_each(ns, hs))
+    yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *hs),
+                                nothing_for_each(ns, hs))
+    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *hs),
+                                nothing_for_each(ns, hs))
     yield rule("unbroadcast",   pullback(unbroadcast(x, axis=a), g),        (g,))
-    yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),                       items(xs, g, gs))
-    yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*gs),                       pieces(xs, a, g, gs))
-    yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (o,),                           on_diagonal(x, g, a, o))
+    yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),
+                                items(xs, g, gs))
+    yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*gs),
+                                pieces(xs, a, g, gs))
+    yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (o,),
+                                on_diagonal(x, g, a, o))
     yield rule("alloc_diag",    pullback(alloc_diag(x, offset=a), g),       (diagonal(g, offset=a),))
-    yield rule("arange",        pullback(arange(x, y, z, dtype=a), g),      (sum_(g, axis=(0,), dtype=a), None, sum_(g * o, axis=(0,), dtype=a)), steps(g, o))
+    yield rule("arange",        pullback(arange(x, y, z, dtype=a), g),
+                                (sum_(g, axis=(0,), dtype=a), None, sum_(g * o, axis=(0,), dtype=a)),
+                                steps(g, o))
 
 
 @ruleset("grad")
 def grad_index(x, y, g, o, c, a: param, ns: seg, hs: seg):
-    yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),        tup(inc_subtensor(o, g, *ns, index=a), *hs),  zeros(x, o), nothing_for_each(ns, hs))
-    yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g), tup(g, subtensor(g, *ns, index=a), *hs),      nothing_for_each(ns, hs))
-    yield rule("set_subtensor", pullback(set_subtensor(x, y, *ns, index=a), g), tup(set_subtensor(g, o, *ns, index=a), subtensor(g, *ns, index=a), *hs),  zero(g, o), nothing_for_each(ns, hs))
-    yield rule("gather",        pullback(gather(x, *ns, index=a), g),           tup(scatter_add(o, g, *ns, index=a), *hs),    zeros(x, o), nothing_for_each(ns, hs))
-    yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),   tup(g, gather(g, *ns, index=a), *hs),         nothing_for_each(ns, hs))
-    yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),   tup(scatter_set(g, o, *ns, index=a), switch(c, gather(g, *ns, index=a), o), *hs),  zero(g, o), last_written(x, y, ns, a, c), nothing_for_each(ns, hs))
-    yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),                                         unsorted(x, g, a, o))
-    yield rule("bincount",      pullback(bincount(x, c, y), g),                 (None, None, gather(g, x, index=("a",))))
+    yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
+                                tup(inc_subtensor(o, g, *ns, index=a), *hs),
+                                zeros(x, o), nothing_for_each(ns, hs))
+    yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g), tup(g, subtensor(g, *ns, index=a), *hs),
+                                nothing_for_each(ns, hs))
+    yield rule("set_subtensor", pullback(set_subtensor(x, y, *ns, index=a), g),
+                                tup(set_subtensor(g, o, *ns, index=a), subtensor(g, *ns, index=a), *hs),
+                                zero(g, o), nothing_for_each(ns, hs))
+    yield rule("gather",        pullback(gather(x, *ns, index=a), g),
+                                tup(scatter_add(o, g, *ns, index=a), *hs),
+                                zeros(x, o), nothing_for_each(ns, hs))
+    yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),   tup(g, gather(g, *ns, index=a), *hs),
+                                nothing_for_each(ns, hs))
+    yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),
+                                tup(scatter_set(g, o, *ns, index=a), switch(c, gather(g, *ns, index=a), o), *hs),
+                                zero(g, o), last_written(x, y, ns, a, c), nothing_for_each(ns, hs))
+    yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),
+                                unsorted(x, g, a, o))
+    yield rule("bincount",      pullback(bincount(x, c, y), g),
+                                (None, None, gather(g, x, index=("a",))))

@@ -50,10 +50,12 @@ def spread_back(x, i, g, y):
 def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, u, v, g, f: param, b: param):
     yield rule("apart",    pullback(csm_data(s), g),                         (g,))
     yield rule("together", pullback(csm(d, i, p, h, format=f), g),           (g, None, None, None))
-    yield rule("dot",      pullback(csm_dot(d, i, p, n, x, format=f), g),    (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
+    yield rule("dot",      pullback(csm_dot(d, i, p, n, x, format=f), g),
+                           (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
                            places(i, p, f, r, c), turned(x, f, k, b))
     yield rule("sample",   pullback(csm_sample(i, j, x, y), g),              (None, None, u, v),
-                           spread_back(x, i, g, gather(y, j, index=("a",)), u), spread_back(y, j, g, gather(x, i, index=("a",)), v))
+                           spread_back(x, i, g, gather(y, j, index=("a",)), u),
+                           spread_back(y, j, g, gather(x, i, index=("a",)), v))
 
 
 @ruleset("grad")

@@ -19,10 +19,18 @@ from termgraph.terms.ops.shaping import alloc, join, make_vector
 def joins(x, y, xs: seg, ys: seg, zs: seg, ns: seg, ms: seg, ks: seg, a: param, d: param, i: param, j: param, h: param):
     yield rule("one",            join(x, axis=a),                                x)
     yield rule("nested",         join(*xs, join(*ys, axis=a), *zs, axis=a),      join(*xs, *ys, *zs, axis=a))
-    yield rule("nothing",        join(x, *xs, axis=a),                           y,                           nothing_along(this, a, y))
-    yield rule("of_copies",      join(*xs, alloc(x, *ns), alloc(x, *ms), *ys, axis=a), join(*xs, alloc(x, *ks), *ys, axis=a), no_dimensions(x), joined_lengths(ns, ms, a, ks))
-    yield rule("of_slices",      join(*xs, subtensor(x, index=i), subtensor(x, index=j), *ys, axis=a), join(*xs, subtensor(x, index=h), *ys, axis=a), consecutive(i, j, a, h))
-    yield rule("of_numbers",     join(*xs, axis=0),                              make_vector(*ys, dtype=d),   items_of(this, ys, d))
+    yield rule("nothing",        join(x, *xs, axis=a),                           y,
+                                 nothing_along(this, a, y))
+    yield rule("of_copies",      join(*xs, alloc(x, *ns), alloc(x, *ms), *ys, axis=a),
+                                 join(*xs, alloc(x, *ks), *ys, axis=a),
+                                 no_dimensions(x), joined_lengths(ns, ms, a, ks))
+    yield rule("of_slices",      join(*xs, subtensor(x, index=i), subtensor(x, index=j), *ys, axis=a),
+                                 join(*xs, subtensor(x, index=h), *ys, axis=a),
+                                 consecutive(i, j, a, h))
+    yield rule("of_numbers",     join(*xs, axis=0),                              make_vector(*ys, dtype=d),
+                                 items_of(this, ys, d))
 
-    yield rule("of_items",       make_vector(*xs, dtype=d),                      x,                           whole_again(xs, x), of_dtype(x, d))
-    yield rule("of_one_item",    make_vector(x, dtype=d),                        y,                           only_item(x, d, y))
+    yield rule("of_items",       make_vector(*xs, dtype=d),                      x,
+                                 whole_again(xs, x), of_dtype(x, d))
+    yield rule("of_one_item",    make_vector(x, dtype=d),                        y,
+                                 only_item(x, d, y))

@@ -1,6 +1,6 @@
 """Logic, and bitwise operators on whole numbers and truth values."""
 
-from termgraph.rules import Bool, Integer, complement, head, rule, ruleset
+from termgraph.rules import Bool, Integer, absorbing, complement, dual, head, rule, ruleset
 from termgraph.terms.ops.elementwise import (
     add,
     bitwise_and,
@@ -20,18 +20,15 @@ from termgraph.terms.ops.elementwise import (
 
 
 @ruleset("canonicalize")
-def logic(x, y, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head):
+def logic(x, y, n, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head, a: head[logical_and, logical_or],
+          o: head, b: head[bitwise_and, bitwise_or]):
     yield rule("not_not",        logical_not(logical_not(p)),                    p)
-    yield rule("and_false",      logical_and(x, False),                          False)
-    yield rule("or_true",        logical_or(x, True),                            True)
-    yield rule("and_not",        logical_and(x, logical_not(x)),                 False)
-    yield rule("or_not",         logical_or(x, logical_not(x)),                  True)
-    yield rule("and_complement", logical_and(f(x, y), g(x, y)),                  False,                       complement(f, g))
-    yield rule("or_complement",  logical_or(f(x, y), g(x, y)),                   True,                        complement(f, g))
-    yield rule("and_absorbs",    logical_and(p, logical_or(p, x)),               p)
-    yield rule("or_absorbs",     logical_or(p, logical_and(p, x)),               p)
-    yield rule("nor",            logical_and(logical_not(x), logical_not(y)),    logical_not(logical_or(x, y)))
-    yield rule("nand",           logical_or(logical_not(x), logical_not(y)),     logical_not(logical_and(x, y)))
+    yield rule("settled",        a(x, n),                                        n,                 absorbing(a, n))
+    yield rule("with_not",       a(x, logical_not(x)),                           n,                 absorbing(a, n))
+    yield rule("complement",     a(f(x, y), g(x, y)),                            n,
+                                 absorbing(a, n), complement(f, g))
+    yield rule("absorbs",        a(p, o(p, x)),                                  p,                 dual(a, o))
+    yield rule("of_nots",        a(logical_not(x), logical_not(y)),              logical_not(o(x, y)), dual(a, o))
     yield rule("xor_self",       logical_xor(x, x),                              False)
     yield rule("xor_false",      logical_xor(p, False),                          p)
     yield rule("xor_true",       logical_xor(p, True),                           logical_not(p))
@@ -49,8 +46,7 @@ def logic(x, y, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head):
     yield rule("bits_xor_self",  bitwise_xor(i, i),                              0)
     yield rule("bits_xor_all",   bitwise_xor(i, -1),                             invert(i))
     yield rule("bits_and_not",   bitwise_and(i, invert(i)),                      0)
-    yield rule("bits_and_absorbs", bitwise_and(i, bitwise_or(i, j)),             i)
-    yield rule("bits_or_absorbs", bitwise_or(i, bitwise_and(i, j)),              i)
+    yield rule("bits_absorb",    b(i, o(i, j)),                                  i,                 dual(b, o))
     yield rule("shift_zero",     left_shift(0, i),                               0)
     yield rule("shift_right_zero", right_shift(0, i),                            0)
 

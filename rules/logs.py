@@ -26,8 +26,10 @@ LOG2 = 0.6931471805599453
 def logs(x: Float, y: Float, a: param, d: param):
     # near one
     yield rule("log1p",           log(1 + x),                        log1p(x))
-    yield rule("softplus_log",    softplus(log(x)),                  log1p(x),                   assumes=["domain", "reassoc"])
-    yield rule("log1p_minus_log", log1p(x) - log(x),                 log1p(1 / x),               positive(x), assumes=["finite", "reassoc"])
+    yield rule("softplus_log",    softplus(log(x)),                  log1p(x),
+                                  assumes=["domain", "reassoc"])
+    yield rule("log1p_minus_log", log1p(x) - log(x),                 log1p(1 / x),
+                                  positive(x), assumes=["finite", "reassoc"])
     yield rule("log1p_neg",       log(1 - x),                        log1p(-x))
     yield rule("log1p_minus_one", log1p(x - 1),                      log(x))
     yield rule("log_reciprocal",  log(1 / x),                        -log(x),          assumes=["domain", "finite"])
@@ -42,7 +44,8 @@ def logs(x: Float, y: Float, a: param, d: param):
     yield rule("log_expm1",       log(expm1(x)),                     x + log1mexp(-x))
 
     # powers and products, where the argument could leave the range of numbers
-    yield rule("log_pow",         log(x ** y),                       y * log(x),                 positive(x), finite(x), assumes=["finite", "reassoc"])
+    yield rule("log_pow",         log(x ** y),                       y * log(x),
+                                  positive(x), finite(x), assumes=["finite", "reassoc"])
     yield rule("log_sqr",         log(sqr(x)),                       2 * log(abs_(x)))
     yield rule("log_sqrt",        log(sqrt(x)),                      0.5 * log(x))
     yield rule("log_prod",        log(prod(x, axis=a, dtype=d)),     sum_(log(x), axis=a, dtype=d), nonnegative(x),
@@ -50,7 +53,8 @@ def logs(x: Float, y: Float, a: param, d: param):
     yield rule("log_mul_exp",     log(y * exp(x)),                   log(y) + x,      assumes=["finite", "reassoc"])
     yield rule("log_exp_div",     log(exp(x) / y),                   x - log(y),      assumes=["finite", "reassoc"])
     yield rule("log_div_exp",     log(y / exp(x)),                   log(y) - x,      assumes=["finite", "reassoc"])
-    yield rule("log_abs_gamma",   log(abs_(gamma(x))),               gammaln(x), assumes=["domain", "finite", "reassoc"])
+    yield rule("log_abs_gamma",   log(abs_(gamma(x))),               gammaln(x),
+                                  assumes=["domain", "finite", "reassoc"])
     yield rule("log_gamma",       log(gamma(x)),                     gammaln(x),                 assumes=["domain"])
 
     # of a sigmoid, and the softplus that they make

@@ -13,7 +13,8 @@ def logaddexps(x: Float, y: Float, z: Float):
     yield rule("two",             log(exp(x) + exp(y)),              logaddexp(x, y))
     yield rule("three",           log(exp(x) + exp(y) + exp(z)),     logaddexp(logaddexp(x, y), z))
     yield rule("base_two",        log2(exp2(x) + exp2(y)),           logaddexp2(x, y))
-    yield rule("difference",      log(exp(x) - exp(y)),              x + log1mexp(y - x),        assumes=["domain", "finite", "reassoc"])
+    yield rule("difference",      log(exp(x) - exp(y)),              x + log1mexp(y - x),
+                                  assumes=["domain", "finite", "reassoc"])
     yield rule("factored",        x + softplus(y - x),               logaddexp(x, y),            assumes=["finite"])
 
 

@@ -1,6 +1,7 @@
 """Masks: elements that are picked where a mask is true need no list of places if they are only added up or overwritten.
 
-`x[m].sum()` becomes a sum of choices, `x[m] = v` a choice: one pass over x instead of finding, counting and reading places.
+`x[m].sum()` becomes a sum of choices, `x[m] = v` a choice: one pass over x instead of finding, counting and reading
+places.
 """
 
 from termgraph.rulelib._goals_masks import masked, over_all
@@ -12,6 +13,9 @@ from termgraph.terms.ops.reduce import sum_
 
 @ruleset("canonicalize")
 def masks(x, o, c, v: Scalar, ks: seg, i: param, a: param, b: param, d: param):
-    yield rule("set",            scatter_set(x, v, *ks, index=i),                switch(c, v, x),             same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
-    yield rule("add",            scatter_add(x, v, *ks, index=i),                switch(c, x + v, x),         same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
-    yield rule("sum",            sum_(gather(x, *ks, index=i), axis=a, dtype=d), sum_(switch(c, x, o), axis=b, dtype=d), masked(x, ks, i, c), over_all(x, o, b), assumes=["domain", "reassoc"])
+    yield rule("set",            scatter_set(x, v, *ks, index=i),                switch(c, v, x),
+                                 same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
+    yield rule("add",            scatter_add(x, v, *ks, index=i),                switch(c, x + v, x),
+                                 same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
+    yield rule("sum",            sum_(gather(x, *ks, index=i), axis=a, dtype=d), sum_(switch(c, x, o), axis=b, dtype=d),
+                                 masked(x, ks, i, c), over_all(x, o, b), assumes=["domain", "reassoc"])

@@ -1,5 +1,5 @@
-"""Equations instead of inverses, and what is known of matrices with structure: diagonal, triangular, orthogonal, positive
-definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
+"""Equations instead of inverses, and what is known of matrices with structure: diagonal, triangular, orthogonal,
+positive definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
 
 from termgraph.rulelib._goals_products import Unit, side, square
 from termgraph.rules import (
@@ -54,86 +54,164 @@ def undone(x: Float & Matrix, y: Float & Matrix):
 
 @ruleset("specialize")
 def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b: Float, e: Unit, n, d: param):
-    yield rule("left_inverse",    dot(inv(x), x),                                               eye(n, n, 0, dtype=d), side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
-    yield rule("right_inverse",   dot(x, inv(x)),                                               eye(n, n, 0, dtype=d), side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
+    yield rule("left_inverse",    dot(inv(x), x),                                               eye(n, n, 0, dtype=d),
+                                  side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
+    yield rule("right_inverse",   dot(x, inv(x)),                                               eye(n, n, 0, dtype=d),
+                                  side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
 
     # solve instead of inv: half the work, and more digits
-    yield rule("inv_dot",         dot(inv(x), y),                                               solve(x, y), assumes=["finite", "reassoc"])
-    yield rule("dot_inv",         dot(y, inv(x)),                                               dimshuffle(solve(dimshuffle(x, order=T), dimshuffle(y, order=T)), order=T), assumes=["finite", "reassoc"])
-    yield rule("inv_vector",      dot(inv(x), v),                                               dimshuffle(solve(x, dimshuffle(v, order=(0, "x"))), order=(0,)), assumes=["finite", "reassoc"])
-    yield rule("vector_inv",      dot(v, inv(x)),                                               dimshuffle(solve(dimshuffle(x, order=T), dimshuffle(v, order=(0, "x"))), order=(0,)), assumes=["finite", "reassoc"])
-    yield rule("inv_matmul",      matmul(inv(a), b),                                            solve(a, b), assumes=["finite", "reassoc"])
+    yield rule("inv_dot",         dot(inv(x), y),                                               solve(x, y),
+                                  assumes=["finite", "reassoc"])
+    yield rule("dot_inv",         dot(y, inv(x)),
+                                  dimshuffle(solve(dimshuffle(x, order=T), dimshuffle(y, order=T)), order=T),
+                                  assumes=["finite", "reassoc"])
+    yield rule("inv_vector",      dot(inv(x), v),
+                                  dimshuffle(solve(x, dimshuffle(v, order=(0, "x"))), order=(0,)),
+                                  assumes=["finite", "reassoc"])
+    yield rule("vector_inv",      dot(v, inv(x)),
+                                  dimshuffle(solve(dimshuffle(x, order=T), dimshuffle(v, order=(0, "x"))), order=(0,)),
+                                  assumes=["finite", "reassoc"])
+    yield rule("inv_matmul",      matmul(inv(a), b),                                            solve(a, b),
+                                  assumes=["finite", "reassoc"])
 
     # what is known of the matrix
-    yield rule("unit_right",      solve(x, e),                                                  inv(x), assumes=["finite", "reassoc"])
-    yield rule("unit",            solve(e, y),                                                  y, assumes=["finite", "signed_zero"])
-    yield rule("alloc_diag",      solve(alloc_diag(v), y),                                      y / dimshuffle(v, order=(0, "x")), nonzero(v), assumes=["finite", "reassoc"])
-    yield rule("inverse",         solve(inv(x), y),                                             dot(x, y), assumes=["finite", "reassoc", "domain"])
-    yield rule("product",         solve(x, dot(x, y)),                                          y, assumes=["finite", "reassoc", "domain"])
-    yield rule("undone",          dot(x, solve(x, y)),                                          y, assumes=["finite", "reassoc", "domain"])
-    yield rule("cholesky",        solve(dot(x, dimshuffle(x, order=T)), y),                     solve_triangular(x, solve_triangular(x, y, lower=True), lower=True, trans="T"),
-                                lower_triangular(x), square(x), assumes=["finite", "reassoc"])
-    yield rule("orthogonal",      solve(x, y),                                                  dot(dimshuffle(x, order=T), y), orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("diagonal",        solve(x, y),                                                  y / dimshuffle(diagonal_(x), order=(0, "x")), diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
-    yield rule("lower",           solve(x, y),                                                  solve_triangular(x, y, lower=True), lower_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("upper",           solve(x, y),                                                  solve_triangular(x, y, lower=False), upper_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("positive",        solve(x, y),                                                  solve(x, y, assume_a="pos"), positive_definite(x), assumes=["finite", "reassoc"])
-    yield rule("lower_transposed",solve_triangular(dimshuffle(x, order=T), y, lower=True),      solve_triangular(x, y, lower=False, trans="T"))
-    yield rule("upper_transposed",solve_triangular(dimshuffle(x, order=T), y, lower=False),     solve_triangular(x, y, lower=True, trans="T"))
+    yield rule("unit_right",      solve(x, e),                                                  inv(x),
+                                  assumes=["finite", "reassoc"])
+    yield rule("unit",            solve(e, y),                                                  y,
+                                  assumes=["finite", "signed_zero"])
+    yield rule("alloc_diag",      solve(alloc_diag(v), y),
+                                  y / dimshuffle(v, order=(0, "x")),
+                                  nonzero(v), assumes=["finite", "reassoc"])
+    yield rule("inverse",         solve(inv(x), y),                                             dot(x, y),
+                                  assumes=["finite", "reassoc", "domain"])
+    yield rule("product",         solve(x, dot(x, y)),                                          y,
+                                  assumes=["finite", "reassoc", "domain"])
+    yield rule("undone",          dot(x, solve(x, y)),                                          y,
+                                  assumes=["finite", "reassoc", "domain"])
+    yield rule("cholesky",        solve(dot(x, dimshuffle(x, order=T)), y),
+                                  solve_triangular(x, solve_triangular(x, y, lower=True), lower=True, trans="T"),
+                                  lower_triangular(x), square(x), assumes=["finite", "reassoc"])
+    yield rule("orthogonal",      solve(x, y),
+                                  dot(dimshuffle(x, order=T), y),
+                                  orthogonal(x), assumes=["finite", "reassoc"])
+    yield rule("diagonal",        solve(x, y),
+                                  y / dimshuffle(diagonal_(x), order=(0, "x")),
+                                  diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
+    yield rule("lower",           solve(x, y),
+                                  solve_triangular(x, y, lower=True),
+                                  lower_triangular(x), assumes=["finite", "reassoc"])
+    yield rule("upper",           solve(x, y),
+                                  solve_triangular(x, y, lower=False),
+                                  upper_triangular(x), assumes=["finite", "reassoc"])
+    yield rule("positive",        solve(x, y),
+                                  solve(x, y, assume_a="pos"),
+                                  positive_definite(x), assumes=["finite", "reassoc"])
+    yield rule("lower_transposed", solve_triangular(dimshuffle(x, order=T), y, lower=True),
+                                   solve_triangular(x, y, lower=False, trans="T"))
+    yield rule("upper_transposed", solve_triangular(dimshuffle(x, order=T), y, lower=False),
+                                   solve_triangular(x, y, lower=True, trans="T"))
 
 
 @ruleset("specialize")
 def matrix_inverses(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, e: Unit, xs: seg):
-    yield rule("twice",           inv(inv(a)),                                                  a, assumes=["finite", "reassoc", "domain"])
+    yield rule("twice",           inv(inv(a)),                                                  a,
+                                  assumes=["finite", "reassoc", "domain"])
     yield rule("unit",            inv(e),                                                       e)
-    yield rule("alloc_diag",      inv(alloc_diag(v)),                                           alloc_diag(1 / v), nonzero(v), assumes=["finite", "reassoc"])
-    yield rule("orthogonal",      inv(x),                                                       dimshuffle(x, order=T), orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("pinv_orthogonal", pinv(x),                                                      dimshuffle(x, order=T), orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("diagonal",        inv(x),                                                       alloc_diag(1 / diagonal_(x)), diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
-    yield rule("expm",            inv(expm(x)),                                                 expm(-x), assumes=["finite", "nonzero", "reassoc"])
-    yield rule("kron",            inv(reshape(dimshuffle(x, order=(0, "x", 1, "x")) * dimshuffle(y, order=(0, "x", 1)), *xs)),
-                                reshape(dimshuffle(inv(x), order=(0, "x", 1, "x")) * dimshuffle(inv(y), order=(0, "x", 1)), *xs),
-                                square(x), square(y), assumes=["finite", "reassoc"])
+    yield rule("alloc_diag",      inv(alloc_diag(v)),                                           alloc_diag(1 / v),
+                                  nonzero(v), assumes=["finite", "reassoc"])
+    yield rule("orthogonal",      inv(x),                                                       dimshuffle(x, order=T),
+                                  orthogonal(x), assumes=["finite", "reassoc"])
+    yield rule("pinv_orthogonal", pinv(x),                                                      dimshuffle(x, order=T),
+                                  orthogonal(x), assumes=["finite", "reassoc"])
+    yield rule("diagonal",        inv(x),
+                                  alloc_diag(1 / diagonal_(x)),
+                                  diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
+    yield rule("expm",            inv(expm(x)),                                                 expm(-x),
+                                  assumes=["finite", "nonzero", "reassoc"])
+    yield rule("kron", inv(reshape(dimshuffle(x, order=(0, "x", 1, "x")) * dimshuffle(y, order=(0, "x", 1)), *xs)),
+                                  reshape(dimshuffle(inv(x), order=(0, "x", 1, "x")) * dimshuffle(inv(y),
+                                      order=(0, "x", 1)), *xs),
+                                  square(x), square(y), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
 def log_determinants(a: Float):
     yield rule("log_abs",         log(abs_(det(a))),                                            nth(slogdet(a), i=1))
-    yield rule("log",             log(det(a)),                                                  nth(slogdet(a), i=1), assumes=["domain"])
-    yield rule("sign",            sign(det(a)),                                                 nth(slogdet(a), i=0), assumes=["finite", "reassoc"])
+    yield rule("log",             log(det(a)),                                                  nth(slogdet(a), i=1),
+                                  assumes=["domain"])
+    yield rule("sign",            sign(det(a)),                                                 nth(slogdet(a), i=0),
+                                  assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize")
 def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Unit, d: param):
-    yield rule("transposed",      det(dimshuffle(x, order=T)),                                  det(x), assumes=["finite", "reassoc"])
+    yield rule("transposed",      det(dimshuffle(x, order=T)),                                  det(x),
+                                  assumes=["finite", "reassoc"])
     yield rule("unit",            det(e),                                                       1)
-    yield rule("inverse",         det(inv(x)),                                                  1 / det(x), assumes=["finite", "reassoc"])
-    yield rule("expm",            det(expm(x)),                                                 exp(sum_(diagonal_(x), axis=(0,), dtype=d)), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("alloc_diag",      det(alloc_diag(v)),                                           prod(v, axis=(0,), dtype=d), dtype_of(v, d), assumes=["finite", "reassoc"])
-    yield rule("product",         det(dot(x, y)),                                               det(x) * det(y), square(x), square(y), assumes=["finite", "reassoc"])
-    yield rule("lower",           det(x),                                                       prod(diagonal_(x), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("upper",           det(x),                                                       prod(diagonal_(x), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("inverse",         det(inv(x)),                                                  1 / det(x),
+                                  assumes=["finite", "reassoc"])
+    yield rule("expm",            det(expm(x)),
+                                  exp(sum_(diagonal_(x), axis=(0,), dtype=d)),
+                                  dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("alloc_diag",      det(alloc_diag(v)),
+                                  prod(v, axis=(0,), dtype=d),
+                                  dtype_of(v, d), assumes=["finite", "reassoc"])
+    yield rule("product",         det(dot(x, y)),                                               det(x) * det(y),
+                                  square(x), square(y), assumes=["finite", "reassoc"])
+    yield rule("lower",           det(x),
+                                  prod(diagonal_(x), axis=(0,), dtype=d),
+                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("upper",           det(x),
+                                  prod(diagonal_(x), axis=(0,), dtype=d),
+                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
 
-    yield rule("log_transposed",  nth(slogdet(dimshuffle(x, order=T)), i=1),                    nth(slogdet(x), i=1), assumes=["finite", "reassoc"])
-    yield rule("log_inverse",     nth(slogdet(inv(x)), i=1),                                    -nth(slogdet(x), i=1), assumes=["finite", "reassoc"])
-    yield rule("log_product",     nth(slogdet(dot(x, y)), i=1),                                 nth(slogdet(x), i=1) + nth(slogdet(y), i=1), square(x), square(y), assumes=["finite", "reassoc"])
-    yield rule("log_diag",        nth(slogdet(alloc_diag(v)), i=1),                             sum_(log(abs_(v)), axis=(0,), dtype=d), dtype_of(v, d), assumes=["finite", "reassoc"])
-    yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),                             prod(sign(v), axis=(0,), dtype=d), dtype_of(v, d), assumes=["finite", "signed_zero"])
-    yield rule("log_lower",       nth(slogdet(x), i=1),                                         sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("log_upper",       nth(slogdet(x), i=1),                                         sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("sign_lower",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
-    yield rule("sign_upper",      nth(slogdet(x), i=0),                                         prod(sign(diagonal_(x)), axis=(0,), dtype=d), upper_triangular(x), dtype_of(x, d), assumes=["finite", "signed_zero"])
-    yield rule("log_positive",    nth(slogdet(x), i=1),                                         2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=d), positive_definite(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("log_transposed",  nth(slogdet(dimshuffle(x, order=T)), i=1),                    nth(slogdet(x), i=1),
+                                  assumes=["finite", "reassoc"])
+    yield rule("log_inverse",     nth(slogdet(inv(x)), i=1),                                    -nth(slogdet(x), i=1),
+                                  assumes=["finite", "reassoc"])
+    yield rule("log_product",     nth(slogdet(dot(x, y)), i=1),
+                                  nth(slogdet(x), i=1) + nth(slogdet(y), i=1),
+                                  square(x), square(y), assumes=["finite", "reassoc"])
+    yield rule("log_diag",        nth(slogdet(alloc_diag(v)), i=1),
+                                  sum_(log(abs_(v)), axis=(0,), dtype=d),
+                                  dtype_of(v, d), assumes=["finite", "reassoc"])
+    yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),
+                                  prod(sign(v), axis=(0,), dtype=d),
+                                  dtype_of(v, d), assumes=["finite", "signed_zero"])
+    yield rule("log_lower",       nth(slogdet(x), i=1),
+                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d),
+                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("log_upper",       nth(slogdet(x), i=1),
+                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d),
+                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("sign_lower",      nth(slogdet(x), i=0),
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=d),
+                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+    yield rule("sign_upper",      nth(slogdet(x), i=0),
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=d),
+                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "signed_zero"])
+    yield rule("log_positive",    nth(slogdet(x), i=1),
+                                  2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=d),
+                                  positive_definite(x), dtype_of(x, d), assumes=["finite", "reassoc"])
     yield rule("sign_positive",   nth(slogdet(x), i=0),                                         1, positive_definite(x))
 
 
 @ruleset("specialize")
 def factorizations(x: Float & Matrix, v: Float & Vector, e: Unit, d: param):
     yield rule("cholesky_unit",   cholesky(e),                                                  e)
-    yield rule("cholesky_diag",   cholesky(alloc_diag(v)),                                      alloc_diag(sqrt(v)), positive(v), assumes=["finite"])
-    yield rule("cholesky",        dot(cholesky(x), dimshuffle(cholesky(x), order=T)),           x, symmetric(x), assumes=["finite", "reassoc", "domain"])
-    yield rule("qr",              dot(nth(qr(x), i=0), nth(qr(x), i=1)),                        x, assumes=["finite", "reassoc"])
-    yield rule("expm_diag",       expm(alloc_diag(v)),                                          alloc_diag(exp(v)), assumes=["finite", "reassoc"])
-    yield rule("sum_eigenvalues", sum_(eigvalsh(x), axis=(0,), dtype=d),                        sum_(diagonal_(x), axis=(0,), dtype=d), assumes=["finite", "reassoc"])
-    yield rule("prod_eigenvalues",prod(eigvalsh(x), axis=(0,), dtype=d),                        det(x), symmetric(x), assumes=["finite", "reassoc"])
-    yield rule("squared_singular",sum_(sqr(svdvals(x)), axis=(0,), dtype=d),                    sum_(sqr(x), axis=(0, 1), dtype=d), assumes=["finite", "reassoc"])
+    yield rule("cholesky_diag",   cholesky(alloc_diag(v)),                                      alloc_diag(sqrt(v)),
+                                  positive(v), assumes=["finite"])
+    yield rule("cholesky",        dot(cholesky(x), dimshuffle(cholesky(x), order=T)),           x,
+                                  symmetric(x), assumes=["finite", "reassoc", "domain"])
+    yield rule("qr",              dot(nth(qr(x), i=0), nth(qr(x), i=1)),                        x,
+                                  assumes=["finite", "reassoc"])
+    yield rule("expm_diag",       expm(alloc_diag(v)),                                          alloc_diag(exp(v)),
+                                  assumes=["finite", "reassoc"])
+    yield rule("sum_eigenvalues", sum_(eigvalsh(x), axis=(0,), dtype=d),
+                                  sum_(diagonal_(x), axis=(0,), dtype=d),
+                                  assumes=["finite", "reassoc"])
+    yield rule("prod_eigenvalues", prod(eigvalsh(x), axis=(0,), dtype=d),                       det(x),
+                                   symmetric(x), assumes=["finite", "reassoc"])
+    yield rule("squared_singular", sum_(sqr(svdvals(x)), axis=(0,), dtype=d),
+                                   sum_(sqr(x), axis=(0, 1), dtype=d),
+                                   assumes=["finite", "reassoc"])

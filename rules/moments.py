@@ -10,10 +10,10 @@ from termgraph.terms.ops.reduce import sum_
 @ruleset("canonicalize")
 def deviations(x: Float, y: Float, z: Float, a: param, d: param):
     # deviations from the mean add up to nothing, as gradients of normalised values find out
-    yield rule("vanish",          sum_(x + z, axis=a, dtype=d), sum_(y, axis=a, dtype=d), same_dtype(this, x), without_deviations(x + z, a, y),
-                                  assumes=["finite", "reassoc"])
-    yield rule("vanish_from",     sum_(x - z, axis=a, dtype=d), sum_(y, axis=a, dtype=d), same_dtype(this, x), without_deviations(x - z, a, y),
-                                  assumes=["finite", "reassoc"])
+    yield rule("vanish",          sum_(x + z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
+                                  same_dtype(this, x), without_deviations(x + z, a, y), assumes=["finite", "reassoc"])
+    yield rule("vanish_from",     sum_(x - z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
+                                  same_dtype(this, x), without_deviations(x - z, a, y), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")

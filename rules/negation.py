@@ -34,18 +34,24 @@ ZERO = ["signed_zero"]
 
 
 @ruleset("canonicalize")
-def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed, u: Uniform, o: param):
+def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed,
+             u: Uniform, o: param):
     yield rule("sub_constant",   v - c,                      v + (-c),                 same_dtype(c, this))
     yield rule("add_neg",        x + (-y),                   x - y,                     same_dtype(y, this))
-    yield rule("mul_neg",        (-x) * y,                   -(x * y),                  same_dtype(x, this), same_dtype(y, this))
+    yield rule("mul_neg",        (-x) * y,                   -(x * y),
+                                 same_dtype(x, this), same_dtype(y, this))
     yield rule("neg_over",       (-x) / y,                   -(x / y),                  same_dtype(x, this))
     yield rule("over_neg",       x / (-y),                   -(x / y),                  same_dtype(y, this))
-    yield rule("neg_sub",        (-x) - y,                   -(x + y),                  same_dtype(x, this), same_dtype(y, this), assumes=ZERO)
+    yield rule("neg_sub",        (-x) - y,                   -(x + y),
+                                 same_dtype(x, this), same_dtype(y, this), assumes=ZERO)
     yield rule("add_spread_neg", x + dimshuffle(-y, order=o), x - dimshuffle(y, order=o), same_dtype(y, this))
     yield rule("sub_spread_neg", x - dimshuffle(-y, order=o), x + dimshuffle(y, order=o), same_dtype(y, this))
-    yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)), same_dtype(x, this), same_dtype(y, this))
-    yield rule("neg_scaled",     -(u * x),                   (-u) * x,                  below_zero(u), same_dtype(u, this))
-    yield rule("odd",            f(-w),                      -f(w),                     odd(f), assumes=["signed_zero", "reassoc"])
+    yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)),
+                                 same_dtype(x, this), same_dtype(y, this))
+    yield rule("neg_scaled",     -(u * x),                   (-u) * x,
+                                 below_zero(u), same_dtype(u, this))
+    yield rule("odd",            f(-w),                      -f(w),
+                                 odd(f), assumes=["signed_zero", "reassoc"])
     yield rule("even",           f(-s),                      f(s),                      even(f))
 
     # absolute values and signs of what has a known sign
@@ -60,7 +66,8 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("minus_plus",     (i - j) + j,                i)
     yield rule("minus_minus",    i - (i - j),                j,                         same_dtype(i, j))
     yield rule("minus_sum",      i - (i + j),                -j,                        same_dtype(i, j))
-    yield rule("sums",           (i + j) - (i + k),          j - k,                     same_dtype(i, j), same_dtype(i, k))
+    yield rule("sums",           (i + j) - (i + k),          j - k,
+                                 same_dtype(i, j), same_dtype(i, k))
     yield rule("not_plus_one",   invert(i) + 1,              -i)
     yield rule("neg_minus_one",  -i - 1,                     invert(i))
     yield rule("floor_div_one",  floor_div(i, 1),            i)

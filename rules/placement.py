@@ -28,10 +28,12 @@ has_kernel.counts_clients = True  # it depends on the device: what one function 
 
 @ruleset("gpu")
 def placement(x, y, f: head, xs: seg, d: param, e: param):
-    yield rule("onto_device",     f(*xs),                                                y,                                     has_kernel(f, xs), there(f, xs, y))
+    yield rule("onto_device",     f(*xs),                                                y,
+                                  has_kernel(f, xs), there(f, xs, y))
 
     # copies that cancel, and the one that need not pass through the host
     yield rule("there_and_back",  gpu_from_host(host_from_gpu(x, device=d), device=d),   x)
     yield rule("back_and_there",  host_from_gpu(gpu_from_host(x, device=d), device=e),   x)
-    yield rule("across",          gpu_from_host(host_from_gpu(x, device=e), device=d),   gpu_from_gpu(x, device=d, source=e))
+    yield rule("across",          gpu_from_host(host_from_gpu(x, device=e), device=d),
+                                  gpu_from_gpu(x, device=d, source=e))
     yield rule("nowhere",         gpu_from_gpu(x, device=d, source=d),                   x)

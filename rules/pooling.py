@@ -1,7 +1,8 @@
 """Pooling: what may come out of maxima, and how pooling is computed.
 
 Small windows are written out in the loop that reads them, which takes further operations in. Where there are routines
-for planes of images (compiled C), they compute the rest; elsewhere the stage `without_routines` makes reductions of windows of it.
+for planes of images (compiled C), they compute the rest; elsewhere the stage `without_routines` makes reductions of
+windows of it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
 @ruleset("canonicalize")
 def pooling(y, xs: seg, f: head[pool], g: head[add, mul, maximum, minimum]):
     # a bias, a relu: done once for each window, not for each element
-    yield rule("after_maximum",  f(g(*xs)),  y,  after_the_maximum(f, g, xs, y), needed_once(g(*xs)), assumes=["finite", "signed_zero"])
+    yield rule("after_maximum",  f(g(*xs)),  y,
+                                 after_the_maximum(f, g, xs, y), needed_once(g(*xs)), assumes=["finite", "signed_zero"])
 
 
 @ruleset("specialize", "fast_run", "fast_compile")

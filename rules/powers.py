@@ -17,22 +17,35 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
     yield rule("one_pow",        1 ** w,                     1)
 
     # powers of one base
-    yield rule("pow_pow",        (v ** j) ** k,              v ** (j * k),              whole_number(j), whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("sqr_pow",        sqr(v ** k),                v ** (k * 2),              whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_sqr",        sqr(v) ** k,                v ** (k * 2),              whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("mul_pow",        v * v ** k,                 v ** (k + 1),              both_count(k, k), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_mul_pow",    v ** j * v ** k,            v ** (j + k),              both_count(j, k), assumes=[*ROUNDS, "finite"])
-    yield rule("sqr_mul_pow",    sqr(v) * v ** k,            v ** (k + 2),              both_count(k, k), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_div",        v ** k / v,                 v ** (k - 1),              both_count(k, k), nonzero(v), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_div_pow",    v ** j / v ** k,            v ** (j - k),              exceeds(j, k), nonzero(v), assumes=[*ROUNDS, "finite"])
-    yield rule("sqr_div",        sqr(v) / v,                 v,                         nonzero(v), assumes=[*ROUNDS, "finite"])
-    yield rule("div_sqr",        v / sqr(v),                 1 / v,                     nonzero(v), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_pow",        (v ** j) ** k,              v ** (j * k),
+                                 whole_number(j), whole_number(k), assumes=[*ROUNDS, "finite"])
+    yield rule("sqr_pow",        sqr(v ** k),                v ** (k * 2),
+                                 whole_number(k), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_sqr",        sqr(v) ** k,                v ** (k * 2),
+                                 whole_number(k), assumes=[*ROUNDS, "finite"])
+    yield rule("mul_pow",        v * v ** k,                 v ** (k + 1),
+                                 both_count(k, k), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_mul_pow",    v ** j * v ** k,            v ** (j + k),
+                                 both_count(j, k), assumes=[*ROUNDS, "finite"])
+    yield rule("sqr_mul_pow",    sqr(v) * v ** k,            v ** (k + 2),
+                                 both_count(k, k), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_div",        v ** k / v,                 v ** (k - 1),
+                                 both_count(k, k), nonzero(v), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_div_pow",    v ** j / v ** k,            v ** (j - k),
+                                 exceeds(j, k), nonzero(v), assumes=[*ROUNDS, "finite"])
+    yield rule("sqr_div",        sqr(v) / v,                 v,
+                                 nonzero(v), assumes=[*ROUNDS, "finite"])
+    yield rule("div_sqr",        v / sqr(v),                 1 / v,
+                                 nonzero(v), assumes=[*ROUNDS, "finite"])
 
     # signs
-    yield rule("even",           (-v) ** k,                  v ** k,                    even_number(k), assumes=["reassoc"])
-    yield rule("odd",            (-v) ** k,                  -(v ** k),                 odd_number(k), assumes=["reassoc"])
+    yield rule("even",           (-v) ** k,                  v ** k,
+                                 even_number(k), assumes=["reassoc"])
+    yield rule("odd",            (-v) ** k,                  -(v ** k),
+                                 odd_number(k), assumes=["reassoc"])
     yield rule("sqr_abs",        sqr(abs_(u)),               sqr(u))
-    yield rule("even_abs",       abs_(w) ** k,               w ** k,                    even_number(k), assumes=["reassoc"])
+    yield rule("even_abs",       abs_(w) ** k,               w ** k,
+                                 even_number(k), assumes=["reassoc"])
     yield rule("abs_sqr",        abs_(sqr(w)),               sqr(w))
 
 

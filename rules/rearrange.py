@@ -1,4 +1,5 @@
-"""Other forms of the same values, none better than the other as such: for `db.saturate`, which takes the cheapest of all.
+"""Other forms of the same values, none better than the other as such: for `db.saturate`, which takes the cheapest of
+all.
 
 They are used in both directions. Sums and products that lose digits or overflow in one of the forms are taken on trust.
 """
@@ -14,20 +15,30 @@ ROUNDED = ["finite", "overflow", "reassoc"]
 
 @ruleset("saturate")
 def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: Vector, v: Vector, m: head, p: head):
-    yield rule("factor",        p(m(x, y), m(x, z)),                m(x, p(y, z)),                     distributes(m, p), assumes=ROUNDED)
-    yield rule("log_of_product", log(x) + log(y),                   log(x * y),                        positive(x), positive(y), assumes=ROUNDED)
-    yield rule("log_of_quotient", log(x) - log(y),                  log(x / y),                        positive(x), positive(y), assumes=ROUNDED)
+    yield rule("factor",        p(m(x, y), m(x, z)),                m(x, p(y, z)),
+                                distributes(m, p), assumes=ROUNDED)
+    yield rule("log_of_product", log(x) + log(y),                   log(x * y),
+                                 positive(x), positive(y), assumes=ROUNDED)
+    yield rule("log_of_quotient", log(x) - log(y),                  log(x / y),
+                                  positive(x), positive(y), assumes=ROUNDED)
     yield rule("exp_of_sum",    exp(x) * exp(y),                    exp(x + y),                        assumes=ROUNDED)
     yield rule("exp_of_difference", exp(x) / exp(y),                exp(x - y),                        assumes=ROUNDED)
-    yield rule("root_of_product", sqrt(x) * sqrt(y),                sqrt(x * y),                       positive(x), positive(y), assumes=ROUNDED)
+    yield rule("root_of_product", sqrt(x) * sqrt(y),                sqrt(x * y),
+                                  positive(x), positive(y), assumes=ROUNDED)
     yield rule("fractions",     x / z + y / z,                      (x + y) / z,                       assumes=ROUNDED)
 
     # the order of products of matrices, and sums of them
     yield rule("chain",         dot(dot(a, b), c),                  dot(a, dot(b, c)),                 assumes=ROUNDED)
     yield rule("chain_vector",  dot(dot(a, b), v),                  dot(a, dot(b, v)),                 assumes=ROUNDED)
     yield rule("vector_chain",  dot(u, dot(a, b)),                  dot(dot(u, a), b),                 assumes=ROUNDED)
-    yield rule("left_factor",   dot(a, b) + dot(a, c),              dot(a, b + c), inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
-    yield rule("right_factor",  dot(a, c) + dot(b, c),              dot(a + b, c), inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
-    yield rule("left_vector",   dot(a, u) + dot(a, v),              dot(a, u + v), inexact(a), inexact(u), inexact(v), assumes=ROUNDED)
-    yield rule("right_vector",  dot(a, v) + dot(b, v),              dot(a + b, v), inexact(a), inexact(b), inexact(v), assumes=ROUNDED)
-    yield rule("transposed",    dimshuffle(dot(a, b), order=(1, 0)), dot(dimshuffle(b, order=(1, 0)), dimshuffle(a, order=(1, 0))), assumes=ROUNDED)
+    yield rule("left_factor",   dot(a, b) + dot(a, c),              dot(a, b + c),
+                                inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
+    yield rule("right_factor",  dot(a, c) + dot(b, c),              dot(a + b, c),
+                                inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
+    yield rule("left_vector",   dot(a, u) + dot(a, v),              dot(a, u + v),
+                                inexact(a), inexact(u), inexact(v), assumes=ROUNDED)
+    yield rule("right_vector",  dot(a, v) + dot(b, v),              dot(a + b, v),
+                                inexact(a), inexact(b), inexact(v), assumes=ROUNDED)
+    yield rule("transposed",    dimshuffle(dot(a, b), order=(1, 0)),
+                                dot(dimshuffle(b, order=(1, 0)), dimshuffle(a, order=(1, 0))),
+                                assumes=ROUNDED)

@@ -4,6 +4,7 @@ from termgraph.rulelib._goals_dtypes import exact_in, increasing
 from termgraph.rulelib._goals_products import needed_once
 from termgraph.rulelib._goals_reduce import (
     along_one,
+    chosen_for_all,
     constant_divisor,
     constant_factors,
     length_one,
@@ -16,9 +17,9 @@ from termgraph.rulelib._goals_reduce import (
     surely_some,
     without_short_axes,
 )
-from termgraph.rules import Bool, Float, head, nonzero, param, rule, ruleset, seg, this
+from termgraph.rules import Bool, Float, Uniform, head, nonzero, param, rule, ruleset, seg, this
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast, logical_not, mul, neq
+from termgraph.terms.ops.elementwise import cast, logical_not, mul, neq, switch
 from termgraph.terms.ops.reduce import all_, any_, argmax, argmin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_
 from termgraph.terms.ops.shaping import alloc, join
 from termgraph.terms.ops.sorting import argsort, sort
@@ -27,64 +28,100 @@ ROUNDS = ["reassoc"]
 
 
 @ruleset("canonicalize")
-def reductions(x, y, z, n, w: Float, p: Bool, f: head, xs: seg, ns: seg, a: param, b: param, c: param, d: param, o: param,
-               r: head[sum_, prod, max_, min_, any_, all_, logsumexp], s: head[sum_],
+def reductions(x, y, z, n, w: Float, j: Uniform, p: Bool, f: head, xs: seg, ns: seg, a: param, b: param, c: param,
+               d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp], s: head[sum_],
                q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
-    yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d), assumes=["signed_zero"])
-    yield rule("prod_nothing",   prod(x, axis=(), dtype=d),                      cast(x, dtype=d), assumes=["signed_zero"])
+    yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
+                                 assumes=["signed_zero"])
+    yield rule("prod_nothing",   prod(x, axis=(), dtype=d),                      cast(x, dtype=d),
+                                 assumes=["signed_zero"])
     yield rule("max_nothing",    max_(x, axis=()),                               x)
     yield rule("min_nothing",    min_(x, axis=()),                               x)
     yield rule("any_nothing",    any_(x, axis=()),                               neq(x, 0))
     yield rule("all_nothing",    all_(x, axis=()),                               neq(x, 0))
     yield rule("logsumexp_nothing", logsumexp(w, axis=()),                       w, assumes=["signed_zero"])
-    yield rule("short_axes",     r(x),                                           y,                           without_short_axes(r, x, y))
-    yield rule("running_one",    g(x),                                           x,                           along_one(g, x))
+    yield rule("short_axes",     r(x),                                           y,
+                                 without_short_axes(r, x, y))
+    yield rule("running_one",    g(x),                                           x,
+                                 along_one(g, x))
 
     # one reduction instead of two
-    yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d), sum_(x, axis=c, dtype=d),   merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
-    yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d), prod(x, axis=c, dtype=d),   merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
-    yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=c),             merged_axes(x, a, b, c))
-    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=c),             merged_axes(x, a, b, c), assumes=["signed_zero"])
-    yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=c),             merged_axes(x, a, b, c))
-    yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=c),             merged_axes(x, a, b, c))
-    yield rule("dimshuffle",     r(dimshuffle(x, order=o)),                      y,                           reduced_before_order(r, x, o, y), assumes=ROUNDS)
+    yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d), sum_(x, axis=c, dtype=d),
+                                 merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
+    yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d), prod(x, axis=c, dtype=d),
+                                 merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
+    yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=c),
+                                 merged_axes(x, a, b, c))
+    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=c),
+                                 merged_axes(x, a, b, c), assumes=["signed_zero"])
+    yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=c),
+                                 merged_axes(x, a, b, c))
+    yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=c),
+                                 merged_axes(x, a, b, c))
+    yield rule("dimshuffle",     r(dimshuffle(x, order=o)),                      y,
+                                 reduced_before_order(r, x, o, y), assumes=ROUNDS)
 
     # what does not vary comes out
-    yield rule("sum_scaled",     sum_(mul(*xs), axis=a, dtype=d),                y * sum_(z, axis=a, dtype=d), constant_factors(this, xs, a, d, y, z), assumes=[*ROUNDS, "finite"])
-    yield rule("sum_over",       sum_(x / y, axis=a, dtype=d),                   sum_(x, axis=a, dtype=d) / z, nonzero(y), constant_divisor(x, y, a, z), assumes=["finite", "nonzero", *ROUNDS])
-    yield rule("sum_neg",        sum_(-w, axis=a, dtype=d),                      -sum_(w, axis=a, dtype=d), assumes=["signed_zero"])
+    yield rule("sum_scaled",     sum_(mul(*xs), axis=a, dtype=d),                y * sum_(z, axis=a, dtype=d),
+                                 constant_factors(this, xs, a, d, y, z), assumes=[*ROUNDS, "finite"])
+    yield rule("sum_over",       sum_(x / y, axis=a, dtype=d),                   sum_(x, axis=a, dtype=d) / z,
+                                 nonzero(y), constant_divisor(x, y, a, z), assumes=["finite", "nonzero", *ROUNDS])
+    yield rule("sum_chosen",     sum_(switch(y, x, j), axis=a, dtype=d),         switch(n, sum_(x, axis=a, dtype=d), z),
+                                 chosen_for_all(y, x, j, a, d, n, z), assumes=ROUNDS)
+    yield rule("sum_chosen_not", sum_(switch(y, j, x), axis=a, dtype=d),         switch(n, z, sum_(x, axis=a, dtype=d)),
+                                 chosen_for_all(y, x, j, a, d, n, z), assumes=ROUNDS)
+    yield rule("sum_neg",        sum_(-w, axis=a, dtype=d),                      -sum_(w, axis=a, dtype=d),
+                                 assumes=["signed_zero"])
     yield rule("max_neg",        max_(-w, axis=a),                               -min_(w, axis=a))
     yield rule("min_neg",        min_(-w, axis=a),                               -max_(w, axis=a))
-    # (but where the values are needed too: f may round them differently, and gradients ask which of them is the largest)
-    yield rule("max_increasing", max_(f(w), axis=a),                             f(max_(w, axis=a)),          increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
-    yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),          increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
+    # (but where the values are needed too: f may round them differently, and gradients ask which of them is largest)
+    yield rule("max_increasing", max_(f(w), axis=a),                             f(max_(w, axis=a)),
+                                 increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
+    yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),
+                                 increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
     yield rule("any_not",        any_(logical_not(x), axis=a),                   logical_not(all_(x, axis=a)))
     yield rule("all_not",        all_(logical_not(x), axis=a),                   logical_not(any_(x, axis=a)))
     yield rule("any_neq",        any_(neq(x, 0), axis=a),                        any_(x, axis=a))
     yield rule("all_neq",        all_(neq(x, 0), axis=a),                        all_(x, axis=a))
-    yield rule("max_bool",       max_(p, axis=a),                                any_(p, axis=a),             assumes=["domain"])
-    yield rule("min_bool",       min_(p, axis=a),                                all_(p, axis=a),             assumes=["domain"])
+    yield rule("max_bool",       max_(p, axis=a),                                any_(p, axis=a),
+                                 assumes=["domain"])
+    yield rule("min_bool",       min_(p, axis=a),                                all_(p, axis=a),
+                                 assumes=["domain"])
 
     # copies of one value, concatenated arrays, arrays in another order
-    yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) * cast(n, dtype=d), repeated(x, ns, a, y, n), assumes=ROUNDS)
-    yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d), repeated(x, ns, a, y, n), assumes=ROUNDS)
-    yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,                           repeated(x, ns, a, y, n), surely_some(n))
-    yield rule("min_alloc",      min_(alloc(x, *ns), axis=a),                    y,                           repeated(x, ns, a, y, n), surely_some(n))
-    yield rule("any_alloc",      any_(alloc(x, *ns), axis=a),                    neq(y, 0),                   repeated(x, ns, a, y, n), surely_some(n))
-    yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),                   repeated(x, ns, a, y, n), surely_some(n))
-    yield rule("sum_join",       s(join(*xs, axis=b)),                           y,                           sum_of_parts(xs, s, b, y), assumes=ROUNDS)
-    yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),                        reduces(q, b), assumes=["signed_zero"])
-    yield rule("sum_of_sorted",  h(sort(x, axis=b)),                             h(x),                        reduces(h, b), assumes=["finite", "reassoc"])
+    yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) * cast(n, dtype=d),
+                                 repeated(x, ns, a, y, n), assumes=ROUNDS)
+    yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d),
+                                 repeated(x, ns, a, y, n), assumes=ROUNDS)
+    yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,
+                                 repeated(x, ns, a, y, n), surely_some(n))
+    yield rule("min_alloc",      min_(alloc(x, *ns), axis=a),                    y,
+                                 repeated(x, ns, a, y, n), surely_some(n))
+    yield rule("any_alloc",      any_(alloc(x, *ns), axis=a),                    neq(y, 0),
+                                 repeated(x, ns, a, y, n), surely_some(n))
+    yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),
+                                 repeated(x, ns, a, y, n), surely_some(n))
+    yield rule("sum_join",       s(join(*xs, axis=b)),                           y,
+                                 sum_of_parts(xs, s, b, y), assumes=ROUNDS)
+    yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),
+                                 reduces(q, b), assumes=["signed_zero"])
+    yield rule("sum_of_sorted",  h(sort(x, axis=b)),                             h(x),
+                                 reduces(h, b), assumes=["finite", "reassoc"])
 
     # where the largest is
     yield rule("argmax_neg",     argmax(-w, axis=a),                             argmin(w, axis=a))
     yield rule("argmin_neg",     argmin(-w, axis=a),                             argmax(w, axis=a))
-    yield rule("argmax_increasing", argmax(f(w), axis=a),                        argmax(w, axis=a),           increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
-    yield rule("argmin_increasing", argmin(f(w), axis=a),                        argmin(w, axis=a),           increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
-    yield rule("argmax_cast",    argmax(cast(x, dtype=d), axis=a),               argmax(x, axis=a),           exact_in(x, d))
-    yield rule("argmin_cast",    argmin(cast(x, dtype=d), axis=a),               argmin(x, axis=a),           exact_in(x, d))
+    yield rule("argmax_increasing", argmax(f(w), axis=a),                        argmax(w, axis=a),
+                                    increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
+    yield rule("argmin_increasing", argmin(f(w), axis=a),                        argmin(w, axis=a),
+                                    increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
+    yield rule("argmax_cast",    argmax(cast(x, dtype=d), axis=a),               argmax(x, axis=a),
+                                 exact_in(x, d))
+    yield rule("argmin_cast",    argmin(cast(x, dtype=d), axis=a),               argmin(x, axis=a),
+                                 exact_in(x, d))
 
     # orders
     yield rule("sort_sort",      sort(sort(x, axis=b), axis=b),                  sort(x, axis=b))
-    yield rule("argsort_one",    argsort(x, axis=b),                             y,                           length_one(x, b), places_zero(x, y))
+    yield rule("argsort_one",    argsort(x, axis=b),                             y,
+                                 length_one(x, b), places_zero(x, y))

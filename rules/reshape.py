@@ -12,7 +12,11 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def reshape(x, y, ns: seg, ms: seg, o: param):
     yield rule("twice",          reshape_(reshape_(x, *ms), *ns),                reshape_(x, *ns), tags=AGAIN)
-    yield rule("useless",        reshape_(x, *ns),                               x,                           already(x, ns), tags=AGAIN)
-    yield rule("only_ones",      reshape_(x, *ns),                               dimshuffle(x, order=o),      ones_only(x, ns, o))
-    yield rule("of_dimshuffle",  reshape_(dimshuffle(x, order=o), *ns),          reshape_(x, *ns),            only_ones(o))
-    yield rule("of_alloc",       reshape_(alloc(x, *ms), *ns),                   alloc(y, *ns),               as_scalar(x, y), same_total(ms, ns))
+    yield rule("useless",        reshape_(x, *ns),                               x,
+                                 already(x, ns), tags=AGAIN)
+    yield rule("only_ones",      reshape_(x, *ns),                               dimshuffle(x, order=o),
+                                 ones_only(x, ns, o))
+    yield rule("of_dimshuffle",  reshape_(dimshuffle(x, order=o), *ns),          reshape_(x, *ns),
+                                 only_ones(o))
+    yield rule("of_alloc",       reshape_(alloc(x, *ms), *ns),                   alloc(y, *ns),
+                                 as_scalar(x, y), same_total(ms, ns))

@@ -30,7 +30,8 @@ def roots(x: Float, y: Float):
     yield rule("hypot",           sqrt(sqr(x) + sqr(y)),             hypot(x, y))
     yield rule("hypot_one",       sqrt(1 + sqr(x)),                  hypot(x, 1))
     yield rule("div_sqrt",        x / sqrt(x),                       sqrt(x), assumes=["domain", "finite", "reassoc"])
-    yield rule("sqrt_div",        sqrt(x) / x,                       1 / sqrt(x),                assumes=["finite", "reassoc"])
+    yield rule("sqrt_div",        sqrt(x) / x,                       1 / sqrt(x),
+                                  assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
@@ -39,5 +40,6 @@ def inverse_hyperbolic(x: Float):
     yield rule("arccosh",         log(x + sqrt(sqr(x) - 1)),         arccosh(x),                 assumes=["domain"])
     yield rule("arctanh",         log((1 + x) / (1 - x)),            2 * arctanh(x),             assumes=["domain"])
     yield rule("arctanh_log1p",   log1p(x) - log1p(-x),              2 * arctanh(x), assumes=["reassoc"])
-    yield rule("log_cosh",        log(cosh(x)),                      switch(gt(abs_(x), 1),
-                                  abs_(x) + softplus(-2 * abs_(x)) - LOG2, log1p(2 * sqr(sinh(0.5 * minimum(abs_(x), 1))))))
+    yield rule("log_cosh",        log(cosh(x)),
+                                  switch(gt(abs_(x), 1), abs_(x) + softplus(-2 * abs_(x)) - LOG2,
+                                      log1p(2 * sqr(sinh(0.5 * minimum(abs_(x), 1))))))

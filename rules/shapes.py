@@ -22,12 +22,20 @@ from termgraph.terms.ops.shaping import (
 
 @ruleset("canonicalize")
 def shapes(x, n, m, f: head, xs: seg, ks: seg, a: param, b: param, d: param, i: param):
-    yield rule("static",         shape_i(x, axis=a),                             n,                           static_length(x, a, n))
-    yield rule("declared",       shape_i(x, axis=a),                             n,                           declared_length(x, a, n))
-    yield rule("from_operand",   shape_i(f(*xs), axis=a),                        n,                           operands_length(this, a, n))
-    yield rule("join",           shape_i(join(*xs, axis=a), axis=a),             n,                           total_length(xs, a, n))
-    yield rule("subtensor",      shape_i(subtensor(x, *ks, index=i), axis=a),    n,                           indexed_length(x, ks, i, a, n))
-    yield rule("gather",         shape_i(gather(x, *ks, index=i), axis=a),       n,                           gathered_length(x, ks, i, a, n))
+    yield rule("static",         shape_i(x, axis=a),                             n,
+                                 static_length(x, a, n))
+    yield rule("declared",       shape_i(x, axis=a),                             n,
+                                 declared_length(x, a, n))
+    yield rule("from_operand",   shape_i(f(*xs), axis=a),                        n,
+                                 operands_length(this, a, n))
+    yield rule("join",           shape_i(join(*xs, axis=a), axis=a),             n,
+                                 total_length(xs, a, n))
+    yield rule("subtensor",      shape_i(subtensor(x, *ks, index=i), axis=a),    n,
+                                 indexed_length(x, ks, i, a, n))
+    yield rule("gather",         shape_i(gather(x, *ks, index=i), axis=a),       n,
+                                 gathered_length(x, ks, i, a, n))
     yield rule("arange",         shape_i(arange(0, n, 1, dtype=d), axis=0),      maximum(n, 0),               whole(n))
-    yield rule("arange_from",    shape_i(arange(m, n, 1, dtype=d), axis=0),      maximum(n - m, 0),           whole(n), whole(m))
-    yield rule("check",          shape_i(check(x, *xs, error=b, message=d), axis=a), shape_i(x, axis=a),      assumes=["domain"])
+    yield rule("arange_from",    shape_i(arange(m, n, 1, dtype=d), axis=0),      maximum(n - m, 0),
+                                 whole(n), whole(m))
+    yield rule("check",          shape_i(check(x, *xs, error=b, message=d), axis=a), shape_i(x, axis=a),
+                                 assumes=["domain"])

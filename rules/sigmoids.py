@@ -32,13 +32,16 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("scaled_exp",      (y * exp(x)) / (1 + exp(x)),       y * sigmoid(x), assumes=["domain", "reassoc"])
     yield rule("scaled_neg",      y / (1 + exp(-x)),                 y * sigmoid(x), assumes=["reassoc"])
     yield rule("scaled",          y / (1 + exp(x)),                  y * sigmoid(-x), assumes=["reassoc"])
-    yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),            (y * sigmoid(x)) / z, assumes=["reassoc"])
-    yield rule("scaled_over",     y / (z * (1 + exp(x))),             (y * sigmoid(-x)) / z, assumes=["reassoc"])
+    yield rule("scaled_neg_over", y / (z * (1 + exp(-x))),         (y * sigmoid(x)) / z, assumes=["nonzero", "reassoc"])
+    yield rule("scaled_over",     y / (z * (1 + exp(x))),          (y * sigmoid(-x)) / z,
+                                  assumes=["nonzero", "reassoc"])
     yield rule("derivative_neg",  exp(-x) / sqr(1 + exp(-x)),        sigmoid(x) * sigmoid(-x))
     yield rule("derivative",      exp(x) / sqr(1 + exp(x)),          sigmoid(x) * sigmoid(-x))
     yield rule("derivative_mul",  (y * exp(x)) / sqr(1 + exp(x)),    y * sigmoid(x) * sigmoid(-x))
-    yield rule("derivative_over", exp(x) / (z * sqr(1 + exp(x))),    (sigmoid(x) * sigmoid(-x)) / z, assumes=["finite", "reassoc"])
-    yield rule("derivative_mul_over", (y * exp(x)) / (z * sqr(1 + exp(x))), (y * sigmoid(x) * sigmoid(-x)) / z, assumes=["finite", "reassoc"])
+    yield rule("derivative_over", exp(x) / (z * sqr(1 + exp(x))),    (sigmoid(x) * sigmoid(-x)) / z,
+                                  assumes=["finite", "reassoc"])
+    yield rule("derivative_mul_over", (y * exp(x)) / (z * sqr(1 + exp(x))), (y * sigmoid(x) * sigmoid(-x)) / z,
+                                      assumes=["finite", "reassoc"])
     yield rule("times_exp_neg",   sigmoid(x) * exp(-x),              sigmoid(-x))
     yield rule("times_exp",       sigmoid(-x) * exp(x),              sigmoid(x))
     yield rule("ratio",           sigmoid(x) / sigmoid(-x),          exp(x))
@@ -47,7 +50,11 @@ def sigmoids(x: Float, y: Float, z: Float):
 @ruleset("specialize")
 def logistic(x: Float, y: Float, z: Float):
     # the gradient of -(y log(p) + (1 - y) log(1 - p)) by the logit of p
-    yield rule("gradient",        sigmoid(x) * (1 - y) - sigmoid(-x) * y,            sigmoid(x) - y,             assumes=["finite", "reassoc"])
-    yield rule("descent",         sigmoid(-x) * y - sigmoid(x) * (1 - y),            y - sigmoid(x),             assumes=["finite", "reassoc"])
-    yield rule("gradient_over",   (sigmoid(x) * (1 - y)) / z - (sigmoid(-x) * y) / z, (sigmoid(x) - y) / z,      assumes=["finite", "reassoc"])
-    yield rule("descent_over",    (sigmoid(-x) * y) / z - (sigmoid(x) * (1 - y)) / z, (y - sigmoid(x)) / z,      assumes=["finite", "reassoc"])
+    yield rule("gradient",        sigmoid(x) * (1 - y) - sigmoid(-x) * y,            sigmoid(x) - y,
+                                  assumes=["finite", "reassoc"])
+    yield rule("descent",         sigmoid(-x) * y - sigmoid(x) * (1 - y),            y - sigmoid(x),
+                                  assumes=["finite", "reassoc"])
+    yield rule("gradient_over",   (sigmoid(x) * (1 - y)) / z - (sigmoid(-x) * y) / z, (sigmoid(x) - y) / z,
+                                  assumes=["finite", "reassoc"])
+    yield rule("descent_over",    (sigmoid(-x) * y) / z - (sigmoid(x) * (1 - y)) / z, (y - sigmoid(x)) / z,
+                                  assumes=["finite", "reassoc"])

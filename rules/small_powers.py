@@ -14,11 +14,14 @@ def small_powers(x, y: Inexact, z: Float, k, m):
     yield rule("five",           x ** 5,                     x * sqr(sqr(x)),        assumes=["reassoc"])
     yield rule("six",            x ** 6,                     sqr(x * sqr(x)),        assumes=["reassoc"])
     yield rule("eight",          x ** 8,                     sqr(sqr(sqr(x))),       assumes=["reassoc"])
-    yield rule("whole",          x ** k,                     m,                      product_power(x, k, m), assumes=["finite", "overflow", "reassoc"])
+    yield rule("whole",          x ** k,                     m,
+                                 product_power(x, k, m), assumes=["finite", "overflow", "reassoc"])
     yield rule("three_halves",   z ** 1.5,                   z * sqrt(z),            finite(z), assumes=["reassoc"])
     yield rule("five_halves",    z ** 2.5,                   sqr(z) * sqrt(z),       finite(z), assumes=["reassoc"])
-    yield rule("minus_half",     y ** -0.5,                  1 / sqrt(y),            finite(y), assumes=["finite", "reassoc"])
-    yield rule("negative",       y ** k,                     1 / y ** m,             mirrored(k, m), finite(y), assumes=["reassoc"])
+    yield rule("minus_half",     y ** -0.5,                  1 / sqrt(y),
+                                 finite(y), assumes=["finite", "reassoc"])
+    yield rule("negative",       y ** k,                     1 / y ** m,
+                                 mirrored(k, m), finite(y), assumes=["reassoc"])
 
     # exponentials in disguise
     yield rule("base_two",       2 ** z,                     exp2(z),                assumes=["reassoc"])

@@ -1,9 +1,9 @@
 """softmax and log-softmax along any axes, from exponentials and sums as they are written, with or without a shift."""
 
 from termgraph.rulelib._goals_stable import constant_along, leading, puts_back, same_rank
-from termgraph.rules import Float, Matrix, param, rule, ruleset, same_dtype, same_type, seg, this
+from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_dtype, same_type, seg, this
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import exp, log
+from termgraph.terms.ops.elementwise import add, exp, log, sub
 from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.reduce import log_softmax, logsumexp, max_, sum_
@@ -11,23 +11,13 @@ from termgraph.terms.ops.reduce import softmax as softmax_
 
 
 @ruleset("stabilize")
-def softmax(x: Float, y: Float, z: Float, m: Float & Matrix, a: param, d: param, o: param):
+def softmax(x: Float, y: Float, u: Float | 1, v: Float | 1, m: Float & Matrix, a: param, d: param, o: param,
+            s: head[add, sub]):
     # exp(x) / sum(exp(x)); the axes are put back by a dimshuffle, or by broadcasting if they are the first ones
-    yield rule("kept",            exp(x) / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o), softmax_(x, axis=a),
+    yield rule("kept",            (v * exp(x)) / (u * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)),
+                                  (v * softmax_(x, axis=a)) / u,
                                   puts_back(o, a, x), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("leading",         exp(x) / sum_(exp(x), axis=a, dtype=d), softmax_(x, axis=a),
-                                  leading(a), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("scaled",          (y * exp(x)) / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o),
-                                  y * softmax_(x, axis=a), puts_back(o, a, x), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("scaled_leading",  (y * exp(x)) / sum_(exp(x), axis=a, dtype=d), y * softmax_(x, axis=a),
-                                  leading(a), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("kept_over",       exp(x) / (y * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)),
-                                  softmax_(x, axis=a) / y, puts_back(o, a, x), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("leading_over",    exp(x) / (y * sum_(exp(x), axis=a, dtype=d)), softmax_(x, axis=a) / y,
-                                  leading(a), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("scaled_over",     (z * exp(x)) / (y * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)),
-                                  (z * softmax_(x, axis=a)) / y, puts_back(o, a, x), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("scaled_leading_over", (z * exp(x)) / (y * sum_(exp(x), axis=a, dtype=d)), (z * softmax_(x, axis=a)) / y,
+    yield rule("leading",         (v * exp(x)) / (u * sum_(exp(x), axis=a, dtype=d)), (v * softmax_(x, axis=a)) / u,
                                   leading(a), same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("piece",           exp(y) / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o),
                                   exp(y - dimshuffle(logsumexp(x, axis=a), order=o)), same_dtype(this, x),
@@ -44,25 +34,24 @@ def softmax(x: Float, y: Float, z: Float, m: Float & Matrix, a: param, d: param,
     # the same number added to (or subtracted from) all elements along the axes changes nothing
     yield rule("shift_max",       softmax_(x - dimshuffle(max_(x, axis=a), order=o), axis=a), softmax_(x, axis=a),
                                   puts_back(o, a, x))
-    yield rule("shift_max_leading", softmax_(x - max_(x, axis=a), axis=a), softmax_(x, axis=a),  leading(a), assumes=["reassoc"])
-    yield rule("shift",           softmax_(x - y, axis=a),           softmax_(x, axis=a),
-                                  constant_along(y, a, this), same_type(x, this), assumes=["finite", "reassoc"])
-    yield rule("shift_plus",      softmax_(x + y, axis=a),           softmax_(x, axis=a),
+    yield rule("shift_max_leading", softmax_(x - max_(x, axis=a), axis=a), softmax_(x, axis=a),
+                                    leading(a), assumes=["reassoc"])
+    yield rule("shift",           softmax_(s(x, y), axis=a),         softmax_(x, axis=a),
                                   constant_along(y, a, this), same_type(x, this), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
-def log_softmaxes(x: Float, y: Float, a: param, o: param, i: param, ks: seg):
+def log_softmaxes(x: Float, y: Float, a: param, o: param, i: param, ks: seg, s: head[add, sub]):
     yield rule("log_softmax",     log(softmax_(x, axis=a)),          log_softmax(x, axis=a))
     yield rule("kept",            x - dimshuffle(logsumexp(x, axis=a), order=o), log_softmax(x, axis=a),
                                   puts_back(o, a, x), assumes=["reassoc"])
-    yield rule("leading",         x - logsumexp(x, axis=a),          log_softmax(x, axis=a),     leading(a), assumes=["reassoc"])
+    yield rule("leading",         x - logsumexp(x, axis=a),          log_softmax(x, axis=a),
+                                  leading(a), assumes=["reassoc"])
     yield rule("shift_max",       log_softmax(x - dimshuffle(max_(x, axis=a), order=o), axis=a), log_softmax(x, axis=a),
                                   puts_back(o, a, x), assumes=["finite"])
-    yield rule("shift_max_leading", log_softmax(x - max_(x, axis=a), axis=a), log_softmax(x, axis=a), leading(a), assumes=["finite"])
-    yield rule("shift",           log_softmax(x - y, axis=a),        log_softmax(x, axis=a),
-                                  constant_along(y, a, this), same_type(x, this), assumes=["finite"])
-    yield rule("shift_plus",      log_softmax(x + y, axis=a),        log_softmax(x, axis=a),
+    yield rule("shift_max_leading", log_softmax(x - max_(x, axis=a), axis=a), log_softmax(x, axis=a),
+                                    leading(a), assumes=["finite"])
+    yield rule("shift",           log_softmax(s(x, y), axis=a),      log_softmax(x, axis=a),
                                   constant_along(y, a, this), same_type(x, this), assumes=["finite"])
 
     # pieces of a softmax: the logarithm is taken of all of it, where it does not overflow

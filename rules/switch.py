@@ -1,4 +1,6 @@
-"""Choices: known conditions, equal arms, choices within choices, and choices that are a maximum or an absolute value."""
+"""Choices: known conditions, equal arms, choices within choices, and choices that are a maximum or an absolute
+value.
+"""
 
 from termgraph.rulelib._goals_dtypes import falsy, truthy
 from termgraph.rules import Bool, Constant, Real, dtype_of, param, rule, ruleset, this
@@ -28,26 +30,38 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, a: param):
     yield rule("eq_zero",        switch_(eq(c, 0), x, y),                        switch_(c, y, x))
     yield rule("of_itself",      switch_(p, p, logical_not(p)),                  True)
     yield rule("of_not_itself",  switch_(p, logical_not(p), p),                  False)
-    yield rule("is_condition",   switch_(p, 1, 0),                               cast(p, dtype=a),            dtype_of(this, a))
-    yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=a), dtype_of(this, a))
+    yield rule("is_condition",   switch_(p, 1, 0),                               cast(p, dtype=a),
+                                 dtype_of(this, a))
+    yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=a),
+                                   dtype_of(this, a))
 
     # choices within choices
     yield rule("then_same",      switch_(c, switch_(c, x, y), z),                switch_(c, x, z))
     yield rule("else_same",      switch_(c, x, switch_(c, y, z)),                switch_(c, x, z))
     yield rule("then_and",       switch_(c, switch_(d, x, y), y),                switch_(logical_and(c, d), x, y))
     yield rule("else_or",        switch_(c, x, switch_(d, x, y)),                switch_(logical_or(c, d), x, y))
-    yield rule("then_and_not",   switch_(c, switch_(d, y, x), y),                switch_(logical_and(c, logical_not(d)), x, y))
-    yield rule("else_or_not",    switch_(c, x, switch_(d, y, x)),                switch_(logical_or(c, logical_not(d)), x, y))
+    yield rule("then_and_not",   switch_(c, switch_(d, y, x), y),
+                                 switch_(logical_and(c, logical_not(d)), x, y))
+    yield rule("else_or_not",    switch_(c, x, switch_(d, y, x)),
+                                 switch_(logical_or(c, logical_not(d)), x, y))
 
     # maximum and minimum
-    yield rule("maximum_lt",     switch_(u < v, v, u),                           maximum(u, v),               assumes=NAN)
-    yield rule("maximum_gt",     switch_(u > v, u, v),                           maximum(u, v),               assumes=NAN)
-    yield rule("maximum_le",     switch_(u <= v, v, u),                          maximum(u, v),               assumes=NAN)
-    yield rule("maximum_ge",     switch_(u >= v, u, v),                          maximum(u, v),               assumes=NAN)
-    yield rule("minimum_lt",     switch_(u < v, u, v),                           minimum(u, v),               assumes=NAN)
-    yield rule("minimum_gt",     switch_(u > v, v, u),                           minimum(u, v),               assumes=NAN)
-    yield rule("minimum_le",     switch_(u <= v, u, v),                          minimum(u, v),               assumes=NAN)
-    yield rule("minimum_ge",     switch_(u >= v, v, u),                          minimum(u, v),               assumes=NAN)
+    yield rule("maximum_lt",     switch_(u < v, v, u),                           maximum(u, v),
+                                 assumes=NAN)
+    yield rule("maximum_gt",     switch_(u > v, u, v),                           maximum(u, v),
+                                 assumes=NAN)
+    yield rule("maximum_le",     switch_(u <= v, v, u),                          maximum(u, v),
+                                 assumes=NAN)
+    yield rule("maximum_ge",     switch_(u >= v, u, v),                          maximum(u, v),
+                                 assumes=NAN)
+    yield rule("minimum_lt",     switch_(u < v, u, v),                           minimum(u, v),
+                                 assumes=NAN)
+    yield rule("minimum_gt",     switch_(u > v, v, u),                           minimum(u, v),
+                                 assumes=NAN)
+    yield rule("minimum_le",     switch_(u <= v, u, v),                          minimum(u, v),
+                                 assumes=NAN)
+    yield rule("minimum_ge",     switch_(u >= v, v, u),                          minimum(u, v),
+                                 assumes=NAN)
 
     # absolute values
     yield rule("abs_lt",         switch_(u < 0, -u, u),                          abs_(u), assumes=["signed_zero"])
@@ -56,5 +70,7 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, a: param):
     yield rule("abs_ge",         switch_(u >= 0, u, -u),                         abs_(u), assumes=["signed_zero"])
 
     # which of two equal things is chosen does not matter
-    yield rule("eq_arms",        switch_(eq(u, v), u, v),                        v,                           assumes=NAN)
-    yield rule("neq_arms",       switch_(neq(u, v), u, v),                       u,                           assumes=NAN)
+    yield rule("eq_arms",        switch_(eq(u, v), u, v),                        v,
+                                 assumes=NAN)
+    yield rule("neq_arms",       switch_(neq(u, v), u, v),                       u,
+                                 assumes=NAN)

@@ -13,4 +13,5 @@ def trigonometry(x: Float):
     yield rule("cos_minus_one",   cos(x) - 1,                        -2 * sqr(sin(0.5 * x)))
     yield rule("double_cos",      sqr(cos(x)) - sqr(sin(x)),         cos(2 * x))
     yield rule("tan",             sin(x) / cos(x),                   tan(x),                     assumes=["reassoc"])
-    yield rule("tan_cos",         tan(x) * cos(x),                   sin(x),                     assumes=["finite", "reassoc"])
+    yield rule("tan_cos",         tan(x) * cos(x),                   sin(x),
+                                  assumes=["finite", "reassoc"])

@@ -10,35 +10,61 @@ from termgraph.terms.ops.shaping import alloc
 @ruleset("canonicalize")
 def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: param, d: param):
     # everything is written
-    yield rule("set_all",        set_subtensor(x, y, index=()),                  z,                           like(y, x, z))
-    yield rule("inc_all",        inc_subtensor(x, y, index=()),                  x + y,                       takes(x, y))
+    yield rule("set_all",        set_subtensor(x, y, index=()),                  z,
+                                 like(y, x, z))
+    yield rule("inc_all",        inc_subtensor(x, y, index=()),                  x + y,
+                                 takes(x, y))
 
     # written twice
-    yield rule("set_set",        set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, z, *ks, index=i))
-    yield rule("set_inc",        set_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, z, *ks, index=i))
-    yield rule("inc_set",        inc_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i), set_subtensor(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z))
-    yield rule("inc_inc",        inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i), inc_subtensor(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
-    yield rule("add_add",        scatter_add(scatter_add(x, y, *ks, index=i), z, *ks, index=i), scatter_add(x, y + z, *ks, index=i), same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
-    yield rule("scatter_twice",  scatter_set(scatter_set(x, y, *ks, index=i), z, *ks, index=i), scatter_set(x, z, *ks, index=i))
+    yield rule("set_set",        set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i),
+                                 set_subtensor(x, z, *ks, index=i))
+    yield rule("set_inc",        set_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i),
+                                 set_subtensor(x, z, *ks, index=i))
+    yield rule("inc_set",        inc_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i),
+                                 set_subtensor(x, y + z, *ks, index=i),
+                                 same_dtype(x, y), same_dtype(x, z))
+    yield rule("inc_inc",        inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i),
+                                 inc_subtensor(x, y + z, *ks, index=i),
+                                 same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
+    yield rule("add_add",        scatter_add(scatter_add(x, y, *ks, index=i), z, *ks, index=i),
+                                 scatter_add(x, y + z, *ks, index=i),
+                                 same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
+    yield rule("scatter_twice",  scatter_set(scatter_set(x, y, *ks, index=i), z, *ks, index=i),
+                                 scatter_set(x, z, *ks, index=i))
 
     # what was there before, or nothing
     yield rule("set_same",       set_subtensor(x, subtensor(x, *ks, index=i), *ks, index=i), x)
-    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,                           zero(o), assumes=["signed_zero"])
-    yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,                           zero(o), assumes=["domain", "signed_zero"])
-    yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i), inc_subtensor(x, y, *ks, index=i), takes(x, y))
-    yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i), zeros(o), assumes=["signed_zero"])
+    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,
+                                 zero(o), assumes=["signed_zero"])
+    yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,
+                                 zero(o), assumes=["domain", "signed_zero"])
+    yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i),
+                                 inc_subtensor(x, y, *ks, index=i),
+                                 takes(x, y))
+    yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i),
+                                 zeros(o), assumes=["signed_zero"])
 
     # one value for all places
-    yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i), assumes=["domain"])
-    yield rule("inc_alloc",      inc_subtensor(x, alloc(v, *ns), *ks, index=i),  inc_subtensor(x, v, *ks, index=i), assumes=["domain"])
-    yield rule("scatter_alloc",  scatter_set(x, alloc(v, *ns), *ks, index=i),    scatter_set(x, v, *ks, index=i), assumes=["domain"])
-    yield rule("add_alloc",      scatter_add(x, alloc(v, *ns), *ks, index=i),    scatter_add(x, v, *ks, index=i), assumes=["domain"])
+    yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i),
+                                 assumes=["domain"])
+    yield rule("inc_alloc",      inc_subtensor(x, alloc(v, *ns), *ks, index=i),  inc_subtensor(x, v, *ks, index=i),
+                                 assumes=["domain"])
+    yield rule("scatter_alloc",  scatter_set(x, alloc(v, *ns), *ks, index=i),    scatter_set(x, v, *ks, index=i),
+                                 assumes=["domain"])
+    yield rule("add_alloc",      scatter_add(x, alloc(v, *ns), *ks, index=i),    scatter_add(x, v, *ks, index=i),
+                                 assumes=["domain"])
 
     # a sum with something written into zeros is written into the other operand
-    yield rule("add_set",        set_subtensor(o, y, *ks, index=i) + x,          inc_subtensor(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])
-    yield rule("add_scatter",    scatter_add(o, y, *ks, index=i) + x,            scatter_add(x, y, *ks, index=i), zeros(o), same_type(o, x), assumes=["reassoc"])
-    yield rule("scatter_minus",  scatter_add(o, y, *ks, index=i) - w,            scatter_add(-w, y, *ks, index=i), zeros(o), same_type(o, w), assumes=["reassoc"])
-    yield rule("minus_scatter",  w - scatter_add(o, y, *ks, index=i),            scatter_add(w, -y, *ks, index=i), zeros(o), same_type(o, w), same_dtype(y, w), assumes=["reassoc"])
+    yield rule("add_set",        set_subtensor(o, y, *ks, index=i) + x,          inc_subtensor(x, y, *ks, index=i),
+                                 zeros(o), same_type(o, x), assumes=["reassoc"])
+    yield rule("add_scatter",    scatter_add(o, y, *ks, index=i) + x,            scatter_add(x, y, *ks, index=i),
+                                 zeros(o), same_type(o, x), assumes=["reassoc"])
+    yield rule("scatter_minus",  scatter_add(o, y, *ks, index=i) - w,            scatter_add(-w, y, *ks, index=i),
+                                 zeros(o), same_type(o, w), assumes=["reassoc"])
+    yield rule("minus_scatter",  w - scatter_add(o, y, *ks, index=i),            scatter_add(w, -y, *ks, index=i),
+                                 zeros(o), same_type(o, w), same_dtype(y, w), assumes=["reassoc"])
 
     # the sum along an axis of what was written into zeros: the place along the axis does not matter
-    yield rule("sum_scatter",    sum_(scatter_add(o, y, *ks, index=i), axis=a, dtype=d), z,           zeros(o), same_dtype(o, this), summed_places(o, y, ks, i, a, z), assumes=["domain", "reassoc"])
+    yield rule("sum_scatter",    sum_(scatter_add(o, y, *ks, index=i), axis=a, dtype=d), z,
+                                 zeros(o), same_dtype(o, this), summed_places(o, y, ks, i, a, z),
+                                 assumes=["domain", "reassoc"])

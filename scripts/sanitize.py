@@ -1,6 +1,7 @@
 """Runs tests with generated code built for the address and undefined-behaviour sanitizers.
 
     python scripts/sanitize.py SECONDS [pytest arguments]
+    python scripts/sanitize.py SECONDS matrix SEED        the cells of the op matrix that run in C
 
 A finding ends the process at once, with the place in the generated code. No test is started after SECONDS. First a
 program that writes out of bounds is built the same way: if nothing stops it, the sanitizers are not at work and this
@@ -14,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FLAGS = "-g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
+FLAGS = "-g1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all"
 FAULTY = """
 import ctypes
 from termgraph.backends.c.build.library import build_plain
@@ -53,9 +54,18 @@ def main(seconds, *arguments):
         if faulty.returncode == 0 or "runtime error" not in faulty.stderr + faulty.stdout:
             print(f"the sanitizers did not stop a faulty program:\n{faulty.stdout}{faulty.stderr}")
             return 1
-        tests = arguments or ("tests/lower/test_fuzz.py", "tests/backends/c/test_c_vectors.py")
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "--budget", seconds, "--cflags", FLAGS, *tests]
-        return subprocess.run(command, env=inside).returncode
+        return subprocess.run([sys.executable, *command(seconds, arguments)], env=inside).returncode
+
+
+def command(seconds, arguments):
+    """What Python runs under the sanitizers."""
+    if arguments[:1] == ("matrix",):
+        begin = f"import runpy; from termgraph.config import config; config.cflags = {FLAGS!r}; "
+        seed = arguments[1] if len(arguments) > 1 else "0"
+        asked = ["--linker", "auto", "--seconds", seconds, "--seed", seed]
+        return ["-c", f"{begin}runpy.run_module('tests.matrix', run_name='__main__', alter_sys=True)", *asked]
+    tests = arguments or ("tests/lower/test_fuzz.py", "tests/backends/c/test_c_vectors.py")
+    return ["-m", "pytest", "-q", "-x", "--budget", seconds, "--cflags", FLAGS, *tests]
 
 
 if __name__ == "__main__":

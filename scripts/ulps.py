@@ -31,9 +31,24 @@ FUNCTIONS = {
     "sigmoid": (lambda x: 1 / (1 + mp.exp(-x)), -80, 80), "softplus": (lambda x: mp.log1p(mp.exp(x)), -80, 80),
     "erf": (mp.erf, -5, 5), "erfc": (mp.erfc, -5, 9), "gamma": (mp.gamma, 0.1, 30),
     "gammaln": (mp.loggamma, 2.1, 1e6), "digamma": (mp.digamma, 1.6, 1e6),
+    "erfinv": (mp.erfinv, -1, 1), "erfcinv": (lambda q: erfcinv(q), 1e-300, 2),
+    "erfcx": (lambda x: mp.exp(x * x) * mp.erfc(x), -20, 100),
     "i0": (lambda x: mp.besseli(0, x), -80, 80), "i1": (lambda x: mp.besseli(1, x), -80, 80),
     "j0": (lambda x: mp.besselj(0, x), -8, 8), "j1": (lambda x: mp.besselj(1, x), -8, 8),
 }  # fmt: skip
+
+
+def erfcinv(q: mpmath.mpf) -> mpmath.mpf:
+    """By Newton's steps: what mpmath has is the inverse of erf, and 1 - q loses the digits of small q."""
+    if q > 1:
+        return -erfcinv(2 - q)
+    y = mp.mpf(0) if q > 0.5 else mp.sqrt(-mp.log(q))
+    for _ in range(200):
+        step = (mp.erfc(y) - q) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+        y += step
+        if abs(step) < mp.mpf(2) ** -120 * abs(y):
+            break
+    return y
 
 
 def points(low: float, high: float, count: int, dtype: str) -> np.ndarray:

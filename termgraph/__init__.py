@@ -28,6 +28,7 @@ from termgraph.function import (
     rebuild_collect_shared,
     register_mode,
 )
+from termgraph.tensor import ctc as _ctc
 from termgraph.tensor.checks import Assert, CheckAndRaise
 from termgraph.tensor.graph import clone, equal_computations
 from termgraph.tensor.protocols import ABOVE as _ABOVE
@@ -109,6 +110,7 @@ _ROOMS = (
     "printing",
     "rules",
     "sympy",
+    "theano",
     "train",
     "viz",
     "vm",
@@ -127,7 +129,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, "tensor", "theano"})
+    return sorted({*__all__, *_ROOMS, "tensor"})
 
 
 def _debug_mode(name: str) -> _Any:
@@ -150,8 +152,10 @@ def _show_in_notebooks(*classes: _Any) -> None:
 
 
 _show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
+Variable._repr_latex_ = _Term._repr_latex_ = _notebook("latex")  # type: ignore[attr-defined]
 del _grad, grad
 _ABOVE.update(grad=lambda: __getattr__("grad"), jacobian=lambda: __getattr__("jacobian"))
+_ctc.ABOVE["loop"] = lambda: __getattr__("loop")
 _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))
 register_mode("NanGuardMode", _debug_mode("NanGuardMode"))

@@ -9,6 +9,8 @@ import importlib.util
 import os
 import sys
 import time
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -52,16 +54,31 @@ def package() -> ModuleType:
     """
     if PACKAGE in sys.modules:
         return sys.modules[PACKAGE]
-    where = folder()
-    spec = importlib.util.spec_from_file_location(
-        PACKAGE, where / "__init__.py", submodule_search_locations=[str(where)]
-    )
+    spec = _spec()
     assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"
     module = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = module
     spec.loader.exec_module(module)
     sys.modules["termgraph"].rulelib = module  # type: ignore[attr-defined]
     return module
+
+
+def _spec() -> ModuleSpec | None:
+    where = folder()
+    return importlib.util.spec_from_file_location(
+        PACKAGE, where / "__init__.py", submodule_search_locations=[str(where)]
+    )
+
+
+class _Finder:
+    """What `import termgraph.rulelib` asks last: in a checkout no folder has that name."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return _spec() if name == PACKAGE else None
+
+
+sys.meta_path.append(_Finder)
 
 
 def plugins() -> tuple[str, ...]:

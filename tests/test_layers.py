@@ -260,3 +260,9 @@ def test_only_optional_packages_are_imported_inside_functions():
 def test_the_check_for_late_imports_itself():
     source = "import numpy\ndef f():\n    def g():\n        import scipy.linalg\n    from termgraph import db"
     assert late_imports(source) == [(4, "scipy"), (5, "termgraph")]
+
+
+def test_files_are_short():
+    """A file of more than 500 lines holds more than one idea: split it."""
+    long = {str(p.relative_to(ROOT)): n for p in modules() if (n := p.read_text(encoding="utf-8").count("\n")) > 500}
+    assert not long, f"longer than 500 lines: {long}"

@@ -157,6 +157,7 @@ op(
     "T.split(T.reshape(x, (n * 3, m)), 3)",
     torch="torch.split(x.reshape(n * 3, m), n)",
     sizes=MIDDLE,
+    view=True,
 )
 op("array_split", "x", "T.array_split(x, 2)", torch="torch.tensor_split(x, 2)", sizes=MIDDLE, view=True)
 op("vsplit", "x:f[n,2,m]", "T.vsplit(T.reshape(x, (n * 2, m)), 2)", sizes=MIDDLE, view=True)

@@ -213,6 +213,30 @@ net("conv2d_transpose conv2d_grad_wrt_inputs", "y:f[b,f,n,n] v:f[f,c,w,w]", "T.N
     torch="F.conv_transpose2d(y, v)", jax=None, **{k: v for k, v in I.items() if k not in ("grad", "flops")})  # fmt: skip
 net("conv2d_grad_wrt_weights", "x:f[b,c,n,n] y:f[b,f,n,n]", "T.NAME(x[:, :, :, :], y[:, :, 2:, 2:], (f, c, 3, 3), filter_flip=False)",
     torch="torch.nn.grad.conv2d_weight(x, (f, c, 3, 3), y[:, :, 2:, 2:])", jax=None, **{k: v for k, v in I.items() if k not in ("grad", "flops")})  # fmt: skip
+VOLUMES = {"family": "volumes", "numpy": None, "jax": None, "dtypes": ("float32", "float64")}
+op("nnet.conv3d_grad_wrt_inputs", "y:f[b,f,n,n,n] v:f[f,c,w,w,w]",
+   "T.nnet.conv3d_grad_wrt_inputs(y, v, (b, c, n + w - 1, n + w - 1, n + w - 1), filter_flip=False)", torch="F.conv_transpose3d(y, v)", **VOLUMES)  # fmt: skip
+op("nnet.conv3d_grad_wrt_weights", "x:f[b,c,n,n,n] y:f[b,f,n,n,n]",
+   "T.nnet.conv3d_grad_wrt_weights(x, y[:, :, 2:, 2:, 2:], (f, c, 3, 3, 3), filter_flip=False)",
+   torch="torch.nn.grad.conv3d_weight(x, (f, c, 3, 3, 3), y[:, :, 2:, 2:, 2:])", **VOLUMES)  # fmt: skip
+op("nnet.separable_conv3d", "x:f[b,c,n,n,n] y:f[c,1,w,w,w] v:f[f,c,1,1,1]", "T.nnet.separable_conv3d(x, y, v, c, filter_flip=False)",
+   torch="F.conv3d(F.conv3d(x, y, groups=c), v)", **VOLUMES)  # fmt: skip
+IMAGES = VOLUMES | {"family": "images"}
+op("nnet.separable_conv2d", "x:f[b,c,n,n] y:f[c,1,w,w] v:f[f,c,1,1]", "T.nnet.separable_conv2d(x, y, v, c, filter_flip=False)",
+   torch="F.conv2d(F.conv2d(x, y, groups=c), v)", **IMAGES)  # fmt: skip
+op("nnet.causal_conv1d", "x:f[b,c,n] y:f[f,c,w]", "T.nnet.causal_conv1d(x, y, (f, c, w), filter_flip=False)",
+   torch="F.conv1d(F.pad(x, (w - 1, 0)), y)", **VOLUMES | {"family": "signals"})  # fmt: skip
+op("nnet.bilinear_upsampling", "x:f[b,c,n,n]", "T.nnet.bilinear_upsampling(x, 2)", unchecked=True,  # PyTorch's lie elsewhere
+   torch="F.interpolate(x, scale_factor=2, mode='bilinear')", **IMAGES)  # fmt: skip
+op("nnet.frac_bilinear_upsampling", "x:f[b,c,n,n]", "T.nnet.frac_bilinear_upsampling(x, (3, 2))", unchecked=True,
+   torch="F.interpolate(x, scale_factor=1.5, mode='bilinear')", **IMAGES)  # fmt: skip
+op("nnet.images2neibs", "x:f[b,c,n,n]", "T.nnet.images2neibs(x, (2, 2))", torch="x.reshape(b, c, n // 2, 2, n // 2, 2).permute(0, 1, 2, 4, 3, 5).reshape(-1, 4)",
+   **IMAGES | {"numpy": "x.reshape(b, c, n // 2, 2, n // 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(-1, 4)"})  # fmt: skip
+op("nnet.neibs2images", "x:f[b,c,n,n]", "T.nnet.neibs2images(x.reshape((-1, 4)), (2, 2), (b, c, n, n))",
+   torch="x.reshape(b, c, n // 2, n // 2, 2, 2).permute(0, 1, 2, 4, 3, 5).reshape(b, c, n, n)",
+   **IMAGES | {"numpy": "x.reshape(b, c, n // 2, n // 2, 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(b, c, n, n)"})  # fmt: skip
+op("nnet.ctc_loss", "x:f[t,b,d] i:i[b,2]<d", "T.nnet.ctc_loss(x, i % (d - 1) + 1)", family="attention", numpy=None, jax=None, grad=True,
+   torch="F.ctc_loss(torch.log_softmax(x, -1), i % (d - 1) + 1, (t,) * b, (2,) * b, reduction='none')")  # fmt: skip
 POOL = {"family": "images", "numpy": None, "dtypes": ("float32", "float64"), "grad": True}
 op(
     "signal.pool_2d",

@@ -7,6 +7,7 @@ F64 = {"dtypes": ("float64",)}
 
 # ---------------------------------------------------------------------- statistics
 op("nansum nanmean", grad=True)
+op("nanmax nanmin nanprod nanvar nanstd", torch=None)
 op(
     "quantile",
     text="T.quantile(x, 0.3, axis=1)",

@@ -20,6 +20,7 @@ from termgraph.terms.traverse import free_inputs, substitute
 
 if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable, Variable
+    from termgraph.terms.term import AnyTerm
 
 POINTS, HELD_OUT, FEWEST = 256, 384, 24
 GAIN = 0.25  # bits on average that are worth another form
@@ -147,7 +148,7 @@ def _look(island: Island, rewriting: Tidy, rng: np.random.Generator) -> Part | N
     return Part(island.root, fitted, float(before.mean()), float(after.mean()), regions, rules, axes, before, after)
 
 
-def _back(island: Island, new: Any) -> Any:
+def _back(island: Island, new: AnyTerm) -> Any:
     made = island.back(new)
     return made if made.type is island.root.type else fit(made, island.root, "accurate")
 
@@ -173,7 +174,7 @@ def _between(low: float, name: str, high: float) -> str:
     return first + name + (f" < {high:.3g}" if np.isfinite(high) else "")
 
 
-def _name(t: Any) -> str:
+def _name(t: AnyTerm) -> str:
     while t.op.name == "assume":
         t = t.args[0]
     text = str(getattr(t, "name", None) or t)

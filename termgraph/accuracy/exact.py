@@ -8,47 +8,53 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first_until
 
+if TYPE_CHECKING:
+    from mpmath import mpf
+    from mpmath.ctx_mp import MPContext
+
+    from termgraph.terms.term import AnyTerm
+
 BITS = (140, 600, 2400, 6400)  # of precision, tried one after the other
 _LARGEST = 4000  # exponentials of numbers of more bits are infinity or zero
 
 
-def functions(mp: Any) -> dict[str, Callable]:
+def functions(mp: MPContext) -> dict[str, Callable]:
     """The meaning of operators on numbers of an mpmath context, by name; ValueError and kin where undefined."""
     inf, zero = mp.inf, mp.mpf(0)
 
-    def exp(x: Any) -> Any:
+    def exp(x: mpf) -> Any:
         if x and mp.isfinite(x) and mp.mag(x) > _LARGEST:
             return inf if x > 0 else zero
         return mp.exp(x)
 
-    def expm1(x: Any) -> Any:
+    def expm1(x: mpf) -> Any:
         return exp(x) - 1 if mp.isinf(x) or mp.mag(x) > 20 else mp.expm1(x)
 
-    def log(x: Any) -> Any:
+    def log(x: mpf) -> Any:
         return -inf if x == 0 else mp.log(x)
 
-    def power(x: Any, y: Any) -> Any:
+    def power(x: mpf, y: mpf) -> Any:
         if x == 0:
             return zero if y > 0 else mp.mpf(1) if y == 0 else inf
         if y == int(y) and abs(y) < 2**20:
             return mp.power(x, int(y))
         return exp(y * log(x))
 
-    def softplus(x: Any) -> Any:
+    def softplus(x: mpf) -> Any:
         return x + mp.log1p(exp(-x)) if x > 0 else mp.log1p(exp(x))
 
-    def logaddexp(x: Any, y: Any) -> Any:
+    def logaddexp(x: mpf, y: mpf) -> Any:
         return max(x, y) if mp.isinf(x) or mp.isinf(y) else max(x, y) + mp.log1p(exp(-abs(x - y)))
 
     def trigonometric(f: Callable) -> Callable:
-        def value(x: Any) -> Any:
+        def value(x: mpf) -> Any:
             if mp.mag(x) > _LARGEST:
                 raise ValueError(x)
             return f(x)
@@ -105,7 +111,7 @@ def known() -> frozenset[str]:
     return frozenset(_context(BITS[0])[1])
 
 
-def below(root: Any, leaves: Iterable[Any]) -> list[Any]:
+def below(root: AnyTerm, leaves: Iterable[Any]) -> list[Any]:
     """The terms of which a term is made, operands first, not looking into the leaves."""
     return list(children_first_until([root], {id(t): t for t in leaves}))
 
@@ -128,7 +134,7 @@ _SPARE = 60  # bits below the first one that must be sure
 _TINY = -1084  # errors below this exponent do not matter
 
 
-def value_at(root: Any, leaves: Mapping[Any, Any], bits: int) -> Any:
+def value_at(root: AnyTerm, leaves: Mapping[Any, Any], bits: int) -> Any:
     """The value of a term at a point with this many bits; None where it has none. Unsure where these do not suffice."""
     mp, meaning = _context(bits)
     values = {leaf: Number(mp.mpf(v), None) for leaf, v in leaves.items()}
@@ -149,11 +155,11 @@ def _constant(mp: Any, t: Any) -> Number:
     return Number(bool(t.scalar) if t.type.kind == "b" else mp.mpf(t.scalar), None)
 
 
-def _magnitude(mp: Any, x: Any) -> int:
+def _magnitude(mp: MPContext, x: mpf) -> int:
     return int(mp.mag(x)) if x and mp.isfinite(x) else -(10**9)
 
 
-def _apply(mp: Any, function: Callable, t: Any, args: list[Number]) -> Number:
+def _apply(mp: MPContext, function: Callable, t: AnyTerm, args: list[Number]) -> Number:
     f = function if t.op.arity is not None else lambda *xs: functools.reduce(function, xs)
     plain = [a.value for a in args]
     found = f(*plain)
@@ -172,7 +178,7 @@ def _apply(mp: Any, function: Callable, t: Any, args: list[Number]) -> Number:
     return Number(found, max(errors) + 1 if errors else None)
 
 
-def _moved(mp: Any, f: Callable, plain: list, i: int, error: int, found: Any) -> list[int]:
+def _moved(mp: MPContext, f: Callable, plain: list, i: int, error: int, found: Any) -> list[int]:
     """How far the result moves with one operand, which may be wrong by so much."""
     try:
         there = f(*plain[:i], plain[i] + mp.ldexp(1, error), *plain[i + 1 :])
@@ -183,7 +189,7 @@ def _moved(mp: Any, f: Callable, plain: list, i: int, error: int, found: Any) ->
     return [_magnitude(mp, there - found)] if there != found else []
 
 
-def _decided(mp: Any, t: Any, args: list[Number]) -> None:
+def _decided(mp: MPContext, t: AnyTerm, args: list[Number]) -> None:
     """Errors of operands must not decide a comparison."""
     numbers = [a for a in args if not isinstance(a.value, bool)] if t.op.name != "switch" else []
     for i, a in enumerate(numbers):
@@ -193,7 +199,7 @@ def _decided(mp: Any, t: Any, args: list[Number]) -> None:
                 raise Unsure
 
 
-def exact(root: Any, points: Mapping[Any, np.ndarray]) -> np.ndarray:
+def exact(root: AnyTerm, points: Mapping[Any, np.ndarray]) -> np.ndarray:
     """The value of a term at many points, correctly rounded to its dtype; NaN where it has none or is too hard."""
     dtype = root.type.np_dtype
     count = len(next(iter(points.values())))
@@ -214,7 +220,7 @@ def exact(root: Any, points: Mapping[Any, np.ndarray]) -> np.ndarray:
 _HARD = 12  # points that all bits do not suffice for, before others get fewer
 
 
-def _settled(root: Any, leaves: Mapping[Any, float], precisions: Sequence[int]) -> Any:
+def _settled(root: AnyTerm, leaves: Mapping[Any, float], precisions: Sequence[int]) -> Any:
     for bits in precisions[:-1]:
         try:
             return value_at(root, leaves, bits)
@@ -223,7 +229,7 @@ def _settled(root: Any, leaves: Mapping[Any, float], precisions: Sequence[int]) 
     return value_at(root, leaves, precisions[-1])
 
 
-def rounded(x: Any, dtype: Any) -> Any:
+def rounded(x: mpf, dtype: Any) -> Any:
     """An exact number in a floating-point dtype; what is too large is infinite."""
     try:
         wide = float(x)

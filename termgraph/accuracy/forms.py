@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.db import database
 from termgraph.db.query import TRUSTED
@@ -19,6 +19,9 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul, sub, true_div
 from termgraph.terms.term import Term
 from termgraph.terms.traverse import children_first, substitute
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 STAGES = ("canonicalize", "stabilize", "canonicalize")
 _MOST_STEPS = 40  # forms of one node
@@ -50,7 +53,7 @@ def _pointwise(r: Rule) -> bool:
     return any(all(map(_of_elements, (i.lhs, i.rhs))) for i in r.instances())
 
 
-def _of_elements(side: Any) -> bool:
+def _of_elements(side: object) -> bool:
     stack = [side]
     while stack:
         p = stack.pop()
@@ -110,7 +113,7 @@ class Collected:
 _COLLECTED = frozenset((add, sub, mul, true_div))
 
 
-def neighbours(root: Any, leaves: frozenset, largest: int, collected: Collected) -> Iterator[tuple[str, Any]]:
+def neighbours(root: AnyTerm, leaves: frozenset, largest: int, collected: Collected) -> Iterator[tuple[str, Any]]:
     """Each form that one step gives, with the name of its rule; none of more than `largest` operations."""
     all_steps = steps()
     parts = children_first([root])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from termgraph.terms.term import Input, mk
 from termgraph.terms.traverse import children_first, client_map, substitute
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 MOST_LEAVES, MOST_OPERATIONS = 6, 60
 _FLOATS = ("float64", "float32")
 
@@ -27,7 +30,7 @@ class Island(NamedTuple):
     leaves: tuple[Any, ...]
     problem: Problem
 
-    def back(self, term: Any) -> Any:
+    def back(self, term: AnyTerm) -> Any:
         """A form in terms of the operands of the graph."""
         pairs = list(zip(self.problem.leaves, self.leaves, strict=True))
         return substitute([term], dict(pairs) | {standing.args[0]: t for standing, t in pairs})[0]
@@ -51,7 +54,7 @@ def islands(roots: Sequence[Any], ranges: Mapping[Any, tuple[float, float]]) -> 
     return sorted(out, key=lambda i: i.root._h)
 
 
-def _pointwise(t: Any, inside: set) -> bool:
+def _pointwise(t: AnyTerm, inside: set) -> bool:
     if not t.args or t.op.kind != "elementwise" or t.op.name == "assume" or t.op.name not in known():
         return False
     if t.type.dtype not in (*_FLOATS, "bool"):
@@ -63,7 +66,7 @@ def _number(t: Any) -> bool:
     return t.op is CONST and t.scalar is not None and t.type.kind in "fiub" and bool(np.isfinite(t.scalar))
 
 
-def _island(root: Any, inside: set, ranges: Mapping[Any, tuple[float, float]]) -> Island | None:
+def _island(root: AnyTerm, inside: set, ranges: Mapping[Any, tuple[float, float]]) -> Island | None:
     leaves: dict[Any, None] = {}
     operations, stack, seen = 0, [root], {root}
     while stack:
@@ -86,7 +89,7 @@ def _island(root: Any, inside: set, ranges: Mapping[Any, tuple[float, float]]) -
     return Island(root, order, Problem(new, standing, limits))
 
 
-def range_of(t: Any, ranges: Mapping[Any, tuple[float, float]]) -> tuple[float, float]:
+def range_of(t: AnyTerm, ranges: Mapping[Any, tuple[float, float]]) -> tuple[float, float]:
     """The range of an operand: as stated, and within that what is known of its sign."""
     info = np.finfo(t.type.np_dtype)
     low, high = float(info.min), float(info.max)
@@ -112,7 +115,7 @@ def _within(low: float, high: float, stated: tuple[float, float] | None) -> tupl
     return (low, high) if stated is None else (max(low, stated[0]), min(high, stated[1]))
 
 
-def _stand_in(t: Any, number: int, limits: tuple[float, float]) -> Any:
+def _stand_in(t: AnyTerm, number: int, limits: tuple[float, float]) -> Any:
     """An operand by itself, of which the facts are known that follow from its range."""
     plain = Input(f"v{number}", TensorType.of(t.type.dtype, (None,)))
     low, high = limits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from termgraph.accuracy.points import from_ordinal, ordinal, sample
 from termgraph.accuracy.search import Form, Points, Problem, Values
 from termgraph.terms.ops.elementwise import abs_, lt, switch
 from termgraph.terms.term import Const, mk
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 MOST = 3  # regions
 WORTH = 0.4  # bits on average that a further region must save
@@ -67,7 +70,7 @@ def _cheapest(forms: Sequence[Form]) -> Form:
     return min((f for f in forms if f.mean <= least + 0.1), key=lambda f: f.cost)
 
 
-def _cut(leaf: Any, absolute: bool, column: np.ndarray, forms: Sequence[Form], best: Branches) -> Branches | None:
+def _cut(leaf: AnyTerm, absolute: bool, column: np.ndarray, forms: Sequence[Form], best: Branches) -> Branches | None:
     values = np.abs(column) if absolute else column
     order = np.argsort(values, kind="stable")
     count = len(order)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from termgraph.accuracy.points import MOST, from_ordinal, ordinal
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class RegionLost(NamedTuple):
@@ -135,7 +138,7 @@ def _ticks(values: np.ndarray, places: np.ndarray) -> list[tuple[float, str]]:
     return [(float(p), f"{v:.0e}" if v else "0") for p, v in zip(at, numbers, strict=True)]
 
 
-def _short(t: Any, most: int = 90) -> str:
+def _short(t: AnyTerm, most: int = 90) -> str:
     text = repr(t)
     return text if len(text) <= most else text[: most - 1] + "…"
 

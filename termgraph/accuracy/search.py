@@ -6,7 +6,7 @@ A form is the best at some points and not at others, so those are kept that toge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from termgraph.accuracy.series import leaves_of, series
 from termgraph.rules.price import price
 from termgraph.terms.op import CONST
 from termgraph.terms.traverse import children_first, substitute
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 ROUNDS, WIDTH, MOST = 4, 6, 600  # rounds of steps, forms that steps start from in each, forms measured in all
 GROWTH, ROOM = 2, 12  # how much larger a form may be than the expression
@@ -65,7 +68,7 @@ class Values:
         self.known: dict[Any, Any] = dict(points.at)
         self.known |= {leaf.args[0]: v for leaf, v in points.at.items() if leaf.args}  # what rules take out of assume()
 
-    def lost(self, root: Any) -> np.ndarray:
+    def lost(self, root: AnyTerm) -> np.ndarray:
         """Bits that a form loses at each point."""
         with np.errstate(all="ignore"):
             for t in below(root, self.known):
@@ -174,7 +177,7 @@ def original(problem: Problem, points: Points) -> np.ndarray:
     return Values(points).lost(problem.root)
 
 
-def measured(term: Any, points: Points) -> np.ndarray:
+def measured(term: AnyTerm, points: Points) -> np.ndarray:
     """Bits that a form loses."""
     return Values(points).lost(term)
 

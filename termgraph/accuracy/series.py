@@ -8,7 +8,7 @@ at another place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +17,24 @@ from termgraph.terms.ops.elementwise import add, mul, sqr, true_div
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import children_first
 
+if TYPE_CHECKING:
+    from mpmath import mpf
+    from mpmath.ctx_mp import MPContext
+
+    from termgraph.terms.term import AnyTerm
+
 _BITS, _STEP = 4400, -200  # of precision; the exponent of the distance of the places
 _TERMS = 14  # places, and so coefficients
 _POLE = 2  # the lowest power is x ** -_POLE
 _LENGTHS = (1, 2, 3, 4, 6, 9)  # numbers of terms in the forms made
 
 
-def leaves_of(root: Any, leaves: frozenset) -> set:
+def leaves_of(root: AnyTerm, leaves: frozenset) -> set:
     """Which leaves a term is about."""
     return {t for t in children_first([root]) if t in leaves}
 
 
-def series(root: Any, leaf: Any) -> Iterator[Any]:
+def series(root: AnyTerm, leaf: AnyTerm) -> Iterator[Any]:
     """Polynomials that are near the term for small operands, and for large ones."""
     for far in (False, True):
         found = _coefficients(root, leaf, far)
@@ -36,7 +42,7 @@ def series(root: Any, leaf: Any) -> Iterator[Any]:
             yield from _forms(found, leaf, far)
 
 
-def _coefficients(root: Any, leaf: Any, far: bool) -> dict[int, Any] | None:
+def _coefficients(root: AnyTerm, leaf: AnyTerm, far: bool) -> dict[int, Any] | None:
     """Coefficients by exponent, those that are not zero; None where there is no such series."""
     mp = _context(_BITS)[0]
     step = mp.ldexp(1, _STEP)
@@ -55,10 +61,10 @@ def _coefficients(root: Any, leaf: Any, far: bool) -> dict[int, Any] | None:
     return None
 
 
-def _scaled(root: Any, leaf: Any, far: bool) -> Callable[[Any], Any]:
+def _scaled(root: AnyTerm, leaf: AnyTerm, far: bool) -> Callable[[Any], Any]:
     """The term times a power of its operand, so that a pole is none; of 1 / x for series towards infinity."""
 
-    def value(x: Any) -> Any:
+    def value(x: mpf) -> Any:
         try:
             found = value_at(root, {leaf: 1 / x if far else x}, _BITS)
         except Unsure:
@@ -68,7 +74,7 @@ def _scaled(root: Any, leaf: Any, far: bool) -> Callable[[Any], Any]:
     return value
 
 
-def _interpolated(mp: Any, at: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+def _interpolated(mp: MPContext, at: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """The coefficients of the polynomial through these points."""
     table = list(values)
     count = len(at)
@@ -83,7 +89,7 @@ def _interpolated(mp: Any, at: Sequence[Any], values: Sequence[Any]) -> list[Any
     return out
 
 
-def _holds(mp: Any, found: Sequence[Any], f: Callable, x: Any) -> bool:
+def _holds(mp: MPContext, found: Sequence[Any], f: Callable, x: mpf) -> bool:
     value = f(x)
     if value is None:
         return False
@@ -91,7 +97,7 @@ def _holds(mp: Any, found: Sequence[Any], f: Callable, x: Any) -> bool:
     return bool(abs(near - value) <= mp.ldexp(abs(value), -100))
 
 
-def _forms(found: dict[int, Any], leaf: Any, far: bool) -> Iterator[Any]:
+def _forms(found: dict[int, Any], leaf: AnyTerm, far: bool) -> Iterator[Any]:
     dtype = leaf.type.np_dtype
     powers = sorted(found)
     with np.errstate(over="ignore", under="ignore"):
@@ -117,7 +123,7 @@ def _forms(found: dict[int, Any], leaf: Any, far: bool) -> Iterator[Any]:
         yield _times_power(inner, x, square, leaf, chosen[0], far)
 
 
-def _times_power(inner: Any, x: Any, square: Any, leaf: Any, power: int, far: bool) -> Any:
+def _times_power(inner: Any, x: AnyTerm, square: Any, leaf: AnyTerm, power: int, far: bool) -> Any:
     """`inner * x ** power`, without overflow on the way; powers of 1 / x divide."""
     base, divides = (leaf, power > 0) if far else (leaf, power < 0)
     for _ in range(abs(power)):

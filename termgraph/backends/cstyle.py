@@ -361,7 +361,7 @@ class Printer:
         """How many elements a fold has, if it goes over all of a known number."""
         return n.var.extent.const if begin == "0" and end == self.poly(n.var.extent) else None
 
-    def declare_lanes(self, f: Any, acc: str, width: int) -> None:
+    def declare_lanes(self, f: AnyTerm, acc: str, width: int) -> None:
         """One partial result per lane."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         self.add(f"{self.fold_ctype(f)} {acc}_lane[{width}]{self.d.aligned};")

@@ -24,7 +24,7 @@ class _Layout:
         self.at = before if self.together else 0
 
 
-def read(t: AnyTerm, args: list[Lifted], n: Any) -> Lifted | None:
+def read(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     """`x[index]` for all lanes; no answer for slices whose bounds differ between them."""
     x, operands = args[0], args[1:]
     index = t.op.params["index"]
@@ -54,7 +54,7 @@ def _as_arrays(index: tuple, operands: list[Lifted], arrays: int) -> tuple[list[
     return entries, new
 
 
-def _picked(x: Lifted, operands: list[Lifted], index: tuple, arrays: int, n: Any) -> Any:
+def _picked(x: Lifted, operands: list[Lifted], index: tuple, arrays: int, n: AnyTerm) -> AnyTerm:
     """`x[index]` where the places differ between lanes."""
     entries, new = _as_arrays(index, operands, arrays)
     old = _Layout(tuple(["a" if part == "?" else part for part in index]), x.ndim, arrays)
@@ -67,7 +67,7 @@ def _picked(x: Lifted, operands: list[Lifted], index: tuple, arrays: int, n: Any
     return reorder(made, (common[0], *kept[: old.at], *common[1:], *kept[old.at :]))
 
 
-def written(t: AnyTerm, args: list[Lifted], n: Any) -> Lifted | None:
+def written(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     """`x[index] = y` for all lanes; no answer where the dimensions of the places do not come first."""
     x, y, operands = args[0], args[1], args[2:]
     index = t.op.params["index"]
@@ -82,7 +82,7 @@ def written(t: AnyTerm, args: list[Lifted], n: Any) -> Lifted | None:
     return Lifted(mk(op, (spread(x, n), aligned(y, target), *[v.term for v in operands])), True)
 
 
-def _put(t: Any, args: list[Lifted], target: int, arrays: int, n: Any) -> Lifted | None:
+def _put(t: AnyTerm, args: list[Lifted], target: int, arrays: int, n: AnyTerm) -> Lifted | None:
     """The places differ between lanes: one more index array, which the others must follow at once."""
     index = t.op.params["index"]
     places = [axis for axis, part in enumerate(index) if not isinstance(part, tuple)]

@@ -34,7 +34,7 @@ class Lifted:
         return self.term.type.ndim - self.lifted
 
 
-def count(n: int) -> Any:
+def count(n: int) -> Const:
     """A length as a constant."""
     return Const(np.asarray(n, dtype="int64"))
 
@@ -64,7 +64,7 @@ def spread(v: Lifted, n: Any) -> AnyTerm:
     return x if v.lifted else mk(alloc, (x, n, *[length(x, d) for d in range(x.type.ndim)]))
 
 
-def numbered(n: Any, ndim: int) -> Any:
+def numbered(n: AnyTerm, ndim: int) -> AnyTerm:
     """The numbers of the lanes, with `ndim` dimensions of length 1 behind."""
     return reorder(mk(arange.bind(dtype="int64"), (count(0), n, count(1))), (0, *["x"] * ndim))
 
@@ -74,6 +74,6 @@ def to_front(x: Any, axis: int) -> Any:
     return reorder(x, (axis, *[d for d in range(x.type.ndim) if d != axis]))
 
 
-def refuse(t: Any, why: str) -> NoReturn:
+def refuse(t: AnyTerm, why: str) -> NoReturn:
     """What cannot be done for many examples at once."""
     raise GraphError(f"vmap: {one_line(t, 120)}: {why}")

@@ -49,7 +49,7 @@ def _lifted(t: Any, args: list[Lifted], n: Any) -> Any:
     return lane_by_lane(t, args, n) if found is None else found
 
 
-def lane_by_lane(t: Any, args: list[Lifted], n: Any) -> Any:
+def lane_by_lane(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Any:
     """A loop over the examples: right for every op, whatever it does."""
     leaves: list[Any] = [
         a.term if not a.lifted and a.term.op is CONST else Input(None, old.type) for a, old in zip(args, t.args)
@@ -64,7 +64,7 @@ def lane_by_lane(t: Any, args: list[Lifted], n: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- loops
-def _loop(t: Any, args: list[Lifted], n: Any) -> list[Lifted] | None:
+def _loop(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> list[Lifted] | None:
     """One loop whose body works on all lanes; no answer where the examples need different numbers of steps."""
     op, parts = t.op, Parts(t.op, args)
     if parts.n.lifted:
@@ -124,13 +124,13 @@ class _Body:
         return [*finals, *stacks, *[Lifted(x, False) for x in new[op.n_carry + op.n_ys :]]]
 
 
-def _leaf(type_: Any, lanes: Any, wide: bool) -> Any:
+def _leaf(type_: TensorType, lanes: Any, wide: bool) -> Any:
     if not wide:
         return Input(None, type_)
     n = int(lanes.scalar) if lanes.op is CONST else None
     return Input(None, TensorType.of(type_.dtype, (n, *type_.shape)))
 
 
-def _swapped(x: Any) -> tuple:
+def _swapped(x: Input | AnyTerm) -> tuple:
     """Steps before lanes, or back."""
     return (1, 0, *range(2, x.type.ndim))

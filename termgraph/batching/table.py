@@ -22,12 +22,13 @@ from termgraph.terms.term import mk, mk1, mk2
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Input
     from termgraph.terms.term import AnyTerm
 
 Rule = Callable[[Any, list[Lifted], Any], Any]
 
 
-def all_results(t: Any, new: Any) -> Any:
+def all_results(t: AnyTerm, new: AnyTerm) -> Any:
     """The results of a new term, all lifted."""
     if isinstance(t.type, TupleType):
         return [Lifted(x, True) for x in projections(new)]
@@ -39,7 +40,7 @@ def _elementwise(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk(t.op, tuple([aligned(a, t.type.ndim) for a in args])), True)
 
 
-def _assume(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _assume(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     facts = tuple([f for f in t.op.params["facts"] if f in _OF_ELEMENTS])
     return Lifted(mk1(t.op.bind(facts=facts), args[0].term) if facts else args[0].term, True)
 
@@ -49,17 +50,17 @@ _OF_ELEMENTS = frozenset((
 ))  # fmt: skip
 
 
-def _same_op(t: Any, args: list[Lifted], n: Any) -> Any:
+def _same_op(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return all_results(t, mk(t.op, tuple([a.term for a in args])))
 
 
-def _axis(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _axis(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     axis = t.op.params["axis"]
     moved = tuple([a + 1 for a in axis]) if isinstance(axis, tuple) else axis + 1
     return Lifted(mk1(t.op.bind(axis=moved), args[0].term), True)
 
 
-def _position(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _position(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     axis, x = t.op.params["axis"], args[0]
     if len(axis) == 1:
         return _axis(t, args, n)
@@ -70,52 +71,52 @@ def _position(t: Any, args: list[Lifted], n: Any) -> Lifted:
 
 
 # ---------------------------------------------------------------------- shapes
-def _dimshuffle(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _dimshuffle(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     order = (0, *["x" if d == "x" else d + 1 for d in t.op.params["order"]])
     return Lifted(reorder(args[0].term, order), True)
 
 
-def _plain(t: Any, lengths: list[Lifted]) -> list[Any]:
+def _plain(t: AnyTerm, lengths: list[Lifted]) -> list[Any]:
     if any(v.lifted for v in lengths):
         refuse(t, "its lengths depend on the example, so that the results would not fit one array; pad them")
     return [v.term for v in lengths]
 
 
-def _reshape(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _reshape(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk(reshape, (spread(args[0], n), n, *_plain(t, args[1:]))), True)
 
 
-def _alloc(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _alloc(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk(alloc, (aligned(args[0], t.type.ndim), n, *_plain(t, args[1:]))), True)
 
 
-def _specify_shape(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _specify_shape(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     op = t.op.bind(known=(False, *t.op.params["known"]))
     return Lifted(mk(op, (spread(args[0], n), *_plain(t, args[1:]))), True)
 
 
-def _length(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _length(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk1(shape_i.bind(axis=t.op.params["axis"] + 1), args[0].term), False)
 
 
-def _fixed_size(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _fixed_size(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     refuse(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
 
 
-def _make_vector(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _make_vector(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     dtype = t.op.params["dtype"]
     columns = [reorder(spread(a, n), (0, "x")) for a in args]
     columns = [c if c.type.dtype == dtype else mk1(ew.cast.bind(dtype=dtype), c) for c in columns]
     return Lifted(mk(join.bind(axis=1), tuple(columns)), True)
 
 
-def _join(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _join(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     op = t.op.bind(axis=t.op.params["axis"] + 1)
     return Lifted(mk(op, tuple([spread(a, n) for a in args])), True)
 
 
 # ---------------------------------------------------------------------- products and decompositions
-def _dot(t: Any, args: list[Lifted], n: Any) -> Any:
+def _dot(t: AnyTerm, args: list[Lifted], n: Input | AnyTerm) -> Lifted:
     a, b = args
     if not b.lifted and a.ndim == 1:
         return Lifted(mk2(t.op, a.term, b.term), True)  # one matrix product, or a matrix times a vector
@@ -138,21 +139,21 @@ def _matmul() -> Any:
     return matmul
 
 
-def stacked(t: Any, args: list[Lifted], n: Any) -> Any:
+def stacked(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Any:
     """An op on the last dimensions, whose leading ones broadcast."""
     lead = max([a.ndim - c for a, c in zip(args, t.op.core, strict=True)])
     operands = [aligned(a, lead + c) for a, c in zip(args, t.op.core, strict=True)]
     return all_results(t, mk(t.op, tuple(operands)))
 
 
-def _searchsorted(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+def _searchsorted(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     return None if args[0].lifted else _same_op(t, args, n)
 
 
 def _images(place: int) -> Rule:
     """Convolutions take a batch of images anyway: that of each example, one after the other. Filters are shared."""
 
-    def rule(t: Any, args: list[Lifted], n: Any) -> Lifted | None:
+    def rule(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
         if any(a.lifted for i, a in enumerate(args) if i != place):
             return None
         x = args[place].term
@@ -166,7 +167,7 @@ def _images(place: int) -> Rule:
 
 
 # ---------------------------------------------------------------------- control
-def _ifelse(t: Any, args: list[Lifted], n: Any) -> Any:
+def _ifelse(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Any:
     """One condition chooses for all lanes; conditions that differ compute both sides and choose by element."""
     condition, k = args[0], t.op.params["n"]
     pairs = list(zip(args[1 : 1 + k], args[1 + k :], strict=True))
@@ -185,16 +186,16 @@ def _switch(condition: Lifted, a: Lifted, b: Lifted) -> Lifted:
     return Lifted(mk(ew.switch, (aligned(condition, ndim), aligned(a, ndim), aligned(b, ndim))), True)
 
 
-def _check(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _check(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     conditions = [mk1(all_.bind(axis=(0,)), c.term) if c.lifted else c.term for c in args[1:]]
     return Lifted(mk(t.op, (args[0].term, *conditions)), args[0].lifted)
 
 
-def _first(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _first(t: Any, args: list[Lifted], n: AnyTerm) -> Lifted:
     return Lifted(mk(t.op, tuple([a.term for a in args])), args[0].lifted)
 
 
-def _derivative(t: Any, args: list[Lifted], n: Any) -> Lifted:
+def _derivative(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     refuse(t, "a derivative that is not worked out yet; take tg.grad of the result of vmap instead")
 
 

@@ -18,7 +18,7 @@ from termgraph.compile.options import Options
 from termgraph.compile.refused import in_users_words, react
 from termgraph.compile.values import Placed, Rewritten, Several
 from termgraph.config import config
-from termgraph.stages import Ledger, Table, row
+from termgraph.stages import Entry, Ledger, Table, row
 from termgraph.tensor.trace import placed as at_line
 from termgraph.vm.program import Program
 
@@ -67,6 +67,7 @@ class Compilation:
         self.told = False  # whether the user was warned of parts that Python runs
         self.again: Callable[[], Any] | None = None  # runs the stages after `place`, where they were skipped
         self._segmented: Program | None = None
+        self._let_go: list[tuple[list[Entry], Callable[[], Any]]] = []  # stages without values, and what runs them
 
     # ------------------------------------------------------------------ values of stages
     @property
@@ -130,7 +131,7 @@ class Compilation:
         """(name, site) of the user's variable that a term of the program came from, also through rewriting."""
         return self.rewritten.lookup(term)
 
-    def origin(self, term: Any) -> Any:
+    def origin(self, term: AnyTerm) -> Any:
         """The term, as it was before rewriting, that a term of the rewritten graph came from."""
         return self.rewritten.origin(term)
 
@@ -143,8 +144,29 @@ class Compilation:
         return {} if self.rules is not None else self.rewritten.rule_seconds()
 
     # ------------------------------------------------------------------ looking at stages
+    def let_go(self, since: int, again: Callable[[], Any]) -> None:
+        """Drop what lowering and printing made since an entry of the ledger; `again` makes it when somebody asks."""
+        names = {stage.name for stage in road.C.stages} - {"build", "bind"}
+        entries = [e for e in self.ledger.entries[since:] if e.stage in names and e.value is not None]
+        for e in entries:
+            e.value = None
+        self._let_go.append((entries, again))
+
+    def _fetch(self) -> None:
+        """Make anew what was dropped: the same values, and no further lines in the ledger."""
+        with self._guard:
+            waiting, self._let_go = self._let_go, []
+            for entries, again in waiting:
+                begin = len(self.ledger.entries)
+                again()
+                made = self.ledger.entries[begin:]
+                del self.ledger.entries[begin:]
+                for e in entries:
+                    e.value = next((m.value for m in made if m.stage == e.stage), None)
+
     def table(self) -> Table:
         """What each stage took and made."""
+        self._fetch()
         seen: dict[str, int] = {}
         found = Table()
         stages = road.road_of(self.options)
@@ -165,6 +187,8 @@ class Compilation:
         names = [stage.name for stage in road.road_of(self.options)]
         if name not in names:
             raise ValueError(f"no stage {name!r}; the stages of this function are {', '.join(dict.fromkeys(names))}")
+        if names.index(name) > names.index("place"):
+            self._fetch()
         if not self.ledger.of(name):
             with self._guard:
                 self.ledger.late = True

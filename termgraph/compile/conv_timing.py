@@ -10,7 +10,7 @@ import json
 import math
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from termgraph.terms.ops.conv_prices import fits_winograd
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
 from termgraph.terms.term import Arg, mk
 from termgraph.vm.machine import Machine
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 KIND, FORMAT = "convolution", 1
 CALLS = 3  # of each way; the least time counts
@@ -43,7 +46,7 @@ class Timed(NamedTuple):
         return ", ".join(f"{way} {s * 1e3:.3g} ms" for way, s in sorted(self.seconds.items(), key=lambda item: item[1]))
 
 
-def fastest(t: Any, options: Options) -> Timed | None:
+def fastest(t: AnyTerm, options: Options) -> Timed | None:
     """The fastest way to compute a convolution (or a gradient of one); None where its lengths are not known."""
     ways = candidates(t, options)
     if len(ways) < 2:
@@ -60,7 +63,7 @@ def fastest(t: Any, options: Options) -> Timed | None:
     return found
 
 
-def candidates(t: Any, options: Options) -> list[str]:
+def candidates(t: AnyTerm, options: Options) -> list[str]:
     """The ways that may be the fastest; none where a length is not known, or where each way would round otherwise."""
     lengths = [a for a in t.args if a.type.ndim == 0]
     if (
@@ -84,14 +87,14 @@ def candidates(t: Any, options: Options) -> list[str]:
     return [way for way in ways if f"conv_{way}" not in options.excluded]
 
 
-def _parts(t: Any) -> tuple[Any, Any, list[int]]:
+def _parts(t: AnyTerm) -> tuple[Any, Any, list[int]]:
     """Something with the type of the filters, of the result, and the lengths of the filters."""
     name = t.op.family.name
     filters = {FORWARD: t.args[-1], INPUTS: t.args[0], WEIGHTS: t}[name]
     return filters, t if name == FORWARD else t.args[1], list(filters.type.shape[2:])
 
 
-def _identity(t: Any, options: Options) -> str:
+def _identity(t: AnyTerm, options: Options) -> str:
     """Everything that the times depend on, as text."""
     compiler = find_compiler() if options.backend == "c" else None
     params = {k: repr(v) for k, v in t.op.params.items() if k != "algo"}
@@ -106,7 +109,7 @@ def _identity(t: Any, options: Options) -> str:
     )  # fmt: skip
 
 
-def _seconds(t: Any, way: str, options: Options) -> float:
+def _seconds(t: AnyTerm, way: str, options: Options) -> float:
     """The least time of some calls, of the convolution alone, with zeros."""
     arrays = [a for a in t.args if a.type.ndim]
     args = [Arg(i, a.type) for i, a in enumerate(arrays)]

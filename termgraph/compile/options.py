@@ -24,6 +24,7 @@ class Options:
     accurate: bool = False  # forms that lose few bits come first
     linker: str = "py"
     backend: str = "vm"
+    memory_limit: int | float | None = None  # bytes of results and temporaries, or a share of what they would be
 
     @property
     def insists(self) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.compile.values import Placed, Rewritten
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import mk
 from termgraph.terms.traverse import rebuild, subterms
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def place(value: Rewritten) -> Placed:
@@ -19,6 +22,6 @@ def place(value: Rewritten) -> Placed:
     return Placed.of(value.captured.args, roots)
 
 
-def _without_device(t: Any, args: tuple) -> Any:
+def _without_device(t: AnyTerm, args: tuple) -> Any:
     """The term where there is one place only."""
     return args[0] if t.op.family is to_device else mk(t.op, args) if args else t

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from termgraph._lazy import lazy
 from termgraph._logs import INFO, Log
@@ -16,6 +16,7 @@ from termgraph.vm.program import Program
 
 if TYPE_CHECKING:
     from termgraph.backends.c import placement
+    from termgraph.terms.term import AnyTerm
 else:
     placement = lazy("termgraph.backends.c.placement")
 
@@ -59,13 +60,13 @@ def python_parts(work: Compilation, program: Program) -> PythonParts:
     return found
 
 
-def _why_not(work: Compilation, t: Any) -> str:
+def _why_not(work: Compilation, t: AnyTerm) -> str:
     if not work.in_c:
         return "the linker is py" if work.options.linker == "py" else "there is no C compiler"
     return placement.why_not(t) or "which of its operands are computed is decided while it runs"
 
 
-def _site(work: Compilation, t: Any) -> tuple:
+def _site(work: Compilation, t: AnyTerm) -> tuple:
     """The user's line of a term. A warm start does not rewrite for it: the line of the first such op has to do."""
     if not work.warm:
         return work.lookup(t)[1]

@@ -99,7 +99,7 @@ class BodySources:
     def __init__(self, op: Any) -> None:
         self.op = op
 
-    def lookup(self, term: Any) -> tuple:
+    def lookup(self, term: AnyTerm) -> tuple:
         """(name, site) of a term of the body."""
         return places_of(self.op).get(term, (None, ()))
 

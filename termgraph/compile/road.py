@@ -6,8 +6,14 @@ that a warm start, which skips most of the road, loads little. `road_of` says wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
 from termgraph.compile.options import Options
 from termgraph.stages import Stage
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 CAPTURE = Stage("capture", "compile.capture:capture")  # variables -> Captured: closed terms over numbered arguments
 
@@ -41,20 +47,43 @@ LOWERING = (
     Stage("memory", "lower.lowering:planned"),
 )
 
+
+class Backend(NamedTuple):
+    """What runs a placed graph: which of its terms can be in a program, and the stages from the graph to a call."""
+
+    name: str
+    asked: Stage  # a term -> why it cannot be in a program, None if it can
+    stages: tuple[Stage, ...]  # after `place`
+
+    @property
+    def why_not(self) -> Callable[[AnyTerm], str | None]:
+        """Says of a term why this backend cannot have it in a program; None if it can."""
+        return self.asked.function
+
+
 # Planned -> text -> library -> callable.
-PRINTING = {
-    "c": Stage("print", "backends.c.generate:printed"),
-    "cuda": Stage("print", "backends.cuda.generate:printed"),
-}
-BUILDING = {
-    "c": Stage("build", "backends.c.build.program_library:built"),
-    "cuda": Stage("build", "backends.cuda.build.compile:compiled"),
-}
-BINDING = {
-    "c": Stage("bind", "backends.c.run.glue:bind"),
-    "cuda": Stage("bind", "backends.cuda.run.executor:Executable"),
-    "vm": Stage("bind", "vm.machine:Machine"),
-}
+C = Backend(
+    "c",
+    Stage("why not", "backends.c.placement:why_not"),
+    (
+        *LOWERING,
+        Stage("print", "backends.c.generate:printed"),
+        Stage("build", "backends.c.build.program_library:built"),
+        Stage("bind", "backends.c.run.glue:bind"),
+    ),
+)
+CUDA = Backend(
+    "cuda",
+    Stage("why not", "backends.cuda.placement:why_not"),
+    (
+        *LOWERING,
+        Stage("print", "backends.cuda.generate:printed"),
+        Stage("build", "backends.cuda.build.compile:compiled"),
+        Stage("bind", "backends.cuda.run.executor:Executable"),
+    ),
+)
+VM = Backend("vm", Stage("why not", "vm.machine:why_not"), (Stage("bind", "vm.machine:Machine"),))
+BACKENDS = {backend.name: backend for backend in (C, CUDA, VM)}
 
 
 def rewriting_of(options: Options) -> tuple[Stage, ...]:
@@ -72,10 +101,7 @@ def road_of(options: Options) -> tuple[Stage, ...]:
     fewer rules in each and a C compiler that is told to hurry. DEBUG_MODE takes them as well: it watches the program
     that they make.
     """
-    front = (CAPTURE, *rewriting_of(options), PLACE)
-    if options.backend == "vm":
-        return (*front, BINDING["vm"])
-    return (*front, *LOWERING, PRINTING[options.backend], BUILDING[options.backend], BINDING[options.backend])
+    return (CAPTURE, *rewriting_of(options), PLACE, *BACKENDS[options.backend].stages)
 
 
-__all__ = ["AGAIN", "LOWERING", "REWRITING", "rewriting_of", "road_of"]
+__all__ = ["AGAIN", "BACKENDS", "CUDA", "LOWERING", "REWRITING", "VM", "Backend", "C", "rewriting_of", "road_of"]

@@ -35,3 +35,7 @@ __all__ = [
     "ERRORS", "PASSES", "TRUSTED", "Explanation", "GraphPass", "Query", "all_rules", "discover", "find_rule", "load",
     "makes", "query", "register_pass", "rewrite", "rewrites", "rules", "saturate", "why", "why_not",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph import tensor as T
 from termgraph.tensor.variable import Variable
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _OTHER_NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "power": "pow", "divide": "true_div", "true_divide": "true_div",
@@ -91,7 +94,7 @@ def _operands() -> Iterator[tuple]:
     yield (T.vector("v"), T.vector("w"))
 
 
-def _telling(term: Any) -> Op:
+def _telling(term: AnyTerm) -> Op:
     """The root; below casts and moved dimensions, which say nothing."""
     while term.op.name in ("cast", "dimshuffle", "nth") and term.args and term.args[0].args:
         term = term.args[0]

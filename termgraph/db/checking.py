@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
 from termgraph.db import database
@@ -27,6 +27,9 @@ from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.checking.verdict import ProofReport
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 Record = dict[str, Any]
 _BATCH = 12  # rules per task: small, so that processes end together
@@ -127,7 +130,7 @@ class Accepted(NamedTuple):
     reason: str
 
 
-def accepted_findings(path: Any = None) -> list[Accepted]:
+def accepted_findings(path: str | PathLike | None = None) -> list[Accepted]:
     """The accepted findings in a JSON file; by default those of the rule library."""
     path = Path(path) if path is not None else _rulelib.folder() / "accepted.json"
     rows = json.loads(path.read_text(encoding="utf-8"))

@@ -30,7 +30,12 @@ from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
     from termgraph.tensor.variable import TensorVariable, Variable
+    from termgraph.terms.term import AnyTerm
 
 kanren = lazy("kanren")
 
@@ -75,14 +80,14 @@ def _ensure_library() -> None:
                 _begun = _loaded
 
 
-def load(path: Any) -> list[str]:
+def load(path: str | PathLike) -> list[str]:
     """Load a rule file and return the names of its rules. Mistakes in it are warnings with file and line."""
     _ensure_library()
     return loading.load(path)
 
 
 def query(
-    *spec: Any,
+    *spec: str,
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     require: Iterable[str] = (),
@@ -272,7 +277,7 @@ def register_pass(
 
 
 # ---------------------------------------------------------------------- questions
-def rules(head: Any = None, tag: str | None = None, makes: Any = None) -> list[Rule]:
+def rules(head: PatternHead | None = None, tag: str | None = None, makes: Any = None) -> list[Rule]:
     """Rules by the operator at the root of their left side, by tag (or name), by what their right side makes.
 
     An operator is named by what is at hand: `T.log`, `T.sum`, `T.linalg.det`, `np.exp`, `"log"`, `"@"`, or an
@@ -303,9 +308,9 @@ def _differentiated(rule: Rule) -> list[Any]:
 
 
 @overload
-def makes(op: Any, /) -> list[Rule]: ...
+def makes(op: Op, /) -> list[Rule]: ...
 @overload
-def makes(name: Any, op: Any, /) -> Goal: ...
+def makes(name: str | None, op: Op, /) -> Goal: ...
 def makes(*asked: Any) -> Any:
     """`makes(op)`: the rules whose right side contains the op. `makes(rule_name, op)`: the same as a kanren goal."""
     if len(asked) == 1:
@@ -329,7 +334,7 @@ def made_by(rule: Rule) -> list[Op]:
     return out
 
 
-def _families(pattern: Any) -> list[Op]:
+def _families(pattern: PatternTerm) -> list[Op]:
     found: list[Op] = []
     stack = [pattern]
     while stack:
@@ -341,7 +346,7 @@ def _families(pattern: Any) -> list[Op]:
     return found
 
 
-def rewrites(rule: Any, before: Any, after: Any) -> Goal:
+def rewrites(rule: Rule, before: AnyTerm, after: AnyTerm) -> Goal:
     """A kanren goal: the named rule takes `before` to `after` at the root. Any of the three may be a logic variable."""
 
     def rewrites_goal(state: Any) -> Iterator[Any]:

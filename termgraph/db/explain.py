@@ -21,6 +21,8 @@ from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
+    from termgraph.rules.forms import Instance
+    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.term import AnyTerm
 
 _SHOWN = 8
@@ -132,7 +134,7 @@ def _on_node(r: Rule, t: AnyTerm, assume: frozenset) -> tuple[bool, list[str]]:
     return False, list(dict.fromkeys(reasons)) or ["the left side does not match"]
 
 
-def _first_failure(r: Rule, instance: Any, t: Any, env: Env, assume: frozenset) -> str | None:
+def _first_failure(r: Rule, instance: Instance, t: AnyTerm, env: Env, assume: frozenset) -> str | None:
     for v, guard in r.guards.items():
         if v in env and not guard.test(env[v]):
             return f"{v.token}: {guard!r} does not hold for {v.token} = {_value(env[v])}"
@@ -162,7 +164,7 @@ def _goal_failure(call: GoalCall, env: Env) -> str:
     return f"goal {call!r} {state}" + (f", with {shown}" if shown else "")
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_value, value))})"
     return one_line(value, 60) if hasattr(value, "args") else repr(value)
@@ -175,7 +177,7 @@ def _bindings(env: Env) -> str:
     return ", ".join(shown)
 
 
-def mismatch(p: Any, t: Any) -> str:
+def mismatch(p: PatternTerm, t: AnyTerm) -> str:
     """Where a pattern and a term first differ, in words."""
     if p.__class__ is Lit:
         return f"expected the number {p!r}, found {one_line(t, 60)}"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
 from termgraph._logs import Log
@@ -24,6 +24,9 @@ from termgraph.config import config
 from termgraph.rules import authoring
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 log = Log("rules")
 
@@ -74,11 +77,11 @@ def load_companions() -> None:
 class _AsItIsNow(SourceFileLoader):
     """Reads a rule file anew each time: Python's cache of bytecode misses a change within one second."""
 
-    def path_stats(self, path: Any) -> Any:
+    def path_stats(self, path: str | PathLike) -> Any:
         raise OSError("no bytecode is read or written")
 
 
-def load(path: Any) -> list[str]:
+def load(path: str | PathLike) -> list[str]:
     """Load one rule file; the names of its rules. Loading a file again replaces its rules."""
     path = Path(path).expanduser()
     where = str(path.resolve())

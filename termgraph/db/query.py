@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 # What default queries take on trust, as Theano does: no inf or nan among operands, no division by zero, rounding and
 # the sign of a zero may change, functions are used inside their domain. That integers do not overflow is not among it:
@@ -29,7 +29,7 @@ class Query(NamedTuple):
     @classmethod
     def parse(
         cls,
-        *spec: Any,
+        *spec: str,
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         require: Iterable[str] = (),

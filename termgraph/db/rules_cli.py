@@ -21,6 +21,7 @@ from termgraph.db import checking, database, loading
 from termgraph.db.asked import family_of
 from termgraph.db.discovering import discover
 from termgraph.db.explain import find_rule, why_not
+from termgraph.rules.checking.directions import HEADINGS, KINDS, forbids, kind_of_rule, tabulate
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
@@ -28,6 +29,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.dtypes import numpy_dtype
 
 SUCCESS, FOUND = 0, 1
+_UNCUT = 10_000  # columns: every reason is worth reading
 _STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")
 
 
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     proving.add_argument("--samples", type=int, default=24, help="terms to try per rule (%(default)s)")
     proving.add_argument("--jobs", type=int, default=checking.processors(), help="processes (%(default)s)")
     proving.add_argument("--all", action="store_true", help="print a line for every rule, not only what is wrong")
+    counting = _action(actions, "count", "how rules are written, topic by topic, and which of them run backwards")
     discovering = actions.add_parser("discover", help="find rules that the library has not, and prove them")
     discovering.add_argument("--ops", required=True, metavar="OPS", help='operators, such as "exp log + *"')
     discovering.add_argument("--size", type=int, default=5, help="operations and inputs of a term (%(default)s)")
@@ -63,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     discovering.add_argument("--table", action="store_true", help="print a table, not a file of rules")
     for action in (linting, proving):
         action.add_argument("--seed", type=int, default=0, help="of the random terms (%(default)s)")
-    for action in (listing, showing, why, linting, proving):
+    for action in (listing, showing, counting, why, linting, proving):
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -77,7 +80,10 @@ def _action(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; the answer is the exit code."""
-    actions = {"list": _list, "show": _show, "why": _why, "lint": _lint, "prove": _prove, "discover": _discover}
+    actions = {
+        "list": _list, "show": _show, "count": _count, "why": _why, "lint": _lint, "prove": _prove,
+        "discover": _discover,
+    }  # fmt: skip
     return actions[arguments.action](arguments)
 
 
@@ -102,6 +108,7 @@ def _record(rule: Rule) -> dict[str, Any]:
     return {
         "rule": rule.name, "before": rule.before, "after": rule.after, "conditions": rule.conditions(),
         "assumes": sorted(rule.assumes), "tags": sorted(rule.tags), "where": rule.where, "doc": rule.doc,
+        "written": kind_of_rule(rule), "forbids": forbids(rule),
     }  # fmt: skip
 
 
@@ -158,12 +165,24 @@ def _paragraph(row: dict[str, Any]) -> str:
     lines = [row["rule"], f"  {row['before']}  ->  {row['after']}"]
     lines += [f"  if {', '.join(row['conditions'])}"] if row["conditions"] else []
     lines += [f"  {row['doc']}"] if row["doc"] else []
+    lines.append(f"  written as {row['written']}; backwards: {row['forbids'] or 'yes'}")
     lines.append(f"  takes on trust: {', '.join(row['assumes']) or 'nothing'}")
     lines.append(f"  tags: {', '.join(row['tags']) or 'none'}")
     lines.append(f"  defined at {row['where']}")
     if row["example"]:
         lines.append(f"  example: {row['example']['before']:.200}  ->  {row['example']['after']:.200}")
     return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------- count
+def _count(arguments: argparse.Namespace) -> int:
+    chosen, _, refused = _chosen(arguments.what)
+    if arguments.json:
+        _print_json([{"rule": r.name, "written": kind_of_rule(r), "forbids": forbids(r)} for r in chosen])
+    else:
+        print(Table(HEADINGS, tabulate(chosen)).text(_UNCUT))
+        print("\n" + "\n".join(f"{kind}: {text}" for kind, text in KINDS.items()))
+    return _refusals(refused, arguments.json)
 
 
 # ---------------------------------------------------------------------- why

@@ -18,3 +18,7 @@ __all__ = [
     "PdbBreakpoint",
     "eval_intermediate_values",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

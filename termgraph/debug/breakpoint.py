@@ -35,7 +35,7 @@ class PdbBreakpoint(Op):
         watched = [v if isinstance(v, Variable) else as_tensor(v) for v in monitored]
         return Apply(self, [condition, *watched], [v.type.make_variable() for v in watched])
 
-    def perform(self, node: Any, inputs: list, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: list, output_storage: list) -> None:
         """Start the debugger if the condition holds, then pass the values on."""
         condition, *monitored = inputs
         if condition.item():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
@@ -11,6 +11,9 @@ from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import Parts, checked_steps, places_of
 from termgraph.terms.term import Term
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Found(NamedTuple):
@@ -21,7 +24,7 @@ class Found(NamedTuple):
     operands: list[Any]
     loops: list[tuple[Any, int]]  # innermost first
 
-    def lookup(self, term: Any) -> tuple:
+    def lookup(self, term: AnyTerm) -> tuple:
         """(name, site) of a term of the innermost body."""
         return places_of(self.loops[0][0]).get(term, (None, ()))
 
@@ -52,7 +55,7 @@ def first_bad_step(op: Any, values: Sequence[Any], kind_of: Callable[[Any], str 
     return None
 
 
-def _look(t: Any, result: Any, operands: list[Any], kind_of: Callable[[Any], str | None]) -> Found | None:
+def _look(t: AnyTerm, result: Any, operands: list[Any], kind_of: Callable[[Any], str | None]) -> Found | None:
     bad = next((v for v in (result if isinstance(result, tuple) else (result,)) if kind_of(v)), None)
     if bad is None:
         return None

@@ -30,3 +30,7 @@ __all__ = [
     "mean",
     "train",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

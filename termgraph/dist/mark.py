@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.graph import ancestors
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops.workers import mean_over_workers
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def mean(x: object) -> Any:
@@ -53,7 +56,7 @@ def is_in_a_body(variables: Iterable[Any]) -> bool:
     return False
 
 
-def _bodies(t: Any) -> tuple:
+def _bodies(t: AnyTerm) -> tuple:
     return t.op.params.get("body", ()) if t.args else ()
 
 

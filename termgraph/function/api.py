@@ -44,6 +44,7 @@ class FunctionOptions(TypedDict, total=False):
     profile: Any  # True, or a Profile to add to
     on_unused_input: str | None
     trust_input: bool
+    memory_limit: int | float | None
 
 
 # What a call gives follows from the outputs: an array, a list of arrays, a dictionary, nothing.
@@ -79,6 +80,7 @@ def function(
     on_unused_input: str | None = None,
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
+    memory_limit: int | float | None = None,
 ) -> Function: ...
 
 
@@ -97,6 +99,7 @@ def function(
     on_unused_input: str | None = None,
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
+    memory_limit: int | float | None = None,
 ) -> Any:
     """Compile a function from some variables to others.
 
@@ -104,7 +107,8 @@ def function(
     None. updates: new values of shared variables, as a dictionary or pairs. givens: variables to replace. mode: a Mode,
     its name, or tags such as `"-inplace"`. no_default_updates: True, or the shared variables whose `default_update` is
     left out. allow_input_downcast: True converts arguments even with loss, None (default) only Python floats.
-    on_unused_input: "raise", "warn" or "ignore". profile: True times every instruction; see `f.profile`.
+    on_unused_input: "raise", "warn" or "ignore". profile: True times every instruction; see `f.profile`. memory_limit:
+    the most bytes a call may hold beside its arguments, or a share of them (0.5: half); see `f.memory`.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x, y = T.dscalars("x", "y")
@@ -124,6 +128,8 @@ def function(
     roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
     shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
     ins += [_shared_in(v, changes) for v in shared]
+    if memory_limit is not None:
+        mode = get_mode(mode).clone(memory_limit=memory_limit)
     with progress.task(name or "a function"):
         maker = FunctionMaker(
             ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
@@ -245,7 +251,7 @@ def rebuild_collect_shared(
     updates: Any = None,
     rebuild_strict: bool = True,
     copy_inputs_over: bool = True,
-    no_default_updates: Any = False,
+    no_default_updates: bool = False,
 ) -> tuple[list, Any, list]:
     """Inputs, outputs with replacements made, and `[replaced, updates, new_values, shared]`: what a function needs.
 
@@ -297,7 +303,7 @@ def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, *
     return f(*values.values())
 
 
-def _by_name(variable: Any, name: str) -> Any:
+def _by_name(variable: Variable, name: str) -> Any:
     found = [v for v in ancestors([variable]) if v.name == name]
     if len(found) != 1:
         raise ValueError(f"eval: {len(found) or 'no'} variables named {name!r} in the graph; give the variable itself")

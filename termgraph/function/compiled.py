@@ -38,7 +38,9 @@ from termgraph.vm.program import Program
 if TYPE_CHECKING:
     from termgraph.compile.capture import Captured
     from termgraph.compile.values import Placed, Rewritten
+    from termgraph.function.mode import Maker
     from termgraph.lower.memory.timeline import MemoryPlan
+    from termgraph.terms.op import Op
     from termgraph.vm.profile import Profile
 
 
@@ -64,13 +66,15 @@ class Function(Storages):
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def _describe(self, maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> None:
+    def _describe(
+        self, maker: Maker, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None
+    ) -> None:
         """Remember how the function was made."""
         self.maker, self.name = maker, name
         self.input_storage, self.defaults = list(storage), list(defaults)
         self._explicit = [i for i, item in enumerate(maker.inputs) if not item.shared]
 
-    def _checked(self, i: int, position: int, value: Any) -> np.ndarray:
+    def _checked(self, i: int, position: int, value: object) -> np.ndarray:
         item = self.maker.inputs[i]
         type_ = item.variable.type
         if value.__class__ is np.ndarray and type_.__class__ is TensorType and value.dtype is type_.np_dtype:
@@ -236,7 +240,7 @@ class Function(Storages):
         swap: Mapping[Any, Any] | None = None,
         delete_updates: bool = False,
         name: str | None = None,
-        profile: Any = None,
+        profile: Profile | bool | None = None,
     ) -> Function:
         """A function with the same program, without compiling again.
 
@@ -476,7 +480,7 @@ def _bad_argument(function: Function, item: In, position: int, error: Exception)
     return TypeMismatch(placed(item.variable.site, text))
 
 
-def arguments_of(op: Any) -> dict[Any, Any]:
+def arguments_of(op: Op) -> dict[Any, Any]:
     """The arguments of a body under the names that they have in the user's step function."""
     places = places_of(op)
     leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]

@@ -23,6 +23,7 @@ from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 
 if TYPE_CHECKING:
+    from termgraph.tensor.variable import Variable
     from termgraph.terms.types import TensorType
 
 # In this order they become one C file; `code` and `code_cleanup` are the body of the function that is called.
@@ -109,7 +110,7 @@ class COp(Op):
     c_libraries: Sequence[str] = ()
     c_flags: Sequence[str] = ()
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Variable) -> Apply:
         """An Apply by `itypes` and `otypes`."""
         itypes, otypes = getattr(self, "itypes", None), getattr(self, "otypes", None)
         if itypes is None or otypes is None:
@@ -200,7 +201,7 @@ class COp(Op):
             atexit.register(library.handle.tg_stop, None, None, error)
         return library.handle.tg_call
 
-    def perform(self, node: Any, inputs: list, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: list, output_storage: list) -> None:
         """Run the C function on new arrays for the results; other threads go on meanwhile."""
         shapes = self.out_shapes(*[v.shape for v in inputs])
         if self.c_element is not None:

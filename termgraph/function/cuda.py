@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from termgraph import db
 from termgraph.backends.cuda.link import link
-from termgraph.backends.cuda.placement import why_not
 from termgraph.backends.cuda.run import device
 from termgraph.backends.cuda.run.device import numbered
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
 from termgraph.backends.cuda.run.updates import Commit, Pending
+from termgraph.compile import road
 from termgraph.compile.options import Options
 from termgraph.compile.python_parts import PythonPart, PythonParts
 from termgraph.function.compiled import _LATER, MachineFunction
@@ -30,8 +30,13 @@ from termgraph.vm.machine import Machine
 from termgraph.vm.partition import Refusal, accepted
 from termgraph.vm.program import Program
 
+if TYPE_CHECKING:
+    from termgraph.function.inout import In
+    from termgraph.function.mode import Maker
+    from termgraph.tensor.variable import Variable
 
-def can_live_there(type_: Any) -> bool:
+
+def can_live_there(type_: TensorType) -> bool:
     """Whether values of a type can be on the GPU."""
     return isinstance(type_, TensorType)
 
@@ -47,7 +52,7 @@ class Placed(NamedTuple):
     turn: Any
 
 
-def device_program(maker: Any) -> Placed:
+def device_program(maker: Maker) -> Placed:
     """The program of a maker's graph for the GPU, made once for all copies of a function."""
     work, n = maker.work, len(maker.outputs)
     roots = work.linked_roots if maker.keeps_updates else work.linked_roots[:n]
@@ -83,6 +88,7 @@ def _placed(
     marked = {a: on(host_from_gpu, k, on(resident, k, a)) for a, k in zip(work.args, there) if k is not None}
     marks = zip(substitute(list(roots), marked), stay)
     begun = [r if k is None else on(gpu_from_host, k, r) for r, k in marks]
+    why_not = road.CUDA.why_not
     judge = Judge(why_not)
     trace: Any = None
 
@@ -91,7 +97,7 @@ def _placed(
         judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_not(t))
         with judging(judge):
             ends, trace = placement_rules(work.options).rewrite_terms(begun, strict=work.options.strict)
-        how = work.options.in_place, work.options.fuse, work.ledger
+        how = work.options.in_place, work.options.fuse, work.options.multiply_add, work.ledger
         return link(work.args, ends, judge, device.numbered, name, updates, alone, *how)
 
     def note(refusal: Refusal) -> None:
@@ -109,7 +115,7 @@ def _placed(
     return Placed(program, {t: judge.why_not(t) or NOT_ASKED for t in here}, threading.RLock())
 
 
-def _home(item: Any) -> int:
+def _home(item: In) -> int:
     """The number of the device where a shared variable lives."""
     return device_number(getattr(item.value, "target", "cuda")) or 0
 
@@ -144,7 +150,7 @@ class CudaFunction(MachineFunction):
                 cell.storage[0] = DeviceArray.of(cell.storage[0], name, numbered(_home(self.maker.inputs[i])))
         return [c.storage[0] if v is _LATER else v for v, c in zip(given, self.input_storage)]
 
-    def _checked(self, i: int, position: int, value: Any) -> Any:
+    def _checked(self, i: int, position: int, value: object) -> Any:
         """Arrays that are on a GPU already are taken as they are, if their type fits."""
         type_ = self.maker.inputs[i].variable.type
         if not isinstance(value, np.ndarray) and can_live_there(type_):
@@ -176,7 +182,7 @@ class CudaFunction(MachineFunction):
             self._prepare_update(commit, self.input_storage[i], new, claims)
         commit.run()
 
-    def _prepare_update(self, commit: Any, cell: Any, new: Any, claims: Any) -> None:
+    def _prepare_update(self, commit: Any, cell: Any, new: Variable, claims: Any) -> None:
         storage = cell.storage
         if isinstance(new, Pending):
             made = commit.pending(storage, new)

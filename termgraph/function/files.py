@@ -32,7 +32,7 @@ _ALIGNED = 64
 _LARGEST = 1 << 58  # elements of an array; NumPy refuses more, even where a length is zero
 
 
-def save(obj: Any, path: str | os.PathLike) -> None:
+def save(obj: Function, path: str | os.PathLike) -> None:
     """Write a function, a shared variable, a graph, or a list, tuple or dictionary of them, to a file.
 
     >>> import tempfile, termgraph as tg, termgraph.tensor as T
@@ -82,7 +82,7 @@ def _written(obj: Function) -> tuple[dict[str, Any], list[np.ndarray]]:
     return {"records": writer.records, "root": root}, writer.arrays
 
 
-def _name_of(thing: Any) -> tuple[str, str]:
+def _name_of(thing: object) -> tuple[str, str]:
     function = getattr(thing, "function", thing)  # an op made by as_op stands for its function
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not module or not name:

@@ -5,13 +5,19 @@ Users write plain variables most of the time; the converters here accept every f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from termgraph.tensor.sharedvar import Container, checked_update, is_shared, label
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What a function may be asked for: a variable or an Out, several of these in a list or by name, or nothing.
+Outputs: TypeAlias = "Variable | Out | Sequence[Variable | Out] | Mapping[str, Variable | Out] | None"
 
 
 class In:
@@ -107,7 +113,7 @@ class Out:
 SymbolicOutput = Out
 
 
-def convert_function_input(item: Any, allow_downcast: bool | None = None) -> In:
+def convert_function_input(item: object, allow_downcast: bool | None = None) -> In:
     """An In for whatever may stand in the list of inputs: a variable, an In, or a pair (variable, default value)."""
     if isinstance(item, In):
         return item
@@ -131,7 +137,7 @@ def convert_function_input(item: Any, allow_downcast: bool | None = None) -> In:
 _pfunc_param_to_in = convert_function_input  # the seeds' name
 
 
-def _pair_input(item: Any, allow_downcast: bool | None) -> In:
+def _pair_input(item: Sequence, allow_downcast: bool | None) -> In:
     if len(item) == 2 and isinstance(item[0], str):
         raise TypeError(f"an input pair is (variable, default value), got a name first: {item!r:.60}")
     if len(item) != 2 or not isinstance(item[0], Variable):
@@ -143,12 +149,12 @@ def _pair_input(item: Any, allow_downcast: bool | None) -> In:
     return In(plain.variable, value=value, allow_downcast=allow_downcast)
 
 
-def wrap_in(item: Any) -> In:
+def wrap_in(item: object) -> In:
     """As FunctionMaker takes inputs: an In, or whatever converts to one."""
     return convert_function_input(item)
 
 
-def wrap_out(item: Any) -> Out:
+def wrap_out(item: object) -> Out:
     """An Out for a variable, or for a value that can be made into a constant."""
     if isinstance(item, Out):
         return item

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.function.compiled import MachineFunction
+
 
 @overload
-def jit(fun: Callable, *, mode: Any = None, at_once: bool = True) -> Jitted: ...
+def jit(fun: Callable, *, mode: str | Mode | None = None, at_once: bool = True) -> Jitted: ...
 @overload
-def jit(fun: None = None, *, mode: Any = None, at_once: bool = True) -> Callable[[Callable], Jitted]: ...
-def jit(fun: Callable | None = None, *, mode: Any = None, at_once: bool = True) -> Any:
+def jit(fun: None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Callable[[Callable], Jitted]: ...
+def jit(fun: Callable | None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Any:
     """Decorator: `fun` takes and gives variables when it is traced, the result takes and gives arrays.
 
     It is traced once for each combination of dtypes and ranks; Python's `if` and `for` in it run while tracing, so they
@@ -58,7 +61,7 @@ def jit(fun: Callable | None = None, *, mode: Any = None, at_once: bool = True) 
 class Jitted:
     """What `jit` makes. `compiled` maps kinds of arguments to functions, `clear()` forgets them."""
 
-    def __init__(self, fun: Callable, mode: Any, at_once: bool) -> None:
+    def __init__(self, fun: Callable, mode: str | Mode | None, at_once: bool) -> None:
         self.fun, self.mode, self.at_once = fun, mode, at_once
         self.compiled: dict[tuple, Any] = {}
         self._seen: dict[tuple, Any] = {}
@@ -74,7 +77,7 @@ class Jitted:
             f = self._made(key, shape, arrays)
         return f(*arrays)
 
-    def _made(self, key: tuple, shape: Any, arrays: list[np.ndarray]) -> Any:
+    def _made(self, key: tuple, shape: object, arrays: list[np.ndarray]) -> MachineFunction:
         """The function for this kind of arguments: a plain one the first time, then a compiled one."""
         if self.at_once and key not in self._seen:
             f = self._seen[key] = self._traced(shape, arrays, Mode(optimizer="None", linker="py"))
@@ -83,7 +86,7 @@ class Jitted:
         f = self.compiled[key] = self._traced(shape, arrays, self.mode)
         return f
 
-    def _traced(self, shape: Any, arrays: list[np.ndarray], mode: Any) -> Any:
+    def _traced(self, shape: Any, arrays: list[np.ndarray], mode: str | Mode | None) -> Any:
         inputs = [
             TensorType.of(a.dtype.name, (None,) * a.ndim).make_variable(name)
             for a, name in zip(arrays, _labels(self.fun, shape))
@@ -105,7 +108,7 @@ class Jitted:
         self.compiled.clear()
         self._seen.clear()
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
@@ -189,7 +192,7 @@ def _all_numbers(value: Any) -> bool:
     )
 
 
-def _labels(fun: Callable, shape: Any) -> Iterator[str | None]:
+def _labels(fun: Callable, shape: tuple) -> Iterator[str | None]:
     """Names of the inputs, for messages: parameters, and what is inside them."""
     code = getattr(fun, "__code__", None)
     for k, form in enumerate(shape[0]):

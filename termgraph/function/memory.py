@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from termgraph.lower.lowering import Planned, targets_of
 from termgraph.lower.memory.timeline import MemoryPlan, memory_plan
 from termgraph.terms.text import one_line
 
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
+
 WIDE = 60  # characters of what an array holds
 
 
-def memory_of(f: Any, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> MemoryPlan:
+def memory_of(f: Function, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> MemoryPlan:
     """The plan of a function's C program, with lengths of these values and of the present shared variables.
 
     `arguments` and `cells` are the numbers of its inputs in the order of the program.
@@ -45,7 +48,7 @@ def memory_of(f: Any, arguments: Sequence[int], cells: Sequence[int], values: Se
         raise ValueError(f"the lengths of {name} are not known before a call: memory(...) takes arguments") from None
 
 
-def _lengths(f: Any, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> dict[str, int]:
+def _lengths(f: Function, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> dict[str, int]:
     """Lengths by the symbols that programs have for them."""
     if len(values) > len(arguments):
         raise TypeError(f"{f._title()} takes {len(arguments)} arguments, memory() was given {len(values)}")

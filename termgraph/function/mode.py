@@ -7,16 +7,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.compile.choose import backend_of
 from termgraph.compile.options import Options
 from termgraph.config import config
 
+if TYPE_CHECKING:
+    from termgraph.compile.compilation import Compilation
+    from termgraph.function.fgraph import FunctionGraph
+    from termgraph.function.inout import In, Out
+    from termgraph.vm.profile import Profile
+
 _SETS = {"fast_run": "fast_run", "fast_compile": "fast_compile", "unsafe": "unsafe", "none": "None"}
 ENGINES = ("compiled", "relational")
 LINKERS = ("auto", "c", "py", "cuda")
 _LINKER_NAMES = {"vm": "py", "cvm": "c", "cvm_nogc": "c", "c|py": "auto", "vm_nogc": "py", "py_nogc": "py"}
+
+
+class Maker(Protocol):
+    """What a function knows of how it was made: `FunctionMaker`, for those below it."""
+
+    mode: Mode
+    name: str | None
+    timed: bool
+    inputs: list[In]
+    outputs: list[Out]
+    return_none: bool
+    unpack_single: bool
+    output_keys: list | None
+    keeps_updates: bool
+    known: tuple[tuple[int | None, ...], ...]  # lengths of shared variables that the program was written for
+    work: Compilation
+    profile: Profile
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The rewritten graph: inputs, outputs, then updates."""
+
+    @property
+    def indices(self) -> list[list]:
+        """`[input, expanded inputs, positions]` for each input."""
+
+    def watched(self) -> bool:
+        """Whether the mode looks at every operation, or checks what goes in and out."""
+
+    def create(self, input_storage: Sequence[Any] | None = None, trustme: bool = False) -> Any:
+        """Another callable of the same program."""
 
 
 class Mode:
@@ -26,8 +63,9 @@ class Mode:
     `"+fast_run -inplace"`; `linker` is `"c"`, `"py"`, `"cuda"` or `"auto"`. `strict` admits only rules that take
     nothing on trust. `accurate=True` first brings each element-wise part into the form that loses fewest bits
     (`tg.accurate`), and implies `strict`, so that it stays. `engine="relational"` has miniKanren find every step of
-    rewriting, from the same rules: 8 to 21 times slower, and what the compiled matchers are compared with. Modes
-    are values: `including`, `excluding` and `requiring` give new ones.
+    rewriting, from the same rules: 8 to 21 times slower, and what the compiled matchers are compared with.
+    `memory_limit` is what `function(memory_limit=...)` says. Modes are values: `including`, `excluding` and
+    `requiring` give new ones.
 
     >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")
     Mode(optimizer='+fast_run -inplace', linker='py')
@@ -42,6 +80,7 @@ class Mode:
         allow_gc: bool | None = None,
         engine: str = "compiled",
         accurate: bool = False,
+        memory_limit: int | float | None = None,
     ) -> None:
         linker = config.linker if linker is None else linker
         self.linker = _checked_linker(linker)
@@ -49,7 +88,7 @@ class Mode:
             allow_gc = False
         self.strict, self.accurate = bool(strict or accurate), bool(accurate)
         self.name, self.allow_gc = name, allow_gc
-        self.engine = _checked_engine(engine)
+        self.engine, self.memory_limit = _checked_engine(engine), checked_limit(memory_limit)
         base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
         self.base = base or config.optimizer
         self.include, self.exclude, self.require = include, exclude, require
@@ -81,7 +120,8 @@ class Mode:
     def options(self) -> Options:
         """What the stages of compiling are told; RuntimeError if this machine lacks what the linker insists on."""
         chosen = self.include, self.exclude, self.rewrites, self.strict, self.engine == "relational", self.quick
-        return Options(self.tags, *chosen, self.accurate, self.linker, backend_of(self.linker))
+        ends = self.accurate, self.linker, backend_of(self.linker), self.memory_limit
+        return Options(self.tags, *chosen, *ends)
 
     def including(self, *tags: str) -> Mode:
         """This mode with further tags of rules (or rule names)."""
@@ -106,6 +146,8 @@ class Mode:
             changes["linker"] = _checked_linker(changes["linker"])
         if "engine" in changes:
             _checked_engine(changes["engine"])
+        if "memory_limit" in changes:
+            checked_limit(changes["memory_limit"])
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> Mode:
@@ -136,6 +178,7 @@ class Mode:
     def __repr__(self) -> str:
         more = ", strict=True" if self.strict else ""
         more += f", engine={self.engine!r}" if self.engine != "compiled" else ""
+        more += f", memory_limit={self.memory_limit!r}" if self.memory_limit is not None else ""
         more += ", accurate=True" if self.accurate else ""
         return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{more})"
 
@@ -159,6 +202,19 @@ def _checked_engine(engine: str) -> str:
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     return engine
+
+
+def checked_limit(limit: int | float | None) -> int | float | None:
+    """A number of bytes (int), a share of what the plan would hold (float), or None."""
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+        raise TypeError(f"memory_limit is a number of bytes (int) or a share between 0 and 1 (float), got {limit!r}")
+    if limit <= 0 or (isinstance(limit, float) and not limit <= 1):
+        raise ValueError(
+            f"memory_limit is a positive number of bytes (int) or a share between 0 and 1 (float), got {limit!r}"
+        )
+    return limit
 
 
 def _words(tags: Iterable[str]) -> tuple[str, ...]:
@@ -216,7 +272,7 @@ def _key(name: str) -> str:
     return name.upper().replace("_", "") if name.upper() not in _PREDEFINED else name.upper()
 
 
-def get_mode(mode: Any = None) -> Mode:
+def get_mode(mode: str | Mode | None = None) -> Mode:
     """The mode meant by None (`config.mode`), a name, a text of tags, or a Mode."""
     if isinstance(mode, Mode):
         return mode

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph._lazy import lazy
-from termgraph.compile import warm
+from termgraph.compile import road, warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
@@ -24,7 +24,7 @@ from termgraph.vm.failures import explain
 from termgraph.vm.partition import Refusal
 
 if TYPE_CHECKING:
-    from termgraph.backends.c import generate, placement
+    from termgraph.backends.c import cprogram, generate
     from termgraph.backends.c import signature as signatures
     from termgraph.backends.c.build import compiler_errors, program_library
     from termgraph.backends.c.build.library import Library
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
+    from termgraph.function.mode import Maker
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
+    cprogram = lazy("termgraph.backends.c.cprogram")
     program_library = lazy("termgraph.backends.c.build.program_library")
     generate = lazy("termgraph.backends.c.generate")
-    placement = lazy("termgraph.backends.c.placement")
     running = lazy("termgraph.backends.c.run.bind")
     glue = lazy("termgraph.backends.c.run.glue")
     signatures = lazy("termgraph.backends.c.signature")
@@ -46,9 +47,9 @@ else:
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
 
-def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
+def make_function(maker: Maker, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
     """The callable of a maker: native where that is possible, else run by the virtual machine."""
-    if maker.work.on_gpu and not maker.watched():
+    if maker.work.on_gpu and not maker.watched() and maker.work.options.memory_limit is None:
         return cuda.CudaFunction(maker, storage, defaults, name)
     if maker.work.in_c and not maker.work.in_parts and not maker.watched():
         try:
@@ -59,6 +60,9 @@ def make_function(maker: Any, storage: Sequence[Container], defaults: Sequence[t
         except compiler_errors.CompileError as error:
             react(error, maker.mode.linker == "c")
             maker.work.in_c = False
+    if maker.work.options.memory_limit is not None:
+        why = maker.work.not_native or "its mode watches each operation, or runs nothing in C"
+        raise ValueError(f"memory_limit is for functions that are one C program; {name or 'this one'} is not: {why}")
     return MachineFunction(maker, storage, defaults, name)
 
 
@@ -109,7 +113,7 @@ def native_function(
     return f
 
 
-def ordered(maker: Any) -> Layout:
+def ordered(maker: Maker) -> Layout:
     """Which inputs are arguments and which cells."""
     inputs = maker.inputs
     arguments = [i for i, item in enumerate(inputs) if not item.shared]
@@ -135,7 +139,7 @@ def lengths_of(inputs: Sequence[Any], values: Sequence[Any], cells: Sequence[int
     return tuple(out)
 
 
-def known_at_first(maker: Any) -> Shapes:
+def known_at_first(maker: Maker) -> Shapes:
     """The lengths of its shared variables when a function is compiled."""
     values = [i.value.storage[0] if i.shared and i.value is not None else None for i in maker.inputs]
     return lengths_of(maker.inputs, values, ordered(maker).cells)
@@ -157,14 +161,16 @@ def for_present_lengths(f: Any) -> Any:
     return made[now]
 
 
-def form_of(maker: Any, known: Shapes | None = None) -> tuple:
+def form_of(maker: Maker, known: Shapes | None = None) -> tuple:
     """What beside its graph decides the C program of a function."""
     layout = ordered(maker)
     known = maker.known if known is None else known
     return (tuple(layout.arguments), tuple(layout.cells), layout.updated, _returns(maker), known)
 
 
-def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], defaults: Sequence[tuple]) -> str | None:
+def _why_not_called(
+    maker: Maker, layout: Layout, storage: Sequence[Container], defaults: Sequence[tuple]
+) -> str | None:
     """Why a function cannot be called without Python, whatever it computes."""
     inputs, cells = maker.inputs, layout.cells
     for i, item in enumerate(inputs):
@@ -186,15 +192,16 @@ def _why_not_called(maker: Any, layout: Layout, storage: Sequence[Container], de
     return None
 
 
-def _why_not_written(maker: Any) -> str | None:
+def _why_not_written(maker: Maker) -> str | None:
     """Which operation C has no code for."""
-    every = children_first(_roots(maker))
-    return next((why for t in every if t.__class__ is Term and (why := placement.why_not(t)) is not None), None)
+    every, why_not = children_first(_roots(maker)), road.C.why_not
+    return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 
 
-def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shapes) -> tuple[Any, Any] | str:
+def _compiled(maker: Maker, layout: Layout, defaults: Sequence[tuple], known: Shapes) -> tuple[Any, Any] | str:
     """The C program and its library, made once for all copies with the same layout; or why there is none."""
     work, form = maker.work, form_of(maker, known)
+    begin = len(work.ledger.entries)
     if maker.timed:
         form = (*form, "timed")
     work.again = partial(_generated, maker, layout, known)
@@ -205,13 +212,16 @@ def _compiled(maker: Any, layout: Layout, defaults: Sequence[tuple], known: Shap
         library = _built(maker, layout, code, known)
         if form not in work.ready and not maker.timed:
             warm.keep(work, form, code, maker.name)
+        if not maker.timed:  # the terms of a large program take more memory than its text: messages make them again
+            code = cprogram.without_terms(code)
+            work.let_go(begin, work.again)
         work.native[form] = (code, library)
     code, library = work.native[form]
     signature = replace(code.signature, inputs=_ports(maker, layout, defaults))
     return replace(code, signature=signature), library
 
 
-def _built(maker: Any, layout: Layout, code: CProgram, known: Shapes) -> Library:
+def _built(maker: Maker, layout: Layout, code: CProgram, known: Shapes) -> Library:
     """The library of a program; a CompileError names the user's line."""
     try:
         given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
@@ -220,25 +230,25 @@ def _built(maker: Any, layout: Layout, code: CProgram, known: Shapes) -> Library
         raise in_users_words(error, maker.work.lookup, in_graph(maker, layout, error.terms)) from None
 
 
-def in_graph(maker: Any, layout: Layout, terms: Sequence[Any]) -> list[Any]:
+def in_graph(maker: Maker, layout: Layout, terms: Sequence[Any]) -> list[Any]:
     """Terms of a program as terms of the rewritten graph, whose arguments have other numbers."""
     args = maker.work.args
     back = {Arg(k, args[i].type): args[i] for k, i in enumerate([*layout.arguments, *layout.cells])}
     return substitute(list(terms), back)
 
 
-def library_of(maker: Any) -> Any:
+def library_of(maker: Maker) -> Any:
     """The library of a native function."""
     form = form_of(maker)
     return maker.work.native[form][1]
 
 
 def _generated(maker: Any, layout: Layout, known: Shapes) -> Any:
-    asks = not maker.timed and config.relayout
+    asks = not maker.timed and config.relayout and maker.work.options.memory_limit is None
     return printed(maker, layout, graph_of(maker, layout), asks=asks, ledger=maker.work.ledger, known=known)
 
 
-def graph_of(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
+def graph_of(maker: Maker, layout: Layout) -> tuple[list[Any], list[Any], list[Any]]:
     """Leaves for arguments and for cells, and the roots computed from them."""
     work = maker.work
     order = [*layout.arguments, *layout.cells]
@@ -249,13 +259,13 @@ def graph_of(maker: Any, layout: Layout) -> tuple[list[Any], list[Any], list[Any
     return args[: len(layout.arguments)], args[len(layout.arguments) :], roots
 
 
-def _roots(maker: Any) -> list[Any]:
+def _roots(maker: Maker) -> list[Any]:
     """What is computed: outputs, and updates if they are made."""
     roots = maker.work.linked_roots
     return roots if maker.keeps_updates else roots[: len(maker.outputs)]
 
 
-def printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
+def printed(maker: Maker, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
     arguments, cells, roots = graph
     n = len(maker.outputs)
     return generate.generated(
@@ -269,12 +279,13 @@ def printed(maker: Any, layout: Layout, graph: tuple[list[Any], list[Any], list[
         multiply_add=maker.work.options.multiply_add,
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
+        memory_limit=maker.work.options.memory_limit,
         timed=maker.timed,
         **options,
     )
 
 
-def _returns(maker: Any) -> str:
+def _returns(maker: Maker) -> str:
     if maker.return_none:
         return "none"
     if maker.output_keys is not None:
@@ -282,7 +293,7 @@ def _returns(maker: Any) -> str:
     return "one" if maker.unpack_single else "list"
 
 
-def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
+def _ports(maker: Maker, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
     """The arguments as the glue checks them: lengths, defaults, which Python numbers are taken as they are."""
     ports = []
     for i in layout.arguments:
@@ -297,7 +308,7 @@ def _ports(maker: Any, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
     return ports
 
 
-def _fail(maker: Any, code: CProgram, layout: Layout, status: tuple, known: Shapes) -> None:
+def _fail(maker: Maker, code: CProgram, layout: Layout, status: tuple, known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
     error = running.failure(running.with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)

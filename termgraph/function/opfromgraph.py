@@ -71,7 +71,7 @@ class OpFromGraph:
         made = made if isinstance(made, list) else [made]
         return made if return_list or len(made) > 1 else made[0]
 
-    def make_node(self, *inputs: Any) -> Any:
+    def make_node(self, *inputs: Variable) -> Any:
         """The Apply node of this op on some inputs."""
         return self(*inputs, return_list=True)[0].owner
 
@@ -85,7 +85,7 @@ class OpFromGraph:
         return f"OpFromGraph{{{self.op}, inline={self.op.params['inline']}}}"
 
 
-def _operand(value: object, type_: Any) -> Any:
+def _operand(value: object, type_: TensorType) -> Any:
     if isinstance(value, Variable) or not isinstance(type_, TensorType):
         return value
     return as_tensor(value, dtype=type_.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.function.compiled import Function
 from termgraph.function.mode import Mode, get_mode
@@ -13,6 +13,9 @@ from termgraph.terms.graph_records import TERMS, check_arguments, graph_kinds
 from termgraph.terms.leaves import Arg
 from termgraph.terms.records import BadRecord, Kind, Reader, Writer, plain_kinds
 from termgraph.terms.types import Type
+
+if TYPE_CHECKING:
+    pass
 
 NAME, TRUTH = (str, type(None)), (bool, type(None))
 # The modes that exist, by the names of their classes and those that `get_mode` knows them by.
@@ -117,7 +120,7 @@ def _read_input(r: Reader, item: Any) -> dict[str, Any]:
     return made
 
 
-def _read_output(r: Reader, type_: int, name: str | None, borrow: bool, target: Any) -> tuple:
+def _read_output(r: Reader, type_: int, name: str | None, borrow: bool, target: object) -> tuple:
     return r.at(type_, Type), r.plain(name, *NAME), r.plain(borrow, bool), r.plain(target, *NAME)
 
 

@@ -40,12 +40,12 @@ class SavedFunctionError(TermgraphError, ValueError):
 
 # ---------------------------------------------------------------------- copies
 def copied(
-    f: Any,
+    f: Function,
     share_memory: bool = False,
     swap: Mapping[Any, Any] | None = None,
     delete_updates: bool = False,
     name: str | None = None,
-    profile: Any = None,
+    profile: Profile | bool | None = None,
 ) -> Any:
     """What `Function.copy` returns."""
     new_of = _checked_swap(f, swap or {})
@@ -98,14 +98,14 @@ def _fresh(item: In, container: Container) -> Container:
     return Container(container.type, copy.deepcopy(container.storage[0]), item.name, item.strict, item.allow_downcast)
 
 
-def deep_copied(f: Any, memo: dict) -> Any:
+def deep_copied(f: Function, memo: dict) -> Any:
     """`copy.deepcopy(f)`: shared variables are copied too, once for everything copied together."""
     swap = {v: clone_shared(v, memo) for v in f.get_shared()}
     return copied(f, swap=swap)
 
 
 # ---------------------------------------------------------------------- saving
-def state_of(f: Any) -> dict[str, Any]:
+def state_of(f: Function) -> dict[str, Any]:
     """Everything that makes the function again: plain data, types, terms, containers."""
     maker, work = f.maker, f.maker.work
     known = dict(_known(work))
@@ -127,7 +127,7 @@ def state_of(f: Any) -> dict[str, Any]:
     }
 
 
-def pickled(f: Any) -> tuple:
+def pickled(f: Function) -> tuple:
     """What `pickle` keeps of a function: the call that makes it again. Its graph is flat, however deep it is."""
     state = state_of(f)
     state["graph"] = flat_parts(state.pop("roots"))

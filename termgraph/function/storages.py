@@ -69,7 +69,7 @@ class Values:
     def __getitem__(self, key: object) -> Any:
         return self._containers[key].value
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         self._containers[key].value = value
 
     def __contains__(self, key: object) -> bool:
@@ -116,7 +116,7 @@ class Storages:
     def __getitem__(self, key: object) -> Any:
         return self.value[key]
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         self.value[key] = value
 
     def __contains__(self, key: object) -> bool:

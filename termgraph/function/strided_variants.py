@@ -25,6 +25,8 @@ from termgraph.vm.partition import Refusal
 if TYPE_CHECKING:
     from termgraph.backends.c.run import argument_orders, glue
     from termgraph.backends.c.run import bind as running
+    from termgraph.compile.compilation import Compilation
+    from termgraph.function.mode import Maker
     from termgraph.lower.storage import policy
 else:
     argument_orders = lazy("termgraph.backends.c.run.argument_orders")
@@ -33,7 +35,7 @@ else:
     policy = lazy("termgraph.lower.storage.policy")
 
 
-def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
+def call_in_order(f: Function, args: tuple, keywords: dict[str, Any]) -> Any:
     """The answer to a call for which C wants another program: for the lengths that shared variables have by now, or for
     arguments that are not in row-major order."""
     other = for_present_lengths(f)
@@ -49,13 +51,13 @@ def call_in_order(f: Any, args: tuple, keywords: dict[str, Any]) -> Any:
     return f(*map(argument_orders.packed, args), **{name: argument_orders.packed(a) for name, a in keywords.items()})
 
 
-def _by_position(f: Any, args: tuple, keywords: dict[str, Any]) -> tuple | None:
+def _by_position(f: Function, args: tuple, keywords: dict[str, Any]) -> tuple | None:
     """All arguments in order, if none is left to its default."""
     names = [f.maker.inputs[i].name for i in f._explicit[len(args) :]]
     return (*args, *[keywords[name] for name in names]) if set(names) == set(keywords) else None
 
 
-def _programs(f: Any) -> Any:
+def _programs(f: Function) -> Any:
     make = partial(laid_out_program, f.maker)  # what cannot be lowered with transposed operands is copied
     types = [f.maker.inputs[i].variable.type for i in f._explicit]
     return argument_orders.Programs(types, make, lambda code: _bound(f, code), library_of(f.maker).address("tg_orders"))
@@ -75,7 +77,7 @@ def _bound(f: Any, code: Any) -> Any:
     )
 
 
-def laid_out_program(maker: Any, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+def laid_out_program(maker: Maker, layouts: Sequence[Any]) -> tuple[Any, list[Any]] | None:
     """The C program for arguments that lie so, and the orders of the axes of its results; None if it cannot be had."""
     layout = ordered(maker)
     arguments, cells, roots = graph_of(maker, layout)
@@ -113,7 +115,7 @@ def turned(roots: Sequence[Any], orders: Sequence[Any]) -> list[Any]:
     return [t if order is None else dimshuffle.bind(order=order)(t) for t, order in zip(roots, orders)]
 
 
-def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Any) -> list[Any]:
+def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Compilation) -> list[Any]:
     """The graph with what its rules make of transposed arguments: a sum over everything does not care, for one."""
     captured = Captured(list(args), list(roots), work.captured.sources)
     with config.change_flags({"traceback.limit": 0}):

@@ -16,6 +16,7 @@ from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
+    from termgraph.function.mode import Mode
     from termgraph.tensor.variable import TensorVariable
 
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
@@ -34,11 +35,11 @@ def verify_grad(
     fun: Callable[..., Any],
     pt: Sequence[Any],
     n_tests: int = 2,
-    rng: Any = None,
+    rng: np.random.Generator | np.random.RandomState | None = None,
     eps: float | None = None,
     abs_tol: float | None = None,
     rel_tol: float | None = None,
-    mode: Any = None,
+    mode: str | Mode | None = None,
 ) -> None:
     """Check the gradient of `fun(*variables)` at the point `pt` (a list of arrays) against finite differences.
 

@@ -29,6 +29,7 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.term import AnyTerm
 
@@ -141,8 +142,7 @@ def gradients_of(
         else:
             out.append(Gap("disconnected"))
     made: list[Any] = [v for v in out if not isinstance(v, Gap)]
-    for v in made:
-        note_origins(v, (*roots, *wrt))
+    note_origins(made, (*roots, *wrt))
     note_test_value(made)
     return out
 
@@ -237,7 +237,7 @@ def shaped_like(t: AnyTerm, g: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- checks
-def listed(function: str, what: str, value: Any) -> tuple[list, bool]:
+def listed(function: str, what: str, value: object) -> tuple[list, bool]:
     """A list of variables, and whether one was given without a list."""
     if isinstance(value, Variable):
         return [value], True
@@ -301,7 +301,7 @@ def check_wrt(v: Variable, roots: Sequence[Variable] = ()) -> None:
         raise NullTypeGradError(f"the gradient with respect to {label(v)} is not defined: its type is {v.type}")
 
 
-def _known_gradient(v: Any, g: Any) -> Any:
+def _known_gradient(v: TensorLike, g: TensorVariable) -> Any:
     """The term of a gradient given for a variable, in the variable's dtype."""
     if not isinstance(v, Variable):
         raise TypeError(f"known_grads: keys must be variables, got {v!r:.60}")
@@ -326,7 +326,7 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     return mk1(cast.bind(dtype=v.type.dtype), term)
 
 
-def _stored_elements(where: str, v: Any, g: Any) -> Any:
+def _stored_elements(where: str, v: Any, g: AnyTerm) -> Any:
     """The elements of a gradient given for a sparse matrix, which stores them in the places of the matrix."""
     if not isinstance(g, Variable) or g.type.__class__ is not SparseType or g.type.format != v.type.format:
         raise TypeError(

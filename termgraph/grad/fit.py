@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-def fit_gradient(g: Any, arg: Any) -> Any:
+def fit_gradient(g: Any, arg: AnyTerm) -> Any:
     """The contribution `g` with dtype and shape of `arg`."""
     return spread(fit_thin(g, arg), arg)
 
 
-def fit_thin(g: Any, arg: Any, result: Any = None) -> Any:
+def fit_thin(g: AnyTerm, arg: Any, result: AnyTerm | None = None) -> Any:
     """The contribution `g` with dtype and rank of `arg`, broadcasts summed back, but not spread to its lengths.
 
     For an element-wise op, `result` is the term whose shape `g` stands for.

@@ -24,7 +24,7 @@ from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+    from termgraph.terms.term import AnyTerm, Term
 
 NOTHING = mk(no_gradient, ())
 
@@ -104,7 +104,7 @@ def _diagonal(t: Any, tangents: Sequence[Any]) -> Any:
     return fit_gradient(parts[0] if len(parts) == 1 else mk(add, tuple(parts)), t)
 
 
-def _twice_reversed(t: Any, tangents: Sequence[Any], several: bool, read: Collection[int]) -> Any:
+def _twice_reversed(t: Term, tangents: Sequence[Any], several: bool, read: Collection[int]) -> Any:
     """The tangent as the pullback of the pullback, at cotangents that are then forgotten: it is linear in them."""
     results = results_of(t)
     cotangents = [

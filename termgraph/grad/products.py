@@ -50,27 +50,27 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------- products
 @overload
 def Lop(
-    f: Any,
+    f: TensorLike,
     wrt: Variable,
     eval_points: Any,
-    consider_constant: Any = None,
+    consider_constant: TensorLike | None = None,
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
 ) -> TensorVariable: ...
 @overload
 def Lop(
-    f: Any,
+    f: TensorLike,
     wrt: Sequence[Variable],
     eval_points: Any,
-    consider_constant: Any = None,
+    consider_constant: TensorLike | None = None,
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
 ) -> list[TensorVariable]: ...
 def Lop(
-    f: Any,
+    f: TensorLike,
     wrt: Any,
     eval_points: Any,
-    consider_constant: Any = None,
+    consider_constant: TensorLike | None = None,
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
 ) -> Any:
@@ -233,7 +233,7 @@ def _all_at_once(g: AnyTerm, seed: AnyTerm, size: ShapeLike, shape: list, dtype:
     return spread(found, size)
 
 
-def _looped(g: Any, seed: Any, size: ShapeLike, shape: list, dtype: str) -> Any:
+def _looped(g: TensorVariable, seed: TensorVariable, size: ShapeLike, shape: list, dtype: str) -> Any:
     index = Input("row", TensorType.of("int64", ()))
     zero, one = Const(np.int64(0)), Const(np.int64(1))
     numbers = mk(arange.bind(dtype="int64"), (zero, size, one))
@@ -283,7 +283,7 @@ def hessian_vector_product(cost: Variable, wrt: Variable, p: TensorLike, **grad_
 def hessian_vector_product(
     cost: Variable, wrt: Sequence[Variable], p: Sequence[TensorLike], **grad_kwargs: Any
 ) -> list[TensorVariable]: ...
-def hessian_vector_product(cost: Variable, wrt: Any, p: TensorLike, **grad_kwargs: Any) -> Any:
+def hessian_vector_product(cost: Variable, wrt: TensorLike, p: TensorLike, **grad_kwargs: Any) -> Any:
     """The product of the second derivatives of a scalar with a vector, without the matrix.
 
     >>> import termgraph as tg, termgraph.tensor as T

@@ -38,7 +38,7 @@ def cuts(op: Op) -> bool:
 class Refusal(Exception):
     """A derivative that is needed and does not exist, or that nobody wrote. `api` turns it into the user's error."""
 
-    def __init__(self, kind: type, what: str, term: Any, argument: Any) -> None:
+    def __init__(self, kind: type, what: str, term: AnyTerm, argument: Any) -> None:
         super().__init__(what)
         self.kind, self.what, self.term, self.argument = kind, what, term, argument
 

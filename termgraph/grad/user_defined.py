@@ -30,7 +30,7 @@ class DisconnectedType(Type):
 
     __slots__ = ()
 
-    def filter(self, value: object, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         raise TypeError("a disconnected gradient has no value")
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ def _variables(terms: Sequence[Any]) -> list[Variable]:
     return [handle(t) for t in terms]
 
 
-def _conj(g: AnyTerm) -> Any:
+def _conj(g: AnyTerm) -> AnyTerm:
     return mk1(conj, g) if isinstance(g.type, TensorType) and g.type.kind == "c" else g
 
 

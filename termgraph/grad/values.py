@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from termgraph.grad.api import grad
 from termgraph.tensor.variable import TensorVariable, Variable
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 @overload
@@ -49,7 +52,7 @@ def _of_function(fun: Callable, wrt: int | Sequence[int]) -> Callable:
         raise TypeError(f"value_and_grad of a function: wrt is the number of an argument, or several, got {wrt!r:.60}")
 
     @functools.wraps(fun)
-    def both(*args: Any, **kwargs: Any) -> tuple[Variable, Any]:
+    def both(*args: TensorLike, **kwargs: Any) -> tuple[Variable, Any]:
         missing = [i for i in numbers if not -len(args) <= i < len(args)]
         if missing:
             raise TypeError(
@@ -74,7 +77,7 @@ def _leaves(tree: Any) -> Iterator[Variable]:
         yield tree
 
 
-def _refilled(tree: Any, values: Iterator[Variable]) -> Any:
+def _refilled(tree: object, values: Iterator[Variable]) -> Any:
     """The same nesting with other leaves."""
     if isinstance(tree, dict):
         return {key: _refilled(part, values) for key, part in tree.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from termgraph.loops.carries import Carry
 from termgraph.loops.steps import rows_of
@@ -12,13 +12,17 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
 
 if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
+
+# What scan takes as sequences and first values: an array, a dictionary of it and its taps, or several of these.
+LoopArguments: TypeAlias = "TensorLike | Mapping[str, Any] | Sequence[TensorLike | Mapping[str, Any] | None] | None"
 
 
 class SequenceInfo:
     """One sequence with its taps. `slices[k]` is the array whose row t is what the step gets for `taps[k]`."""
 
-    def __init__(self, index: int, given: Any, go_backwards: bool) -> None:
+    def __init__(self, index: int, given: LoopArguments | None, go_backwards: bool) -> None:
         options = dict(given) if isinstance(given, Mapping) else {"input": given}
         what = f"sequences[{index}]"
         unknown = options.keys() - {"input", "taps"}
@@ -60,7 +64,7 @@ class SequenceInfo:
 class OutputInfo:
     """One output: where it starts and which earlier values the step sees (`taps`, negative)."""
 
-    def __init__(self, index: int, given: Any) -> None:
+    def __init__(self, index: int, given: LoopArguments | None) -> None:
         what = f"outputs_info[{index}]"
         options = dict(given) if isinstance(given, Mapping) else {} if given is None else {"initial": given}
         unknown = options.keys() - {"initial", "taps", "name", "membuf", "inplace"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from termgraph.terms.errors import ShapeError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.tensor.likes import TensorLike
 
 
 class Carry:
@@ -65,7 +70,7 @@ class Carry:
         return True
 
 
-def _guess(init: Any, around: Sequence[Variable]) -> str | None:
+def _guess(init: TensorLike, around: Sequence[Variable]) -> str | None:
     """The float dtype that a plain float most likely meets in the loop."""
     if not isinstance(init, float) or not is_plain_number(init):
         return None
@@ -73,7 +78,7 @@ def _guess(init: Any, around: Sequence[Variable]) -> str | None:
     return promote(*floats).name if floats else None
 
 
-def settle_types(carries: Sequence[Carry], function: Any) -> None:
+def settle_types(carries: Sequence[Carry], function: Callable[..., Any]) -> None:
     """Find the types of the carries, lengths generalised until a step keeps them; TypeMismatch if there are none."""
     problems = [c for c in carries if not _same_kind(c.type, c.new.type)]
     if problems:
@@ -107,14 +112,14 @@ def merged(old: Any, new: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- explaining
-def function_text(function: Any) -> str:
+def function_text(function: Callable[..., Any]) -> str:
     """A step function by name and place."""
     code = getattr(function, "__code__", None)
     name = getattr(function, "__name__", None) or type(function).__name__
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else name
 
 
-def function_site(function: Any) -> tuple:
+def function_site(function: Callable[..., Any]) -> tuple:
     """The place of a step function, in the form in which variables remember theirs."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -123,7 +128,7 @@ def function_site(function: Any) -> tuple:
     return ((code.co_filename, code.co_firstlineno, code.co_name, text),)
 
 
-def carry_text(problems: Sequence[Carry], function: Any) -> str:
+def carry_text(problems: Sequence[Carry], function: Callable[..., Any]) -> str:
     """What changes in which carry, where it was made, and what to do."""
     lines = [f"the step function {function_text(function)} changes the type of what is carried from step to step:"]
     for c in problems:
@@ -155,7 +160,7 @@ def differences(old: Any, new: Any) -> list[str]:
     return found
 
 
-def _general_text(changed: Sequence[Carry], function: Any, err: Exception) -> str:
+def _general_text(changed: Sequence[Carry], function: Callable[..., Any], err: Exception) -> str:
     lines = [f"the step function {function_text(function)} changes lengths of what is carried from step to step,"]
     lines.append("and does not work when those lengths are unknown:")
     lines += [f"  {c.label} starts as {c.leaf.type}, the step returns {c.new.type}" for c in changed]

@@ -37,7 +37,7 @@ class Traced:
         return [*[c.new for c in self.carries], *self.ys, *stop]
 
 
-def close(traced: Traced, n_steps: Variable, function: Any, **params: Any) -> list[Variable]:
+def close(traced: Traced, n_steps: Variable, function: Callable[..., Any], **params: Any) -> list[Variable]:
     """The results of the loop as variables: final carries, ys, and the number of steps made if it may stop early."""
     settle_types(traced.carries, function)
     leaves = [v.term for v in traced.leaves]

@@ -204,7 +204,7 @@ class _Reversal:
         stacks = values[op.n_carry :]
         return [mk1(_flip, stacks[s]) if isinstance(s, int) else self.shifted(s[0], stacks[s[1]]) for s in sources]
 
-    def shifted(self, j: int, stack: Any) -> Any:
+    def shifted(self, j: int, stack: AnyTerm) -> Any:
         """The values of carry j before each step, last first, from those after each step."""
         init = self.parts.inits[j]
         first = mk1(dimshuffle.bind(order=("x", *range(init.type.ndim))), init)
@@ -267,7 +267,7 @@ def _sum(parts: list) -> AnyTerm:
 
 
 # ---------------------------------------------------------------------- forward mode
-def pushforward_terms(t: Any, tangents: Sequence[Any]) -> list[Any]:
+def pushforward_terms(t: AnyTerm, tangents: Sequence[Any]) -> list[Any]:
     """The tangents of a loop's results (None: none) from those of its operands: one loop that carries both."""
     op = t.op
     parts = Parts(op, t.args)

@@ -95,7 +95,7 @@ def last_steps(roots: Sequence[Any]) -> tuple[list[Any], int]:
     return list(roots), count
 
 
-def _at_most(n: Any, most: int) -> bool:
+def _at_most(n: AnyTerm, most: int) -> bool:
     """Whether a loop surely makes few steps."""
     steps = static_scalar(n)
     if steps is None and n.op is minimum:
@@ -132,7 +132,7 @@ def _first_row(t: AnyTerm, row: AnyTerm) -> int | None:
     return _from_end(t, row)
 
 
-def _in_two(roots: Sequence[Any], t: Any, most: int, reads: list[tuple[Any, int]]) -> list[Any]:
+def _in_two(roots: Sequence[Any], t: AnyTerm, most: int, reads: list[tuple[Any, int]]) -> list[Any]:
     """The graph with the loop's first steps made by a loop that stacks nothing."""
     view = LoopView(t)
     dtype = view.n.type.np_dtype.type
@@ -149,7 +149,7 @@ def _in_two(roots: Sequence[Any], t: Any, most: int, reads: list[tuple[Any, int]
     new = dict(zip(projections(t), late.results()))
     new.update({r: _renumbered(r, new[r.args[0]]) for r, _ in reads})
 
-    def visit(u: Any, args: tuple) -> Any:
+    def visit(u: AnyTerm, args: tuple) -> Any:
         if u in new:
             return new[u]
         return u if all(a is b for a, b in zip(args, u.args)) else mk(u.op, args)
@@ -157,7 +157,7 @@ def _in_two(roots: Sequence[Any], t: Any, most: int, reads: list[tuple[Any, int]
     return rebuild_moved(roots, visit)
 
 
-def _renumbered(t: Any, row: Any) -> Any:
+def _renumbered(t: AnyTerm, row: Any) -> Any:
     first, *rest = t.op.params["index"]
     if isinstance(first, int):
         first = _from_end(t, t.args[0])

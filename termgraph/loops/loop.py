@@ -17,6 +17,7 @@ from termgraph.terms.errors import TypeMismatch
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 def loop(
@@ -83,7 +84,7 @@ def _name(value: object, path: str) -> str | None:
     return getattr(value, "name", None) or (path.strip("[]'\"") or None)
 
 
-def _row(label: str, x: Variable) -> Any:
+def _row(label: str, x: Variable) -> TensorVariable:
     if x.type.ndim == 0:
         raise TypeMismatch(f"loop: {label} must have a dimension to step along, got {x} of type {x.type}")
     return stand_in(x.type.clone(shape=x.type.shape[1:]).make_variable(f"{x.name or label}[t]"), x, 0)

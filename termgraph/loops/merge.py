@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.loop import inherit_places, projections
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, substitute
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- merge
@@ -43,7 +46,7 @@ def _mergeable(roots: Sequence[Any]) -> tuple[Any, Any] | None:
     return None
 
 
-def _together(t: Any) -> Any:
+def _together(t: AnyTerm) -> Any:
     """What two loops must have in common: the number of steps, or all that decides it if they may end early."""
     op = t.op
     return t.args[0] if op.stop is None else (t.args, op.next_carries, op.stop)
@@ -61,7 +64,7 @@ def _needs(roots: Sequence[Any], loops: Sequence[Any]) -> dict[Any, int]:
     return needs
 
 
-def _merged(roots: Sequence[Any], a: Any, b: Any) -> list[Any]:
+def _merged(roots: Sequence[Any], a: AnyTerm, b: AnyTerm) -> list[Any]:
     first = LoopView(a)
     second = LoopView(b, offset=len(a.op.params["takes"]))
     sa, ka, sb = len(first.carries), len(first.ys), len(second.carries)
@@ -90,7 +93,7 @@ def _merged(roots: Sequence[Any], a: Any, b: Any) -> list[Any]:
 def substitute_all(roots: Sequence[Any], replace: dict[Any, Any]) -> list[Any]:
     """Replace terms, also inside the replacements' surroundings: children first, until nothing of them is left."""
 
-    def visit(t: Any, args: tuple) -> Any:
+    def visit(t: AnyTerm, args: tuple) -> Any:
         if t in replace:
             return replace[t]
         return t if all(x is y for x, y in zip(args, t.args)) else mk(t.op, args)

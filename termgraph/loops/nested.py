@@ -46,7 +46,7 @@ def _filled(structure: Any, leaves: Iterator[Any]) -> Any:
     return _like(structure, [_filled(part, leaves) for part in structure])
 
 
-def _like(value: Any, items: list) -> Any:
+def _like(value: Any, items: list) -> tuple:
     """A list, tuple or named tuple of the items, as `value` is one."""
     return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 

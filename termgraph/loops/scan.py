@@ -20,19 +20,20 @@ from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first_until
 
 if TYPE_CHECKING:
+    from termgraph.loops.arguments import LoopArguments
     from termgraph.loops.steps import Until
     from termgraph.tensor.variable import TensorVariable
 
 
 def scan(
     fn: Callable,
-    sequences: Any = None,
-    outputs_info: Any = None,
-    non_sequences: Any = None,
+    sequences: LoopArguments | None = None,
+    outputs_info: LoopArguments | None = None,
+    non_sequences: LoopArguments | None = None,
     n_steps: Any = None,
     truncate_gradient: int = -1,
     go_backwards: bool = False,
-    mode: Any = None,
+    mode: object = None,
     name: str | None = None,
     profile: bool | str = False,
     allow_gc: bool | None = None,
@@ -78,9 +79,9 @@ class Scanned(NamedTuple):
 
 def run_scan(
     fn: Callable,
-    sequences: Any = None,
-    outputs_info: Any = None,
-    non_sequences: Any = None,
+    sequences: LoopArguments | None = None,
+    outputs_info: LoopArguments | None = None,
+    non_sequences: LoopArguments | None = None,
     n_steps: Any = None,
     truncate_gradient: int = -1,
     go_backwards: bool = False,

@@ -16,16 +16,18 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.elementwise import cast, ceil, maximum, sqrt
 
 if TYPE_CHECKING:
+    from termgraph.loops.arguments import LoopArguments
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 def map(
     fn: Callable,
-    sequences: Any,
-    non_sequences: Any = None,
+    sequences: LoopArguments,
+    non_sequences: LoopArguments | None = None,
     truncate_gradient: int = -1,
     go_backwards: bool = False,
-    mode: Any = None,
+    mode: object = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
     """Apply `fn` to each row of the sequences: a scan whose steps do not depend on each other.
@@ -44,11 +46,11 @@ def map(
 
 def reduce(
     fn: Callable,
-    sequences: Any,
-    outputs_info: Any,
-    non_sequences: Any = None,
+    sequences: LoopArguments,
+    outputs_info: LoopArguments,
+    non_sequences: LoopArguments | None = None,
     go_backwards: bool = False,
-    mode: Any = None,
+    mode: object = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
     """The last value of a scan: `fn(row, value_so_far)` for each row, starting from `outputs_info`.
@@ -69,10 +71,10 @@ def reduce(
 
 def foldl(
     fn: Callable,
-    sequences: Any,
-    outputs_info: Any,
-    non_sequences: Any = None,
-    mode: Any = None,
+    sequences: LoopArguments,
+    outputs_info: LoopArguments,
+    non_sequences: LoopArguments | None = None,
+    mode: object = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
     """`reduce` from the first row to the last."""
@@ -81,10 +83,10 @@ def foldl(
 
 def foldr(
     fn: Callable,
-    sequences: Any,
-    outputs_info: Any,
-    non_sequences: Any = None,
-    mode: Any = None,
+    sequences: LoopArguments,
+    outputs_info: LoopArguments,
+    non_sequences: LoopArguments | None = None,
+    mode: object = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
     """`reduce` from the last row to the first."""
@@ -94,11 +96,11 @@ def foldr(
 # ---------------------------------------------------------------------- checkpoints
 def scan_checkpoints(
     fn: Callable,
-    sequences: Any = None,
-    outputs_info: Any = None,
-    non_sequences: Any = None,
+    sequences: LoopArguments | None = None,
+    outputs_info: LoopArguments | None = None,
+    non_sequences: LoopArguments | None = None,
     name: str | None = "checkpoints",
-    n_steps: Any = None,
+    n_steps: TensorLike | None = None,
     save_every_N: int | str = "sqrt",
     padding: bool = True,
 ) -> tuple[Any, OrderedUpdates]:
@@ -160,17 +162,17 @@ class _Step:
         return final, [_row(next(values)) if f else next(rest) for f in fed]
 
 
-def _row(v: Any) -> Any:
+def _row(v: TensorVariable) -> Any:
     return v.dimshuffle("x", *range(v.type.ndim))
 
 
-def _append(rows: Any, row: Any, some: Any) -> Any:
+def _append(rows: Any, row: Any, some: TensorVariable) -> Any:
     """The rows of whole chunks (each of one row), and the last row if there is a rest."""
     flat = rows.reshape((rows.shape[0] * rows.shape[1], *[rows.shape[i] for i in range(2, rows.type.ndim)]))
     return concatenate([flat, row[:some]])
 
 
-def _chunk_length(n: Any, asked: Any) -> Any:
+def _chunk_length(n: TensorLike, asked: Any) -> Any:
     if asked == "sqrt":
         return maximum(cast(ceil(sqrt(cast(n, dtype="float64"))), dtype="int64"), 1)
     if isinstance(asked, bool) or not hasattr(asked, "__index__") or int(asked) < 1:

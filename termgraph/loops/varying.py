@@ -52,7 +52,7 @@ def growing(op: Any) -> list[Any]:
     return [leaf for leaf, new in zip(carries, op.next_carries) if all(_changes(op, leaf, new, n) for n in (2, 3))]
 
 
-def _changes(op: Any, leaf: Any, new: Any, n: int) -> bool:
+def _changes(op: Any, leaf: AnyTerm, new: AnyTerm, n: int) -> bool:
     """Whether a step changes the lengths of a carry where those that are not known are n."""
     if not all(isinstance(t.type, TensorType) for t in op.leaves):
         return False
@@ -64,7 +64,7 @@ def _changes(op: Any, leaf: Any, new: Any, n: int) -> bool:
         return False  # these lengths do not fit: nothing is known
 
 
-def _is_known(t: Any) -> bool:
+def _is_known(t: AnyTerm) -> bool:
     """Whether a shape is static, or that of a carry: where a loop ends does not show in it."""
     if t.op.family is nth and t.args[0].op.family is loop:
         inner = t.args[0].op

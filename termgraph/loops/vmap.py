@@ -18,7 +18,8 @@ from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.terms.term import AnyTerm
 
 R = TypeVar("R")
 
@@ -44,7 +45,7 @@ def vmap(fn: Callable[..., R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[
         raise TypeError(f"vmap takes a function, got {fn!r:.60}")
 
     @functools.wraps(fn)
-    def mapped(*args: Any) -> Any:
+    def mapped(*args: TensorLike) -> Any:
         return _Mapping(fn, args, in_axes, out_axes).result()
 
     return mapped
@@ -127,7 +128,7 @@ def _same_number(lifted: list[tuple[Variable, int, str]]) -> None:
             raise ShapeError(f"vmap: {first[1]} has {first[0]} examples (axis {first[2]}), {what} has {n} (axis {a})")
 
 
-def _number(lifted: list[tuple[Variable, int, str]]) -> Any:
+def _number(lifted: list[tuple[Variable, int, str]]) -> AnyTerm:
     """The number of examples: a known one if there is one."""
     v, a, _ = next((x for x in lifted if x[0].type.shape[x[1]] is not None), lifted[0])
     return length(v.term, a)

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
-from termgraph.lower.lengths.index import Poly
+from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
-from termgraph.lower.memory.plan import loads, rooms_of, update_modes, writes
+from termgraph.lower.memory import limit as of_sizes
+from termgraph.lower.memory.plan import Rooms, loads, rooms_of, update_modes, writes
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
@@ -28,6 +29,8 @@ from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.stages import Ledger, Stage
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
+
+LARGE = 1 << 18  # elements of temporaries from which on it is worth while to look for fewer bytes
 
 # What finishes the elements of a product where it is made: (nodes, temporaries, outputs with a place of their own) to
 # the new nodes and the outputs whose room products use.
@@ -63,6 +66,7 @@ class Region:
     nothing. `replaced` are pairs of a result's number and the argument whose new value it is; with `in_place` it may be
     written over the old one. Without `fuse` every operation's result is stored before another one uses it,
     and no loop fills two arrays. `known` are leaves with lengths that their types do not have (None: unknown).
+    `memory_limit`: the most bytes of results and temporaries, or a share of what the plan without a limit has.
     """
 
     roots: tuple[Any, ...]
@@ -75,6 +79,7 @@ class Region:
     in_place: bool = True
     fuse: bool = True
     known: tuple[tuple[Any, tuple[int | None, ...]], ...] = ()
+    memory_limit: int | float | None = None
 
     def __str__(self) -> str:
         return _listed(self.roots)
@@ -261,7 +266,46 @@ def planned(value: Scheduled) -> Planned:
     taken = {*value.modes, *value.finished.values()}
     hosts = [b for b in targets_of(value.lowered).values() if may and b not in taken]
     found = rooms_of(value.nodes, temps, hosts)
-    return Planned(value, found.rooms, found.guests)
+    if sum(product(b.shape).const or 0 for b in temps) >= LARGE:
+        found = _smaller(found, value.nodes, temps, hosts)
+    plain = Planned(value, found.rooms, found.guests)
+    return plain if region.memory_limit is None else _limited(plain, temps, hosts, region.memory_limit)
+
+
+def _smaller(found: Rooms, nodes: list[Node], temps: list[Buf], hosts: list[Buf]) -> Rooms:
+    """Rooms, or those in which large arrays choose first, if these hold less."""
+    try:
+        st = of_sizes.Statements(nodes, temps, hosts)
+        other = of_sizes.rooms_by_size(st, st.lives(st.all))
+        return min(found, other, key=lambda r: of_sizes.bytes_of(r.rooms))
+    except of_sizes.UnknownLength:
+        return found
+
+
+def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | float) -> Planned:
+    """The plan within its limit: statements in another order, some of them twice."""
+    value = plain.scheduled
+    try:
+        results = sum(of_sizes.size_of(b) for b in targets_of(value.lowered).values() if b not in value.modes)
+        whole = results + of_sizes.bytes_of(plain.rooms)
+        most = int(limit * whole) if isinstance(limit, float) else limit
+        if whole <= most:
+            return plain
+        found = of_sizes.within(value.nodes, temps, hosts, most - results)
+    except of_sizes.UnknownLength as unknown:
+        t = value.lowered.statements.stored.get(unknown.args[0])
+        what = "a result" if t is None else one_line(t, 60)
+        raise ValueError(
+            f"memory_limit needs lengths that are known before a call, and those of {what} are not: give the inputs "
+            'shapes, as in T.tensor("x", dtype="float32", shape=(32, 10))'
+        ) from None
+    least = results + found.nbytes
+    if least > most:
+        raise ValueError(
+            f"memory_limit is {most} bytes, and the smallest plan that was found holds {least} beside the arguments, "
+            f"{results} of them results (without a limit: {whole}). Allow at least {least}, or ask for fewer results"
+        )
+    return Planned(replace(value, nodes=found.nodes), found.rooms.rooms, found.rooms.guests)
 
 
 LOWERING = (

@@ -61,3 +61,7 @@ __all__ = [
     "sgd",
     "warmup_cosine_decay",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,7 +14,12 @@ import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant, out_type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytensor.graph.basic import Apply
+
     from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 # ---------------------------------------------------------------------- reductions
 TOTALS = {"Add": T.sum, "Mul": T.prod}
@@ -22,7 +27,7 @@ EXTREMES = {"AND": T.all, "OR": T.any, "Maximum": T.max, "Minimum": T.min}
 
 
 @converts("CAReduce Max Min", reads="scalar_op axis dtype acc_dtype upcast_discrete_output no_zeros_in_input initial")
-def _reduce(c: Conversion, node: Any, x: Any) -> Any:
+def _reduce(c: Conversion, node: Apply, x: TensorVariable) -> Any:
     op, dtype = node.op, out_type(node).dtype
     kind = type(op.scalar_op).__name__
     axis = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
@@ -37,7 +42,7 @@ def _reduce(c: Conversion, node: Any, x: Any) -> Any:
     return cast(EXTREMES[kind](x, axis=axis), dtype)
 
 
-def _never_empty(x: Any, axis: tuple[int, ...], value: Any) -> Any:
+def _never_empty(x: TensorVariable, axis: tuple[int, ...], value: TensorVariable) -> Any:
     """The array with one more row, of the value that an empty one has as its extreme, where it may be empty."""
     for d in axis:
         if not x.type.shape[d]:
@@ -46,10 +51,10 @@ def _never_empty(x: Any, axis: tuple[int, ...], value: Any) -> Any:
     return x
 
 
-def _along(f: Any) -> Any:
+def _along(f: Callable[..., TensorVariable]) -> Any:
     """An op with one axis, or None for all elements."""
 
-    def row(c: Conversion, node: Any, x: TensorLike) -> Any:
+    def row(c: Conversion, node: Apply, x: TensorLike) -> Any:
         axis = node.op.axis
         axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
         return cast(f(x, axis=axis), out_type(node).dtype)
@@ -62,19 +67,19 @@ converts("LogSoftmax", reads="axis")(_along(T.log_softmax))
 
 
 @converts("LogSumExp", reads="axis")
-def _logsumexp(c: Conversion, node: Any, x: Any) -> Any:
+def _logsumexp(c: Conversion, node: Apply, x: TensorVariable) -> Any:
     axis = None if node.op.axis is None else tuple(np.atleast_1d(node.op.axis).tolist())
     kept = out_type(node).ndim == x.type.ndim and x.type.ndim > 0
     return T.logsumexp(x, axis=axis, keepdims=kept)
 
 
 @converts("SoftmaxGrad", reads="axis")
-def _softmax_grad(c: Conversion, node: Any, dy: Any, sm: Any) -> Any:
+def _softmax_grad(c: Conversion, node: Apply, dy: TensorVariable, sm: TensorVariable) -> Any:
     return dy * sm - T.sum(dy * sm, axis=node.op.axis, keepdims=True) * sm
 
 
 @converts("Argmax", reads="axis")
-def _argmax(c: Conversion, node: Any, x: Any, *_: object) -> Any:
+def _argmax(c: Conversion, node: Apply, x: TensorVariable, *_: object) -> Any:
     axes = node.op.axis
     if axes is None or len(axes) == x.type.ndim:
         return T.argmax(x)
@@ -84,7 +89,7 @@ def _argmax(c: Conversion, node: Any, x: Any, *_: object) -> Any:
 
 
 @converts("CumOp", reads="axis mode")
-def _cumulative(c: Conversion, node: Any, x: object) -> Any:
+def _cumulative(c: Conversion, node: Apply, x: object) -> Any:
     f = {"add": T.cumsum, "mul": T.cumprod}[node.op.mode]
     return cast(f(cast(x, out_type(node).dtype), axis=node.op.axis), out_type(node).dtype)
 
@@ -119,11 +124,11 @@ converts("SplitDims", reads="axis")(
 )
 
 
-def _vector(xs: Any, dtype: str) -> Any:
+def _vector(xs: Sequence[TensorVariable], dtype: str) -> Any:
     return T.stack([cast(x, dtype) for x in xs]) if xs else T.zeros((0,), dtype=dtype)
 
 
-def _lengths(x: Any) -> list[Any]:
+def _lengths(x: TensorVariable) -> list[Any]:
     return [x.shape[d] if n is None else n for d, n in enumerate(x.type.shape)]
 
 
@@ -138,31 +143,31 @@ def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
 
 
 @converts("Reshape", reads="ndim")
-def _reshape(c: Conversion, node: Any, x: object, shape: ShapeLike) -> Any:
+def _reshape(c: Conversion, node: Apply, x: object, shape: ShapeLike) -> Any:
     known = out_type(node).shape
     asked = _elements(node.inputs[1], shape, node.op.ndim)
     return T.reshape(x, [a if k is None else int(k) for k, a in zip(known, asked)])
 
 
 @converts("SpecifyShape")
-def _specify_shape(c: Conversion, node: Any, x: object, *lengths: Any) -> Any:
+def _specify_shape(c: Conversion, node: Apply, x: object, *lengths: TensorVariable) -> Any:
     static = [None if n is None else int(v.data) if is_constant(v) else n for v, n in zip(node.inputs[1:], lengths)]
     return T.specify_shape(x, tuple(static))
 
 
 # ---------------------------------------------------------------------- making and joining
 @converts("Alloc")
-def _alloc(c: Conversion, node: Any, value: object, *lengths: Any) -> Any:
+def _alloc(c: Conversion, node: Apply, value: object, *lengths: TensorVariable) -> Any:
     return T.alloc(value, *[n if k is None else int(k) for k, n in zip(out_type(node).shape, lengths)])
 
 
 @converts("AllocEmpty", reads="dtype")
-def _empty(c: Conversion, node: Any, *lengths: Any) -> Any:
+def _empty(c: Conversion, node: Apply, *lengths: TensorVariable) -> Any:
     return T.zeros([n if k is None else int(k) for k, n in zip(out_type(node).shape, lengths)], dtype=node.op.dtype)
 
 
 @converts("Join", reads="axis")
-def _join(c: Conversion, node: Any, *xs: Any) -> Any:
+def _join(c: Conversion, node: Apply, *xs: TensorVariable) -> Any:
     axis, xs = _axis_of(node, xs, first=0)
     if axis is None:
         return NotImplemented
@@ -170,7 +175,7 @@ def _join(c: Conversion, node: Any, *xs: Any) -> Any:
 
 
 @converts("Split", reads="len_splits axis")
-def _split(c: Conversion, node: Any, x: object, *rest: Any) -> Any:
+def _split(c: Conversion, node: Apply, x: object, *rest: TensorVariable) -> Any:
     axis, (lengths,) = _axis_of(node, rest, first=1)
     if axis is None:
         return NotImplemented
@@ -180,7 +185,7 @@ def _split(c: Conversion, node: Any, x: object, *rest: Any) -> Any:
     return T.split(x, lengths, node.op.len_splits, axis=axis)
 
 
-def _axis_of(node: Any, operands: Any, first: int) -> tuple[int | None, Any]:
+def _axis_of(node: Apply, operands: Any, first: int) -> tuple[int | None, Any]:
     """The axis, a property or an operand by PyTensor's version, and the other operands."""
     if hasattr(node.op, "axis"):
         return node.op.axis, operands
@@ -188,7 +193,7 @@ def _axis_of(node: Any, operands: Any, first: int) -> tuple[int | None, Any]:
     return (int(given.data) if is_constant(given) else None), operands[1:]
 
 
-def _filled_by(f: Any) -> Any:
+def _filled_by(f: Callable[..., TensorVariable]) -> Any:
     return lambda c, node, *given: f(*_numbers(node, given), dtype=node.op.dtype)
 
 
@@ -198,18 +203,18 @@ converts("Tri", reads="dtype")(_filled_by(T.tri))
 converts("FillDiagonal")(lambda c, node, x, value: T.fill_diagonal(x, value))
 
 
-def _numbers(node: Any, given: Any) -> list[Any]:
+def _numbers(node: Apply, given: Sequence[TensorVariable]) -> list[Any]:
     """Operands, as plain numbers where they are constant, so that lengths are known."""
     return [v.data.item() if is_constant(v) else x for v, x in zip(node.inputs, given)]
 
 
 @converts("ExtractDiag", reads="offset axis1 axis2")
-def _diagonal(c: Conversion, node: Any, x: object) -> Any:
+def _diagonal(c: Conversion, node: Apply, x: object) -> Any:
     return T.diagonal(x, node.op.offset, node.op.axis1, node.op.axis2)
 
 
 @converts("AllocDiag", reads="offset axis1 axis2")
-def _alloc_diag(c: Conversion, node: Any, x: Any) -> Any:
+def _alloc_diag(c: Conversion, node: Apply, x: TensorVariable) -> Any:
     op = node.op
     n = x.type.shape[-1] if x.type.shape[-1] is not None else x.shape[-1]
     i = T.arange(n)
@@ -222,7 +227,7 @@ def _alloc_diag(c: Conversion, node: Any, x: Any) -> Any:
 
 
 @converts("BlockDiagonal", reads="n_inputs")
-def _block_diagonal(c: Conversion, node: Any, *blocks: Any) -> Any:
+def _block_diagonal(c: Conversion, node: Apply, *blocks: TensorVariable) -> Any:
     dtype = out_type(node).dtype
     rows = []
     for i, block in enumerate(blocks):
@@ -235,12 +240,12 @@ def _block_diagonal(c: Conversion, node: Any, *blocks: Any) -> Any:
 
 
 @converts("Repeat", reads="axis")
-def _repeat(c: Conversion, node: Any, x: object, repeats: Any) -> Any:
+def _repeat(c: Conversion, node: Apply, x: object, repeats: TensorVariable) -> Any:
     return T.repeat(x, repeats, axis=node.op.axis)
 
 
 # ---------------------------------------------------------------------- order and search
-def _sorted_along(node: Any, x: object) -> tuple[Any, int] | None:
+def _sorted_along(node: Apply, x: object) -> tuple[Any, int] | None:
     axis = node.inputs[1]
     if not is_constant(axis):
         return None
@@ -248,37 +253,39 @@ def _sorted_along(node: Any, x: object) -> tuple[Any, int] | None:
 
 
 @converts("SortOp", reads="kind order axis")
-def _sort(c: Conversion, node: Any, x: object, *_: object) -> Any:
+def _sort(c: Conversion, node: Apply, x: object, *_: object) -> Any:
     found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
     return T.sort(*found) if found else NotImplemented
 
 
 @converts("ArgSortOp", reads="kind order axis")
-def _argsort(c: Conversion, node: Any, x: object, *_: object) -> Any:
+def _argsort(c: Conversion, node: Apply, x: object, *_: object) -> Any:
     found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
     return cast(T.argsort(*found), out_type(node).dtype) if found else NotImplemented
 
 
 @converts("SearchsortedOp", reads="side")
-def _searchsorted(c: Conversion, node: Any, x: Any, v: Any, sorter: Any = None) -> Any:
+def _searchsorted(
+    c: Conversion, node: Apply, x: TensorVariable, v: TensorVariable, sorter: TensorVariable | None = None
+) -> Any:
     x = x if sorter is None else x[sorter]
     return cast(T.searchsorted(x, v, side=node.op.side), out_type(node).dtype)
 
 
 @converts("Nonzero")
-def _nonzero(c: Conversion, node: Any, x: Any) -> Any:
+def _nonzero(c: Conversion, node: Apply, x: TensorVariable) -> Any:
     return list(T.nonzero(x))
 
 
 @converts("UnravelIndex", reads="order")
-def _unravel(c: Conversion, node: Any, i: Any, dims: ShapeLike) -> Any:
+def _unravel(c: Conversion, node: Apply, i: TensorVariable, dims: ShapeLike) -> Any:
     if node.op.order != "C" or not is_constant(node.inputs[1]):
         return NotImplemented
     return list(T.unravel_index(i, tuple(int(n) for n in node.inputs[1].data)))
 
 
 @converts("PermuteRowElements", reads="inverse")
-def _permute(c: Conversion, node: Any, x: Any, y: Any, *_: object) -> Any:
+def _permute(c: Conversion, node: Apply, x: TensorVariable, y: TensorVariable, *_: object) -> Any:
     inverse = node.op.inverse if hasattr(node.op, "inverse") else bool(getattr(node.inputs[2], "data", 1))
     if x.type.ndim != 1 or y.type.ndim != 1 or inverse:
         return NotImplemented
@@ -286,7 +293,7 @@ def _permute(c: Conversion, node: Any, x: Any, y: Any, *_: object) -> Any:
 
 
 @converts("Choose", reads="mode")
-def _choose(c: Conversion, node: Any, a: Any, choices: Any) -> Any:
+def _choose(c: Conversion, node: Apply, a: TensorVariable, choices: TensorVariable) -> Any:
     if not isinstance(choices.type, tg.TensorType) or node.op.mode != "raise":
         return NotImplemented
     return T.choose(a, choices)
@@ -296,7 +303,7 @@ def _choose(c: Conversion, node: Any, a: Any, choices: Any) -> Any:
 # PyMC's checks of parameters are errors, minus infinity or nothing, as the conversion was told. The modes leave it to
 # rewritings of PyTensor's graph, which PyMC names in its query.
 @converts("CheckAndRaise", reads="msg exc_type can_be_replaced_by_ninf")
-def _check(c: Conversion, node: Any, x: Any, *conditions: Any) -> Any:
+def _check(c: Conversion, node: Apply, x: TensorVariable, *conditions: TensorVariable) -> Any:
     if getattr(node.op, "can_be_replaced_by_ninf", False) and c.checks == "minus infinity":
         for condition in conditions:
             x = T.switch(T.all(condition), x, T.constant(np.array(-np.inf, x.dtype)))
@@ -307,11 +314,11 @@ def _check(c: Conversion, node: Any, x: Any, *conditions: Any) -> Any:
 
 
 @converts("IfElse", reads="n_outs")
-def _ifelse(c: Conversion, node: Any, condition: Any, *sides: Any) -> Any:
+def _ifelse(c: Conversion, node: Apply, condition: TensorVariable, *sides: TensorVariable) -> Any:
     n = node.op.n_outs
     return tg.ifelse(condition, list(sides[:n]), list(sides[n:]))
 
 
 @converts("OpFromGraph", reads="fgraph")
-def _graph(c: Conversion, node: Any, *xs: Any) -> Any:
+def _graph(c: Conversion, node: Apply, *xs: TensorVariable) -> Any:
     return c.inner(node.op.fgraph, xs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph as tg
 from termgraph.pytensor.conversion import (
@@ -21,6 +21,11 @@ from termgraph.pytensor.conversion import (
     kind_of,
     variable_for,
 )
+
+if TYPE_CHECKING:
+    from pytensor.graph.basic import Apply
+
+    from termgraph.tensor.variable import TensorVariable
 
 # Calls by design, not for want of a converter: their values are NumPy's or SciPy's own, or they call functions.
 CALLED_BY_DESIGN = frozenset(
@@ -41,11 +46,11 @@ class CalledOp(tg.Op):
         self.key = f"{kind_of(node.op)}-{os.getpid()}-{next(_numbers)}"  # no other node is ever taken for it
         self.thunk: Any = None
 
-    def make_node(self, *xs: Any) -> Any:
+    def make_node(self, *xs: TensorVariable) -> Any:
         """Outputs of the types that PyTensor promises."""
         return tg.Apply(self, list(xs), [variable_for(v.type) for v in self.node.outputs])
 
-    def perform(self, node: Any, inputs: list, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: list, output_storage: list) -> None:
         """Fill the inputs in, call, take the outputs."""
         if self.thunk is None:
             self._prepare()
@@ -73,7 +78,7 @@ class CalledOp(tg.Op):
 
 
 @converts(ANYTHING)
-def called(c: Conversion, node: Any, *xs: Any) -> list[Any]:
+def called(c: Conversion, node: Apply, *xs: TensorVariable) -> list[Any]:
     """The outputs of a node that PyTensor runs; one warning for each kind of op that has no counterpart."""
     kind = kind_of(node.op)
     designed = any(cls.__name__ in CALLED_BY_DESIGN for cls in type(node.op).__mro__)

@@ -16,7 +16,14 @@ import termgraph as tg
 import termgraph.tensor as T
 
 if TYPE_CHECKING:
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.basic import Variable as PyTensorVariable
+    from pytensor.graph.fg import FunctionGraph
+    from pytensor.graph.op import Op
+    from pytensor.graph.type import Type
+
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 Converter = Callable[..., Any]  # (conversion, node, *variables) -> a variable, a list of them, or NotImplemented
 
@@ -44,7 +51,7 @@ def converts(names: str, reads: str = "") -> Callable[[Converter], Converter]:
     return add
 
 
-def row_of(op: Any) -> tuple[Converter, frozenset[str]] | None:
+def row_of(op: Op) -> tuple[Converter, frozenset[str]] | None:
     """The row of the table for an op: that of its class, or of a base class whose `perform` it keeps."""
     for cls in type(op).__mro__:
         module = cls.__module__
@@ -57,7 +64,7 @@ def row_of(op: Any) -> tuple[Converter, frozenset[str]] | None:
     return None
 
 
-def unread(op: Any, reads: frozenset[str]) -> list[str]:
+def unread(op: Op, reads: frozenset[str]) -> list[str]:
     """Properties of an op that its converter does not know."""
     props = getattr(op, "__props__", None) or ()
     return [name for name in props if name not in reads and name not in _WITHOUT_MEANING]
@@ -78,12 +85,12 @@ class Opaque(tg.Type):
 OPAQUE = Opaque()
 
 
-def is_array(type_: Any) -> bool:
+def is_array(type_: Type) -> bool:
     """Whether values of a type of PyTensor are dense arrays or numbers."""
     return hasattr(type_, "dtype") and hasattr(type_, "shape") and getattr(type_, "format", None) is None
 
 
-def variable_for(type_: Any, name: str | None = None) -> Any:
+def variable_for(type_: Type, name: str | None = None) -> Any:
     """An input of termgraph for a type of PyTensor."""
     return T.tensor(name, dtype=type_.dtype, shape=tuple(type_.shape)) if is_array(type_) else OPAQUE(name)
 
@@ -93,7 +100,7 @@ def constant_value(v: TensorLike) -> Any:
     return getattr(v, "data", None)
 
 
-def is_constant(v: Any) -> bool:
+def is_constant(v: PyTensorVariable) -> bool:
     """Whether a variable of PyTensor is a constant."""
     return v.owner is None and hasattr(v, "data")
 
@@ -121,11 +128,11 @@ class Conversion:
                 given[v] = named_as(v, r)
         return [self.value(v, given) for v in outputs]
 
-    def inner(self, fgraph: Any, inputs: Sequence[Any]) -> list[Any]:
+    def inner(self, fgraph: FunctionGraph, inputs: Sequence[Any]) -> list[Any]:
         """The outputs of a function graph on these inputs."""
         return self.graph(fgraph.toposort(), fgraph.outputs, dict(zip(fgraph.inputs, inputs)))
 
-    def value(self, v: Any, given: dict[Any, Any]) -> Any:
+    def value(self, v: PyTensorVariable, given: dict[Any, Any]) -> Any:
         """What a variable of PyTensor is here. Slices and None stand for themselves."""
         if v not in given:
             if not is_constant(v):
@@ -133,13 +140,13 @@ class Conversion:
             given[v] = self.constant(v)
         return given[v]
 
-    def constant(self, v: Any) -> Any:
+    def constant(self, v: PyTensorVariable) -> Any:
         """A constant: an array, or the value as it is where it is none."""
         if is_array(v.type):
             return named_as(v, T.constant(np.asarray(v.data, dtype=v.type.dtype)))
         return v.data if v.data is None or isinstance(v.data, slice) else tg.Constant(OPAQUE, v.data)
 
-    def apply(self, node: Any, xs: list[Any]) -> list[Any]:
+    def apply(self, node: Apply, xs: list[Any]) -> list[Any]:
         """The outputs of one node, by its row of the table or else by a call of its own code."""
         row, results = row_of(node.op), NotImplemented
         if row is not None and not unread(node.op, row[1]):
@@ -152,19 +159,19 @@ class Conversion:
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         return [fitting(node, v, r) for v, r in zip(node.outputs, results, strict=True)]
 
-    def call(self, node: Any, xs: list[Any]) -> list[Any]:
+    def call(self, node: Apply, xs: list[Any]) -> list[Any]:
         """The node as a call of PyTensor's own code."""
         return CONVERTERS[ANYTHING][0](self, node, *xs)
 
 
-def kind_of(op: Any) -> str:
+def kind_of(op: Op) -> str:
     """How an op is counted: the class, and what an element-wise op or a Blockwise does."""
     name = type(op).__name__
     inner = getattr(op, "scalar_op", None) if name == "Elemwise" else getattr(op, "core_op", None)
     return name if inner is None else f"{name}({type(inner).__name__})"
 
 
-def named_as(v: Any, r: Any) -> Any:
+def named_as(v: PyTensorVariable, r: TensorVariable) -> Any:
     """The variable under PyTensor's name and place, so that messages name the user's."""
     if v.name and getattr(r, "name", "") is None:
         r.name = v.name
@@ -174,7 +181,7 @@ def named_as(v: Any, r: Any) -> Any:
     return r
 
 
-def fitting(node: Any, v: Any, r: Any) -> Any:
+def fitting(node: Apply, v: PyTensorVariable, r: TensorVariable) -> Any:
     """The result, which must be of the type that PyTensor promises; lengths that only PyTensor knows are kept."""
     if not is_array(v.type) or not isinstance(getattr(r, "type", None), tg.TensorType):
         return r
@@ -196,7 +203,7 @@ def cast(x: Any, dtype: str) -> Any:
     return T.cast(x, dtype)
 
 
-def out_type(node: Any, i: int = 0) -> Any:
+def out_type(node: Apply, i: int = 0) -> Any:
     """The type of an output, as PyTensor says it."""
     return node.outputs[i].type
 

@@ -7,13 +7,20 @@ that termgraph's promotion never decides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, cast, converts
+
+if TYPE_CHECKING:
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.fg import FunctionGraph
+    from pytensor.graph.op import Op
+
+    from termgraph.tensor.variable import TensorVariable
 
 # Operands are cast to the dtype of the result.
 ARITHMETIC: dict[str, Callable] = {
@@ -30,7 +37,9 @@ ARITHMETIC: dict[str, Callable] = {
     "Erf": T.erf, "Erfc": T.erfc, "Erfcx": T.erfcx, "Erfinv": T.erfinv, "Erfcinv": T.erfcinv,
     "Gamma": T.gamma, "GammaLn": T.gammaln, "Psi": T.digamma,
     "TriGamma": lambda x: T.polygamma(T.constant(np.int64(1)), x),
-    "GammaInc": T.gammainc, "GammaIncC": T.gammaincc, "J0": T.j0, "J1": T.j1, "Jv": T.jv, "I0": T.i0, "I1": T.i1,
+    "GammaInc": T.gammainc, "GammaIncC": T.gammaincc, "BetaInc": T.betainc,
+    "GammaL": lambda k, x: T.gammainc(k, x) * T.gamma(k), "GammaU": lambda k, x: T.gammaincc(k, x) * T.gamma(k),
+    "J0": T.j0, "J1": T.j1, "Jv": T.jv, "I0": T.i0, "I1": T.i1,
     "Iv": T.iv, "MulWithoutZeros": lambda x, y: T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y)),
 }  # fmt: skip
 
@@ -50,7 +59,7 @@ AS_THEY_ARE: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def scalar(op: Any, xs: list[Any], dtype: str) -> Any:
+def scalar(op: Op, xs: list[Any], dtype: str) -> Any:
     """A scalar op on arrays of termgraph; NotImplemented if there is none like it."""
     name = type(op).__name__
     if name in ARITHMETIC:
@@ -69,7 +78,7 @@ def scalar(op: Any, xs: list[Any], dtype: str) -> Any:
     return NotImplemented
 
 
-def filled(x: Any, y: Any) -> Any:
+def filled(x: TensorVariable, y: TensorVariable) -> Any:
     """y, repeated to the shape that it has together with x."""
     if x.type.ndim == 0:
         return y
@@ -77,7 +86,7 @@ def filled(x: Any, y: Any) -> Any:
     return T.alloc(y, *[v.shape[d] if v.type.shape[d] is None else v.type.shape[d] for d, v in enumerate(wide)])
 
 
-def scalar_graph(c: Conversion, fgraph: Any, xs: list[Any]) -> list[Any]:
+def scalar_graph(c: Conversion, fgraph: FunctionGraph, xs: list[Any]) -> list[Any]:
     """The outputs of a graph of scalar ops on arrays; [NotImplemented] if there is one without counterpart."""
     found = dict(zip(fgraph.inputs, xs))
     for node in fgraph.toposort():
@@ -92,7 +101,7 @@ def scalar_graph(c: Conversion, fgraph: Any, xs: list[Any]) -> list[Any]:
     return [c.value(v, found) for v in fgraph.outputs]
 
 
-def elementwise(c: Conversion, node: Any, scalar_op: Any, xs: tuple) -> Any:
+def elementwise(c: Conversion, node: Apply, scalar_op: Op, xs: tuple) -> Any:
     """One scalar op, or a fused graph of them."""
     if type(scalar_op).__name__ == "Composite":
         made = scalar_graph(c, scalar_op.fgraph, list(xs))
@@ -101,7 +110,7 @@ def elementwise(c: Conversion, node: Any, scalar_op: Any, xs: tuple) -> Any:
 
 
 @converts("Elemwise", reads="scalar_op")
-def _elemwise(c: Conversion, node: Any, *xs: Any) -> Any:
+def _elemwise(c: Conversion, node: Apply, *xs: TensorVariable) -> Any:
     if type(node.op.scalar_op).__name__ == "ScalarLoop":
         return scalar_loop(c, node.op.scalar_op, list(xs))
     return elementwise(c, node, node.op.scalar_op, xs)
@@ -136,7 +145,7 @@ def scalar_loop(c: Conversion, loop: Any, xs: list[Any]) -> Any:
 
 
 @converts("ScalarOp Composite", reads="fgraph")
-def _scalar(c: Conversion, node: Any, *xs: Any) -> Any:
+def _scalar(c: Conversion, node: Apply, *xs: TensorVariable) -> Any:
     return elementwise(c, node, node.op, xs)
 
 

@@ -18,6 +18,8 @@ from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- in
@@ -62,7 +64,7 @@ def _logical(f: Callable) -> Callable:
     return lambda t, *xs: f(*[x if x.type.dtype == "bool" else pt.neq(x, 0) for x in xs])
 
 
-def _read(t: Any, x: Any, *operands: Any) -> Any:
+def _read(t: AnyTerm, x: TensorVariable, *operands: TensorVariable) -> Any:
     return x[_index(t, operands)]
 
 
@@ -70,7 +72,7 @@ def _written(change: Callable) -> Callable:
     return lambda t, x, y, *operands: change(x[_index(t, operands)], y)
 
 
-def _index(t: Any, operands: tuple) -> tuple:
+def _index(t: AnyTerm, operands: tuple) -> tuple:
     """The index of a term as Python writes it."""
     given = iter(operands)
 
@@ -85,7 +87,7 @@ def _all_axes(f: Callable) -> Callable:
 
 
 def _one_axis(f: Callable) -> Callable:
-    def made(t: Any, x: TensorLike) -> Any:
+    def made(t: AnyTerm, x: TensorLike) -> Any:
         axis = t.op.params["axis"]
         axes = tuple(axis) if isinstance(axis, tuple) else (axis,)
         return f(x, axis=None if len(axes) != 1 else axes[0])
@@ -93,7 +95,7 @@ def _one_axis(f: Callable) -> Callable:
     return made
 
 
-def _specified(t: Any, x: object, *lengths: Any) -> Any:
+def _specified(t: AnyTerm, x: object, *lengths: TensorVariable) -> Any:
     given = iter(lengths)
     return pt.specify_shape(x, tuple([next(given) if known else None for known in t.op.params["known"]]))
 
@@ -177,7 +179,7 @@ def _out(t: Any, operands: list[Any], names: MutableMapping) -> Any:
     return r if dtype is None or isinstance(r, list) or r.type.dtype == dtype else pt.cast(r, dtype)
 
 
-def rewrite(given: Any, *query: Any) -> Any:
+def rewrite(given: Any, *query: str) -> Any:
     """A variable of PyTensor (or a list) rewritten by our rules alone, as `tg.rewrite` takes them: "+canonicalize", ...
 
     >>> import pytensor.tensor as pt

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant
 
+if TYPE_CHECKING:
+    from pytensor.graph.basic import Apply
 
-def index_of(node: Any, xs: Sequence[Any]) -> tuple:
+    from termgraph.tensor.variable import TensorVariable
+
+
+def index_of(node: Apply, xs: Sequence[Any]) -> tuple:
     """The index, with numbers where PyTensor has constants: static lengths depend on them."""
     first = len(node.inputs) - len(xs)
     entries = [_entry(v, x) for v, x in zip(node.inputs[first:], xs)]
@@ -30,11 +35,11 @@ def index_of(node: Any, xs: Sequence[Any]) -> tuple:
     return tuple([slice(*map(take, _parts(e))) if isinstance(e, slice) else take(e) for e in listed])
 
 
-def _parts(entry: Any) -> tuple:
+def _parts(entry: object) -> tuple:
     return (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
 
 
-def _is_type(part: Any) -> bool:
+def _is_type(part: object) -> bool:
     return hasattr(part, "dtype")
 
 
@@ -45,12 +50,12 @@ def _entry(v: Any, x: object) -> Any:
 
 
 @converts("MakeSlice")
-def _make_slice(c: Conversion, node: Any, *parts: Any) -> Any:
+def _make_slice(c: Conversion, node: Apply, *parts: TensorVariable) -> Any:
     return slice(*[_entry(v, x) for v, x in zip(node.inputs, parts)])
 
 
 @converts("Subtensor AdvancedSubtensor AdvancedSubtensor1", reads="idx_list sparse_grad")
-def _read(c: Conversion, node: Any, x: Any, *index: Any) -> Any:
+def _read(c: Conversion, node: Apply, x: TensorVariable, *index: TensorVariable) -> Any:
     return x[index_of(node, index)]
 
 
@@ -58,7 +63,7 @@ def _read(c: Conversion, node: Any, x: Any, *index: Any) -> Any:
     "IncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1",
     reads="idx_list set_instead_of_inc ignore_duplicates destroyhandler_tolerate_aliased",
 )
-def _write(c: Conversion, node: Any, x: Any, y: Any, *index: Any) -> Any:
+def _write(c: Conversion, node: Apply, x: TensorVariable, y: TensorVariable, *index: TensorVariable) -> Any:
     op = node.op
     if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
         return NotImplemented

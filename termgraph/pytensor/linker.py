@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.mode import Mode, optdb, predefined_linkers, predefined_modes, register_linker, register_mode
 from pytensor.configdefaults import config
@@ -16,6 +16,11 @@ from pytensor.tensor import switch
 
 import termgraph as tg
 from termgraph.pytensor.conversion import Conversion, variable_for
+
+if TYPE_CHECKING:
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.fg import FunctionGraph
+
 
 try:
     from pytensor.compile.rewriting import rewrite_ofg_inner_graph
@@ -50,7 +55,7 @@ class TermgraphLinker(JITLinker):
         given = {} if allow_gc is None else {"allow_gc": allow_gc}
         return type(self)(self.mode, self.strict, **given)
 
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> Any:
+    def accept(self, fgraph: FunctionGraph, no_recycling: list | None = None, profile: object = None) -> Any:
         """The linker for this graph: another one, with the same options, if this one has a graph already."""
         if self.fgraph is not None and self.fgraph is not fgraph:
             return self._again(self.allow_gc).accept(fgraph, no_recycling, profile)
@@ -60,7 +65,7 @@ class TermgraphLinker(JITLinker):
         """A linker without a graph that has the same options."""
         return self._again(self.allow_gc if allow_gc is None else allow_gc)
 
-    def fgraph_convert(self, fgraph: Any, order: Any = None, **_: object) -> tuple[list, list]:
+    def fgraph_convert(self, fgraph: FunctionGraph, order: Sequence | None = None, **_: object) -> tuple[list, list]:
         """The graph as termgraph's inputs and outputs."""
         self.conversion = Conversion(self.strict)
         inputs = [variable_for(v.type, v.name) for v in fgraph.inputs]
@@ -89,7 +94,7 @@ def _leave_inner_graphs_alone() -> None:
 
 # ---------------------------------------------------------------------- PyMC's checks of parameters
 @node_rewriter([CheckAndRaise])
-def _minus_infinity_for_bad_parameters(fgraph: Any, node: Any) -> Any:
+def _minus_infinity_for_bad_parameters(fgraph: FunctionGraph, node: Apply) -> Any:
     """A log-probability outside the domain is minus infinity: what PyMC asks for unless a model says otherwise."""
     if not getattr(node.op, "can_be_replaced_by_ninf", False):
         return None
@@ -101,7 +106,7 @@ def _minus_infinity_for_bad_parameters(fgraph: Any, node: Any) -> Any:
 
 
 @node_rewriter([CheckAndRaise])
-def _no_checks_of_parameters(fgraph: Any, node: Any) -> Any:
+def _no_checks_of_parameters(fgraph: FunctionGraph, node: Apply) -> Any:
     """The parameter without its check: for models with check_bounds=False."""
     return [node.inputs[0]] if type(node.op).__name__ == "CheckParameterValue" else None
 

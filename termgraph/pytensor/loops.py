@@ -15,11 +15,14 @@ import termgraph.tensor as T
 from termgraph.pytensor.conversion import Conversion, converts, is_array, is_constant
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike
+    from pytensor.graph.basic import Apply
+
+    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 @converts("Scan", reads="info mode mode_instance profile truncate_gradient allow_gc output_types fgraph strict")
-def _scan(c: Conversion, node: Any, *outer: Any) -> Any:
+def _scan(c: Conversion, node: Apply, *outer: TensorVariable) -> Any:
     if not all(is_array(v.type) for v in (*node.inputs, *node.op.fgraph.inputs)):
         return NotImplemented  # steps that draw random numbers
     return _Scan(c, node, list(outer)).results()
@@ -28,7 +31,7 @@ def _scan(c: Conversion, node: Any, *outer: Any) -> Any:
 class _Scan:
     """One Scan: its operands sorted by what they are."""
 
-    def __init__(self, c: Conversion, node: Any, outer: list[Any]) -> None:
+    def __init__(self, c: Conversion, node: Apply, outer: list[Any]) -> None:
         op = node.op
         self.c, self.node, self.op, self.info = c, node, op, op.info
         self.static = int(node.inputs[0].data) if is_constant(node.inputs[0]) else None
@@ -50,7 +53,7 @@ class _Scan:
         named = getattr(self.op, "inner_untraced_sit_sot_outs", None) or self.op.inner_shared_outs
         return named(made)
 
-    def _rows(self, s: Any) -> Any:
+    def _rows(self, s: TensorVariable) -> Any:
         exact = self.static is not None and s.type.shape[0] == self.static
         return s if exact else s[: self.steps]
 
@@ -83,7 +86,7 @@ class _Scan:
         ends = [tg.until(made[-1])] if info.as_while else []
         return (after, [*new, *last, *stacked], *ends)
 
-    def _written(self, at: Any, accumulators: list[Any], made: Sequence[Any]) -> list[Any]:
+    def _written(self, at: TensorLike, accumulators: list[Any], made: Sequence[Any]) -> list[Any]:
         """The accumulators of a gradient, with what this step adds."""
         grouped = _grouped(made, [len(s) for s in self.info.mit_mot_out_slices])
         for i, (values, taps) in enumerate(zip(grouped, self.info.normalized_mit_mot_out_slices)):
@@ -102,7 +105,7 @@ class _Scan:
             found.append(self._last(trace, size))
         return [*found, *last["rest"]]
 
-    def _kept(self, whole: Any, size: ShapeLike, buffer: Any, reach: int) -> Any:
+    def _kept(self, whole: Any, size: ShapeLike, buffer: TensorVariable, reach: int) -> Any:
         """The last rows of a trace, as many as the buffer has."""
         n = buffer.type.shape[0]
         if n is not None and self.static is not None and not self.info.as_while:

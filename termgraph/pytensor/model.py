@@ -5,7 +5,7 @@ A Scan's gradient, as PyTensor makes it, is a Scan over all that the first one c
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pytensor.graph.basic import Constant
@@ -15,11 +15,16 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import BridgeError, Conversion, variable_for
 
+if TYPE_CHECKING:
+    from pytensor.graph.basic import Variable as PyTensorVariable
+
+    from termgraph.function.mode import Mode
+
 
 class LogpAndGrad:
     """A function of one flat vector of unconstrained values: `f(x)` gives the log-probability and its gradient."""
 
-    def __init__(self, model: Any, mode: Any = "FAST_RUN", strict: bool = False) -> None:
+    def __init__(self, model: Any, mode: str | Mode | None = "FAST_RUN", strict: bool = False) -> None:
         start = model.initial_point()
         values = list(model.value_vars)
         discrete = [v.name for v in values if not str(v.dtype).startswith("float")]
@@ -37,7 +42,7 @@ class LogpAndGrad:
         self.conversion = Conversion(strict, checks="minus infinity" if model.check_bounds else "none")
         self._compile(logp, values, mode)
 
-    def _compile(self, logp: Any, values: list[Any], mode: Any) -> None:
+    def _compile(self, logp: PyTensorVariable, values: list[Any], mode: str | Mode | None) -> None:
         flat = T.tensor("values", dtype="float64", shape=(self.size,))
         parts = [T.reshape(flat[part], shape) for part, shape in zip(self.slices, self.shapes)]
         given = {v: T.cast(x, v.dtype) if v.dtype != "float64" else x for v, x in zip(values, parts)}
@@ -61,7 +66,7 @@ class LogpAndGrad:
         return {n: np.reshape(x[p], s) for n, s, p in zip(self.names, self.shapes, self.slices)}
 
 
-def logp_and_grad(model: Any, mode: Any = "FAST_RUN", strict: bool = False) -> LogpAndGrad:
+def logp_and_grad(model: Any, mode: str | Mode | None = "FAST_RUN", strict: bool = False) -> LogpAndGrad:
     """A PyMC model's log-probability and gradient as a function of one flat vector, differentiated by our rules.
 
     `f.ravel(model.initial_point())` makes such a vector, `f.unravel` reads one, `f.names` says what lies in it. Data

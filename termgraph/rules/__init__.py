@@ -45,6 +45,7 @@ from termgraph.terms.facts import (
     commutative,
     complement,
     distributes,
+    dual,
     elementwise,
     even,
     fact,
@@ -147,6 +148,7 @@ __all__ = [
     "diagonal",
     "distributes",
     "dtype_of",
+    "dual",
     "elementwise",
     "evaluate",
     "even",
@@ -192,3 +194,7 @@ __all__ = [
     "this",
     "upper_triangular",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

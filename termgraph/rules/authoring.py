@@ -9,7 +9,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -17,6 +17,9 @@ from termgraph.rules.definition import Rule, finish
 from termgraph.rules.kinds import Kind, SegVar, param, seg
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.errors import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _local = threading.local()
 
@@ -155,7 +158,7 @@ def collecting_errors(replacing: bool = False) -> Iterator[list[RuleError]]:
         _local.errors, _local.replacing = before
 
 
-def forget(names: Any) -> None:
+def forget(names: Sequence) -> None:
     """Remove rules by name (tests, and files that are loaded again)."""
     global _generation
     for n in list(names):

@@ -138,7 +138,7 @@ class _Sum:
             return Const(np.asarray(0, dtype=self.dtype))
         return left if keeps_digits(self.t, left, self.operands) else self.t
 
-    def _without(self, t: Any, gone: dict[int, int]) -> Any:
+    def _without(self, t: AnyTerm, gone: dict[int, int]) -> Any:
         """The sum without the operands whose bases cancel; None if nothing is left."""
         if id(t) not in self.opened:
             return None if t.op is not CONST and id(_split_coefficient(t)[0]) in gone else t

@@ -100,7 +100,7 @@ class _Product:
                 return new
         return self.t
 
-    def _in_place(self, cancelled: list[Any]) -> Any:
+    def _in_place(self, cancelled: list[Any]) -> AnyTerm:
         """The product with what cancels left out in its place, constants as one in front and the sign outside."""
         several = self._folds()
         gone: dict[tuple[int, bool], int] = {}
@@ -180,7 +180,7 @@ class _Product:
         above, below = self.constants
         return len(above) + len(below) > 1 or bool(above and above[0].scalar in (0, 1, -1))
 
-    def _built(self, gone: list[Any]) -> Any:
+    def _built(self, gone: list[Any]) -> AnyTerm:
         """One product over another, without the factors that are gone from both."""
         above, below = self.constants
         over, under, sign = _less(self.over, gone), _less(self.under, gone), self.sign

@@ -184,6 +184,10 @@ class RuleSet:
         for judge in self._judges:
             judge.forget()
 
+    def meet_everything(self, families: Iterable[Any]) -> None:
+        """Activate all rules that may match in graphs of these operators."""
+        self.meet([*self._activation.awaited, *families])
+
     @property
     def is_new(self) -> bool:
         """Whether no graph was rewritten yet."""
@@ -193,7 +197,9 @@ class RuleSet:
     def meet_all(self, terms: Iterable[Any]) -> None:
         """Activate the rules that may match in these graphs."""
         self.prepare()
-        self.meet({t.op.family for t in subterms(terms)})
+        found = list(subterms(terms))
+        awaited = [test for test in self._activation.awaited if any(map(test, found))]
+        self.meet({*awaited, *[t.op.family for t in found]})
 
     def find_matcher(self, op: Op) -> Any:
         """The matcher of a bound op, compiled with its family when first asked for; False if no rule has this head.
@@ -223,6 +229,7 @@ class RuleSet:
         """The matcher to call on terms with this one's signature; False if it shows that no rule can match."""
         found = self._candidates.get(t.sig)
         if found is None:
+            self._wake(t)
             op = t.op
             found = self.matchers.get(op)
             if found is None:
@@ -233,6 +240,11 @@ class RuleSet:
                 self._candidates.clear()
             self._candidates[t.sig] = found
         return found
+
+    def _wake(self, t: AnyTerm) -> None:
+        """Activate the rules whose goals wait for such a term."""
+        if passed := [test for test in self._activation.awaited if test(t)]:
+            self.meet(passed)
 
     def verdicts(self, soon: tuple = (), last: tuple = ()) -> Verdicts:
         """What is known about signatures when the sets of later stages are asked too."""
@@ -254,7 +266,7 @@ class RuleSet:
     def source(self, op: Op) -> str:
         """The Python source of the matcher for an op, for reading: all rules are active from then on."""
         self.prepare()
-        self.meet(OPS.values())
+        self.meet_everything(OPS.values())
         self.find_matcher(op)
         text = self._sources.get(op.family, f"# no rule applies to {op.name}\n")
         return (
@@ -303,7 +315,7 @@ class RuleSet:
         return new, trace
 
     # ------------------------------------------------------------------ relational
-    def relation(self, a: Any, b: Any) -> Any:
+    def relation(self, a: object, b: object) -> Any:
         """A kanren goal: one rule of the set takes `a` to `b` at the root. Either side may be unknown."""
         return relations.ruleset_relation(self.rules, a, b, self.assume)
 

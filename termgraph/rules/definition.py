@@ -5,14 +5,16 @@ one object for a simplification (name, left side, right side, goals), and the ch
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
 from termgraph._lazy import lazy
+from termgraph.rules.bare import as_call
 from termgraph.rules.forms import flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall, call_site
 from termgraph.rules.kinds import Guard, Kind, SegVar
+from termgraph.rules.optional import parts_left_out
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
 from termgraph.rules.stage import stage
 from termgraph.rules.text import pattern_text
@@ -21,6 +23,9 @@ from termgraph.terms.facts import version
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.term import Lit, Term, is_term
 from termgraph.terms.text import html_table
+
+if TYPE_CHECKING:
+    pass
 
 relations = lazy("termgraph.rules.relation")  # brings kanren
 SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
@@ -75,7 +80,7 @@ class Rule:
         return new
 
     # ------------------------------------------------------------------ uses
-    def relation(self, a: Any, b: Any) -> Any:
+    def relation(self, a: object, b: object) -> Any:
         """A kanren goal: `a` becomes `b` by this rule, applied at the root. Either side may be unknown."""
         return relations.rule_relation(self, a, b)
 
@@ -117,7 +122,13 @@ class Rule:
 
 # ---------------------------------------------------------------------- definition
 def rule(
-    name: str, lhs: Any, rhs: Any, *goals: Any, assumes: Iterable[str] = (), tags: Iterable[str] = (), doc: str = ""
+    name: str,
+    lhs: Any,
+    rhs: Any,
+    *goals: GoalCall,
+    assumes: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    doc: str = "",
 ) -> Rule:
     """A rewrite rule: `lhs` becomes `rhs` where all `goals` hold. Both sides are data: terms with metavariables.
 
@@ -156,6 +167,7 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
     made.guards = {v: k for v, k in kinds.items() if isinstance(k, Guard) and v in used}
     made.order = order
     made.lhs = flat_pattern(made.lhs)
+    made.goals = tuple(map(as_call, made.goals))
     try:
         _check(made, short)
     except RuleError as err:
@@ -177,6 +189,7 @@ def _check(r: Rule, short: str) -> None:
     if r.lhs is r.rhs:
         raise RuleError("both sides are the same")
     refuse_other_kind(r.lhs, r.rhs, r.guards)
+    tuple(parts_left_out(r, (r.lhs, r.rhs, r.goals)))  # all of them can be had
 
 
 def _check_left(r: Rule) -> None:
@@ -218,7 +231,8 @@ def _check_goal(r: Rule, g: GoalCall, bound: set) -> None:
         what = "a Python truth value" if isinstance(g, bool) else f"{type(g).__name__} {g!r:.60}"
         raise RuleError(
             f"after the right side come goals, got {what}; "
-            "declare a test with @goal('i') and apply it to metavariables, for example nonzero(y)"
+            "declare a test with @goal('i') and apply it to metavariables, for example nonzero(y), "
+            "or write a kanren goal about metavariables, for example membero(k, (2, 3))"
         )
     if g.over_operators:
         return

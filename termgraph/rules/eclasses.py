@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Node = tuple[Any, tuple[int, ...]]  # an op and the classes of its operands; a leaf and none
 
@@ -34,7 +37,7 @@ class Classes:
             self.parent[c] = c = self.parent[self.parent[c]]
         return c
 
-    def add(self, term: Any) -> int:
+    def add(self, term: AnyTerm) -> int:
         """The class of a term, which gets one if it is new."""
         for t in children_first([term]):
             if t in self.known:
@@ -53,7 +56,7 @@ class Classes:
             self.known[t] = c
         return self.find(self.known[term])
 
-    def join(self, c: int, term: Any) -> bool:
+    def join(self, c: int, term: AnyTerm) -> bool:
         """Put a term into a class; whether it was in another one."""
         a, b = sorted((self.find(c), self.add(term)))
         if a == b:

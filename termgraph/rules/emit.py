@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
@@ -18,13 +18,15 @@ from termgraph.rules.facts import TermFact
 from termgraph.rules.forms import Instance, is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import NAMES, Guard, SegVar
-from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.pattern import Captured, HeadWith, this
 from termgraph.rules.searching import searcher
+from termgraph.rules.source import Items, Source
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, mk, mk1, mk2
 
 if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
     from termgraph.terms.term import AnyTerm
 
 Bindings = dict[Any, str]
@@ -35,51 +37,6 @@ COMMON: dict[str, Any] = {
     "rest_term": fitting.rest_term, "left_over": fitting.left_over, "carry": fitting.carry, "nary": fitting.nary,
     "fit": fitting.fit, "BAD": fitting.BAD_TYPES, "REFUSED": fitting.REFUSED, "inf": math.inf, **NAMES,
 }  # fmt: skip
-
-
-class Items(str):
-    """The expression for a segment whose operands have names: a tuple display that knows its elements."""
-
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, names: Iterable[str]) -> Items:
-        """`(a0, a1, )`."""
-        made = cls(f"({''.join(n + ', ' for n in names)})")
-        made.names = tuple(names)
-        return made
-
-
-class Source:
-    """Lines of generated code and the objects they refer to by name."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.refs: dict[str, Any] = {}
-        self._names: dict[int, str] = {}
-        self._fresh = 0
-
-    def put(self, indent: int, text: str) -> None:
-        """One line."""
-        self.lines.append("    " * indent + text)
-
-    def ref(self, obj: object, hint: str = "k") -> str:
-        """The name of an object in the generated code."""
-        name = self._names.get(id(obj))
-        if name is None:
-            text = "".join(c if c.isalnum() else "_" for c in hint)
-            name = self._names[id(obj)] = f"{text}_{len(self._names)}"
-            self.refs[name] = obj
-        return name
-
-    def fresh(self, prefix: str) -> str:
-        """A new local name, until `text` gives it a final one."""
-        self._fresh += 1
-        return f"{prefix}{MARK}{self._fresh}"
-
-    def text(self) -> str:
-        """The code."""
-        return "\n".join(reuse_names(self.lines)) + "\n"
 
 
 class Writer:
@@ -112,14 +69,14 @@ class Writer:
             bound, ind = self.head(p.op, expr, bound, ind)
             self.operands(p, f"{expr}.args", rest, bound, ind, then)
 
-    def _freedom(self, p: Any, bound: Bindings) -> int:
+    def _freedom(self, p: PatternTerm, bound: Bindings) -> int:
         if p in bound or p.__class__ is Lit or not getattr(p, "lvars", True):
             return 0
         if isinstance(p, Var):
             return 3
         return 2 if is_nary(p.op) else 1
 
-    def bind(self, p: Any, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
+    def bind(self, p: PatternTerm, expr: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
         """Bind a metavariable, or compare with what it stands for; its guard is checked at once."""
         if p in bound:
             self.out.put(
@@ -197,7 +154,7 @@ class Writer:
         return bound, ind + 1
 
     # ------------------------------------------------------------------ operands
-    def operands(self, p: Any, args: str, rest: list, bound: Bindings, ind: int, then: Callable) -> None:
+    def operands(self, p: PatternTerm, args: str, rest: list, bound: Bindings, ind: int, then: Callable) -> None:
         """Match the operands of `p` with the tuple `args`."""
         if is_nary(p.op):
             self.any_order(p, args, rest, bound, ind, then, root=False)
@@ -250,7 +207,15 @@ class Writer:
         self.sequence(others, args, end, rest, bound, ind, then)
 
     def any_order(
-        self, p: Any, args: str, rest: list, bound: Bindings, ind: int, then: Callable, root: bool, node: str = ""
+        self,
+        p: PatternTerm,
+        args: str,
+        rest: list,
+        bound: Bindings,
+        ind: int,
+        then: Callable,
+        root: bool,
+        node: str = "",
     ) -> None:
         """Operands of an n-ary op, in any order.
 
@@ -408,7 +373,7 @@ class Writer:
             return repr(a.value)
         return self.out.ref(a) if not isinstance(a, (bool, int, float, str)) else repr(a)
 
-    def build(self, p: Any, bound: Bindings, ind: int, made: dict[Any, str]) -> str:
+    def build(self, p: PatternTerm, bound: Bindings, ind: int, made: dict[Any, str]) -> str:
         """Statements that make the term of a pattern; the name that holds it."""
         if isinstance(p, Var):
             return bound[p]
@@ -437,7 +402,7 @@ class Writer:
             return f"mk{len(operands)}({op}, {', '.join(operands)})"
         return f"mk({op}, ({', '.join(operands)},))" if operands else f"mk({op}, ())"
 
-    def _head_expression(self, op: Any, bound: Bindings) -> str:
+    def _head_expression(self, op: PatternHead, bound: Bindings) -> str:
         if isinstance(op, Var):
             return bound[op]
         if isinstance(op, Captured):
@@ -485,13 +450,21 @@ class _Picks:
     __slots__ = ("absorber", "args", "node", "pattern", "rest", "root", "segment", "then")
 
     def __init__(
-        self, pattern: Any, args: str, rest: list, then: Callable, segment: Any, absorber: Any, root: bool, node: str
+        self,
+        pattern: AnyTerm,
+        args: str,
+        rest: list,
+        then: Callable,
+        segment: Any,
+        absorber: Any,
+        root: bool,
+        node: str,
     ) -> None:
         self.pattern, self.args, self.rest, self.then = pattern, args, rest, then
         self.segment, self.absorber, self.root, self.node = segment, absorber, root, node
 
 
-def start_bindings(head: Any) -> Bindings:
+def start_bindings(head: PatternHead) -> Bindings:
     """What is known before matching: the whole term, and the operator where the head is a metavariable."""
     bound: Bindings = {this.term: "t"}
     if isinstance(head, Var):

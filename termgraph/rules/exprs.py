@@ -10,6 +10,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.term import as_term, is_term
 
 if TYPE_CHECKING:
+    from termgraph.rules.trace import Trace, Traces
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.term import AnyTerm
 
@@ -20,7 +21,7 @@ def unwrap(expr: Any) -> tuple[list[Any], Callable[[list[Any], Any], Any]]:
     given = [expr] if single else list(expr)
     terms = [_ground(e) for e in given]
 
-    def wrap(new: list[Any], trace: Any) -> Any:
+    def wrap(new: list[Any], trace: Trace | Traces) -> Any:
         made = _rewrapped(given, terms, new, trace)
         return made[0] if single else made
 
@@ -48,7 +49,7 @@ class _Sites:
         return default if known is None else known.site
 
 
-def _rewrapped(given: list, old: list, new: list, trace: Any) -> list:
+def _rewrapped(given: list, old: list, new: list, trace: Trace | Traces) -> list:
     variables = [e for e in given if isinstance(e, Variable)]
     if not variables:
         return new

@@ -46,7 +46,7 @@ UNKNOWN = Unknown()
 class _Missing(Exception):
     """Raised inside a propagation rule that needs a fact not yet worked out."""
 
-    def __init__(self, fact: TermFact, term: Any) -> None:
+    def __init__(self, fact: TermFact, term: AnyTerm) -> None:
         self.fact, self.term = fact, term
 
 
@@ -58,7 +58,7 @@ class TermFact(Goal):
     def __init__(self, name: str, doc: str, of_value: Callable[[np.ndarray], Any], **dtypes: bool) -> None:
         self.name, self.__doc__ = name, doc
         self.modes, self.relation, self.source, self.each = {"i": self.known}, None, None, None
-        self.some, self.worth = None, self.may_hold
+        self.some, self.after, self.worth = None, None, self.may_hold
         self.arity, self.counts_clients = 1, False
         self.of_value, self.by_kind = of_value, dtypes  # dtype kind letter -> what the dtype alone says
         self.rules: dict[Op, Callable[[Any, Ask], bool | None]] = {}
@@ -87,7 +87,7 @@ class TermFact(Goal):
             f._memo.clear()
         _forget_proofs()
 
-    def known(self, term: Any) -> bool | None:
+    def known(self, term: AnyTerm) -> bool | None:
         """True, False, or None for unknown."""
         found = self._memo.get(term, _MISSING)
         return _work_out(self, term) if found is _MISSING else found
@@ -186,7 +186,7 @@ def _unruled(t: AnyTerm, ask: Ask) -> None:
     return None
 
 
-def _declared(f: TermFact, t: Any) -> bool | None:
+def _declared(f: TermFact, t: AnyTerm) -> bool | None:
     """What `T.assume` says."""
     declared = t.op.params["facts"]
     if f.name in declared:
@@ -194,7 +194,7 @@ def _declared(f: TermFact, t: Any) -> bool | None:
     return False if any(other.name in declared for other in f.excluded_by) else None
 
 
-def _declared_or_known(f: TermFact, t: Any, ask: Ask) -> bool | None:
+def _declared_or_known(f: TermFact, t: AnyTerm, ask: Ask) -> bool | None:
     """What `T.assume` says, or else what is proved of its operand."""
     found = _declared(f, t)
     return ask(f, t.args[0]) or None if found is None else found
@@ -283,7 +283,7 @@ def _prove(fact: TermFact, term: AnyTerm) -> bool:
     return found is True
 
 
-def _work_out(fact: TermFact, term: Any) -> bool | None:
+def _work_out(fact: TermFact, term: AnyTerm) -> bool | None:
     """The whole truth: True, False, or None for unknown.
 
     Evaluates operands first: by recursion as far as that goes safely, from there on with an explicit stack. A rule that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from unification import Var
 
@@ -13,6 +13,10 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.term import Term, mk
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
 
 
 class Stated(Protocol):
@@ -36,7 +40,9 @@ class Instance:
 
     __slots__ = ("answer", "goals", "lhs", "main", "place", "rhs", "rule")
 
-    def __init__(self, rule: Stated, lhs: Any, rhs: Any, goals: tuple, answer: tuple = (), main: bool = True) -> None:
+    def __init__(
+        self, rule: Stated, lhs: PatternTerm, rhs: PatternTerm, goals: tuple, answer: tuple = (), main: bool = True
+    ) -> None:
         self.rule, self.lhs, self.rhs, self.goals = rule, lhs, rhs, goals
         self.answer = answer  # the operators and numbers this instance was made for
         self.main = main  # False for alternative spellings of the same left side
@@ -51,7 +57,7 @@ class Instance:
         return f"<{self.label}: {pattern_text(self.lhs)} -> {pattern_text(self.rhs)}>"
 
 
-def flat_pattern(pattern: Any) -> Any:
+def flat_pattern(pattern: PatternTerm) -> Any:
     """The pattern with nested sums (products, ...) flattened, as the graph has them: `x + y + 1` is one sum."""
     if pattern.__class__ is not Term or not pattern.lvars:
         return pattern
@@ -64,7 +70,7 @@ def flat_pattern(pattern: Any) -> Any:
     return mk(pattern.op, tuple(args))
 
 
-def is_nary(op: Any) -> bool:
+def is_nary(op: PatternHead) -> bool:
     """Whether the op is associative and commutative with any number of operands: matched in any order, with a rest."""
     return isinstance(op, Op) and op.arity is None and op.associative and op.commutative
 
@@ -75,7 +81,7 @@ def loose_operands(items: list) -> list[Var]:
     return [a for a in items if is_var(a) and used.count(a) == 1]
 
 
-def refuse_other_kind(lhs: Any, rhs: Any, guards: dict[Var, Guard]) -> None:
+def refuse_other_kind(lhs: PatternTerm, rhs: PatternTerm, guards: dict[Var, Guard]) -> None:
     """RuleError where the right side is, say, a truth value and the left one a number."""
     found = different_kinds(lhs, rhs, guards)
     if found is not None:

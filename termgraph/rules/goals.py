@@ -81,6 +81,7 @@ class Goal:
         self.counts_clients = False  # whether it asks how often terms are used
         self.each: str | None = None  # for a test that all operands of a segment pass: the text for one of them
         self.some: str | None = None  # what some operand must be for the goal to be worth calling: text for one
+        self.after: Callable | None = None  # it cannot hold before a graph has a term that passes this test
         self.worth: Callable | None = None  # on what is known: False where operators and types alone rule it out
         if mode is None:
             self.relation = function
@@ -137,6 +138,7 @@ def goal(
     each: str | None = None,
     some: str | None = None,
     worth: Callable | bool | None = None,
+    after: Callable | None = None,
 ) -> Any:
     """Declare a goal.
 
@@ -148,7 +150,8 @@ def goal(
     operands must satisfy before the function is called at all. `worth=test` says the same of a goal on terms: a
     function of its leading arguments that returns False where the goal cannot hold (True: the goal itself is such a
     test). Both may look at the operators and types of the terms and of their operands, and at which operands are the
-    same, and at nothing else: the answer is remembered for all terms that agree in these.
+    same, and at nothing else: the answer is remembered for all terms that agree in these. `after=test` says that the
+    goal holds nowhere until some graph has a term that passes the test, which looks at no more: rules sleep till then.
 
     A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
 
@@ -163,7 +166,7 @@ def goal(
 
     def declare(function: Callable) -> Goal:
         made = Goal(function, mode, source)
-        made.each, made.some = each, some
+        made.each, made.some, made.after = each, some, after
         made.worth = function if worth is True else worth or None
         return made
 

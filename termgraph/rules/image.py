@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
 from termgraph._files import replacing
-from termgraph.rules.emit import COMMON, Source
+from termgraph.rules.emit import COMMON
 from termgraph.rules.forms import is_nary
+from termgraph.rules.source import Source
 from termgraph.rules.stored_names import found, named
 from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts
@@ -65,7 +66,7 @@ class Image:
         """Whether operators have no facts that were not there when it was made."""
         return not facts.changed() and declared() <= set(self.declared)
 
-    def matcher(self, family: Op, context: Any) -> Any:
+    def matcher(self, family: Op, context: Context) -> Any:
         """The matcher of an operator that it knows; False if no rule has this head."""
         pieces = self.pieces[family.name]
         if pieces is None:
@@ -101,7 +102,7 @@ def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     """The image of a rule set for these operators: all rules are active in it. Nameless if something has no name."""
     rs.prepare()
     families = list(dict.fromkeys(families))
-    rs.meet(families)
+    rs.meet_everything(families)
     known: dict[str, CodeType] = {}  # most operators meet the general rules only, and so have the same code
     pieces = {f.name: _pieces(rs, f, known) for f in families}
     folder = str(_rulelib.folder())

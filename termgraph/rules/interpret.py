@@ -20,6 +20,8 @@ from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, as_term, is_term, mk
 
 if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
     from termgraph.terms.term import AnyTerm
 
 Env = dict[Any, Any]  # metavariable -> term, tuple of terms, op or parameter value; REST -> operands carried over
@@ -32,7 +34,7 @@ class Matcher:
     def __init__(self, guards: Mapping[Var, Guard]) -> None:
         self.guards = guards
 
-    def root(self, p: Any, t: AnyTerm, order: tuple | None = None) -> Iterator[Env]:
+    def root(self, p: PatternTerm, t: AnyTerm, order: tuple | None = None) -> Iterator[Env]:
         """All ways in which the whole term matches the left side, with its operands in one order if told which."""
         env: Env = {this.term: t}
         if p.__class__ is Term and is_nary(p.op):
@@ -42,7 +44,7 @@ class Matcher:
         else:
             yield from self.match(p, t, env)
 
-    def match(self, p: Any, t: AnyTerm, env: Env) -> Iterator[Env]:
+    def match(self, p: PatternTerm, t: AnyTerm, env: Env) -> Iterator[Env]:
         """All ways in which a term matches a pattern."""
         if isinstance(p, Var):
             yield from self._bind(p, t, env)
@@ -173,7 +175,7 @@ def _solve_one(call: GoalCall, env: Env, assume: frozenset) -> Iterator[Env]:
             yield bound
 
 
-def _accept(a: Any, value: object, bound: Env) -> bool:
+def _accept(a: PatternTerm, value: object, bound: Env) -> bool:
     if isinstance(a, Var) and a not in bound:
         bound[a] = value
         return True
@@ -187,7 +189,7 @@ def _search(call: GoalCall, env: Env) -> Iterator[Env]:
         yield {**env, **dict(zip(outputs, values, strict=True))}
 
 
-def argument(a: Any, env: Env) -> Any:
+def argument(a: PatternTerm, env: Env) -> Any:
     """The value of a goal's argument."""
     if isinstance(a, Var):
         return env[a]
@@ -197,7 +199,7 @@ def argument(a: Any, env: Env) -> Any:
 
 
 # ---------------------------------------------------------------------- right sides
-def build(p: Any, env: Env) -> Any:
+def build(p: PatternTerm, env: Env) -> Any:
     """The term a pattern stands for."""
     if isinstance(p, Var):
         return env[p]
@@ -222,7 +224,7 @@ def _singles(p: Term, operands: list) -> list[tuple[Any, Any]]:
     return [(o, a) for o, a in zip(operands, p.args, strict=True) if o.__class__ is not Lit]
 
 
-def build_head(op: Any, env: Env) -> Op:
+def build_head(op: PatternHead, env: Env) -> Op:
     """The op a head pattern stands for."""
     if isinstance(op, Var):
         return env[op]
@@ -240,7 +242,7 @@ def parameter(value: object, env: Env) -> Any:
     return tuple([parameter(v, env) for v in value]) if isinstance(value, tuple) else value
 
 
-def result(rhs: Any, op: Any, t: Any, env: Env) -> Any:
+def result(rhs: PatternTerm, op: Any, t: AnyTerm, env: Env) -> Any:
     """The replacement for `t`: the right side, with the operands carried over, before its type is fitted."""
     made = full(rhs, t) if rhs.__class__ is Lit else build(rhs, env)
     return carry(op, made, env.get(REST, ()))

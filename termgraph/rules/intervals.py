@@ -33,21 +33,52 @@ _LIMITS: dict[str, Range] = {"bool": _BOTH, **{info.dtype.name: (int(info.min), 
 
 
 class _Found:
-    """The range of a term, and whether the arithmetic of its operator stays within the dtype's limits."""
+    """The range of a term, whether its operator stays within the dtype's limits, and whether `T.assume` is part of it.
 
-    __slots__ = ("exact", "range")
+    Where nothing is known, `range` is the very tuple of the dtype's limits: most terms share two of these.
+    """
 
-    def __init__(self, range_: Range, exact: bool) -> None:
-        self.range, self.exact = range_, exact
+    __slots__ = ("exact", "range", "stated")
+
+    def __init__(self, range_: Range, exact: bool, stated: bool = False) -> None:
+        self.range, self.exact, self.stated = range_, exact, stated
 
 
 _RANGE = "range"  # where a term notes its own
+_UNKNOWN = {exact: {name: _Found(r, exact) for name, r in _LIMITS.items()} for exact in (False, True)}
 
 
 def range_of(t: AnyTerm) -> Range | None:
     """The least and the greatest number that an integer term can be; None for other terms."""
     found = _look_up(t)
     return found.range if found is not None else None
+
+
+def known_ranges(x: AnyTerm, y: AnyTerm) -> tuple[Range, Range, bool] | None:
+    """The ranges of two integer terms, and whether `T.assume` speaks in either; None where nothing is known of both."""
+    left, right = _look_up(x), _look_up(y)
+    if left is None or right is None:
+        return None
+    a, b = left.range, right.range
+    if a is _LIMITS[x.type.dtype] and b is _LIMITS[y.type.dtype]:
+        return None
+    return a, b, left.stated or right.stated
+
+
+def tells(t: AnyTerm) -> bool:
+    """Whether such a term may have a narrower range than its dtype though none of its operands has one.
+
+    Judged by operators and dtypes alone. Before a graph has one, no question about ranges has an answer.
+    """
+    family, around = t.op.family, limits(t)
+    if around is None or (family not in _RULES and family not in _COMPARISONS):
+        return False
+    constant = any(a.op is CONST and limits(a) is not None for a in t.args)
+    if family in _COMPARISONS:
+        return constant
+    if family in _ARITHMETIC or family in _CHOOSING:
+        return (constant and family in _CHOOSING) or any(limits(a) is not around for a in t.args)
+    return True
 
 
 def stays_within(t: AnyTerm) -> bool:
@@ -69,9 +100,11 @@ def _look_up(t: AnyTerm) -> _Found | None:
     while stack:
         top = stack[-1]
         operands = _operands(top)
-        missing = [a for a in operands if a._notes is None or _RANGE not in a._notes]
-        if missing:
-            stack += missing
+        waiting = len(stack)
+        for a in operands:
+            if a._notes is None or _RANGE not in a._notes:
+                stack.append(a)
+        if len(stack) > waiting:
             continue
         stack.pop()
         if top._notes is None:
@@ -92,12 +125,21 @@ def _work_out(t: Any, operands: tuple) -> _Found | None:
         return None
     if t.op is CONST:
         value = t.value
-        return _Found((int(value.min()), int(value.max())) if value.size else around, True)
-    raw = raw_range(t, [f.range if (f := a._notes[_RANGE]) is not None else None for a in operands])
-    if raw is None or t.type.kind == "b":
-        return _Found(around, False)
-    fits = within(raw, around)
-    return _Found(raw if fits else around, fits)
+        return _Found(_same_tuple((int(value.min()), int(value.max())), around) if value.size else around, True)
+    found = [a._notes[_RANGE] for a in operands]
+    family = t.op.family
+    stated = family is between or family is assume or any(f is not None and f.stated for f in found)
+    given = [f.range if f is not None else None for f in found]
+    blind = family in _BLIND and all(r is around for r in given)
+    raw = (around if family in _WITHIN else None) if blind else raw_range(t, given)
+    exact = raw is not None and t.type.kind != "b" and within(raw, around)
+    if raw is None or not exact or raw == around:
+        return _Found(around, exact, True) if stated else _UNKNOWN[exact][t.type.dtype]
+    return _Found(raw, exact, stated)
+
+
+def _same_tuple(r: Range, around: Range) -> Range:
+    return around if r == around else r
 
 
 def raw_range(t: Any, given: Sequence[Range | None]) -> Range | None:
@@ -119,7 +161,7 @@ def product(x: Range, y: Range) -> Range:
 
 
 # ---------------------------------------------------------------------- one rule for each operator
-def _add(t: Any, *given: Range) -> Range:
+def _add(t: AnyTerm, *given: Range) -> Range:
     return sum(r[0] for r in given), sum(r[1] for r in given)
 
 
@@ -127,18 +169,18 @@ def _hull(numbers: Sequence[int]) -> Range:
     return min(numbers), max(numbers)
 
 
-def _mul(t: Any, *given: Range) -> Range:
+def _mul(t: AnyTerm, *given: Range) -> Range:
     if len(given) == 2 and t.args[0] is t.args[1]:
         return _square(t, given[0])
     return reduce(product, given)
 
 
-def _square(t: Any, r: Range) -> Range:
+def _square(t: AnyTerm, r: Range) -> Range:
     ends = [n * n for n in r]
     return (0 if r[0] <= 0 <= r[1] else min(ends)), max(ends)
 
 
-def _absolute(t: Any, r: Range) -> Range:
+def _absolute(t: AnyTerm, r: Range) -> Range:
     return (0 if r[0] <= 0 <= r[1] else min(map(abs, r))), max(map(abs, r))
 
 
@@ -148,12 +190,12 @@ def _one_sign(divisor: Range) -> list[Range]:
     return [(a, b) for a, b in ((low, min(high, -1)), (max(low, 1), high)) if a <= b]
 
 
-def _floor_div(t: Any, n: Range, d: Range) -> Range:
+def _floor_div(t: AnyTerm, n: Range, d: Range) -> Range:
     ends = [a // b for part in _one_sign(d) for a in n for b in part]
     return _hull([*ends, 0] if d[0] <= 0 <= d[1] else ends)  # 0 is what dividing by 0 gives
 
 
-def _mod(t: Any, n: Range, d: Range) -> Range:
+def _mod(t: AnyTerm, n: Range, d: Range) -> Range:
     if d[0] == d[1] and d[0] and n[0] // d[0] == n[1] // d[0]:
         return n[0] % d[0], n[1] % d[0]
     low, high = min(0, d[0] + 1), max(0, d[1] - 1)
@@ -162,56 +204,56 @@ def _mod(t: Any, n: Range, d: Range) -> Range:
     return low, high
 
 
-def _fmod(t: Any, n: Range, d: Range) -> Range:
+def _fmod(t: AnyTerm, n: Range, d: Range) -> Range:
     most = max(0, max(map(abs, d)) - 1)
     return max(min(n[0], 0), -most), min(max(n[1], 0), most)
 
 
-def _maximum(t: Any, *given: Range) -> Range:
+def _maximum(t: AnyTerm, *given: Range) -> Range:
     return max(r[0] for r in given), max(r[1] for r in given)
 
 
-def _minimum(t: Any, *given: Range) -> Range:
+def _minimum(t: AnyTerm, *given: Range) -> Range:
     return min(r[0] for r in given), min(r[1] for r in given)
 
 
-def _clip(t: Any, x: Range, low: Range, high: Range) -> Range:
+def _clip(t: AnyTerm, x: Range, low: Range, high: Range) -> Range:
     return _minimum(t, _maximum(t, x, low), high)
 
 
-def _any_of(t: Any, *given: Range) -> Range:
+def _any_of(t: AnyTerm, *given: Range) -> Range:
     return min(r[0] for r in given), max(r[1] for r in given)
 
 
-def _bits(t: Any) -> int:
+def _bits(t: AnyTerm) -> int:
     return int(t.type.np_dtype.itemsize * 8)
 
 
-def _left_shift(t: Any, x: Range, by: Range) -> Range | None:
+def _left_shift(t: AnyTerm, x: Range, by: Range) -> Range | None:
     return _hull([a << b for a in x for b in by]) if by[0] >= 0 and by[1] < _bits(t) else None
 
 
-def _right_shift(t: Any, x: Range, by: Range) -> Range | None:
+def _right_shift(t: AnyTerm, x: Range, by: Range) -> Range | None:
     return _hull([a >> b for a in x for b in by]) if by[0] >= 0 and by[1] < _bits(t) else None
 
 
-def _bitwise_and(t: Any, *given: Range) -> Range | None:
+def _bitwise_and(t: AnyTerm, *given: Range) -> Range | None:
     most = [r[1] for r in given if r[0] >= 0]
     return (0, min(most)) if most else None
 
 
-def _bitwise_or(t: Any, *given: Range) -> Range | None:
+def _bitwise_or(t: AnyTerm, *given: Range) -> Range | None:
     if min(r[0] for r in given) < 0:
         return None
     return 0, (1 << max(r[1] for r in given).bit_length()) - 1
 
 
-def _invert(t: Any, x: Range) -> Range:
+def _invert(t: AnyTerm, x: Range) -> Range:
     top = _LIMITS[t.type.dtype][1] if t.type.kind == "u" else -1
     return top - x[1], top - x[0]
 
 
-def _assume(t: Any, x: Range) -> Range:
+def _assume(t: AnyTerm, x: Range) -> Range:
     low, high = x
     for name in t.op.params["facts"]:
         least, most = _STATED.get(name, (low, high))
@@ -229,17 +271,17 @@ _STATED = {
 }
 
 
-def _between(t: Any, x: Range, low: Range, high: Range) -> Range:
+def _between(t: AnyTerm, x: Range, low: Range, high: Range) -> Range:
     least, most = max(x[0], low[0]), min(x[1], high[1] - 1)
     return (least, most) if least <= most else x
 
 
-def _length(t: Any) -> Range:
+def _length(t: AnyTerm) -> Range:
     n = t.args[0].type.shape[t.op.params["axis"]]
     return (0, LONGEST) if n is None else (n, n)
 
 
-def _position(t: Any) -> Range:
+def _position(t: AnyTerm) -> Range:
     axes = t.op.params["axis"]
     lengths = [t.args[0].type.shape[a] for a in (axes if isinstance(axes, tuple) else (axes,))]
     return 0, max(0, _LONGEST_ARRAY if None in lengths else math.prod(lengths)) - 1
@@ -248,7 +290,7 @@ def _position(t: Any) -> Range:
 _LONGEST_ARRAY = 1 << 62  # elements of all axes together: how they are counted allows no more
 
 
-def _arange(t: Any, start: Range, stop: Range, step: Range) -> Range | None:
+def _arange(t: AnyTerm, start: Range, stop: Range, step: Range) -> Range | None:
     if step[0] >= 1:
         return start[0], max(start[0], stop[1] - 1)
     return (min(start[1], stop[0] + 1), start[1]) if step[1] <= -1 else None
@@ -258,11 +300,11 @@ def _first(t: Any, x: Range | None, *others: Range | None) -> Range | None:
     return x
 
 
-def _either(t: Any, x: Range | None, y: Range | None, *index: Range | None) -> Range | None:
+def _either(t: AnyTerm, x: Range | None, y: Range | None, *index: Range | None) -> Range | None:
     return None if x is None or y is None else _any_of(t, x, y)
 
 
-def _sum(t: Any, x: Range) -> Range:
+def _sum(t: AnyTerm, x: Range) -> Range:
     shape = t.args[0].type.shape
     most = _LONGEST_ARRAY if None in shape else math.prod(shape)
     return min(0, x[0] * most), max(0, x[1] * most)
@@ -312,7 +354,15 @@ _SOME = frozenset(  # some operands need not be integers
     (ew.switch, subtensor, gather, set_subtensor, reshape, alloc)
 )
 _FROM_SHAPE = frozenset((argmax, argmin, shape_i))
+_WITHIN = frozenset((ew.maximum, ew.minimum, ew.bitwise_or, ew.bitwise_xor))  # these never leave the limits
+_BLIND = _WITHIN | {ew.add, ew.sub, ew.mul, ew.neg}  # nothing known of the operands: nothing of the result
+_CHOOSING = frozenset((ew.maximum, ew.minimum, dimshuffle, max_, min_, join, make_vector))
+_ARITHMETIC = _BLIND - _CHOOSING
+_COMPARISONS = frozenset((ew.lt, ew.le, ew.gt, ew.ge, ew.eq, ew.neq))
 
 COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
 
-__all__ = ["COMPUTED", "LONGEST", "Range", "limits", "product", "range_of", "raw_range", "stays_within", "within"]
+__all__ = [
+    "COMPUTED", "LONGEST", "Range", "known_ranges", "limits", "product", "range_of", "raw_range", "stays_within",
+    "tells", "within",
+]  # fmt: skip

@@ -7,13 +7,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unification import Var
 
 from termgraph.terms import dtypes
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
+PatternTerm: TypeAlias = "AnyTerm | Var"  # one side of a rule, or a part of it: a term with holes, or a hole
 
 
 class SegVar(Var):
@@ -57,7 +62,8 @@ class Guard(Kind):
     """A test on the matched term. `source` is the same test as Python text over `{x}`, inlined in the matcher.
 
     Guards combine: `Float & Matrix`, `Integer | Bool`, `~Constant`. A rule file makes its own with `Guard(name, test)`.
-    `shallow` says that `source` looks at nothing but the term's operator and type.
+    `Float | 1` may also be left out of a product it is a factor or divisor of, `Float | 0` of a sum: the rule stands
+    for the forms with and without it. `shallow` says that `source` looks at nothing but the term's operator and type.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Guard(Kind):
         super().__init__(name, doc)
         self.test, self.source, self.single = test, source, single
         self.shallow = shallow and source is not None
+        self.left_out: int | None = None  # the number it counts as where it is not there
 
     def __call__(self, term: Any) -> bool:
         """Whether the term passes."""
@@ -81,16 +88,33 @@ class Guard(Kind):
         source = f"({self.source} and {other.source})" if self.source and other.source else None
         name = f"{self.name} & {other.name}"
         single, shallow = self.single or other.single, self.shallow and other.shallow
-        return Guard(name, lambda t: self.test(t) and other.test(t), source, single=single, shallow=shallow)
+        both = Guard(name, lambda t: self.test(t) and other.test(t), source, single=single, shallow=shallow)
+        both.left_out = self.left_out if other.left_out is None else other.left_out
+        return both
 
-    def __or__(self, other: Guard) -> Guard:
+    def __or__(self, other: Guard | int) -> Guard:
+        self._refuse_optional(other)
+        if isinstance(other, int):
+            return self._or_left_out(other)
         if self.single or other.single:
             raise TypeError("SingleUse can be combined with & only")
         source = f"({self.source} or {other.source})" if self.source and other.source else None
         shallow = self.shallow and other.shallow
         return Guard(f"{self.name} | {other.name}", lambda t: self.test(t) or other.test(t), source, shallow=shallow)
 
+    def _or_left_out(self, number: int) -> Guard:
+        if number not in (0, 1) or isinstance(number, bool):
+            raise TypeError(f"a factor may be left out as `{self.name} | 1`, a summand as `| 0`; not as {number!r}")
+        new = Guard(f"{self.name} | {number}", self.test, self.source, self.__doc__ or "", self.single, self.shallow)
+        new.left_out = number
+        return new
+
+    def _refuse_optional(self, *others: Any) -> None:
+        if any(getattr(g, "left_out", None) is not None for g in (self, *others)):
+            raise TypeError("`| 1` and `| 0` come last: write (Float | Integer) | 1")
+
     def __invert__(self) -> Guard:
+        self._refuse_optional()
         if self.single:
             raise TypeError("~SingleUse is not a guard")
         source = f"(not {self.source})" if self.source else None

@@ -1,27 +1,35 @@
-"""Lazy activation of rules: a rule is compiled once a graph has every operator that its left side names.
+"""Lazy activation of rules: a rule is compiled once a graph has every operator that its left side names, and a term
+that each of its goals waits for (`goal(..., after=test)`).
 
 Until then it cannot match. Most graphs use few operators, so most rules are neither staged nor compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.pattern import Captured
 from termgraph.rules.stage import ARITHMETIC, Instance
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+
 Form = tuple[Instance, int]  # an instance, and the number of its rule
 
 
 class LazyActivation:
-    """The rules of a set that wait for operators. `met` are the families of operators seen so far."""
+    """The rules of a set that wait for operators. `met` are the families of operators seen so far, and the tests of
+    goals that some term has passed; `awaited` are the other tests.
+    """
 
     def __init__(self, rules: Sequence[Any]) -> None:
         self.met: set[Any] = set()
-        self._rules = [(families(r.lhs) - _MAY_BE_SPELLED, r, number) for number, r in enumerate(rules)]
+        rows = [(families(r.lhs) - _MAY_BE_SPELLED, _awaited(r), r, number) for number, r in enumerate(rules)]
+        self.awaited = list(dict.fromkeys(test for _, tests, _, _ in rows for test in tests))
+        self._rules = [(names.union(tests), r, number) for names, tests, r, number in rows]
         self._forms: list[tuple[frozenset, Form]] = []
 
     def meet(self, new: Iterable[Any]) -> list[Form]:
@@ -31,6 +39,7 @@ class LazyActivation:
         if len(self.met) == before:
             return []
         met = self.met
+        self.awaited = [test for test in self.awaited if test not in met]
         staged = [row for row in self._rules if row[0] <= met]
         if staged:
             self._rules = [row for row in self._rules if not row[0] <= met]
@@ -42,7 +51,11 @@ class LazyActivation:
         return active
 
 
-def families(pattern: Any) -> frozenset[Any]:
+def _awaited(rule: Any) -> list[Callable]:
+    return [test for g in rule.goals if (test := getattr(g.goal, "after", None)) is not None]
+
+
+def families(pattern: PatternTerm) -> frozenset[Any]:
     """The families of the operators that a pattern names, at its root too."""
     found = set()
     stack = [pattern]
@@ -55,7 +68,7 @@ def families(pattern: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-def below(pattern: Any) -> frozenset[Any]:
+def below(pattern: PatternTerm) -> frozenset[Any]:
     """The families that must be below the root."""
     return frozenset().union(*map(families, pattern.args))
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from termgraph.rules.intervals import Range, limits, product, range_of, raw_range, within
-from termgraph.terms.op import CONST
+from termgraph.rules.intervals import Range, known_ranges, limits, product, range_of, raw_range, stays_within, within
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import assume, between
 from termgraph.terms.ops.basic import dimshuffle
@@ -21,6 +21,7 @@ from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.shaping import arange
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Arg
     from termgraph.terms.term import AnyTerm
 
 _DEEPEST = 8  # nested operators that are looked into
@@ -61,7 +62,7 @@ class _Reader:
             for a in t.args:
                 self._gather(a, depth + 1)
 
-    def _learn(self, t: Any, known: Range | None) -> None:
+    def _learn(self, t: AnyTerm, known: Range | None) -> None:
         old = self.range(t)
         if known is not None and old is not None:
             low, high = max(old[0], known[0]), min(old[1], known[1])
@@ -84,12 +85,12 @@ class _Reader:
                 return found
         return {_atom(t): 1}, 0
 
-    def _exact(self, t: Any) -> bool:
+    def _exact(self, t: AnyTerm) -> bool:
         raw = raw_range(t, [self.range(_bare(a)) for a in t.args])
         around = limits(t)
         return raw is not None and around is not None and within(raw, around)
 
-    def _parts(self, t: Any, depth: int) -> Form | None:
+    def _parts(self, t: AnyTerm, depth: int) -> Form | None:
         family = t.op.family
         if family is ew.mul:
             return self._product(t, depth)
@@ -100,7 +101,7 @@ class _Reader:
             return _times(forms[0], -1)
         return _sum([forms[0], _times(forms[1], -1)])
 
-    def _product(self, t: Any, depth: int) -> Form | None:
+    def _product(self, t: AnyTerm, depth: int) -> Form | None:
         number, factors = 1, []
         for a in map(_bare, t.args):
             if a.op is CONST and a.scalar is not None:
@@ -160,10 +161,10 @@ class _Reader:
             for multiple, bound in self._bounds(t, above=times < 0):
                 yield _sum([_times(rest, multiple), _times(bound, times)])
 
-    def _bounds(self, t: Any, above: bool) -> Iterator[tuple[int, Form]]:
+    def _bounds(self, t: Arg | AnyTerm, above: bool) -> Iterator[tuple[int, Form]]:
         """Pairs of `m > 0` and a form that is nowhere below (above) `m * t`."""
         t = self.stands.get(t, t)
-        while t.op.family in _STATING:
+        while t.op.family in _STATING and not (t.op.family is ew.cast and not _keeps(t)):
             if t.op.family is between:
                 bound = self.form(t.args[2 if above else 1])
                 yield 1, _sum([bound, ({}, -1)]) if above else bound
@@ -191,6 +192,7 @@ class _Reader:
 
 _LOOKED_INTO = frozenset((ew.add, ew.sub, ew.neg, ew.mul))
 _STATING = frozenset((assume, between, ew.cast))
+_BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
 _SAME_PLACES = _LOOKED_INTO | {ew.mod, ew.floor_div, ew.minimum, ew.maximum, ew.cast, dimshuffle}
 
 
@@ -205,12 +207,12 @@ def _bare(t: Any) -> Any:
             return t
 
 
-def _keeps(t: Any) -> bool:
+def _keeps(t: AnyTerm) -> bool:
     have, around = range_of(t.args[0]), limits(t)
     return have is not None and around is not None and around[0] <= have[0] and have[1] <= around[1]
 
 
-def _atom(*factors: Any) -> Atom:
+def _atom(*factors: Arg | AnyTerm) -> Atom:
     counts: dict[Any, int] = {}
     for f in factors:
         counts[f] = counts.get(f, 0) + 1
@@ -233,15 +235,34 @@ def _times(form: Form, number: int) -> Form:
 
 def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     """Whether `x + by <= y` is proved for integers, element by element."""
-    left, right = range_of(x), range_of(y)
-    if left is None or right is None:
+    known = known_ranges(x, y)
+    if known is None:
         return False
+    left, right, stated = known
     if left[1] + by <= right[0]:
         return True
-    if left == limits(x) and right == limits(y):
-        return False  # nothing is known of either
+    if not stated and (below := _reached(y, ew.maximum)) and (above := _reached(x, ew.minimum)):
+        return not by and not below.isdisjoint(above)
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
+
+
+def _reached(t: AnyTerm, through: Op) -> set[AnyTerm] | None:
+    """The operands of nested maxima (minima), which are nowhere above (below) the term. None if arithmetic stands among
+    them: then other terms may bound it, too.
+    """
+    found: set[AnyTerm] = set()
+    waiting = [t]
+    while waiting and len(found) < _TRIES:
+        t = _bare(waiting.pop())
+        family = t.op.family
+        if family in _BOUNDED or (family in _LOOKED_INTO and stays_within(t)):
+            return None
+        if t not in found:
+            found.add(t)
+            if family is through:
+                waiting += t.args
+    return found
 
 
 def divisor_of(t: AnyTerm) -> int:

@@ -27,12 +27,12 @@ _EXPONENTIAL = frozenset((ew.exp, ew.exp2, ew.expm1, ew.log, ew.log1p, ew.sigmoi
 _EXPONENTIAL_FAMILIES = frozenset((logsumexp, softmax))
 
 
-def keeps_range(old: Any, new: Any, factors: Sequence[Any]) -> bool:
+def keeps_range(old: AnyTerm, new: AnyTerm, factors: Sequence[Any]) -> bool:
     """Whether the way to `new`, a product or quotient of factors of `old`, has only numbers of the way to `old`."""
     return _stays_on_the_way(old, new, factors, _PRODUCTS)
 
 
-def keeps_digits(old: Any, new: Any, operands: Sequence[Any]) -> bool:
+def keeps_digits(old: AnyTerm, new: AnyTerm, operands: Sequence[Any]) -> bool:
     """The same of sums and differences, whose rounding errors are those of the largest number on the way."""
     return _stays_on_the_way(old, new, operands, _SUMS)
 

@@ -6,7 +6,7 @@ A pattern wraps an interned term that contains logic variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from unification import Var
@@ -52,6 +52,9 @@ class Captured:
 
     def __repr__(self) -> str:
         return f"{self.var}:{self.family.name}"
+
+
+PatternHead: TypeAlias = Op | Var | HeadWith | Captured  # what stands in front of a term with holes
 
 
 class Pattern:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.terms.op import cost_of
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 UNKNOWN = 64  # the length that stands for one nobody knows
 _FREE = ("shape", "length", "tuple", "transfer")
 
 
-def _elements(type_: Any) -> float:
+def _elements(type_: TensorType) -> float:
     if not isinstance(type_, TensorType):
         return float(sum(map(_elements, getattr(type_, "types", ()))))
     return math.prod([UNKNOWN if n is None else n for n in type_.shape])
 
 
-def price(t: Any) -> float:
+def price(t: AnyTerm) -> float:
     """The cost of the root of a term, in multiplications; every operation costs something."""
     op, kind = t.op.family, t.op.kind
     if kind == "elementwise":

@@ -43,7 +43,7 @@ def _yes(t: AnyTerm, ask: Ask) -> bool:
     return True
 
 
-def _absolute(t: Any, ask: Ask) -> bool | None:
+def _absolute(t: AnyTerm, ask: Ask) -> bool | None:
     """The absolute value of the least signed integer is that integer."""
     return True if t.args[0].type.kind in "ufcb" else ask(nonnegative, t.args[0])
 
@@ -53,7 +53,7 @@ def _signed(rule: Rule) -> Rule:
     return lambda t, ask: rule(t, ask) if t.type.kind in "if" else None
 
 
-def _not_complex(t: Any, ask: Ask) -> bool | None:
+def _not_complex(t: AnyTerm, ask: Ask) -> bool | None:
     return True if t.args[0].type.kind != "c" else None
 
 
@@ -120,17 +120,17 @@ def _product_sign(want: bool) -> Rule:
     return rule
 
 
-def _square(t: Any, ask: Ask) -> bool | None:
+def _square(t: AnyTerm, ask: Ask) -> bool | None:
     return True if t.type.kind == "f" else None
 
 
-def _self_product(t: Any, ask: Ask) -> bool | None:
+def _self_product(t: AnyTerm, ask: Ask) -> bool | None:
     if len(t.args) == 2 and t.args[0] is t.args[1] and t.type.kind == "f":
         return True
     return _product_sign(True)(t, ask)
 
 
-def _even_power(t: Any, ask: Ask) -> bool | None:
+def _even_power(t: AnyTerm, ask: Ask) -> bool | None:
     exponent = getattr(t.args[1], "scalar", None)
     if isinstance(exponent, (int, float)) and exponent % 2 == 0 and t.type.kind == "f":
         return True
@@ -152,15 +152,15 @@ def _cast(fact: TermFact) -> Rule:
     return rule
 
 
-def _abs_nonzero(t: Any, ask: Ask) -> bool | None:
+def _abs_nonzero(t: AnyTerm, ask: Ask) -> bool | None:
     return ask(nonzero, t.args[0])
 
 
-def _quotient(t: Any, ask: Ask) -> bool | None:
+def _quotient(t: AnyTerm, ask: Ask) -> bool | None:
     return True if ask(nonnegative, t.args[0]) is True and ask(positive, t.args[1]) is True else None  # 1 / -0.0
 
 
-def _one_plus(t: Any, ask: Ask) -> bool | None:
+def _one_plus(t: AnyTerm, ask: Ask) -> bool | None:
     return True if ask(nonnegative, t.args[0]) is True else None
 
 
@@ -259,7 +259,7 @@ _declare(sorted_, {
 
 # ---------------------------------------------------------------------- integers: what their ranges say
 def _by_range(says: Callable[[Range], bool], otherwise: Rule | None) -> Rule:
-    def rule(t: Any, ask: Ask) -> bool | None:
+    def rule(t: AnyTerm, ask: Ask) -> bool | None:
         if t.type.kind in "iu":
             found = range_of(t)
             if found is not None and says(found):

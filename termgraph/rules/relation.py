@@ -7,26 +7,33 @@ is checked as soon as the unknown is bound.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kanren.constraints import ConstrainedState, PredicateStore
 from unification import Var, reify, unify, var
 
-from termgraph.rules.fit import BAD_TYPES, fit
+from termgraph.rules.fit import BAD_TYPES, fit, num
 from termgraph.rules.forms import Instance, Stated, is_nary
 from termgraph.rules.goals import Goal, GoalCall, answers
 from termgraph.rules.interpret import Env, Matcher, argument, result, solve
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
+from termgraph.rules.searching import enumerated
 from termgraph.terms.relational import ILL_TYPED
 from termgraph.terms.term import Lit, Term, is_term, mk
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 State = Any
 Stream = Iterator[State]
 
 
-def rule_relation(rule: Stated, a: Any, b: Any, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+def rule_relation(rule: Stated, a: object, b: object, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
     """A kanren goal: `a` becomes `b` by the rule, at the root."""
     a, b = getattr(a, "term", a), getattr(b, "term", b)
 
@@ -46,20 +53,24 @@ def rule_relation(rule: Stated, a: Any, b: Any, assume: frozenset = frozenset())
 
 
 def ruleset_relation(
-    rules: Iterable[Stated], a: Any, b: Any, assume: frozenset = frozenset()
+    rules: Iterable[Stated], a: object, b: object, assume: frozenset = frozenset()
 ) -> Callable[[State], Stream]:
     """A kanren goal: some rule takes `a` to `b` at the root."""
     rules = tuple(rules)
 
     def any_rule(state: State) -> Stream:
-        for r in rules:
-            yield from rule_relation(r, a, b, assume)(state)
+        streams = [rule_relation(r, a, b, assume)(state) for r in rules]
+        left = reify(getattr(a, "term", a), state.data if isinstance(state, ConstrainedState) else state)
+        if is_term(left) and not left.lvars:
+            yield from itertools.chain.from_iterable(streams)  # in their order, as the engine tries them
+        else:
+            yield from interleave(streams)
 
     return any_rule
 
 
 # ---------------------------------------------------------------------- forwards
-def results(rule: Stated, t: Any, assume: frozenset = frozenset()) -> Iterator[Any]:
+def results(rule: Stated, t: AnyTerm, assume: frozenset = frozenset()) -> Iterator[Any]:
     """Everything the rule makes of a term, with the type kept, each once."""
     seen: set[int] = set()
     for instance in rule.instances():
@@ -69,7 +80,7 @@ def results(rule: Stated, t: Any, assume: frozenset = frozenset()) -> Iterator[A
                 yield new
 
 
-def _results_of(instance: Instance, t: Any, assume: frozenset, order: tuple | None = None) -> Iterator[Any]:
+def _results_of(instance: Instance, t: AnyTerm, assume: frozenset, order: tuple | None = None) -> Iterator[Any]:
     """Everything that one form of a rule makes of a term; of an n-ary one, if told, with its operands in that order."""
     rule = instance.rule
     for env in Matcher(rule.guards).root(instance.lhs, t, order):
@@ -80,7 +91,7 @@ def _results_of(instance: Instance, t: Any, assume: frozenset, order: tuple | No
 
 
 def step(
-    instance: Instance, t: Any, made: Any, assume: frozenset = frozenset(), order: tuple | None = None
+    instance: Instance, t: AnyTerm, made: AnyTerm, assume: frozenset = frozenset(), order: tuple | None = None
 ) -> Callable[[State], Stream]:
     """A kanren goal: one form of a rule makes `made` of the term `t`."""
 
@@ -93,7 +104,7 @@ def step(
     return step_goal
 
 
-def _made(instance: Instance, t: Any, env: Env, rule: Stated) -> Any:
+def _made(instance: Instance, t: AnyTerm, env: Env, rule: Stated) -> Any:
     try:
         new = result(instance.rhs, instance.lhs.op, t, env)
     except BAD_TYPES:
@@ -101,7 +112,7 @@ def _made(instance: Instance, t: Any, env: Env, rule: Stated) -> Any:
     return new if new.type is t.type else fit(new, t, rule.name)
 
 
-def _forwards(rule: Stated, left: Any, right: Any, state: State, assume: frozenset) -> Stream:
+def _forwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State, assume: frozenset) -> Stream:
     for new in results(rule, left, assume):
         extended = unify(right, new, state)
         if extended is not False:
@@ -109,23 +120,32 @@ def _forwards(rule: Stated, left: Any, right: Any, state: State, assume: frozens
 
 
 # ---------------------------------------------------------------------- backwards
-def _backwards(rule: Stated, left: Any, right: Any, state: State) -> Stream:
-    for instance in rule.instances():
-        if not instance.main:
-            continue
-        for env in _sources(instance, right):
-            yield from _undone(rule, instance, left, right, env, state)
+def _backwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State) -> Stream:
+    yield from interleave(
+        _undone(rule, instance, left, right, env, state)
+        for instance in rule.instances()
+        if instance.main
+        for env in _sources(instance, right)
+    )
 
 
-def _sources(instance: Instance, right: Any) -> Iterator[Env]:
+def _sources(instance: Instance, right: PatternTerm) -> Iterator[Env]:
     """Bindings under which the right side is the known term."""
     rhs = instance.rhs
-    if rhs.__class__ is Lit and right.op.name != "CONST":
-        return
-    yield from Matcher(instance.rule.guards).match(rhs, right, {})
+    if rhs.__class__ is Lit:
+        right = (
+            right.args[0] if right.op.name == "alloc" else right
+        )  # the number, spread to the shape of what it replaces
+        if right.op.name != "CONST":
+            return
+    seen: list[Env] = []
+    for env in Matcher(instance.rule.guards).match(rhs, right, {}):
+        if env not in seen:  # equal operands in either order
+            seen.append(env)
+            yield env
 
 
-def _undone(rule: Stated, instance: Instance, left: Any, right: Any, env: Env, state: State) -> Stream:
+def _undone(rule: Stated, instance: Instance, left: PatternTerm, right: PatternTerm, env: Env, state: State) -> Stream:
     for bound, open_goals in _solve_any_order(instance.goals, env):
         fresh = {v: _fresh(v) for v in free_variables(instance.lhs) if v not in bound}
         if any(v.__class__ is SegVar for v in fresh):
@@ -145,7 +165,7 @@ def _fresh(v: Var) -> Var:
     return SegVar(var().token) if v.__class__ is SegVar else var()
 
 
-def _same_type(source: Any, right: Any, rule: Stated) -> bool:
+def _same_type(source: Any, right: PatternTerm, rule: Stated) -> bool:
     """Whether applying the rule forwards would give exactly `right`: it must not need a cast or a broadcast."""
     if not is_term(source) or source.lvars:
         return True
@@ -153,11 +173,13 @@ def _same_type(source: Any, right: Any, rule: Stated) -> bool:
 
 
 def _solve_any_order(goals: Iterable[GoalCall], env: Env) -> Iterator[tuple[Env, list[GoalCall]]]:
-    """Run the goals whose inputs are known, in whatever order that allows; the others stay open."""
+    """Run the goals whose inputs are known, in whatever order that allows, and then kanren goals about what nothing is
+    known of, which enumerate; the others stay open.
+    """
     waiting = list(goals)
     for i, call in enumerate(waiting):
         rest = waiting[:i] + waiting[i + 1 :]
-        if not isinstance(call.goal, Goal) or call.goal.relation is not None:
+        if _is_relation(call):
             if call.variables() & env.keys() or not call.variables():
                 for bound in solve([call], env):
                     yield from _solve_any_order(rest, bound)
@@ -168,7 +190,37 @@ def _solve_any_order(goals: Iterable[GoalCall], env: Env) -> Iterator[tuple[Env,
             for bound in _run_mode(call, mode, env):
                 yield from _solve_any_order(rest, bound)
             return
+    for i, call in enumerate(waiting):
+        if _is_relation(call):
+            rest = waiting[:i] + waiting[i + 1 :]
+            yield from interleave(_told(found, env, rest, waiting) for found in enumerated(call))
+            return
     yield env, waiting
+
+
+def _told(found: dict | None, env: Env, rest: list[GoalCall], waiting: list[GoalCall]) -> Any:
+    return iter([(env, waiting)]) if found is None else _solve_any_order(rest, {**env, **found})
+
+
+def _is_relation(call: GoalCall) -> bool:
+    return not isinstance(call.goal, Goal) or call.goal.relation is not None
+
+
+def interleave(streams: Iterable[Iterator]) -> Iterator:
+    """Answers of several streams in turn, so that an endless one, or endlessly many, hide no other."""
+    coming = iter(streams)
+    running: list[Iterator] = []
+    more = True
+    while more or running:
+        if more:
+            new = next(coming, None)
+            more = new is not None
+            running += [new] if new is not None else []
+        for stream in list(running):
+            try:
+                yield next(stream)
+            except StopIteration:
+                running.remove(stream)
 
 
 def _run_mode(call: GoalCall, mode: str, env: Env) -> Iterator[Env]:
@@ -186,7 +238,7 @@ def _run_mode(call: GoalCall, mode: str, env: Env) -> Iterator[Env]:
             yield bound
 
 
-def open_term(p: Any, env: Env) -> Any:
+def open_term(p: PatternTerm, env: Env) -> Any:
     """The pattern with what is known filled in; unknowns stay logic variables. None if a parameter stays unknown."""
     if isinstance(p, Var):
         return env.get(p, p)
@@ -206,10 +258,22 @@ def open_term(p: Any, env: Env) -> Any:
             operands.append(made)
     if len(operands) == 1 and is_nary(head):
         return operands[0]
-    return mk(head, tuple(operands)) if operands else None
+    return mk(head, tuple(_typed(operands))) if operands else None
 
 
-def _open_head(op: Any, env: Env) -> Any:
+def _typed(operands: list[Any]) -> list[Any]:
+    """Numbers beside terms take their dtype, as `build` has it; beside what is unknown they stay as written."""
+    if not any(o.__class__ is Lit for o in operands) or not all(o.__class__ is Lit or _is_ground(o) for o in operands):
+        return operands
+    beside = [o.type.np_dtype for o in operands if o.__class__ is not Lit]
+    return [num(o, *beside) if o.__class__ is Lit else o for o in operands] if beside else operands
+
+
+def _is_ground(o: Any) -> bool:
+    return is_term(o) and not o.lvars and getattr(o.type, "np_dtype", None) is not None
+
+
+def _open_head(op: Op, env: Env) -> Any:
     if isinstance(op, (Var, Captured)):
         v = op if isinstance(op, Var) else op.var
         return env.get(v, v)
@@ -232,20 +296,22 @@ def _open_parameter(value: object, env: Env) -> Any:
 
 
 # ---------------------------------------------------------------------- neither side known
-def _patterns(rule: Stated, left: Any, right: Any, state: State) -> Stream:
+def _patterns(rule: Stated, left: PatternTerm, right: PatternTerm, state: State) -> Stream:
     """The rule's own sides, renamed apart, unified with what is partly known."""
     for instance in rule.instances():
         names = free_variables(instance.lhs) | free_variables(instance.rhs)
         if any(v.__class__ is SegVar for v in names):
             continue  # an unknown number of operands has no finite pattern
-        fresh = {v: _fresh(v) for v in names}
-        lhs, rhs = _renamed(instance.lhs, fresh), _renamed(instance.rhs, fresh)
-        extended = unify((left, right), (lhs, rhs), state)
-        if extended is not False:
-            yield from _with_delayed(rule, list(instance.goals), fresh, fresh, extended)
+        for told, open_goals in _solve_any_order(instance.goals, {}):
+            fresh = {v: _fresh(v) for v in names if v not in told}
+            known = {**fresh, **told}
+            lhs, rhs = _renamed(instance.lhs, known), _renamed(instance.rhs, known)
+            extended = unify((left, right), (lhs, rhs), state)
+            if extended is not False:
+                yield from _with_delayed(rule, open_goals, known, fresh, extended)
 
 
-def _renamed(p: Any, fresh: dict) -> Any:
+def _renamed(p: PatternTerm, fresh: dict) -> Any:
     return open_term(p, fresh) or p
 
 
@@ -298,7 +364,7 @@ def _with_delayed(rule: Stated, open_goals: list[GoalCall], env: Env, fresh: dic
     yield state
 
 
-def _open_argument(a: Any, env: Env) -> Any:
+def _open_argument(a: PatternTerm, env: Env) -> Any:
     if isinstance(a, Var):
         return env.get(a, a)
     return open_term(a, env) if a.__class__ is Term else a

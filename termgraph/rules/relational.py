@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kanren import run
 from unification import var
@@ -19,11 +19,14 @@ from termgraph.rules.stage import Instance
 from termgraph.rules.tree import forms_as_tried
 from termgraph.terms.term import Term
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class RelationalRuleSet(RuleSet):
     """The same rules, answered by kanren. `asked` counts the questions, `answered` those that had an answer."""
 
-    def _begin(self, assume: Any, name: str) -> None:
+    def _begin(self, assume: Iterable, name: str) -> None:
         super()._begin(assume, name)
         self.asked = self.answered = 0
 

@@ -325,7 +325,7 @@ class _Run:
     def _pending(self) -> list[_Frame]:
         return [f for f in self.stack if f.__class__ is _Frame]
 
-    def _loop(self, t: Any) -> None:
+    def _loop(self, t: AnyTerm) -> None:
         frames = self._pending()
         starts = [i for i, f in enumerate(frames) if f.t is t or f.u is t]
         names = [self.rs.rules[f.rid].name for f in frames[starts[-1] if starts else 0 :]]
@@ -353,7 +353,7 @@ class _Run:
         where = {r.name: r.where for r in self.rs.rules}
         return "\n".join(f"  {n} at {where[n]}" for n in dict.fromkeys(names))
 
-    def _failed(self, u: Any, err: Exception) -> None:
+    def _failed(self, u: AnyTerm, err: Exception) -> None:
         number = rule_that_raised(err)
         r = self.rs.rules[self.rs.context.rule if number is None else number]
         raise RuleFailure(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured
@@ -17,6 +17,9 @@ from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops.derivative import pullback
 from termgraph.terms.term import Arg, Lit, Term
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
 
 _DTYPES = {"b": "bool", "i": "int64", "f": "float64", "c": "complex128"}
 _ORDER = "bifc"
@@ -32,7 +35,7 @@ class _Undefined(Exception):
     """The operator does not take operands of these kinds."""
 
 
-def different_kinds(lhs: Any, rhs: Any, guards: Mapping[Any, Guard]) -> tuple[str, str] | None:
+def different_kinds(lhs: PatternTerm, rhs: PatternTerm, guards: Mapping[Any, Guard]) -> tuple[str, str] | None:
     """The kinds of both sides, if they differ for all kinds that the metavariables may be of."""
     if lhs.op is pullback:  # it gives a tuple, which has no kind
         return None
@@ -68,7 +71,7 @@ def _passes(guard: Guard, dtype: str, rank: int) -> bool:
         return False
 
 
-def _of_result(p: Any, kinds: Mapping[Any, str]) -> str:
+def _of_result(p: PatternTerm, kinds: Mapping[Any, str]) -> str:
     """The kinds that the right side may be taken for: a number fits every kind that can hold it."""
     if p.__class__ is not Lit:
         return _kind(p, kinds)
@@ -79,7 +82,7 @@ def _of_result(p: Any, kinds: Mapping[Any, str]) -> str:
     return "ifc" if isinstance(p.value, int) else "fc" if isinstance(p.value, float) else "c"
 
 
-def _kind(p: Any, kinds: Mapping[Any, str]) -> str:
+def _kind(p: PatternTerm, kinds: Mapping[Any, str]) -> str:
     if is_var(p):
         if p not in kinds or p.__class__ is SegVar:
             raise _Unknown

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.eclasses import Classes
@@ -18,6 +18,9 @@ from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RuleError
 from termgraph.terms.term import Term, mk
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
 
 _FORMS = 6  # of an operand, that are tried in a term
 _TRIED = 24  # terms of one node in a round
@@ -57,7 +60,13 @@ def saturate(
 
 
 def joined(
-    a: Any, b: Any, rules: Sequence[Rule], price: Callable[[Any], float], assume: frozenset, rounds: int, limit: int
+    a: PatternTerm,
+    b: PatternTerm,
+    rules: Sequence[Rule],
+    price: Callable[[Any], float],
+    assume: frozenset,
+    rounds: int,
+    limit: int,
 ) -> bool:
     """Whether these rules, read from left to right and from right to left, show two terms to be equal."""
     search = _Search([a, b], both_ways(rules), price, assume, limit)

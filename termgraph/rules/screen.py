@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.rules.emit import Items, Source, Writer
+from termgraph.rules.emit import Writer
 from termgraph.rules.facts import TermFact
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
+from termgraph.rules.source import Items, Source
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var, reify
 from unification.core import isground
@@ -11,6 +11,9 @@ from unification.core import isground
 from termgraph.rules.goals import GoalCall
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term, as_term
+
+if TYPE_CHECKING:
+    pass
 
 
 def searcher(call: GoalCall, known: list[Var], outputs: list[Var], rule: Any) -> Callable[..., Iterator[tuple]]:
@@ -25,6 +28,14 @@ def searcher(call: GoalCall, known: list[Var], outputs: list[Var], rule: Any) ->
 
     search.__name__ = call.name
     return search
+
+
+def enumerated(call: GoalCall) -> Iterator[dict[Var, Any] | None]:
+    """What a kanren goal says of metavariables of which nothing is known; None where an answer leaves some open."""
+    variables = sorted(call.variables(), key=lambda v: str(v.token))
+    for state in call.goal(*call.args)({}):
+        answer = [_value(reify(v, state)) for v in variables]
+        yield dict(zip(variables, answer, strict=True)) if all(isground(a, state) for a in answer) else None
 
 
 def _value(found: Any) -> Any:

@@ -16,6 +16,7 @@ from termgraph._lazy import lazy
 from termgraph.rules.forms import Instance, Stated, flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import HeadKind, SegVar
+from termgraph.rules.optional import parts_left_out
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.hashing import stable_text
@@ -24,13 +25,14 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
 if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.term import AnyTerm
 
 kanren = lazy("kanren")
 _MOST_ORDERS = 16
 
 
-def _of_other_kind(rule: Stated, answer: tuple, lhs: AnyTerm, rhs: Any) -> bool:
+def _of_other_kind(rule: Stated, answer: tuple, lhs: AnyTerm, rhs: PatternTerm) -> bool:
     """Whether a rule must not be used for these operators, since its sides would be of different kinds; reported."""
     try:
         refuse_other_kind(lhs, rhs, rule.guards)
@@ -44,9 +46,11 @@ def _of_other_kind(rule: Stated, answer: tuple, lhs: AnyTerm, rhs: Any) -> bool:
 def stage(rule: Stated) -> list[Instance]:
     """All instances of a rule: staged answers first, then the spellings of each left side."""
     out: list[Instance] = []
+    seen = set()
     for answer, made in _solved(rule):
-        if made is None:
+        if made is None or (key := (made[0], made[1], *map(repr, made[2]))) in seen:
             continue
+        seen.add(key)
         lhs, rhs, goals = made
         if answer and _of_other_kind(rule, answer, lhs, rhs):
             continue
@@ -64,11 +68,22 @@ def _solved(rule: Stated) -> list[tuple[tuple, Any]]:
     choices = _families(rule, variables)
     found: list[tuple[tuple, Any]] = []
     for answer in _answers(staged, variables):
+        if not all(_admitted(rule.kinds.get(v), value) for v, value in zip(variables, answer, strict=True)):
+            continue
         for families in itertools.product(*choices.values()):
             values = dict(zip(variables, answer, strict=True)) | dict(zip(choices, families, strict=True))
             label = tuple(values[v] for v in values)
-            found.append((label, _specialised(rule, rest, values) if values else (rule.lhs, rule.rhs, rest)))
+            made = _specialised(rule, rest, values) if values else (rule.lhs, rule.rhs, rest)
+            try:
+                found += [((*label, *left), form) for left, form in parts_left_out(rule, made)]
+            except RuleError as err:
+                raise RuleError(f"rule {rule.name!r} at {rule.where}: {err}") from None
     return found
+
+
+def _admitted(kind: Any, value: Any) -> bool:
+    """Whether a metavariable that a goal settles may be this operator: `head[...]` says which it may be."""
+    return not isinstance(kind, HeadKind) or not kind.families or value in kind.families
 
 
 def _families(rule: Stated, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
@@ -102,7 +117,7 @@ def _specialised(rule: Stated, goals: tuple, values: dict[Var, Any]) -> Any:
     return lhs, rhs, tuple(made)
 
 
-def _goal_argument(a: Any, values: dict[Var, Any]) -> Any:
+def _goal_argument(a: PatternTerm, values: dict[Var, Any]) -> Any:
     if is_var(a):
         value = values.get(a, a)
         return a if isinstance(value, Op) and value.family.defaults else value
@@ -133,7 +148,7 @@ class _NoSuchParameter(Exception):
     """An answer whose op lacks a parameter the rule mentions: the instance does not exist."""
 
 
-def substitute(p: Any, values: dict[Var, Any]) -> Any:
+def substitute(p: PatternTerm, values: dict[Var, Any]) -> Any:
     """The pattern with metavariables replaced by operators and numbers."""
     if is_var(p):
         value = values.get(p, p)
@@ -160,7 +175,7 @@ def _head(op: Any, values: dict[Var, Any]) -> Any:
 
 
 # ---------------------------------------------------------------------- spellings
-def _spellings(lhs: AnyTerm, rhs: Any) -> list[Any]:
+def _spellings(lhs: AnyTerm, rhs: PatternTerm) -> list[Any]:
     """The left side as written, as canonicalize leaves it, and both orders of commutative pairs."""
     if (
         getattr(lhs.op, "kind", "") == "derivative"
@@ -181,14 +196,14 @@ def _spellings(lhs: AnyTerm, rhs: Any) -> list[Any]:
 ARITHMETIC = (ew.add, ew.sub, ew.neg, ew.mul, ew.true_div, ew.reciprocal)
 
 
-def _has_anchor(p: Any) -> bool:
+def _has_anchor(p: PatternTerm) -> bool:
     """Whether the pattern says more than arithmetic on metavariables: `x - (-y)` must not come to match any sum."""
     if p.__class__ is not Term or not p.lvars:
         return not is_var(p)
     return p.op not in ARITHMETIC[:-1] or any(map(_has_anchor, p.args))
 
 
-def _orders(p: Any) -> list[Any]:
+def _orders(p: PatternTerm) -> list[Any]:
     """The pattern with the operands of binary commutative ops in both orders (n-ary ones are matched in any order)."""
     if p.__class__ is not Term or not p.lvars:
         return [p]
@@ -201,7 +216,7 @@ def _orders(p: Any) -> list[Any]:
     return out
 
 
-def canonical_form(p: Any) -> Any:
+def canonical_form(p: PatternTerm) -> Any:
     """The pattern in the normal form of sums (P - N, signed constants in P) and products (P / N, sign outside)."""
     if p.__class__ is not Term or not p.lvars:
         return p
@@ -227,7 +242,7 @@ def _canonical_sum(op: Op, args: tuple) -> Any:
     return mk(ew.sub, (_joined(ew.add, plus), _joined(ew.add, minus)))
 
 
-def _signed_terms(a: Any, negative: bool, plus: list, minus: list) -> None:
+def _signed_terms(a: PatternTerm, negative: bool, plus: list, minus: list) -> None:
     op = a.op if a.__class__ is Term else None
     if op in (ew.add, ew.sub, ew.neg) and not any(x.__class__ is SegVar for x in a.args):
         for i, x in enumerate(a.args):
@@ -257,7 +272,7 @@ def _canonical_product(op: Op, args: tuple) -> Any:
     return mk(ew.neg, (out,)) if sign < 0 else out
 
 
-def _factors(a: Any, inverted: bool, over: list, under: list) -> int:
+def _factors(a: PatternTerm, inverted: bool, over: list, under: list) -> int:
     op = a.op if a.__class__ is Term else None
     if op is ew.neg:
         return -_factors(a.args[0], inverted, over, under)

@@ -63,19 +63,19 @@ def _too_large(type_: TensorType, values: list) -> bool:
 
 
 @goal("ii", source="{0}.type.dtype == {1}.type.dtype", worth=True)
-def same_dtype(x: Any, y: Any) -> bool:
+def same_dtype(x: Any, y: AnyTerm) -> bool:
     """Both have the same dtype."""
     return x.type.dtype == y.type.dtype
 
 
 @goal("ii", source="{0}.type is {1}.type", worth=True)
-def same_type(x: Any, y: Any) -> bool:
+def same_type(x: AnyTerm, y: AnyTerm) -> bool:
     """Both have the same dtype and static shape."""
     return x.type is y.type
 
 
 @goal("ii", worth=True)
-def same_shape(x: Any, y: Any) -> bool | None:
+def same_shape(x: AnyTerm, y: AnyTerm) -> bool | None:
     """Both are known to have the same shape."""
     if x.type.shape != y.type.shape:
         return False if None not in x.type.shape + y.type.shape else None
@@ -83,19 +83,19 @@ def same_shape(x: Any, y: Any) -> bool | None:
 
 
 @goal("io")
-def dtype_of(x: Any) -> str:
+def dtype_of(x: AnyTerm) -> str:
     """The dtype of a term, for an operator's `dtype` parameter."""
     return x.type.dtype
 
 
 @goal("io")
-def ndim_of(x: Any) -> Any:
+def ndim_of(x: AnyTerm) -> Any:
     """The number of dimensions of a term."""
     return x.type.ndim
 
 
 @goal("i", worth=True)
-def large(x: Any) -> bool:
+def large(x: AnyTerm) -> bool:
     """A constant or array known to have many elements."""
     shape = x.type.shape
     return None not in shape and math.prod(shape) > LARGEST_FOLD

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.definition import Rule
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.interpret import Matcher, result, solve
 from termgraph.rules.pattern import Captured
 from termgraph.terms.op import Op
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Steps:
@@ -28,7 +31,7 @@ class Steps:
                     (number, matcher, instance)
                 )
 
-    def of(self, t: Any) -> Iterator[tuple[int, Any]]:
+    def of(self, t: AnyTerm) -> Iterator[tuple[int, Any]]:
         """All terms of the same type that a rule makes of this one."""
         for number, matcher, instance in (*self.by_family.get(t.op.family, ()), *self.anywhere):
             r = instance.rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
@@ -14,6 +14,10 @@ from termgraph.rules.image import Image, Named, named_rules
 from termgraph.rules.pattern import Captured
 from termgraph.rules.stage import for_family
 from termgraph.terms.op import Op
+
+if TYPE_CHECKING:
+    from termgraph.rules.pattern import PatternHead
+    from termgraph.terms.term import AnyTerm
 
 
 class StoredRuleSet(RuleSet):
@@ -60,6 +64,10 @@ class StoredRuleSet(RuleSet):
         if not self.from_image:
             super().meet(new)
 
+    def _wake(self, t: AnyTerm) -> None:
+        if not self.from_image:
+            super()._wake(t)
+
     @property
     def is_new(self) -> bool:
         """Whether there are rules that may have to be woken."""
@@ -83,7 +91,7 @@ class StoredRuleSet(RuleSet):
         self.compile_seconds += time.perf_counter() - started
         return found
 
-    def _made(self, family: Any) -> Any:
+    def _made(self, family: PatternHead) -> Any:
         rows = self._general(family)
         return self._compile(family, rows) if rows else False
 

@@ -21,6 +21,8 @@ from termgraph.rules.kinds import Guard
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from termgraph.rules.compiled import Context
+
 _CONTEXT = "context"
 
 
@@ -28,7 +30,7 @@ class Nameless(Exception):
     """What a matcher refers to and another process could not find."""
 
 
-def named(refs: dict[str, Any], context: Any) -> bytes:
+def named(refs: dict[str, Any], context: Context) -> bytes:
     """The objects that generated code refers to, as bytes; `context` is what it shares with its rule set."""
     out = io.BytesIO()
     namer = _Namer(out, protocol=5)
@@ -40,7 +42,7 @@ def named(refs: dict[str, Any], context: Any) -> bytes:
     return out.getvalue()
 
 
-def found(names: bytes, context: Any) -> dict[str, Any]:
+def found(names: bytes, context: Context) -> dict[str, Any]:
     """The objects behind `named` bytes in this process. Imports the modules of the goals among them."""
     finder = _Finder(io.BytesIO(names))
     finder.context = context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unification import Var
 
@@ -10,6 +10,7 @@ from termgraph.rules.kinds import SegVar
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.op import Op
 
 _INFIX = {
@@ -19,13 +20,13 @@ _INFIX = {
 _LIMIT = 400
 
 
-def pattern_text(value: Any) -> str:
+def pattern_text(value: PatternTerm) -> str:
     """A pattern, term or goal argument as one readable line, cut after a few hundred characters."""
     text = _text(value, 0, 60)
     return text if len(text) <= _LIMIT else text[: _LIMIT - 4] + " ..."
 
 
-def _text(value: Any, level: int, depth: int) -> str:
+def _text(value: PatternTerm, level: int, depth: int) -> str:
     """Patterns are shallow; `depth` bounds the recursion for terms, which may not be."""
     if value.__class__ is SegVar:
         return f"*{value.token}"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Record:
@@ -14,7 +17,7 @@ class Record:
 
     __slots__ = ("after", "before", "rule", "stage", "where")
 
-    def __init__(self, rule: str, where: str, before: Any, after: Any, stage: str = "") -> None:
+    def __init__(self, rule: str, where: str, before: AnyTerm, after: Any, stage: str = "") -> None:
         self.rule, self.where, self.before, self.after, self.stage = rule, where, before, after, stage
 
     def __repr__(self) -> str:
@@ -80,7 +83,7 @@ class Trace:
         yield from zip(self.moved[::2], self.moved[1::2], strict=True)
         yield from ((before, after) for _, before, after in self.steps)
 
-    def origin(self, term: Any) -> Any:
+    def origin(self, term: AnyTerm) -> Any:
         """The term of the original graph that `term` comes from; None if it is not known to come from one."""
         origins = self.origins()
         seen: set[int] = set()
@@ -101,7 +104,7 @@ class Trace:
 class Traces(list):
     """The traces of several stages, one after the other, as far as provenance goes."""
 
-    def origin(self, term: Any) -> Any:
+    def origin(self, term: AnyTerm) -> Any:
         """As `Trace.origin`, back through all stages."""
         for trace in reversed(self):
             term = trace.origin(term)

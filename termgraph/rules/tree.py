@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
-from termgraph.rules.emit import COMMON, Bindings, Items, Source, Writer, start_bindings
+from termgraph.rules.emit import COMMON, Bindings, Writer, start_bindings
 from termgraph.rules.forms import Instance, is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.screen import write_screen
+from termgraph.rules.source import Items, Source
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term
 
 if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.term import AnyTerm
 
 _RULES_OF = "<rules of "
@@ -51,7 +53,7 @@ class Candidate:
         new.checks, new.late = list(self.checks), list(self.late)
         return new
 
-    def absorb(self, name: str, p: Any) -> None:
+    def absorb(self, name: str, p: PatternTerm) -> None:
         """Take in the pattern of one operand."""
         if isinstance(p, Var):
             if p in self.bound:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
-from termgraph.sparse.parts import Parts, as_index, of_places, parts, pointers, summed_at
+from termgraph.sparse.parts import Parts, as_index, parts, pointers, summed_at
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
@@ -107,9 +107,10 @@ def _add_sparse(p: Parts, q: Parts) -> Variable:
         return p.with_data(p.data + q.data)
     shape = _same_shape("add", p, q)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
-    rows, columns = [T.concatenate(both) for both in zip(p.places, q.places)]
-    data = T.concatenate([T.cast(p.data, dtype), T.cast(q.data, dtype)])
-    return of_places(p.format, rows, columns, data, shape)
+    at, at_two, indices, indptr = ops.csm_merged(p.indices, p.indptr, q.indices, q.indptr, shape[1 - p.major])
+    n = indptr[-1]
+    data = T.inc_subtensor(summed_at(at, T.cast(p.data, dtype), n)[at_two], T.cast(q.data, dtype))
+    return Parts(p.format, data, indices[:n], indptr, shape).matrix
 
 
 def _same_places(p: Parts, q: Parts) -> bool:
@@ -138,7 +139,7 @@ def _mixed(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return as_sparse_variable(s), dense
 
 
-def _whole(x: Any, p: Parts) -> Any:
+def _whole(x: TensorVariable, p: Parts) -> Any:
     """An array in the full shape of a matrix."""
     if x.ndim == 2 and 1 not in x.type.shape:
         return T.specify_shape(x, (p.shape[0], p.shape[1]))
@@ -181,21 +182,18 @@ def _mul_sparse(p: Parts, q: Parts) -> Variable:
     q = q.to(p.format)
     shape = _same_shape("mul", p, q)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
-    majors, minors = [T.concatenate(both) for both in ((p.majors, q.majors), (p.indices, q.indices))]
-    position, indices, indptr = ops.csm_merge(majors, minors, shape[p.major], shape[1 - p.major])
-    n, m = p.indices.shape[0], indices.shape[0]
-    one, two = [
-        (summed_at(at, T.cast(data, dtype), m), T.set_subtensor(T.zeros((m,), "bool")[at], True))
-        for at, data in ((position[:n], p.data), (position[n:], q.data))
-    ]
-    return kept(Parts(p.format, one[0] * two[0], indices, indptr, shape), T.logical_and(one[1], two[1])).matrix
+    pattern = p.indices, p.indptr, q.indices, q.indptr
+    at, at_two, indices, indptr = ops.csm_merged(*pattern, shape[1 - p.major], both=True)
+    n = indptr[-1]
+    one, two = [summed_at(i, T.cast(data, dtype), n + 1) for i, data in ((at, p.data), (at_two, q.data))]
+    return Parts(p.format, (one * two)[1:], indices[:n], indptr, shape).matrix
 
 
 def kept(p: Parts, mask: TensorLike) -> Parts:
     """The stored elements where the mask is true."""
-    places = T.nonzero(mask)[0]
-    counts = T.bincount(p.majors[places], minlength=p.shape[p.major])
-    return p._replace(data=p.data[places], indices=p.indices[places], indptr=pointers(counts))
+    places, indptr = ops.csm_kept(mask, p.indptr)
+    places = places[: indptr[-1]]
+    return p._replace(data=p.data[places], indices=p.indices[places], indptr=indptr)
 
 
 # ---------------------------------------------------------------------- sums and scalings
@@ -239,10 +237,8 @@ def _vector(name: str, v: TensorLike) -> TensorVariable:
 def diag(s: TensorLike) -> TensorVariable:
     """The diagonal, as a dense vector."""
     p = parts(s)
-    rows, columns = p.places
-    on_it = T.eq(rows, columns)
-    zero = T.zeros((), p.data.type.dtype)
-    return summed_at(T.switch(on_it, rows, 0), T.switch(on_it, p.data, zero), T.minimum(p.shape[0], p.shape[1]))
+    q = kept(p, T.eq(p.majors, p.indices))
+    return summed_at(q.indices, q.data, T.minimum(p.shape[0], p.shape[1]))
 
 
 def square_diagonal(v: TensorLike) -> Variable:
@@ -267,13 +263,12 @@ def sp_zeros_like(s: TensorLike) -> Variable:
 # ---------------------------------------------------------------------- form
 def ensure_sorted_indices(s: TensorLike) -> Variable:
     """The same matrix with the elements of each row (CSC: column) in order."""
-    return parts(s).switched.switched.matrix
+    return parts(s).in_order.matrix
 
 
 def sum_duplicates(s: TensorLike) -> Variable:
     """The same matrix with each element stored once, in order."""
-    p = parts(s)
-    return of_places(p.format, *p.places, p.data, p.shape)
+    return parts(s).once.matrix
 
 
 def remove0(s: TensorLike) -> Variable:
@@ -284,7 +279,8 @@ def remove0(s: TensorLike) -> Variable:
 
 def clean(s: TensorLike) -> Variable:
     """The same matrix without stored zeros, the elements of each row (CSC: column) in order."""
-    return ensure_sorted_indices(remove0(s))
+    p = parts(s)
+    return kept(p, T.neq(p.data, 0)).in_order.matrix
 
 
 __all__ = [

@@ -15,10 +15,12 @@ from termgraph.sparse.variable import SparseVariable, is_sparse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from termgraph.tensor.variable import TensorVariable
+
 T: Any = termgraph.tensor
 
 
-def _pow(s: Any, y: Any) -> Any:
+def _pow(s: TensorVariable, y: TensorVariable) -> Any:
     """s ** y for a number: elements that are not stored stay 0, so the power must be positive."""
     if not isinstance(y, (int, float, np.number)) or y <= 0:
         raise TypeError(f"a sparse matrix is raised to a positive number, got {y!r:.60}; see structured_pow")
@@ -36,7 +38,7 @@ def _rdiv(self: Any, other: object) -> Any:
     raise TypeError("division by a sparse matrix divides by zeros; use sparse.dense_from_sparse(s) if that is meant")
 
 
-def _matmul(x: object, y: Any) -> Any:
+def _matmul(x: object, y: TensorVariable) -> Any:
     if not all(is_sparse(v) or T.as_tensor(v).ndim for v in (x, y)):
         raise TypeError("@ multiplies matrices; to multiply by a number use *")
     return products.dot(x, y)

@@ -33,6 +33,11 @@ class Parts(NamedTuple):
         return 0 if self.format == "csr" else 1
 
     @property
+    def minor(self) -> TensorVariable:
+        """The length that is not compressed."""
+        return self.shape[1 - self.major]
+
+    @property
     def majors(self) -> TensorVariable:
         """The index of each stored element along the compressed dimension."""
         return ops.csm_majors(self.indices, self.indptr)
@@ -59,8 +64,22 @@ class Parts(NamedTuple):
     @property
     def switched(self) -> Parts:
         """The same matrix in the other format, the elements of each row or column in order."""
-        order, indices, indptr = ops.csm_switch(self.indices, self.indptr, self.shape[1 - self.major])
+        order, indices, indptr = ops.csm_switch(self.indices, self.indptr, self.minor)
         return Parts(OTHER[self.format], self.data[order], indices, indptr, self.shape)
+
+    @property
+    def in_order(self) -> Parts:
+        """The same matrix, the elements of each row (CSC: column) in order."""
+        order, indices = ops.csm_sorted(self.indices, self.indptr, self.minor)
+        return self._replace(data=self.data[order], indices=indices)
+
+    @property
+    def once(self) -> Parts:
+        """The same matrix, each element stored once and in order: those in the same place are added up."""
+        nothing = T.zeros((0,), INDEX), T.zeros_like(self.indptr)
+        at, _, indices, indptr = ops.csm_merged(self.indices, self.indptr, *nothing, self.minor)
+        n = indptr[-1]
+        return self._replace(data=summed_at(at, self.data, n), indices=indices[:n], indptr=indptr)
 
     def to(self, format: str) -> Parts:
         """The same matrix in a format."""
@@ -144,15 +163,6 @@ def _as_shape(shape: ShapeLike) -> TensorVariable:
 def pointers(counts: Any) -> TensorVariable:
     """The indptr for this many elements in each row."""
     return as_index(T.concatenate([T.zeros((1,), "int64"), T.cumsum(T.cast(counts, "int64"))]))
-
-
-def of_places(format: str, rows: Any, columns: Any, data: TensorLike, shape: Any) -> Variable:
-    """The matrix with these elements, of which those in the same place are added up; in order."""
-    one, two = (rows, columns) if format == "csr" else (columns, rows)
-    major = 0 if format == "csr" else 1
-    position, indices, indptr = ops.csm_merge(one, two, shape[major], shape[1 - major])
-    summed = summed_at(position, data, indices.shape[0])
-    return Parts(format, summed, indices, indptr, shape).matrix
 
 
 def summed_at(position: Any, data: Any, n: Any) -> Any:

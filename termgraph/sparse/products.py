@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import multiplied
-from termgraph.sparse.parts import Parts, of_places, parts
+from termgraph.sparse.parts import Parts, as_index, parts
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
+from termgraph.terms.sparse import INDEX
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -66,12 +67,11 @@ def _sparse_times_sparse(p: Parts, q: Parts) -> Variable:
 
 def _rows_times_rows(p: Parts, q: Parts) -> Parts:
     inner = _checked_inner(p, q)
-    one, two = expanded(inner, q.indptr)
+    one, two, begins = expanded(inner, q.indptr)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
     data = T.cast(p.data, dtype)[one] * T.cast(q.data, dtype)[two]
     shape = T.stack([p.shape[0], q.shape[1]])
-    made = of_places("csr", p.majors[one], q.indices[two], data, shape)
-    return parts(made)._replace(data=made.owner.inputs[0])
+    return Parts("csr", data, q.indices[two], as_index(begins[p.indptr]), shape).once
 
 
 def _checked_inner(p: Parts, q: Parts) -> TensorVariable:
@@ -81,13 +81,17 @@ def _checked_inner(p: Parts, q: Parts) -> TensorVariable:
     )
 
 
-def expanded(rows: Any, indptr: Any) -> tuple[Any, Any]:
-    """For each element of the named rows, one row after the other: which of `rows` it belongs to, and where it is."""
+def expanded(rows: Any, indptr: Any) -> tuple[Any, Any, Any]:
+    """The elements of the named rows, one row after the other.
+
+    For each, which of `rows` it belongs to, and where it is; and where each row begins among them, and the end.
+    """
     starts = indptr[rows]
-    counts = T.cast(indptr[rows + 1] - starts, "int64")
-    ends = T.cumsum(counts)
-    which = T.repeat(T.arange(rows.shape[0]), counts)
-    return which, T.arange(which.shape[0]) - (ends - counts)[which] + starts[which]
+    ends = T.cumsum(T.cast(indptr[rows + 1] - starts, "int64"))
+    begins = T.concatenate([T.zeros((1,), "int64"), ends])
+    n = begins[-1]
+    which = ops.csm_majors(T.zeros((n,), INDEX), as_index(begins))
+    return which, T.arange(n) + (starts - begins[:-1])[which], begins
 
 
 def sampling_dot(x: TensorLike, y: TensorLike, p: TensorLike) -> Variable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
-from termgraph.sparse.parts import Parts, as_index, parts, pointers
+from termgraph.sparse.basic import kept
+from termgraph.sparse.parts import Parts, as_index, parts
 from termgraph.sparse.products import expanded
 from termgraph.tensor.checks import Assert
 
@@ -43,7 +45,7 @@ def _is_one(i: int) -> bool:
     return not isinstance(i, slice) and T.as_tensor(i).ndim == 0
 
 
-def _places(i: Any, n: Any) -> Any:
+def _places(i: TensorVariable, n: TensorVariable) -> Any:
     """The rows that an index names, as a vector."""
     if isinstance(i, slice):
         return T.arange(n)[i]
@@ -53,16 +55,43 @@ def _places(i: Any, n: Any) -> Any:
     return T.arange(n)[i.dimshuffle("x") if i.ndim == 0 else i]  # counts from the end, and is checked
 
 
-def _taken(p: Parts, axis: int, index: Any) -> Parts:
+def _taken(p: Parts, axis: int, index: TensorVariable) -> Parts:
     """Some rows or columns. Those along the compressed dimension are stretches of the arrays."""
+    if isinstance(index, slice) and index.step in (None, 1):
+        return _stretch(p, axis, index)
     rows = _places(index, p.shape[axis])
     back = p.format
     q = p if axis == p.major else p.switched
-    which, where = expanded(rows, q.indptr)
-    counts = q.indptr[rows + 1] - q.indptr[rows]
-    n, kept = rows.shape[0], q.shape[1 - axis]
-    shape = T.stack([n, kept] if axis == 0 else [kept, n])
-    return Parts(q.format, q.data[where], q.indices[where], pointers(counts), shape).to(back)
+    which, where, begins = expanded(rows, q.indptr)
+    shape = _shape_with(p, axis, rows.shape[0])
+    return Parts(q.format, q.data[where], q.indices[where], as_index(begins), shape).to(back)
+
+
+def _stretch(p: Parts, axis: int, index: slice) -> Parts:
+    """The rows or columns of a slice of step 1, in the format of the matrix."""
+    n = p.shape[axis]
+    first = _bound(index.start, n, 0)
+    end = T.maximum(_bound(index.stop, n, n), first)
+    shape = _shape_with(p, axis, end - first)
+    if axis == p.major:
+        indptr = p.indptr[first : end + 1]
+        stored = slice(indptr[0], indptr[-1])
+        return Parts(p.format, p.data[stored], p.indices[stored], indptr - indptr[0], shape)
+    inside = T.logical_and(p.indices >= first, p.indices < end)
+    q = kept(p, inside)
+    return q._replace(indices=as_index(q.indices - first), shape=shape)
+
+
+def _bound(i: Any, n: Any, missing: Any) -> Any:
+    """Where a slice begins or ends, as a number from 0 to n."""
+    if i is None:
+        return T.as_tensor(missing)
+    i = T.as_tensor(i)
+    return T.cast(T.clip(T.switch(i < 0, i + n, i), 0, n), "int64")
+
+
+def _shape_with(p: Parts, axis: int, n: Any) -> Any:
+    return T.stack([n, p.shape[1]] if axis == 0 else [p.shape[0], n])
 
 
 def _element(p: Parts, i: int, j: int) -> TensorVariable:
@@ -93,15 +122,20 @@ def _stacked(blocks: list[Parts], name: str, dtype: DTypeLike) -> Parts:
     first, major = blocks[0], blocks[0].major
     other = 1 - major
     widths = [T.eq(b.shape[other], first.shape[other]) for b in blocks[1:]]
-    kept = first.shape[other]
+    width = first.shape[other]
     if widths:
         what = "columns" if major == 0 else "rows"
-        kept = Assert(f"sparse.{name}: the matrices must have as many {what}")(kept, *widths)
+        width = Assert(f"sparse.{name}: the matrices must have as many {what}")(width, *widths)
     n: Any = sum([b.shape[major] for b in blocks[1:]], first.shape[major])
-    counts = T.concatenate([b.indptr[1:] - b.indptr[:-1] for b in blocks])
+    before: Any = 0
+    pointers = [first.indptr]
+    for one, b in pairwise(blocks):
+        before = before + one.data.shape[0]
+        pointers.append(as_index(b.indptr[1:] + before))
     data = T.concatenate([b.data if dtype is None else T.cast(b.data, dtype) for b in blocks])
     indices = as_index(T.concatenate([b.indices for b in blocks]))
-    return Parts(first.format, data, indices, pointers(counts), T.stack([n, kept] if major == 0 else [kept, n]))
+    shape = T.stack([n, width] if major == 0 else [width, n])
+    return Parts(first.format, data, indices, T.concatenate(pointers), shape)
 
 
 __all__ = ["get_item", "hstack", "vstack"]

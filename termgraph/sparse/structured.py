@@ -22,7 +22,7 @@ T: Any = termgraph.tensor
 def structured(function: Callable, name: str, doc: str = "") -> Callable:
     """A function of arrays, applied to the stored elements."""
 
-    def apply(s: TensorLike, *args: Any) -> Variable:
+    def apply(s: TensorLike, *args: TensorLike) -> Variable:
         p = parts(s)
         return p.with_data(function(p.data, *args))
 

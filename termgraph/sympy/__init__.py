@@ -15,3 +15,7 @@ from termgraph.sympy.learning import rules_from_sympy
 from termgraph.sympy.outward import to_sympy
 
 __all__ = ["Identities", "Identity", "from_sympy", "lambdify", "rules_from_sympy", "rules_to_sympy", "to_sympy"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,7 +7,7 @@ reason. Goals over operators are solved before, so one rule may leave as several
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unification import Var
 
@@ -18,6 +18,13 @@ from termgraph.rules.pattern import Captured, free_variables
 from termgraph.sympy.outward import write
 from termgraph.sympy.table import ALWAYS, FACTS, GUARDS, require_sympy, writers
 from termgraph.terms.op import is_var
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from sympy import Basic
+
+    from termgraph.rules.goals import GoalCall
 
 
 class _Stays(Exception):
@@ -40,22 +47,22 @@ class Condition(NamedTuple):
 class Identity:
     """`lhs` may be replaced by `rhs` where the conditions hold; both are SymPy expressions over wildcards."""
 
-    def __init__(self, name: str, lhs: Any, rhs: Any, conditions: Iterable[Condition], rule: Stated) -> None:
+    def __init__(self, name: str, lhs: Basic, rhs: Basic, conditions: Iterable[Condition], rule: Stated) -> None:
         self.name, self.lhs, self.rhs = name, lhs, rhs
         self.conditions, self.assumes, self.where = tuple(conditions), rule.assumes, rule.where
 
-    def apply(self, expr: Any) -> Any:
+    def apply(self, expr: Basic) -> Any:
         """The expression with every place rewritten where the left side matches and the conditions hold."""
         return expr.replace(lambda e: self.match(e) is not None, self._replacement, simultaneous=False)
 
-    def match(self, e: Any) -> dict | None:
+    def match(self, e: Basic) -> dict | None:
         """What the wildcards stand for if the identity applies to the whole of `e`."""
         found = e.match(self.lhs)
         if found is None or _invents(found, e) or not all(c.holds(found) for c in self.conditions):
             return None
         return found
 
-    def _replacement(self, e: Any) -> Any:
+    def _replacement(self, e: Basic) -> Any:
         return self.rhs.xreplace(self.match(e))
 
     def __repr__(self) -> str:
@@ -63,7 +70,7 @@ class Identity:
         return f"{self.name}: {self.lhs} -> {self.rhs}" + (f"  if {conditions}" if conditions else "")
 
 
-def _invents(match: dict, e: Any) -> bool:
+def _invents(match: dict, e: Basic) -> bool:
     """Whether a wildcard stands for a root that is not there: SymPy solves `w**2 == y` for the wildcard."""
     sympy = require_sympy()
     there = e.atoms(sympy.Pow, sympy.Abs, sympy.exp)
@@ -90,7 +97,7 @@ class Identities:
         reason = self.left_out.get(name)
         raise KeyError(f"{name} was left out: {reason}" if reason else f"no identity is named {name!r}")
 
-    def rewrite(self, expr: Any, rounds: int = 20) -> Any:
+    def rewrite(self, expr: Basic, rounds: int = 20) -> Any:
         """The expression with all identities applied until nothing new comes out, at most `rounds` times."""
         seen: set[Any] = set()
         while expr not in seen and len(seen) < rounds:
@@ -127,7 +134,7 @@ def rules_to_sympy(rules: Any) -> Identities:
     return Identities(made, left_out)
 
 
-def _of_rule(sympy: Any, rule: Rule) -> tuple[list[Identity], list[str]]:
+def _of_rule(sympy: ModuleType, rule: Rule) -> tuple[list[Identity], list[str]]:
     found: list[Identity] = []
     reasons: list[str] = []
     for instance in rule.instances():
@@ -141,7 +148,7 @@ def _of_rule(sympy: Any, rule: Rule) -> tuple[list[Identity], list[str]]:
     return found, reasons
 
 
-def _translated(sympy: Any, instance: Instance) -> Identity:
+def _translated(sympy: ModuleType, instance: Instance) -> Identity:
     rule = instance.rule
     variables = sorted(free_variables(instance.lhs) | free_variables(instance.rhs), key=lambda v: str(v.token))
     wild = {v: _wildcard(sympy, v) for v in variables}
@@ -156,13 +163,13 @@ def _translated(sympy: Any, instance: Instance) -> Identity:
     return Identity(instance.label, lhs, rhs, conditions, rule)
 
 
-def _wildcard(sympy: Any, v: Var) -> Any:
+def _wildcard(sympy: ModuleType, v: Var) -> Any:
     if v.__class__ is SegVar:
         raise _Stays(f"*{v.token} stands for any number of operands")
     return sympy.Wild(str(v.token))
 
 
-def _written(sympy: Any, pattern: Any, wild: dict) -> Any:
+def _written(sympy: Any, pattern: Basic, wild: dict) -> Any:
     if is_var(pattern):
         return wild[pattern]
     _check(pattern)
@@ -175,7 +182,7 @@ def _written(sympy: Any, pattern: Any, wild: dict) -> Any:
     return write(sympy, [pattern], leaf)[0]
 
 
-def _check(pattern: Any) -> None:
+def _check(pattern: Basic) -> None:
     """Refuse operators that SymPy lacks, those still open, and those about precision."""
     stack = [pattern]
     while stack:
@@ -197,7 +204,7 @@ def _of_guard(name: str, v: Var, wild: Any) -> Iterator[Condition]:
         yield Condition(f"{v.token}: {name}", wild, *question)
 
 
-def _of_goal(sympy: Any, g: Any, wild: dict) -> list[Condition]:
+def _of_goal(sympy: ModuleType, g: GoalCall, wild: dict) -> list[Condition]:
     if g.name in ALWAYS:
         return []
     if g.name not in FACTS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.function.jit import jit
@@ -16,12 +16,17 @@ from termgraph.rules.pattern import Pattern
 from termgraph.sympy.table import CONSTANTS, readers, require_sympy
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from sympy import Basic
+
+    from termgraph.tensor.variable import TensorVariable
+
 T: Any = import_module("termgraph.tensor")
 _OWN = ("Piecewise", "ExprCondPair")  # read by this module, not by the table
 _POSTPONED = ("Integral", "Derivative", "Sum", "Product", "Limit")
 
 
-def from_sympy(expr: Any, symbols: Mapping | None = None, *, dtype: str | None = None) -> Any:
+def from_sympy(expr: Basic, symbols: Mapping | None = None, *, dtype: str | None = None) -> Any:
     """The variable that an expression of SymPy stands for; lists and matrices are read element by element.
 
     `symbols` says which variable a symbol (or a symbol of this name) is; other symbols become new scalars, of
@@ -36,7 +41,7 @@ def from_sympy(expr: Any, symbols: Mapping | None = None, *, dtype: str | None =
     sympy = require_sympy()
     names = {str(k) if not isinstance(k, str) else k: v for k, v in (symbols or {}).items()}
 
-    def leaf(symbol: Any) -> Any:
+    def leaf(symbol: Basic) -> Any:
         if symbol.name not in names:
             names[symbol.name] = TensorType.of(_dtype(symbol, dtype), ()).make_variable(symbol.name)
         return names[symbol.name]
@@ -44,7 +49,7 @@ def from_sympy(expr: Any, symbols: Mapping | None = None, *, dtype: str | None =
     return read(sympy.sympify(expr), leaf, T.as_tensor)
 
 
-def lambdify(args: Any, expr: Any, *, mode: Any = None) -> Callable:
+def lambdify(args: Any, expr: Basic, *, mode: Any = None) -> Callable:
     """A function of arrays, as `sympy.lambdify` makes one, simplified and compiled by termgraph.
 
     Arrays of any rank and dtype may be given; each new combination is compiled once. `expr` may be a list or a
@@ -64,14 +69,14 @@ def lambdify(args: Any, expr: Any, *, mode: Any = None) -> Callable:
     expr = sympy.sympify(expr)
     _complain_of_unbound(expr, names)
 
-    def traced(*variables: Any) -> Any:
+    def traced(*variables: TensorVariable) -> Any:
         return from_sympy(expr, {a.name: T.as_tensor(v) for a, v in zip(names, variables, strict=True)})
 
     traced.__name__ = "lambdified"
     return jit(traced, mode=mode, at_once=False)
 
 
-def _complain_of_unbound(expr: Any, names: Sequence) -> None:
+def _complain_of_unbound(expr: Basic, names: Sequence) -> None:
     parts = expr if isinstance(expr, (list, tuple)) else [expr]
     free = {s for e in parts for s in getattr(e, "free_symbols", ())}
     missing = sorted(s.name for s in free if s.name not in {a.name for a in names})
@@ -79,14 +84,14 @@ def _complain_of_unbound(expr: Any, names: Sequence) -> None:
         raise ValueError(f"the expression contains {', '.join(missing)}, which lambdify's arguments do not name")
 
 
-def _dtype(symbol: Any, dtype: str | None) -> str:
+def _dtype(symbol: Basic, dtype: str | None) -> str:
     if dtype is not None:
         return dtype
     return "int64" if symbol.is_integer else "complex128" if symbol.is_real is False else config.floatX
 
 
 # ---------------------------------------------------------------------- the reader
-def read(expr: Any, leaf: Callable[[Any], Any], wrap: Callable[[Any], Any] = lambda v: v) -> Any:
+def read(expr: Basic, leaf: Callable[[Any], Any], wrap: Callable[[Any], Any] = lambda v: v) -> Any:
     """What an expression stands for; `leaf` gives what its symbols stand for, `wrap` what a mere number becomes."""
     if isinstance(expr, (list, tuple)) or type(expr).__name__ == "Tuple":
         return [read(e, leaf, wrap) for e in expr]
@@ -97,7 +102,7 @@ def read(expr: Any, leaf: Callable[[Any], Any], wrap: Callable[[Any], Any] = lam
     return wrap(made) if isinstance(made, (bool, int, float, complex)) else made
 
 
-def _read_all(expr: Any, leaf: Callable) -> Any:
+def _read_all(expr: Basic, leaf: Callable) -> TensorVariable:
     done: dict[Any, Any] = {}
     stack = [expr]
     while stack:
@@ -114,7 +119,7 @@ def _read_all(expr: Any, leaf: Callable) -> Any:
     return done[expr]
 
 
-def _operands(e: Any) -> tuple:
+def _operands(e: Basic) -> tuple:
     """The operands that are read before: of a power by a number and of a quotient only what is left of them."""
     if e.is_Mul:
         return tuple([part for factor in e.args for part in _split(factor)[0]])
@@ -129,11 +134,11 @@ def _operands(e: Any) -> tuple:
     return () if e.is_Atom else e.args
 
 
-def _reader(e: Any) -> Callable | None:
+def _reader(e: Basic) -> Callable | None:
     return readers().get((type(e).__name__, len(e.args))) or readers().get((type(e).__name__, None))
 
 
-def _split(factor: Any) -> tuple[tuple, bool]:
+def _split(factor: Basic) -> tuple[tuple, bool]:
     """What is read of a factor, and whether it stands below the line: `x**-2` is `x**2` there."""
     if factor.is_Number:
         return (), False
@@ -142,7 +147,7 @@ def _split(factor: Any) -> tuple[tuple, bool]:
     return (factor,), False
 
 
-def _one(e: Any, done: dict, leaf: Callable) -> Any:
+def _one(e: Basic, done: dict, leaf: Callable) -> Any:
     name = type(e).__name__
     if e.is_Symbol:
         return leaf(e)
@@ -162,20 +167,20 @@ def _one(e: Any, done: dict, leaf: Callable) -> Any:
     return args if name == "ExprCondPair" else _function(e, name, args)
 
 
-def _number(e: Any) -> Any:
+def _number(e: Basic) -> float:
     if e.is_Integer:
         return int(e)
     return int(e.p) / int(e.q) if e.is_Rational else float(e)
 
 
-def _term(a: Any) -> tuple[Any, bool]:
+def _term(a: Basic) -> tuple[Any, bool]:
     """What is read of a term of a sum, and whether it is subtracted."""
     coefficient = a if a.is_Number else a.args[0] if a.is_Mul else None
     negative = coefficient is not None and coefficient.is_Number and bool(coefficient.is_negative)
     return (-a, True) if negative else (a, False)
 
 
-def _sum(e: Any, done: dict) -> Any:
+def _sum(e: Basic, done: dict) -> Any:
     """Terms with a minus sign are subtracted from the others, which come first."""
     terms = sorted(map(_term, e.args), key=lambda pair: pair[1])
     total = -done[terms[0][0]] if terms[0][1] else done[terms[0][0]]
@@ -184,7 +189,7 @@ def _sum(e: Any, done: dict) -> Any:
     return total
 
 
-def _product(e: Any, done: dict) -> Any:
+def _product(e: Basic, done: dict) -> Any:
     above: list[Any] = []
     below: list[Any] = []
     coefficient: Any = 1
@@ -197,7 +202,7 @@ def _product(e: Any, done: dict) -> Any:
     return _quotient(coefficient, above, below)
 
 
-def _quotient(coefficient: Any, above: list, below: list) -> Any:
+def _quotient(coefficient: Basic, above: list, below: list) -> Any:
     """`2*x*y/3` as one writes it: the numerator and the denominator of the coefficient where they are whole."""
     times = functools.partial(functools.reduce, lambda p, q: p * q)
     sign = 1
@@ -213,7 +218,7 @@ def _quotient(coefficient: Any, above: list, below: list) -> Any:
     return -value if sign < 0 else value
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _power(base: Basic, exponent: Basic) -> TensorVariable:
     if exponent.is_negative:
         return 1 / _power(base, -exponent)
     if exponent == 1:
@@ -225,7 +230,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return base ** _number(exponent)
 
 
-def _choice(e: Any, pairs: list) -> Any:
+def _choice(e: Basic, pairs: list) -> TensorVariable:
     """Conditions are asked in order; where none holds the value is NaN, as in SymPy."""
     value: Any = float("nan")
     for a, condition in reversed(pairs):
@@ -233,7 +238,7 @@ def _choice(e: Any, pairs: list) -> Any:
     return value
 
 
-def _function(e: Any, name: str, args: list) -> Any:
+def _function(e: Basic, name: str, args: list) -> TensorVariable:
     found = _reader(e)
     assert found is not None  # `_operands` has asked
     if name in ("Max", "Min", "And", "Or", "Xor") and len(args) != 2:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -18,6 +18,9 @@ from termgraph.rules.pattern import Pattern
 from termgraph.sympy.inward import read
 from termgraph.sympy.table import require_sympy
 from termgraph.terms.errors import RuleError
+
+if TYPE_CHECKING:
+    from sympy import Basic
 
 # What is asked of a metavariable, the strongest first: of each group the first that SymPy assumes of the symbol.
 _GROUPS = (("positive", "negative", "nonnegative", "nonpositive", "nonzero", "real"), ("integer",))
@@ -82,7 +85,7 @@ def _placed(made: Rule, where: str) -> Rule:
     return made
 
 
-def _sides(name: str, identity: Any) -> tuple:
+def _sides(name: str, identity: Basic) -> tuple:
     sympy = require_sympy()
     if isinstance(identity, sympy.Eq):
         return identity.lhs, identity.rhs
@@ -111,7 +114,7 @@ class _Metavariables:
         return found
 
 
-def _goal(condition: Any, leaf: _Metavariables) -> Any:
+def _goal(condition: Basic, leaf: _Metavariables) -> Any:
     name = _COMPARED.get(type(condition).__name__)
     if name is not None and condition.rhs == 0:
         return FACTS[name](read(condition.lhs, leaf))

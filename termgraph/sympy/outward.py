@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, MutableMapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -21,10 +21,18 @@ from termgraph.terms.op import CONST
 from termgraph.terms.term import as_term, is_term
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from sympy import Basic
+
+    from termgraph.terms.leaves import Input
+    from termgraph.terms.term import AnyTerm
+
 _LARGEST_DENOMINATOR = 1 << 10  # 0.375 is 3/8; other floats stay floats
 
 
-def to_sympy(expr: Any, symbols: MutableMapping | None = None, *, evaluate: bool = True) -> Any:
+def to_sympy(expr: Basic, symbols: MutableMapping | None = None, *, evaluate: bool = True) -> Any:
     """The expression in SymPy; a list gives a list.
 
     Variables become symbols of the same name, real, integer or complex as their dtype is. `symbols`, if given, is a
@@ -46,7 +54,7 @@ def to_sympy(expr: Any, symbols: MutableMapping | None = None, *, evaluate: bool
     return made if many else made[0]
 
 
-def write(sympy: Any, terms: list, leaf: Callable[[Any], Any]) -> list:
+def write(sympy: ModuleType, terms: list, leaf: Callable[[Any], Any]) -> list:
     """The SymPy expressions of terms; `leaf` gives those of variables and of what has no counterpart."""
     done: dict[int, Any] = {}
     for t in _needed(terms):
@@ -78,14 +86,14 @@ def _known(t: Any) -> bool:
     return name in writers() or name == "cast" or (name == "dimshuffle" and _only_repeats(t))
 
 
-def _only_repeats(t: Any) -> bool:
+def _only_repeats(t: AnyTerm) -> bool:
     """Whether a dimshuffle only adds leading dimensions, as broadcasting does by itself."""
     order = t.op.params["order"]
     kept = [d for d in order if d != "x"]
     return kept == list(range(len(kept))) and order[len(order) - len(kept) :] == tuple(kept)
 
 
-def _one(sympy: Any, t: Any, done: dict[int, Any], leaf: Callable) -> Any:
+def _one(sympy: ModuleType, t: Any, done: dict[int, Any], leaf: Callable) -> Any:
     if getattr(t, "op", None) is CONST:
         value = t.value if t.type is None else t.scalar
         return leaf(t) if value is None or (t.type and any(n != 1 for n in t.type.shape)) else number(sympy, value)
@@ -100,7 +108,7 @@ def _one(sympy: Any, t: Any, done: dict[int, Any], leaf: Callable) -> Any:
     return writers()[name](*_operands(sympy, name, t.args, args))
 
 
-def _operands(sympy: Any, name: str, terms: tuple, args: list) -> Iterable:
+def _operands(sympy: ModuleType, name: str, terms: tuple, args: list) -> Iterable:
     """Truth values count as 0 and 1 in arithmetic; numbers as truth values in logic and choices."""
     if name == "switch":
         return [_truth(sympy, terms[0], args[0]), *args[1:]]
@@ -117,15 +125,15 @@ def _is_truth(t: Any) -> bool:
     return getattr(getattr(t, "type", None), "dtype", None) == "bool"
 
 
-def _count(sympy: Any, t: Any, e: Any) -> Any:
+def _count(sympy: ModuleType, t: Any, e: Basic) -> Any:
     return sympy.Piecewise((1, e), (0, True)) if _is_truth(t) else e
 
 
-def _truth(sympy: Any, t: Any, e: Any) -> Any:
+def _truth(sympy: ModuleType, t: Any, e: Basic) -> Any:
     return e if _is_truth(t) or isinstance(t, Var) else sympy.Ne(e, 0)
 
 
-def _cast(sympy: Any, e: Any, t: Any, dtype: str) -> Any:
+def _cast(sympy: ModuleType, e: Basic, t: AnyTerm, dtype: str) -> Any:
     """A change of precision is none in exact arithmetic; whole numbers are cut off, truth values counted."""
     if dtype == "bool":
         return _truth(sympy, t, e)
@@ -175,7 +183,7 @@ class _Leaves:
             self.made[t] = self._symbol(t)
         return self.made[t]
 
-    def _symbol(self, t: Any) -> Any:
+    def _symbol(self, t: Input) -> Any:
         if self.symbols is None and (t.args or t.op is CONST):
             what = f"{t.op.name} of {t.type}" if t.args else f"the constant {t!r:.60}"
             raise TypeError(
@@ -198,7 +206,7 @@ class _Leaves:
         return name
 
 
-def _assumptions(t: Any) -> dict[str, bool]:
+def _assumptions(t: Input) -> dict[str, bool]:
     """What the dtype says, and what `T.assume` or the operator let prove of the term."""
     dtype = t.type.dtype if isinstance(t.type, TensorType) else None
     if dtype is None or dtype == "bool":

@@ -198,8 +198,13 @@ from termgraph.tensor.sorting import unique as unique
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
 from termgraph.tensor.statistics import histogram as histogram
+from termgraph.tensor.statistics import nanmax as nanmax
 from termgraph.tensor.statistics import nanmean as nanmean
+from termgraph.tensor.statistics import nanmin as nanmin
+from termgraph.tensor.statistics import nanprod as nanprod
+from termgraph.tensor.statistics import nanstd as nanstd
 from termgraph.tensor.statistics import nansum as nansum
+from termgraph.tensor.statistics import nanvar as nanvar
 from termgraph.tensor.statistics import percentile as percentile
 from termgraph.tensor.statistics import quantile as quantile
 from termgraph.tensor.statistics import trapezoid as trapezoid

@@ -147,7 +147,7 @@ class DeferredView:
             if out._owner is self:
                 out._owner = node
 
-    def _own(self, t: Any) -> Variable:
+    def _own(self, t: AnyTerm) -> Variable:
         found = self.made.get(t)
         return self.variable(t) if found is None or found._owner is not self else found
 

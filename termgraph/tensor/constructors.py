@@ -62,7 +62,7 @@ def _plain(kind: str, shape: tuple) -> Callable:
 
 
 def _plural(make: Callable, kind: str) -> Callable:
-    def several(*names: Any) -> list:
+    def several(*names: str) -> list:
         if len(names) == 1 and isinstance(names[0], int):
             return [make() for _ in range(names[0])]
         if len(names) == 1 and isinstance(names[0], str):

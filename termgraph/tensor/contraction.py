@@ -99,7 +99,7 @@ def _common_length(a: TensorLike, la: Labels, b: TensorVariable, lb: Labels, k: 
     return n if isinstance(n, int) and n != 1 or m == 1 else m
 
 
-def _row_products(a: Any, la: Labels, b: Any, lb: Labels, batch: list, summed: list) -> tuple[Any, list]:
+def _row_products(a: Any, la: Labels, b: TensorVariable, lb: Labels, batch: list, summed: list) -> tuple[Any, list]:
     """Nothing but batch dimensions left: multiply and sum, which fuses better than a matrix product."""
     labels = [*batch, *summed]
     terms = ew.mul(arrange(a, la, labels), arrange(b, lb, labels))

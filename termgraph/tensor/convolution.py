@@ -56,7 +56,14 @@ def _border(name: str, value: BorderMode, n: int) -> str | tuple[tuple[int, int]
 
 
 def parameters(
-    name: str, n: int, border_mode: BorderMode, stride: ShapeLike, flip: bool, dilation: Any, groups: Any, algo: Any
+    name: str,
+    n: int,
+    border_mode: BorderMode,
+    stride: ShapeLike,
+    flip: bool,
+    dilation: Any,
+    groups: Any,
+    algo: str | None,
 ) -> dict[str, Any]:
     """The parameters of the placeholders from what users write."""
     if not hasattr(groups, "__index__") or groups < 1:
@@ -70,7 +77,7 @@ def parameters(
     }  # fmt: skip
 
 
-def _array(name: str, what: str, value: Any, n: int, shape: Any) -> Any:
+def _array(name: str, what: str, value: object, n: int, shape: Any) -> Any:
     """An operand with n spatial dimensions and the lengths the user promises."""
     x = as_tensor(value)
     if x.ndim != n + 2:
@@ -115,8 +122,8 @@ def conv_prices(y: Any) -> dict[str, float]:
 # ---------------------------------------------------------------------- forward
 @on_terms
 def conv2d(
-    input: Any, filters: TensorLike, input_shape: Any = None, filter_shape: Any = None,
-    border_mode: BorderMode = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
+    input: Any, filters: TensorLike, input_shape: ShapeLike = None, filter_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid", subsample: ShapeLike = (1, 1), filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1), num_groups: int = 1, algo: str | None = None,
 ) -> TensorVariable:  # fmt: skip
     """Images (batch, channels, rows, columns) convolved with filters (filters, channels, rows, columns).
@@ -191,10 +198,10 @@ def conv3d(
 def conv2d_transpose(
     input: TensorLike,
     filters: TensorLike,
-    output_shape: Any,
+    output_shape: ShapeLike,
     filter_shape: ShapeLike = None,
     border_mode: BorderMode = "valid",
-    input_dilation: Any = (1, 1),
+    input_dilation: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
     num_groups: int = 1,
@@ -228,10 +235,41 @@ def conv2d_grad_wrt_inputs(
     algo: str | None = None,
 ) -> TensorVariable:
     """The gradient of a convolution with respect to its images, from that of its result."""
-    name = "conv2d_grad_wrt_inputs"
-    g, w = _array(name, "output_grad", output_grad, 2, None), _array(name, "filters", filters, 2, filter_shape)
-    how = parameters(name, 2, border_mode, subsample, filter_flip, filter_dilation, num_groups, algo)
-    return inputs_op(w, g, *_spatial_lengths(name, input_shape, 2), **how)
+    how = border_mode, subsample, filter_flip, filter_dilation, num_groups, algo
+    return _inputs_gradient(2, output_grad, filters, input_shape, filter_shape, how)
+
+
+@on_terms
+def conv3d_grad_wrt_inputs(
+    output_grad: TensorLike,
+    filters: TensorLike,
+    input_shape: ShapeLike,
+    filter_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid",
+    subsample: ShapeLike = (1, 1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1, 1),
+    num_groups: int = 1,
+    algo: str | None = None,
+) -> TensorVariable:
+    """`conv2d_grad_wrt_inputs` of volumes.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> g, w = np.ones((1, 1, 1, 1, 1)), np.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> T.nnet.conv3d_grad_wrt_inputs(g, w, (1, 1, 2, 2, 2)).eval().ravel()      # the filter, flipped
+    array([7., 6., 5., 4., 3., 2., 1., 0.])
+    """
+    how = border_mode, subsample, filter_flip, filter_dilation, num_groups, algo
+    return _inputs_gradient(3, output_grad, filters, input_shape, filter_shape, how)
+
+
+def _inputs_gradient(
+    n: int, grad: TensorLike, filters: TensorLike, shape: ShapeLike, filter_shape: ShapeLike, how: tuple
+) -> TensorVariable:
+    name = f"conv{n}d_grad_wrt_inputs"
+    known = parameters(name, n, *how)
+    g, w = _array(name, "output_grad", grad, n, None), _array(name, "filters", filters, n, filter_shape)
+    return inputs_op(w, g, *_spatial_lengths(name, shape, n), **known)
 
 
 @on_terms
@@ -248,10 +286,41 @@ def conv2d_grad_wrt_weights(
     algo: str | None = None,
 ) -> TensorVariable:
     """The gradient of a convolution with respect to its filters, from that of its result."""
-    name = "conv2d_grad_wrt_weights"
-    x, g = _array(name, "input", input, 2, input_shape), _array(name, "output_grad", output_grad, 2, None)
-    how = parameters(name, 2, border_mode, subsample, filter_flip, filter_dilation, num_groups, algo)
-    return weights_op(x, g, *_spatial_lengths(name, filter_shape, 2), **how)
+    how = border_mode, subsample, filter_flip, filter_dilation, num_groups, algo
+    return _weights_gradient(2, input, output_grad, filter_shape, input_shape, how)
+
+
+@on_terms
+def conv3d_grad_wrt_weights(
+    input: TensorLike,
+    output_grad: TensorLike,
+    filter_shape: ShapeLike,
+    input_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid",
+    subsample: ShapeLike = (1, 1, 1),
+    filter_flip: bool = True,
+    filter_dilation: ShapeLike = (1, 1, 1),
+    num_groups: int = 1,
+    algo: str | None = None,
+) -> TensorVariable:
+    """`conv2d_grad_wrt_weights` of volumes.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> x, g = np.arange(8.0).reshape(1, 1, 2, 2, 2), np.ones((1, 1, 1, 1, 1))
+    >>> T.nnet.conv3d_grad_wrt_weights(x, g, (1, 1, 2, 2, 2)).eval().ravel()
+    array([7., 6., 5., 4., 3., 2., 1., 0.])
+    """
+    how = border_mode, subsample, filter_flip, filter_dilation, num_groups, algo
+    return _weights_gradient(3, input, output_grad, filter_shape, input_shape, how)
+
+
+def _weights_gradient(
+    n: int, input: TensorLike, grad: TensorLike, shape: ShapeLike, input_shape: ShapeLike, how: tuple
+) -> TensorVariable:
+    name = f"conv{n}d_grad_wrt_weights"
+    known = parameters(name, n, *how)
+    x, g = _array(name, "input", input, n, input_shape), _array(name, "output_grad", grad, n, None)
+    return weights_op(x, g, *_spatial_lengths(name, shape, n), **known)
 
 
 def _spatial_lengths(name: str, shape: ShapeLike, n: int) -> list:

@@ -116,7 +116,7 @@ def arange(
     return ops.arange(*[as_tensor(p) for p in parts], dtype=dtype_name(dtype))
 
 
-def _weak(value: Any) -> Any:
+def _weak(value: object) -> Any:
     """What a bound of a range counts for in the dtype of the result."""
     if is_plain_number(value):
         return np.asarray(value).dtype
@@ -125,7 +125,12 @@ def _weak(value: Any) -> Any:
 
 @on_terms
 def linspace(
-    start: TensorLike, stop: TensorLike, num: Any = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+    start: TensorLike,
+    stop: TensorLike,
+    num: int | None = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
 ) -> TensorVariable:
     """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis."""
     bounds = [v if is_plain_number(v) else as_tensor(v).type.np_dtype for v in (start, stop)]  # numbers are weak
@@ -160,9 +165,9 @@ def _step(start: TensorVariable, stop: TensorVariable, steps: int) -> TensorVari
 def logspace(
     start: TensorLike,
     stop: TensorLike,
-    num: Any = 50,
+    num: int | None = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
+    base: TensorLike = 10.0,
     dtype: DTypeLike = None,
     axis: int = 0,
 ) -> TensorVariable:
@@ -173,7 +178,12 @@ def logspace(
 
 @on_terms
 def geomspace(
-    start: TensorLike, stop: TensorLike, num: Any = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+    start: TensorLike,
+    stop: TensorLike,
+    num: int | None = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
 ) -> TensorVariable:
     """Numbers from start to stop with a constant ratio of neighbours. Both must be real, of one sign and not zero."""
     start, stop = as_tensor(start), as_tensor(stop)
@@ -192,7 +202,7 @@ def geomspace(
 
 
 @on_terms
-def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False) -> list:
+def meshgrid(*xs: TensorLike, indexing: str = "xy", sparse: bool = False) -> list:
     """Coordinate arrays of a grid, from vectors of coordinates."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
@@ -214,7 +224,7 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False) -> list:
 
 # ---------------------------------------------------------------------- matrices
 @on_terms
-def eye(n: TensorLike, m: Any = None, k: Any = 0, dtype: DTypeLike = None) -> TensorVariable:
+def eye(n: TensorLike, m: int | None = None, k: int | None = 0, dtype: DTypeLike = None) -> TensorVariable:
     """An n by m matrix (square by default) with ones on the k-th diagonal."""
     n = as_length(n, "n")
     m = n if m is None else as_length(m, "m")
@@ -240,21 +250,21 @@ def _lower(n: TensorLike, m: int, k: TensorVariable | int) -> TensorVariable:
 
 
 @on_terms
-def tri(n: TensorLike, m: Any = None, k: Any = 0, dtype: DTypeLike = None) -> TensorVariable:
+def tri(n: TensorLike, m: Any = None, k: int = 0, dtype: DTypeLike = None) -> TensorVariable:
     """An n by m matrix with ones on and below the k-th diagonal."""
     n = as_length(n, "n")
     return to_dtype(_lower(n, n if m is None else as_length(m, "m"), k), _dtype_or_floatx(dtype))
 
 
 @on_terms
-def tril(x: TensorLike, k: Any = 0) -> TensorVariable:
+def tril(x: TensorLike, k: int = 0) -> TensorVariable:
     """The elements on and below the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "tril")
     return ew.switch(_lower(length(x, -2), length(x, -1), k), x, np.zeros((), x.type.np_dtype))
 
 
 @on_terms
-def triu(x: TensorLike, k: Any = 0) -> TensorVariable:
+def triu(x: TensorLike, k: int | None = 0) -> TensorVariable:
     """The elements on and above the k-th diagonal of the last two dimensions; zero elsewhere."""
     x = _matrices(x, "triu")
     return ew.switch(_lower(length(x, -2), length(x, -1), ew.sub(k, 1)), np.zeros((), x.type.np_dtype), x)
@@ -289,7 +299,7 @@ def diag(x: TensorLike, k: int = 0) -> TensorVariable:
 
 
 @on_terms
-def fill_diagonal(x: TensorLike, value: Any) -> TensorVariable:
+def fill_diagonal(x: TensorLike, value: TensorLike) -> TensorVariable:
     """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal."""
     x = as_tensor(x)
     if x.ndim < 2:

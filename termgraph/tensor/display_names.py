@@ -16,6 +16,7 @@ from termgraph.terms.types import TensorType, short_name
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
+    from termgraph.terms.types import Type
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
 _THEANO_NAMES = {
@@ -52,7 +53,7 @@ def long_repr(v: Any) -> str:
     return one_line(v.term, limit=160, axes=False)
 
 
-def type_name(type_: Any, style: str | None = None) -> str:
+def type_name(type_: Type, style: str | None = None) -> str:
     """A type as printed: `TensorType(float64, (?, ?))`, or `TensorType(float64, matrix)` in the seeds' style."""
     return short_name(type_) if print_style(style) == "theano" else repr(type_)
 
@@ -110,7 +111,7 @@ def theano_op_name(op: Any, ndim: int | None = None) -> str:
     return f"{name}{{{shown}}}" if shown else name
 
 
-def _reduction_params(op: Any, ndim: int | None) -> str:
+def _reduction_params(op: Op, ndim: int | None) -> str:
     axis, dtype = op.params.get("axis"), op.params.get("dtype")
     parts = [] if axis is None or len(axis) == ndim else [f"axis={list(axis)}"]
     return ", ".join([*parts, f"acc_dtype={dtype}"])

@@ -89,7 +89,7 @@ class Distributions:
         return Distributions.exponential(self, 1.0, size, dtype)
 
     def lognormal(
-        self, mean: TensorLike = 0.0, sigma: Any = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
+        self, mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers whose logarithm is normal with this mean and standard deviation."""
         return ew.exp(Distributions.normal(self, mean, sigma, size, dtype))
@@ -145,7 +145,7 @@ class Distributions:
         return elemwise.cast((-ew.log(u)) ** (1.0 / shape) * scale, dtype)
 
     def triangular(
-        self, left: TensorLike, mode: Any, right: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
+        self, left: TensorLike, mode: TensorLike, right: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers whose density rises from `left` to `mode` and falls to `right`."""
         dtype, (left, mode, right) = _float_dtype(dtype), _params(left, mode, right)
@@ -171,7 +171,7 @@ class Distributions:
         """Sums of the squares of `df` normal numbers."""
         return self.gamma(as_tensor(df) * 0.5, 2.0, size, dtype)
 
-    def standard_t(self, df: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
+    def standard_t(self, df: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Student's t with `df` degrees of freedom."""
         df = as_tensor(df)
         size = _lengths(size, (df,))
@@ -184,7 +184,7 @@ class Distributions:
         blocks = self._blocks(size, (a, b))
         return elemwise.cast(draws.beta_draw(*blocks, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
 
-    def dirichlet(self, alphas: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
+    def dirichlet(self, alphas: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
         alphas = as_tensor(alphas)
         lengths = None if size is None else [*_lengths(size, ()), alphas.shape[-1]]
@@ -192,7 +192,7 @@ class Distributions:
         return shares / reductions.sum(shares, axis=-1, keepdims=True)
 
     def multivariate_normal(
-        self, mean: TensorLike, cov: Any, size: ShapeLike = None, dtype: DTypeLike = None
+        self, mean: TensorLike, cov: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Normal vectors with a mean vector and a covariance matrix."""
         mean, cov = _params(mean, cov)
@@ -294,13 +294,13 @@ class Distributions:
         chosen = picked if a.type.ndim == 0 else a[picked]
         return chosen if dtype is None else elemwise.cast(chosen, dtype)
 
-    def _by_probability(self, p: Any, size: ShapeLike) -> Any:
+    def _by_probability(self, p: TensorLike, size: ShapeLike) -> Any:
         u = self._unit(size, (), "float64")
         steps = reductions.cumsum(as_tensor(p), axis=0)
         return sorting.searchsorted(steps / steps[-1], u, side="right")
 
     def multinomial(
-        self, n: TensorLike = 1, pvals: Any = None, size: ShapeLike = None, dtype: DTypeLike = "int64"
+        self, n: TensorLike = 1, pvals: TensorLike | None = None, size: ShapeLike = None, dtype: DTypeLike = "int64"
     ) -> TensorVariable:
         """How often each outcome occurs in `n` trials with probabilities `pvals` (along the last axis)."""
         if pvals is None:
@@ -360,11 +360,11 @@ def _refuse_too_many(a: TensorVariable, count: int, replace: bool) -> None:
         raise ValueError(f"choice: {count} different elements of {n} were asked for; use replace=True")
 
 
-def _fits(least: Any, greatest: Any, info: Any) -> bool:
+def _fits(least: int, greatest: Any, info: Any) -> bool:
     return info.min <= int(least) and int(greatest) <= info.max
 
 
-def _params(*values: Any) -> list[Any]:
+def _params(*values: TensorLike) -> list[Any]:
     return [as_tensor(v) for v in values]
 
 
@@ -404,7 +404,7 @@ def _to_unit(bits: TensorVariable, dtype: str, open_: bool = False) -> TensorVar
     return high * np.asarray(2.0**-digits, dtype)
 
 
-def _first_of(order: Any, size: ShapeLike) -> Any:
+def _first_of(order: TensorVariable, size: ShapeLike) -> Any:
     lengths = _lengths(size, ())
     if not lengths:
         return order[0]

@@ -22,6 +22,7 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 UNKNOWN = 64  # what an unknown length counts for when the order of contractions is chosen
@@ -36,7 +37,7 @@ class Labelled(NamedTuple):
 
 
 @on_terms
-def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> TensorVariable:
+def einsum(subscripts: object, *operands: TensorLike, optimize: object = True) -> TensorVariable:
     """Sums of products: each letter names a dimension, letters missing in the output are summed over.
 
     The full language of NumPy: repeated letters take a diagonal, '...' stands for leading dimensions that broadcast,

@@ -17,7 +17,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 # NumPy and Theano names for ops whose table name differs
@@ -35,7 +35,7 @@ ALIASES = {
 }  # fmt: skip
 
 
-def cast(x: Any, dtype: Any) -> TensorVariable:
+def cast(x: Any, dtype: DTypeLike) -> TensorVariable:
     """The array converted to another dtype."""
     name = dtype_name(dtype)
     if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.type.dtype == name:
@@ -80,7 +80,7 @@ def positive(x: TensorLike) -> TensorVariable:
 
 @on_terms
 @pattern_form(lambda x, a_min=None, a_max=None: ew.clip(x, a_min, a_max))
-def clip(x: TensorLike, a_min: Any = None, a_max: Any = None) -> TensorVariable:
+def clip(x: TensorLike, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
     """Elements limited to the interval from `a_min` to `a_max`; None leaves that side open."""
     if a_min is None or a_max is None:
         bounded = x if a_min is None else ew.maximum(x, a_min)
@@ -95,6 +95,8 @@ def round(x: TensorLike, decimals: int = 0) -> TensorVariable:
     x = as_tensor(x)
     if decimals == 0 or (decimals > 0 and x.type.kind in "iu"):
         return ew.round_(x)
+    if x.type.dtype == "bfloat16":  # with 8 bits the product with 10 decides which side of a half a number is on
+        return cast(round(cast(x, "float32"), decimals), "bfloat16")
     scale = 10.0 ** max(decimals, -decimals)  # `abs` is the symbolic function here
     if decimals > 0:
         return ew.true_div(ew.round_(ew.mul(x, scale)), scale)
@@ -103,7 +105,7 @@ def round(x: TensorLike, decimals: int = 0) -> TensorVariable:
     return ew.mul(ew.round_(ew.true_div(x, scale)), scale)
 
 
-def _round_whole(x: Any, step: int) -> Any:
+def _round_whole(x: TensorVariable, step: int) -> Any:
     """The nearest multiple of a whole number, exactly: on the way through floats digits would be lost, and those beyond
     the largest whole number become anything.
     """

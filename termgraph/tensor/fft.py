@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
-def _points(n: Any) -> int | None:
+def _points(n: TensorLike | None) -> int | None:
     if n is None:
         return None
     if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):

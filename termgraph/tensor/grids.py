@@ -35,7 +35,7 @@ class Grid:
     def __init__(self, name: str, sparse: bool) -> None:
         self.name, self.sparse = name, sparse
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: TensorLike) -> Any:
         if isinstance(index, slice):
             return self._line(index)
         if not isinstance(index, tuple) or not index:
@@ -45,7 +45,7 @@ class Grid:
         spread = [dimshuffle(line, *["x"] * i, 0, *["x"] * (n - 1 - i)) for i, line in enumerate(lines)]
         return spread if self.sparse else stack(broadcast_arrays(*spread))
 
-    def _line(self, part: Any) -> Any:
+    def _line(self, part: object) -> Any:
         if not isinstance(part, slice) or part.stop is None:
             raise TypeError(f"{self.name}: expected slices with an end, such as 0:3, got {part!r}")
         start = 0 if part.start is None else part.start
@@ -136,7 +136,7 @@ def _product(lengths: Sequence[Any]) -> int:
     return total
 
 
-def _text(shape: Any) -> str:
+def _text(shape: ShapeLike) -> str:
     return str(tuple(shape)) if isinstance(shape, (list, tuple)) else "that is given"
 
 

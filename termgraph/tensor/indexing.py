@@ -47,7 +47,7 @@ class Item(NamedTuple):
 
 
 # ---------------------------------------------------------------------- parsing
-def parse_index(x: Any, key: Any) -> list[Item]:
+def parse_index(x: Any, key: object) -> list[Item]:
     """The items of an index, Ellipsis expanded and masks turned into index arrays; trailing dimensions left out."""
     if isinstance(key, list) and any(e is None or e is Ellipsis or isinstance(e, slice) for e in key):
         key = tuple(key)  # as in Theano: such a list can only be meant as an index
@@ -78,7 +78,7 @@ def parse_index(x: Any, key: Any) -> list[Item]:
     return items
 
 
-def _classify(entry: Any) -> Any:
+def _classify(entry: object) -> Any:
     """Ellipsis, None and slices as they are; anything else as a variable of integers or booleans."""
     if entry is None or entry is Ellipsis or isinstance(entry, slice):
         return entry
@@ -103,7 +103,7 @@ def _holds_variables(items: Any) -> bool:
     return any(isinstance(i, Variable) or (isinstance(i, (list, tuple)) and _holds_variables(i)) for i in items)
 
 
-def _not_an_index(entry: Any) -> str:
+def _not_an_index(entry: object) -> str:
     given = f"{entry} of type {entry.type}" if isinstance(entry, Variable) else f"{type(entry).__name__} {entry!r:.40}"
     return (
         "only integers, slices, '...', None, integer or boolean arrays and symbolic integers are indices, "
@@ -111,7 +111,7 @@ def _not_an_index(entry: Any) -> str:
     )
 
 
-def _consumes(entry: Any) -> int:
+def _consumes(entry: object) -> int:
     if entry is None or entry is Ellipsis:
         return 0
     return entry.type.ndim if isinstance(entry, Variable) and entry.type.dtype == "bool" else 1
@@ -180,7 +180,7 @@ def _shuffle_op(order: tuple) -> Op:
 
 
 # ---------------------------------------------------------------------- reading
-def getitem(x: TensorLike, key: Any) -> TensorVariable:
+def getitem(x: TensorLike, key: object) -> TensorVariable:
     """`x[key]`, as NumPy reads it; integers, bounds, index arrays and masks may be symbolic."""
     known = item_of_shape(x, key)
     if known is not None:
@@ -318,7 +318,7 @@ def _family(v: TensorVariable) -> Op | None:
     return v.owner.op.family if isinstance(v, Variable) and v.owner is not None else None
 
 
-def as_values(y: Any, part: Any, name: str) -> TensorVariable:
+def as_values(y: Any, part: object, name: str) -> TensorVariable:
     """`y` with the dtype of the part it goes to; a conversion that loses more than precision is refused."""
     if not isinstance(part, TensorVariable):
         raise TypeError(f"{name}(x[index], y): the first argument must be the result of indexing, got {part!r:.60}")
@@ -352,7 +352,7 @@ def _number(y: Any, dtype: str, name: str) -> Any:
         raise OverflowError(f"{name}: the number {y.data} does not fit dtype {dtype}") from None
 
 
-def _through_dimshuffle(y: Any, order: tuple, inner: Any) -> Any:
+def _through_dimshuffle(y: TensorLike, order: tuple, inner: Variable) -> Any:
     """Values for `inner.dimshuffle(order)`, arranged for `inner` itself."""
     y = pad_rank(y, len(order))
     rank = inner.type.ndim

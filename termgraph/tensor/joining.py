@@ -57,7 +57,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> TensorVariable:
 
 
 @on_terms
-def join(axis: int, *arrays: Any) -> TensorVariable:
+def join(axis: int, *arrays: TensorLike) -> TensorVariable:
     """Arrays concatenated along `axis`: Theano's order of arguments for `concatenate`."""
     return concatenate(arrays, axis)
 
@@ -104,7 +104,7 @@ def column_stack(arrays: TensorLike) -> TensorVariable:
 
 # ---------------------------------------------------------------------- copies
 @on_terms
-def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> TensorVariable:
+def tile(x: TensorLike, reps: int | Sequence[int] | TensorVariable, ndim: int | None = None) -> TensorVariable:
     """The array repeated as a whole, `reps` times along each axis."""
     x = as_tensor(x)
     times = as_lengths(reps, "reps", ndim)
@@ -143,7 +143,7 @@ def _repeat_each(x: TensorVariable, repeats: TensorVariable, axis: int) -> Tenso
 
 
 # ---------------------------------------------------------------------- apart
-def _part(x: Any, axis: int, start: int | None, stop: int | None, step: Any = None) -> Any:
+def _part(x: Any, axis: int, start: int | None, stop: int | None, step: TensorVariable | None = None) -> Any:
     """`x[:, ..., start:stop:step]` along one axis."""
     return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
@@ -182,7 +182,7 @@ def _split_equal(x: TensorVariable, parts: int, axis: int) -> list:
     return [_part(x, axis, i * (n // parts), (i + 1) * (n // parts)) for i in range(parts)]
 
 
-def _split_sizes(x: object, sizes: Any, n_splits: int, axis: int) -> list:
+def _split_sizes(x: object, sizes: int | Sequence[int] | TensorVariable, n_splits: int, axis: int) -> list:
     parts = as_lengths(sizes, "splits_size", n_splits)
     if len(parts) != n_splits:
         raise ValueError(f"split: {len(parts)} lengths were given for n_splits={n_splits} parts")
@@ -197,7 +197,7 @@ def _split_sizes(x: object, sizes: Any, n_splits: int, axis: int) -> list:
 
 
 @on_terms
-def array_split(x: TensorLike, indices_or_sections: Any, axis: int = 0) -> list:
+def array_split(x: TensorLike, indices_or_sections: int | Sequence[int] | TensorVariable, axis: int = 0) -> list:
     """Parts of an array along an axis, nearly equal where they cannot be equal."""
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
@@ -213,20 +213,20 @@ def array_split(x: TensorLike, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @on_terms
-def vsplit(x: TensorLike, indices_or_sections: Any) -> list:
+def vsplit(x: TensorLike, indices_or_sections: int | Sequence[int] | TensorVariable) -> list:
     """`split` along the first axis."""
     return split(x, indices_or_sections, axis=0)
 
 
 @on_terms
-def hsplit(x: TensorLike, indices_or_sections: Any) -> list:
+def hsplit(x: TensorLike, indices_or_sections: int | Sequence[int] | TensorVariable) -> list:
     """`split` along the second axis (the first of a vector)."""
     x = as_tensor(x)
     return split(x, indices_or_sections, axis=0 if x.ndim == 1 else 1)
 
 
 @on_terms
-def dsplit(x: TensorLike, indices_or_sections: Any) -> list:
+def dsplit(x: TensorLike, indices_or_sections: int | Sequence[int] | TensorVariable) -> list:
     """`split` along the third axis."""
     return split(x, indices_or_sections, axis=2)
 

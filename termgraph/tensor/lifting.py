@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from termgraph.tensor.variable import Constant, TensorConstant, Variable, bare, variable_class
 from termgraph.terms.op import CONST
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 F = TypeVar("F", bound=Callable)
 TERM, VARIABLE, PATTERN = 1, 2, 3
@@ -27,7 +30,7 @@ def rank_of(value: Any) -> int:
     return 0
 
 
-def is_pattern(value: Any) -> bool:
+def is_pattern(value: TensorLike) -> bool:
     """Whether the value is a piece of a rule, of which rank and lengths are not known."""
     return rank_of(value) == PATTERN
 
@@ -67,7 +70,7 @@ def _pattern(function: Callable, args: tuple, kwargs: dict) -> Any:
     return build(*args, **kwargs)
 
 
-def _handle(value: Any) -> Any:
+def _handle(value: object) -> Any:
     if rank_of(value) != TERM:
         return value
     if isinstance(value, (list, tuple)):

@@ -248,7 +248,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, hermitian: bool = False, rtol: A
     return sum_over(ew.gt(s, dimshuffle(tol, *range(tol.ndim), "x")), axis=-1)
 
 
-def _all_zero(a: Any) -> Any:
+def _all_zero(a: TensorLike) -> Any:
     return all_over(ew.eq(a, 0))
 
 
@@ -259,7 +259,7 @@ def trace(a: TensorLike, offset: int = 0) -> TensorVariable:
 
 
 @on_terms
-def diagonal(a: Any, offset: int = 0) -> TensorVariable:
+def diagonal(a: TensorLike, offset: int = 0) -> TensorVariable:
     """The diagonal of the last two dimensions."""
     return _diagonal(a, offset, -2, -1)
 
@@ -301,7 +301,7 @@ def _total(x: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
     return sum_over(x, axis=axis, keepdims=keepdims, dtype=x.type.dtype)
 
 
-def _vector_norm(x: TensorVariable, ord: Any, axis: int, keepdims: bool) -> TensorVariable:
+def _vector_norm(x: TensorVariable, ord: float, axis: int, keepdims: bool) -> TensorVariable:
     if isinstance(ord, str):
         raise ValueError(f"norm: ord={ord!r} is not defined for vectors; give two axes, or a number")
     if not hasattr(ord, "term"):
@@ -339,7 +339,7 @@ def _matrix_norm(x: TensorVariable, ord: Any, axes: tuple[int, int], keepdims: b
 
 
 @on_terms
-def vector_norm(x: TensorLike, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> TensorVariable:
+def vector_norm(x: TensorLike, axis: AxisLike = None, keepdims: bool = False, ord: float = 2) -> TensorVariable:
     """The norm of vectors: of all elements, or along an axis."""
     x = as_tensor(x)
     if axis is not None:
@@ -442,7 +442,7 @@ def sqrtm(a: TensorLike) -> TensorVariable:
 
 
 @on_terms
-def block_diag(*arrays: Any) -> TensorVariable:
+def block_diag(*arrays: TensorLike) -> TensorVariable:
     """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors are rows.
 
     >>> import termgraph.tensor as T

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from termgraph.tensor import creation, elemwise, joining, products, reductions, shaping, sorting
+import numpy as np
+
+from termgraph.tensor import creation, elemwise, indexing, joining, products, reductions, shaping, sorting
 from termgraph.tensor.convolution import (
     conv1d,
     conv2d,
@@ -16,11 +18,15 @@ from termgraph.tensor.convolution import (
     conv2d_grad_wrt_weights,
     conv2d_transpose,
     conv3d,
+    conv3d_grad_wrt_inputs,
+    conv3d_grad_wrt_weights,
     conv_prices,
 )
 from termgraph.tensor.creation import arange
+from termgraph.tensor.ctc import ctc_loss
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.neighbours import images2neibs, neibs2images
 from termgraph.tensor.normalization import (
     batch_normalization,
     batch_normalization_test,
@@ -28,14 +34,17 @@ from termgraph.tensor.normalization import (
     local_response_normalization,
 )
 from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.separable import causal_conv1d, separable_conv2d, separable_conv3d
 from termgraph.tensor.shaping import expand_dims, squeeze
 from termgraph.tensor.signal import pool_2d, pool_3d
+from termgraph.tensor.upsampling import bilinear_upsampling, frac_bilinear_upsampling
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
+    from termgraph.tensor.distributions import Distributions
     from termgraph.tensor.likes import AxisLike, TensorLike
     from termgraph.tensor.variable import TensorVariable, Variable
 
@@ -128,6 +137,31 @@ def ultra_fast_sigmoid(x: TensorLike) -> TensorVariable:
     far = ew.switch(ew.lt(half, 3), middle, 0.99505475368673)
     size = ew.switch(ew.lt(half, 1.7), near, far)
     return ew.mul(ew.add(ew.switch(ew.lt(x, 0), ew.neg(size), size), 1), 0.5)
+
+
+# ---------------------------------------------------------------------- dropout
+def dropout(x: TensorLike, p: float, rng: Distributions) -> TensorVariable:
+    """Each element is 0 with probability p, else divided by 1 - p, so that its mean stays: for training, not for use.
+
+    `rng` is a random stream; the function draws anew at each call.
+
+    >>> import numpy as np, termgraph as tg, termgraph.tensor as T
+    >>> f = tg.function([], T.nnet.dropout(np.ones(1000), 0.2, T.random.RandomStream(seed=1)))
+    >>> values = f()
+    >>> np.unique(values).tolist(), bool(abs((values == 0).mean() - 0.2) < 0.05)
+    ([0.0, 1.25], True)
+    """
+    x = as_tensor(x)
+    if x.type.kind != "f":
+        raise TypeError(f"dropout takes floats, got {x} of type {x.type}")
+    if not isinstance(p, (int, float)) or isinstance(p, bool) or not 0 <= p <= 1:
+        raise ValueError(f"dropout: p, the probability of 0, must be a number from 0 to 1, got {p!r}")
+    if not hasattr(rng, "uniform"):
+        raise TypeError(f"dropout: rng must be a random stream, T.random.RandomStream(seed), got {rng!r}")
+    if p in (0, 1):
+        return x if p == 0 else creation.zeros_like(x)
+    dropped = ew.lt(rng.uniform(size=x.shape, dtype="float32"), p)
+    return ew.switch(dropped, np.asarray(0, x.type.np_dtype), ew.mul(x, np.asarray(1 / (1 - p), x.type.np_dtype)))
 
 
 # ---------------------------------------------------------------------- softmax
@@ -287,20 +321,25 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[TensorVariabl
         if v.ndim != 1:
             raise ValueError(f"{what} must be a vector, {v} has {v.ndim} dimensions")
     order = sorting.unique(joining.concatenate([actual, pred]))
-    is_actual, is_pred = (elemwise.cast(ew.eq(shaping.dimshuffle(v, 0, "x"), order), "int64") for v in (actual, pred))
-    return [products.dot(is_actual.T, is_pred), order]
+    row, column = (sorting.searchsorted(order, v) for v in (actual, pred))
+    counted = ew.logical_and(ew.eq(order[row], actual), ew.eq(order[column], pred))  # NaN is no value
+    n = order.shape[0]
+    none = creation.zeros((n, n), "int64")
+    return [indexing.inc_subtensor(none[row, column], elemwise.cast(counted, "int64")), order]
 
 
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 __all__ = [
-    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "binary_crossentropy",
-    "categorical_crossentropy", "confusion_matrix", "conv1d", "conv2d", "conv2d_grad_wrt_inputs",
-    "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv_prices", "crossentropy_categorical_1hot",
-    "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot", "elu", "gelu", "h_softmax", "hard_sigmoid", "leaky_relu",
-    "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid", "logsoftmax", "pool_2d", "pool_3d",
-    "relu", "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax", "softmax_with_bias",
-    "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
+    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "bilinear_upsampling",
+    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "confusion_matrix", "conv1d", "conv2d",
+    "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv3d_grad_wrt_inputs",
+    "conv3d_grad_wrt_weights", "conv_prices", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "frac_bilinear_upsampling", "gelu",
+    "h_softmax", "hard_sigmoid", "images2neibs", "leaky_relu", "local_response_normalization", "log_sigmoid",
+    "log_softmax", "logsigmoid", "logsoftmax", "neibs2images", "pool_2d", "pool_3d", "relu", "relu6", "selu",
+    "separable_conv2d", "separable_conv3d", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax",
+    "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
 ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------- by the batch
 @on_terms
 def batch_normalization(
-    inputs: TensorLike, gamma: Any, beta: TensorLike, mean: TensorLike, std: TensorLike, mode: str = "low_mem"
+    inputs: TensorLike, gamma: TensorLike, beta: TensorLike, mean: TensorLike, std: TensorLike, mode: str = "low_mem"
 ) -> TensorVariable:
     """`(inputs - mean) * gamma / std + beta`, with parameters that broadcast as they are.
 
@@ -139,7 +139,7 @@ def _spread(values: Sequence[Any], ndim: int, axes: tuple, order: list) -> list:
     return found
 
 
-def _back(average: TensorVariable, like: Any, axes: tuple) -> TensorVariable:
+def _back(average: TensorVariable, like: TensorVariable, axes: tuple) -> TensorVariable:
     """A running average in the dimensions of what it replaces."""
     like = as_tensor(like)
     return patternbroadcast(average, like.broadcastable) if like.ndim == average.ndim else squeeze(average, axes)

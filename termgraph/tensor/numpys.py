@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from termgraph.tensor.variable import TensorVariable
 
 _IDENTITY = {"equal": False, "not_equal": True}  # `array == x` asks whether they are one object, as `x == y` does
 _PLACES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
 
 
-def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: TensorVariable | np.ndarray, **options: Any) -> Any:
     """A ufunc of NumPy that got a variable, also through an operator whose left side is an array."""
     name = ufunc.__name__
     if "out" in options:

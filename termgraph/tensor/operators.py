@@ -48,7 +48,7 @@ def _binary(op: Op) -> tuple[Callable, Callable]:
     return method, reflected
 
 
-def _is_operand(other: Any) -> bool:
+def _is_operand(other: object) -> bool:
     """Whether an operator should try: a pattern or another library's symbol gets its own chance first."""
     lift = getattr(other, "apply_op", None)
     if lift is not None:
@@ -65,7 +65,7 @@ def _unary(op: Op) -> Callable:
     return lambda self: apply_op(op, (self,))
 
 
-def _pow(self: Any, other: TensorLike, modulus: Any = None) -> TensorVariable:
+def _pow(self: Any, other: TensorLike, modulus: TensorLike | None = None) -> TensorVariable:
     if modulus is not None:
         raise TypeError("pow() with a modulus is not supported on tensor variables")
     return _POW[0](self, other)

@@ -11,10 +11,12 @@ from termgraph.tensor.variable import Variable
 _origins: weakref.WeakKeyDictionary[Variable, Sequence[Variable]] = weakref.WeakKeyDictionary()
 
 
-def note_origins(made: Variable, sources: Sequence[Variable]) -> None:
-    """Remember that a variable was made from others."""
-    if not any(made is s for s in sources):
-        _origins[made] = sources
+def note_origins(made: Iterable[Variable], sources: Sequence[Variable]) -> None:
+    """Remember that variables were made from others: the gradients of a cost by a thousand weights have one list."""
+    given = {id(v) for v in sources}
+    for v in made:
+        if id(v) not in given:
+            _origins[v] = sources
 
 
 def original_inputs(variables: Iterable[Variable]) -> set[Variable]:
@@ -24,7 +26,8 @@ def original_inputs(variables: Iterable[Variable]) -> set[Variable]:
     while waiting:
         new = [v for v in ancestors(waiting) if v not in found]
         found.update(dict.fromkeys(new))
-        waiting = [s for v in new for s in _origins.get(v, ())]
+        lists = {id(sources): sources for v in new if (sources := _origins.get(v))}
+        waiting = [s for sources in lists.values() for s in sources]
     return set(found)
 
 

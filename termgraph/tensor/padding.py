@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 @on_terms
 def pad(
-    x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, end_values: Any = 0
+    x: TensorLike,
+    pad_width: int | Sequence[int | Sequence[int]],
+    mode: str = "constant",
+    constant_values: int | Sequence[int | Sequence[int]] = 0,
+    end_values: int | Sequence[int | Sequence[int]] = 0,
 ) -> TensorVariable:
     """The array with `pad_width` elements added before and after each axis.
 
@@ -85,7 +89,7 @@ def _pad_constant(x: TensorVariable, axis: int, before: int, after: int, value: 
     return concatenate([_block(x, axis, before, value[0]), x, _block(x, axis, after, value[1])], axis)
 
 
-def _pad_ramp(x: Any, axis: int, before: Any, after: Any, value: tuple) -> Any:
+def _pad_ramp(x: TensorVariable, axis: int, before: TensorLike, after: TensorLike, value: tuple) -> Any:
     def ramp(end: Any, edge: int, n: Any) -> Any:
         stop = x[(slice(None),) * axis + (edge,)]
         return linspace(to_dtype(as_tensor(end), x.type.dtype), stop, n, endpoint=False, dtype=x.type.dtype, axis=axis)
@@ -102,7 +106,7 @@ def _not_empty(x: Any, axis: int) -> None:
 def _pad_by(place: Callable) -> Callable:
     """A mode that reads position `place(i, n)` of the old axis for position i (which may be negative, or beyond)."""
 
-    def pad_one(x: TensorLike, axis: int, before: Any, after: Any, value: tuple) -> TensorVariable:
+    def pad_one(x: TensorLike, axis: int, before: TensorLike, after: TensorLike, value: tuple) -> TensorVariable:
         _not_empty(x, axis)
         n = length(x, axis)
         if isinstance(n, int) and isinstance(before, int) and isinstance(after, int):
@@ -115,20 +119,20 @@ def _pad_by(place: Callable) -> Callable:
     return pad_one
 
 
-def _edge(i: Any, n: int, choose: Callable, least: Callable, most: Callable) -> Any:
+def _edge(i: TensorLike, n: int, choose: Callable, least: Callable, most: Callable) -> np.ndarray:
     return most(least(i, n - 1), 0)
 
 
-def _wrap(i: Any, n: Any, choose: Callable, least: Callable, most: Callable) -> Any:
+def _wrap(i: TensorVariable, n: TensorVariable, choose: Callable, least: Callable, most: Callable) -> Any:
     return i % n
 
 
-def _symmetric(i: Any, n: Any, choose: Callable, least: Callable, most: Callable) -> Any:
+def _symmetric(i: TensorVariable, n: TensorVariable, choose: Callable, least: Callable, most: Callable) -> Any:
     inside = i % (2 * n)
     return choose(inside < n, inside, 2 * n - 1 - inside)
 
 
-def _reflect(i: Any, n: Any, choose: Callable, least: Callable, most: Callable) -> Any:
+def _reflect(i: TensorVariable, n: TensorVariable, choose: Callable, least: Callable, most: Callable) -> Any:
     inside = i % most(2 * n - 2, 1)  # one element reflects into itself
     return choose(inside < n, inside, 2 * n - 2 - inside)
 

@@ -116,7 +116,7 @@ def _paired(
 
 
 @on_terms
-def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> TensorVariable:
+def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[int | Sequence[int]] = 2) -> TensorVariable:
     """The sum of products over some dimensions: the last `axes` of `a` with the first of `b`, or two lists of them.
 
     >>> import termgraph.tensor as T
@@ -231,13 +231,13 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
 # ---------------------------------------------------------------------- the operator @
 @on_terms
 def cov(
-    m: Any,
+    m: TensorLike,
     y: TensorLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: TensorLike | None = None,
+    aweights: TensorLike | None = None,
     dtype: DTypeLike = None,
 ) -> TensorVariable:
     """The covariances of variables that are the rows of `m` (columns where not `rowvar`); `y` holds more of them.
@@ -266,7 +266,7 @@ def cov(
     return _number_or_matrix(dot(ew.mul(x, w), conj_transpose(x)) / ew.maximum(total - again * lost, 0))
 
 
-def _observations(m: Any, rowvar: bool, dtype: DTypeLike) -> TensorVariable:
+def _observations(m: TensorLike, rowvar: bool, dtype: DTypeLike) -> TensorVariable:
     """Variables as rows of a float matrix."""
     x = as_tensor(m)
     if x.ndim > 2:
@@ -287,7 +287,7 @@ def _number_or_matrix(found: TensorVariable) -> TensorVariable:
     return squeeze(found) if found.type.shape == (1, 1) else found
 
 
-def _matmul(self: Any, other: object) -> Any:
+def _matmul(self: Any, other: object) -> TensorVariable:
     return matmul(self, other) if _is_operand(other) else NotImplemented
 
 

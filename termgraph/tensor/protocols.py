@@ -24,7 +24,7 @@ PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
 class NoSuchName(AttributeError):
     """The name that was meant is looked for when the message is read: most such errors are questions of `hasattr`."""
 
-    def __init__(self, text: str, name: str, obj: Any, candidates: Any) -> None:
+    def __init__(self, text: str, name: str, obj: object, candidates: Any) -> None:
         super().__init__(text, name=name, obj=obj)
         self.candidates = candidates
 
@@ -81,7 +81,7 @@ def to_array(self: Any, dtype: DTypeLike = None, copy: bool | None = None) -> np
         raise TypeError(f"NumPy asked for the numbers in {self!s}, a shared variable: write {self!s}.get_value()")
     raise TypeError(
         f"NumPy asked for the numbers in {self!s}, which has none before it is computed: write T.stack([a, b]) to put "
-        "variables into one array, or x.eval({...}) to compute one"
+        "variables into one array, or x.eval({...}) to compute one; T.dot(a, x) for a @ x of pandas"
     )
 
 

@@ -16,6 +16,7 @@ from termgraph.tensor.sharedvar import shared
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.sharedvar import TensorSharedVariable
     from termgraph.tensor.variable import TensorVariable
 
 _ONE = np.array([0, 1], dtype=np.uint64)  # added to a state (key, step) after each call
@@ -55,7 +56,7 @@ class RandomStream(Distributions):
         for state in self._states:
             state.set_value(np.array([self._keys.next(), 0], dtype=np.uint64))
 
-    def _state(self) -> Any:
+    def _state(self) -> TensorSharedVariable:
         state = shared(np.array([self._keys.next(), 0], dtype=np.uint64), name=f"rng_{len(self._states)}", shape=(2,))
         state.default_update = state + _ONE
         self._states.append(state)
@@ -75,7 +76,7 @@ class RandomStreams(RandomStream):
         high: TensorLike = 1.0,
         ndim: int | None = None,
         dtype: DTypeLike = None,
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> TensorVariable:
         """Uniform numbers from low to high."""
         return super().uniform(low, high, size, dtype)
@@ -83,11 +84,11 @@ class RandomStreams(RandomStream):
     def normal(  # type: ignore[override]
         self,
         size: ShapeLike = None,
-        avg: Any = 0.0,
+        avg: TensorLike = 0.0,
         std: TensorLike = 1.0,
         ndim: int | None = None,
         dtype: DTypeLike = None,
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> TensorVariable:
         """Normally distributed numbers."""
         return super().normal(avg, std, size, dtype)
@@ -99,7 +100,7 @@ class RandomStreams(RandomStream):
         p: TensorLike = 0.5,
         ndim: int | None = None,
         dtype: DTypeLike = "int64",
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> TensorVariable:
         """Successes in n trials."""
         return super().binomial(n, p, size, dtype)
@@ -111,7 +112,7 @@ class RandomStreams(RandomStream):
         high: TensorLike = 1,
         ndim: int | None = None,
         dtype: DTypeLike = "int64",
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Integers from low to high, both included."""
         return super().random_integers(low, high, size, dtype)
@@ -122,7 +123,7 @@ class RandomStreams(RandomStream):
         n: TensorLike = 1,
         ndim: int | None = None,
         dtype: DTypeLike = "int64",
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Permutations of the numbers below n."""
         return elemwise.cast(super().permutation(n, size), dtype)
@@ -131,10 +132,10 @@ class RandomStreams(RandomStream):
         self,
         size: ShapeLike = None,
         n: TensorLike = 1,
-        pvals: Any = (0.5, 0.5),
+        pvals: TensorLike = (0.5, 0.5),
         ndim: int | None = None,
         dtype: DTypeLike = "int64",
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Counts of outcomes in n trials."""
         return super().multinomial(n, pvals, size, dtype)
@@ -147,7 +148,7 @@ class RandomStreams(RandomStream):
         p: TensorLike | None = None,
         ndim: int | None = None,
         dtype: DTypeLike = "int64",
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Elements of a."""
         return super().choice(a, size, replace, p, dtype)
@@ -155,11 +156,11 @@ class RandomStreams(RandomStream):
     def truncated_normal(  # type: ignore[override]
         self,
         size: ShapeLike = None,
-        avg: Any = 0.0,
+        avg: TensorLike = 0.0,
         std: TensorLike = 1.0,
         ndim: int | None = None,
         dtype: DTypeLike = None,
-        nstreams: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Normal numbers no more than two standard deviations from the mean."""
         return super().truncated_normal(avg, std, size, dtype)
@@ -175,7 +176,7 @@ MRG_RandomStreams = MRG_RandomStream = RandomStreams
 class _Keys:
     """Keys for one draw after the other, from a seed (None: from the operating system)."""
 
-    def __init__(self, seed: Any) -> None:
+    def __init__(self, seed: int | None) -> None:
         if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0):
             raise ValueError(f"seed must be a non-negative integer or None, got {seed!r}")
         self._entropy = np.random.SeedSequence(None if seed is None else int(seed)).entropy

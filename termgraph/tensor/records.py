@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.random import RandomStream, RandomStreams
 from termgraph.tensor.sharedvar import (
@@ -34,6 +34,9 @@ from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.records import BadRecord, Kind, Reader, Writer, read_named
 from termgraph.terms.types import TensorType, Type
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 NAME = (str, type(None))
 
 
@@ -58,7 +61,7 @@ def write_site(w: Writer, site: tuple) -> Any:
     return w.number(found[1])
 
 
-def read_site(r: Reader, number: Any) -> tuple:
+def read_site(r: Reader, number: object) -> tuple:
     """The lines of such a record."""
     return () if number is None else r.at(number, Site).frames
 
@@ -67,7 +70,7 @@ def _site(w: Writer, site: Site) -> list:
     return [[list(frame) for frame in site.frames]]
 
 
-def _read_site(r: Reader, frames: Any) -> Site:
+def _read_site(r: Reader, frames: object) -> Site:
     made = []
     for file, line, function, text in r.plain(frames, list):
         texts = [r.plain(part, str) for part in (file, function, text)]
@@ -114,21 +117,21 @@ def _node(w: Writer, node: Apply) -> None:
         w.add(v, "output", w.number(node), i, *_manner(w, v))
 
 
-def _class_of(term: Any) -> type:
+def _class_of(term: AnyTerm) -> type:
     usual = variable_class(Variable, term.type)
     if not hasattr(term, "value"):
         return usual
     return TensorConstant if isinstance(term.type, TensorType) else CONSTANTS.get(type(term.type), Constant)
 
 
-def _read_variable(r: Reader, term: Any, *manner: Any) -> Variable:
+def _read_variable(r: Reader, term: AnyTerm, *manner: Any) -> Variable:
     of = r.at(term, *TERMS)
     if getattr(of, "shared", None) is not None:
         raise BadRecord("a shared variable written as another variable")
     return _with_manner(r, bare(_class_of(of), of, None, ()), *manner)
 
 
-def _with_manner(r: Reader, v: Variable, name: str | None, tags: Any, site: Any) -> Variable:
+def _with_manner(r: Reader, v: Variable, name: str | None, tags: object, site: object) -> Variable:
     v.name, v.site = r.plain(name, *NAME), read_site(r, site)
     if tags is not None:
         notes = r.at(tags, dict)
@@ -138,14 +141,14 @@ def _with_manner(r: Reader, v: Variable, name: str | None, tags: Any, site: Any)
     return v
 
 
-def _read_node(r: Reader, op: Any, inputs: Any) -> list[Variable]:
+def _read_node(r: Reader, op: Op, inputs: object) -> list[Variable]:
     """The variables that a node makes."""
     head, operands = r.at(op, Op), tuple([r.at(i, Variable) for i in r.plain(inputs, list)])
     head.check_arity(len(operands))
     return results(head, operands, ())
 
 
-def _read_output(r: Reader, node: Any, i: Any, *manner: Any) -> Variable:
+def _read_output(r: Reader, node: object, i: Any, *manner: Any) -> Variable:
     outputs = r.at(node, list)
     if r.plain(i, int) not in range(len(outputs)) or not isinstance(outputs[i], Variable):
         raise BadRecord(f"a node has no output {i}")
@@ -158,7 +161,7 @@ def _container(w: Writer, c: Container) -> list:
     return [w.number(c.type), w.value(on_host(c.storage[0])), *manner]
 
 
-def _read_container(r: Reader, type_: Any, value: object, *manner: Any) -> Container:
+def _read_container(r: Reader, type_: object, value: object, *manner: Any) -> Container:
     name, strict, allow_downcast, readonly, target = manner
     of, held = r.at(type_, Type), r.value(value)
     made = Container(
@@ -187,7 +190,7 @@ def _read_shared(r: Reader, container: Any, *manner: Any) -> Any:
     return _with_manner(r, on_container(r.at(container, Container), r.plain(manner[0], *NAME), ()), *manner)
 
 
-def _read_default_update(r: Reader, shared: Any, new: Any) -> None:
+def _read_default_update(r: Reader, shared: object, new: object) -> None:
     v = r.at(shared)
     if not is_shared(v):
         raise BadRecord("a default update of something that is not a shared variable")
@@ -199,7 +202,7 @@ def _function_op(w: Writer, op: FromFunctionOp) -> list:
     return [op.function.__module__, op.function.__qualname__, w.numbers(op.itypes), w.numbers(op.otypes)]
 
 
-def _read_function_op(r: Reader, module: Any, name: str | None, itypes: Any, otypes: Any) -> Any:
+def _read_function_op(r: Reader, module: object, name: str | None, itypes: object, otypes: object) -> Any:
     found = read_named(r, module, name)
     if isinstance(found, FromFunctionOp):
         return found
@@ -214,14 +217,16 @@ def _stream(w: Writer, s: RandomStream) -> list:
     return [isinstance(s, RandomStreams), seed, entropy, used, w.numbers(s._states)]
 
 
-def _read_stream(r: Reader, theanos: Any, seed: Any, entropy: Any, used: Any, states: Any) -> RandomStream:
+def _read_stream(
+    r: Reader, theanos: object, seed: object, entropy: object, used: object, states: object
+) -> RandomStream:
     made = (RandomStreams if r.plain(theanos, bool) else RandomStream)(r.plain(seed, int, type(None)))
     made._keys._entropy, made._keys._used = r.plain(entropy, int), r.plain(used, int)
     made._states = _shared_ones(r, states)
     return made
 
 
-def _shared_ones(r: Reader, numbers: Any) -> list:
+def _shared_ones(r: Reader, numbers: object) -> list:
     found: Sequence[Any] = [r.at(n) for n in r.plain(numbers, list)]
     if not all(is_shared(v) for v in found):
         raise BadRecord("the states of a stream are shared variables")

@@ -129,7 +129,7 @@ def _mean_dtype(dtype: str) -> str:
     return "float64" if kind_of(dtype) in "biu" else dtype
 
 
-def count(x: Any, axis: Any) -> Any:
+def count(x: Any, axis: AxisLike) -> Any:
     """How many elements a reduction along `axis` takes together: a number if known, else a variable."""
     return product([length(x, a) for a in axes_of(axis, x.ndim)])
 
@@ -201,7 +201,7 @@ def _whole(x: TensorVariable) -> bool:
     return x.type.kind in "biu"
 
 
-def _spread(x: object, weights: Any, axis: AxisLike, dtype: str, keepdims: bool) -> Any:
+def _spread(x: object, weights: TensorLike, axis: AxisLike, dtype: str, keepdims: bool) -> Any:
     return sum(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MODES = ("raise", "clip", "wrap")
 
 
-def _indices(value: Any, what: str) -> Any:
+def _indices(value: object, what: str) -> Any:
     v = as_tensor(value)
     if isinstance(v, TensorVariable) and v.type.kind == "f" and 0 in v.type.shape and not hasattr(value, "term"):
         v = constant(np.zeros(v.type.shape, np.int64))  # an empty list

@@ -140,7 +140,7 @@ def flatten(x: TensorLike, ndim: int = 1) -> TensorVariable:
 # ---------------------------------------------------------------------- axes
 @on_terms
 @pattern_form(lambda x, *order: dimshuffle_op(x, order=_order(order)))
-def dimshuffle(x: Any, *order: Any) -> TensorVariable:
+def dimshuffle(x: Any, *order: int | str) -> TensorVariable:
     """Dimensions in a new order; 'x' inserts one of length 1, one left out must have length 1.
 
     >>> import termgraph.tensor as T
@@ -157,7 +157,7 @@ def _order(order: tuple) -> tuple:
 
 
 @on_terms
-def transpose(x: TensorLike, *axes: Any) -> TensorVariable:
+def transpose(x: TensorLike, *axes: AxisLike) -> TensorVariable:
     """Dimensions in the order of `axes`; reversed by default."""
     x = as_tensor(x)
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (list, tuple))):
@@ -187,7 +187,7 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
 
 
 @on_terms
-def moveaxis(x: TensorLike, source: Any, destination: Any) -> TensorVariable:
+def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> TensorVariable:
     """Dimensions `source` moved to the places `destination`, the others in their old order."""
     x = as_tensor(x)
     start, end = _axis_list(source, x.ndim, "source"), _axis_list(destination, x.ndim, "destination")
@@ -320,13 +320,13 @@ def broadcast_arrays(*xs: Any) -> list:
     return [broadcast_to(a, together) for a in arrays]
 
 
-def broadcast_shape(*shapes: Any) -> list:
+def broadcast_shape(*shapes: ShapeLike) -> list:
     """The lengths (integers, or int64 scalars) of arrays broadcast together."""
     return common_lengths([as_tensor(s) for s in shapes])
 
 
 @on_terms
-def specify_shape(x: Any, *shape: Any) -> TensorVariable:
+def specify_shape(x: Any, *shape: ShapeLike) -> TensorVariable:
     """The same array with a promise about its lengths, checked at run time; None promises nothing.
 
     >>> import termgraph.tensor as T

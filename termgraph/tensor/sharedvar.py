@@ -71,7 +71,7 @@ class Container:
         return on_host(self.storage[0])
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: TensorLike) -> None:
         if self.readonly:
             raise AttributeError(f"the value of {self.name} is read-only")
         new = self.filtered(value)
@@ -153,16 +153,29 @@ class SharedVariable(Variable):
 
 
 class TensorSharedVariable(SharedVariable, TensorVariable):
-    """A shared array."""
+    """A shared array. Other libraries read its value by DLPack: `torch.from_dlpack(w)`."""
 
     __slots__ = ()
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A copy of the present value, which later updates do not change; with `copy=False` the memory itself."""
+        value = self.get_value(borrow=True, return_internal_type=True)
+        if copy is not False:
+            value = value.copy()
+        return value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Where the present value is."""
+        return self.get_value(borrow=True, return_internal_type=True).__dlpack_device__()
 
 
 # The shared variables of types with operators of their own; filled by the packages that have these types.
 SHARED_HANDLES: dict[type, type] = {}
 
 
-def is_shared(v: TensorLike) -> bool:
+def is_shared(v: object) -> bool:
     """Whether the variable is a shared variable."""
     return isinstance(v, SharedVariable)
 
@@ -210,7 +223,7 @@ def shared(
     allow_downcast: bool | None = None,
     borrow: bool = False,
     **more: Any,
-) -> Variable: ...  # memory of another type, by constructors that users register
+) -> Any: ...  # memory of another type, by constructors that users register: no checker knows which
 def shared(
     value: Any,
     name: str | None = None,
@@ -238,6 +251,8 @@ def shared(
     for make in reversed(CONSTRUCTORS):
         try:
             return make(value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **more)
+        except TypeMismatch:
+            raise  # a value of this kind, but one that cannot be held: no other kind of memory is meant
         except TypeError as err:
             refusals.append(f"{make.__name__}: {err}")
     raise TypeError(f"no shared variable can hold {describe_value(value)}\n  " + "\n  ".join(refusals))
@@ -273,7 +288,7 @@ def clone_shared(v: Any, memo: dict) -> Any:
     return new
 
 
-def _unpickle(container: Container, name: str | None) -> Any:
+def _unpickle(container: Container, name: str | None) -> TensorSharedVariable:
     return on_container(container, name, ())
 
 
@@ -298,9 +313,9 @@ def tensor_constructor(
     borrow: bool,
     shape: Any = None,
     broadcastable: Any = None,
-    dtype: Any = None,
+    dtype: str | None = None,
     target: str = "cuda",
-) -> Any:
+) -> TensorSharedVariable:
     """Shared memory for an array, a number, or a list of numbers."""
     others = hasattr(value, "__dlpack__") or hasattr(value, "__array__")  # pandas, xarray, PyTorch, ...
     if not others and not isinstance(value, (bool, int, float, complex, list, tuple)):
@@ -349,7 +364,7 @@ def checked_update(target: Any, expression: Any) -> Any:
     raise TypeMismatch(placed(new.site, text + _advice(target.type, new.type)))
 
 
-def _of_dtype(value: Any, dtype: str) -> Any:
+def _of_dtype(value: float, dtype: str) -> Any:
     """Plain numbers and lists take the dtype of what they replace, if they fit."""
     array = np.asarray(value)
     return array.astype(dtype) if kind_of(array.dtype) in "biuf" and kind_of(dtype) in "fc" else value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from termgraph.config import config
-from termgraph.tensor.creation import arange
+from termgraph.tensor.creation import arange, zeros
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
@@ -122,7 +122,7 @@ def median(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
 
 # ---------------------------------------------------------------------- searching
 @on_terms
-def searchsorted(a: Any, v: TensorLike, side: str = "left", sorter: Any = None) -> TensorVariable:
+def searchsorted(a: Any, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> TensorVariable:
     """Where `v` would go in the sorted vector `a`: before (`left`) or after (`right`) equal elements.
 
     `sorter` holds the positions that sort `a`, if it is not sorted itself.
@@ -136,7 +136,7 @@ def searchsorted(a: Any, v: TensorLike, side: str = "left", sorter: Any = None) 
 
 
 @on_terms
-def isin(element: Any, test_elements: Any, invert: bool = False) -> TensorVariable:
+def isin(element: TensorLike, test_elements: TensorLike, invert: bool = False) -> TensorVariable:
     """Where an element is one of `test_elements` (is not, with `invert`). NaN is none of them.
 
     >>> import termgraph.tensor as T
@@ -147,14 +147,14 @@ def isin(element: Any, test_elements: Any, invert: bool = False) -> TensorVariab
     common = promote(x.type.np_dtype, among.type.np_dtype).name
     wide = "uint8" if common == "bool" else common
     x, among = ew.cast(x, dtype=wide), sort(ew.cast(among, dtype=wide))
-    found = ew.lt(searchsorted(among, x), searchsorted(among, x, side="right"))
-    if x.type.kind in "fc":
-        found = ew.logical_and(found, ew.eq(x, x))
+    place = searchsorted(among, x)
+    padded = concatenate([among, zeros((1,), wide)])  # what is larger than all has its place behind them
+    found = ew.logical_and(ew.lt(place, among.shape[0]), ew.eq(padded[place], x))
     return ew.logical_not(found) if invert else found
 
 
 @on_terms
-def digitize(x: TensorLike, bins: Any, right: bool = False) -> TensorVariable:
+def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVariable:
     """The number of the bin each element falls into; `bins` are ascending or descending edges."""
     x, bins = as_tensor(x), as_tensor(bins)
     side = "left" if right else "right"
@@ -174,7 +174,7 @@ def digitize(x: TensorLike, bins: Any, right: bool = False) -> TensorVariable:
 
 @on_terms
 def interp(
-    x: TensorLike, xp: Any, fp: Any, left: TensorLike | None = None, right: TensorLike | None = None
+    x: TensorLike, xp: TensorLike, fp: TensorLike, left: TensorLike | None = None, right: TensorLike | None = None
 ) -> TensorVariable:
     """Piecewise linear interpolation through the points (xp, fp); xp must be ascending.
 
@@ -244,7 +244,7 @@ def unique(
 
 
 @on_terms
-def one_hot(y: TensorLike, nb_class: Any, dtype: DTypeLike = None) -> TensorVariable:
+def one_hot(y: TensorLike, nb_class: int, dtype: DTypeLike = None) -> TensorVariable:
     """Each integer as a vector of zeros with a one at its place: a new last dimension of length `nb_class`.
 
     >>> import termgraph.tensor as T
@@ -260,7 +260,9 @@ def one_hot(y: TensorLike, nb_class: Any, dtype: DTypeLike = None) -> TensorVari
 
 # ---------------------------------------------------------------------- differences
 @on_terms
-def diff(x: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> TensorVariable:
+def diff(
+    x: TensorLike, n: int = 1, axis: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None
+) -> TensorVariable:
     """Differences of neighbours along an axis, taken `n` times."""
     x = as_tensor(x)
     if n < 0:
@@ -286,7 +288,7 @@ def _end(x: TensorVariable, value: object, axis: int) -> Any:
 
 
 @on_terms
-def ediff1d(x: TensorLike, to_end: Any = None, to_begin: Any = None) -> TensorVariable:
+def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLike | None = None) -> TensorVariable:
     """Differences of neighbours of the flattened array, with elements to put before and after."""
     middle = diff(ravel(x))
     parts = [ravel(to_begin) if to_begin is not None else None, middle, ravel(to_end) if to_end is not None else None]

@@ -5,6 +5,7 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -16,9 +17,11 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import cov
+from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import axes_of
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
+from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape
 from termgraph.tensor.sorting import searchsorted, sort
@@ -28,6 +31,8 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from termgraph.tensor.likes import AxisLike, TensorLike
 
 METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
@@ -42,8 +47,7 @@ def nansum(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
     >>> T.nansum([1.0, T.nan, 2.0]).eval()
     array(3.)
     """
-    a = as_tensor(a)
-    return sum_over(ew.switch(ew.isnan(a), np.zeros((), a.dtype), a) if _has_nan(a) else a, axis, keepdims=keepdims)
+    return sum_over(_filled(as_tensor(a), 0), axis, keepdims=keepdims)
 
 
 @on_terms
@@ -56,13 +60,94 @@ def nanmean(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Ten
     """
     a = as_tensor(a)
     total = nansum(a if _has_nan(a) else cast(a, "float64"), axis, keepdims)
-    there = ew.logical_not(ew.isnan(a)) if _has_nan(a) else ones_like(a, dtype="bool")
-    count = sum_over(there, axis, keepdims=keepdims)
-    return ew.true_div(total, cast(count, _real_part(total.dtype)))
+    return ew.true_div(total, cast(_count(a, axis, keepdims), _real_part(total.dtype)))
+
+
+@on_terms
+def nanprod(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """The product of what is not NaN; 1 where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanprod([3.0, T.nan, 2.0]).eval()
+    array(6.)
+    """
+    return prod_over(_filled(as_tensor(a), 1), axis, keepdims=keepdims)
+
+
+@on_terms
+def nanmax(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """The largest of what is not NaN; NaN where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanmax([1.0, T.nan, 2.0]).eval()
+    array(2.)
+    """
+    return _extreme(max_over, as_tensor(a), -np.inf, axis, keepdims)
+
+
+@on_terms
+def nanmin(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """The smallest of what is not NaN; NaN where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanmin([1.0, T.nan, 2.0]).eval()
+    array(1.)
+    """
+    return _extreme(min_over, as_tensor(a), np.inf, axis, keepdims)
+
+
+def _extreme(find: Callable, a: TensorVariable, least: float, axis: AxisLike, keepdims: bool) -> TensorVariable:
+    if not _has_nan(a):
+        return find(a, axis, keepdims=keepdims)
+    if a.type.kind == "c":
+        raise TypeError(f"nanmax and nanmin take real numbers, got {a} of type {a.type}")
+    found = find(_filled(a, least), axis, keepdims=keepdims)
+    missing = all_over(ew.isnan(a), axis, keepdims=keepdims)
+    return ew.switch(missing, np.asarray(np.nan, a.dtype), found)
+
+
+@on_terms
+def nanvar(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
+    """The variance of what is not NaN; NaN where no more than `ddof` numbers are.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanvar([1.0, T.nan, 3.0]).eval()
+    array(1.)
+    """
+    a = as_tensor(a)
+    if not _has_nan(a):
+        a = cast(a, "float64")
+    away = a - nanmean(a, axis, keepdims=True)
+    squares = ew.sqr(ew.abs_(away))  # infinities make NaN here, which counts
+    total = sum_over(ew.switch(ew.isnan(a), np.zeros((), squares.dtype), squares), axis, keepdims=keepdims)
+    left = cast(_count(a, axis, keepdims), total.dtype) - np.asarray(ddof, total.dtype)
+    return ew.true_div(total, ew.switch(ew.gt(left, 0), left, np.asarray(np.nan, total.dtype)))
+
+
+@on_terms
+def nanstd(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
+    """The standard deviation of what is not NaN: the root of `nanvar`.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanstd([1.0, T.nan, 3.0]).eval()
+    array(1.)
+    """
+    return ew.sqrt(nanvar(a, axis, ddof, keepdims))
 
 
 def _has_nan(a: TensorVariable) -> bool:
     return a.type.kind in "fc"
+
+
+def _filled(a: TensorVariable, number: float) -> TensorVariable:
+    """With a number in the place of each NaN."""
+    return ew.switch(ew.isnan(a), np.asarray(number, a.dtype), a) if _has_nan(a) else a
+
+
+def _count(a: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
+    """How many elements are not NaN."""
+    there = ew.logical_not(ew.isnan(a)) if _has_nan(a) else ones_like(a, dtype="bool")
+    return sum_over(there, axis, keepdims=keepdims)
 
 
 def _real_part(dtype: str) -> str:
@@ -131,7 +216,11 @@ def percentile(
 
 @on_terms
 def histogram(
-    a: TensorLike, bins: Any = 10, range: Any = None, density: bool = False, weights: TensorLike | None = None
+    a: TensorLike,
+    bins: TensorLike = 10,
+    range: Sequence[float] | None = None,
+    density: bool = False,
+    weights: TensorLike | None = None,
 ) -> list:
     """[counts, edges]: how many elements lie in each of `bins` intervals of equal width, or between given edges.
 
@@ -158,7 +247,7 @@ def histogram(
     return [counts, edges]
 
 
-def _edges(a: Any, bins: int, limits: Any) -> Any:
+def _edges(a: TensorVariable, bins: int, limits: TensorVariable) -> Any:
     """The ends of intervals of equal width."""
     dtype = a.dtype if a.type.kind == "f" else "float64"
     low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
@@ -188,7 +277,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
 
 # ---------------------------------------------------------------------- slopes and areas of samples
 @on_terms
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVariable:
+def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: TensorLike = 1.0, axis: int = -1) -> TensorVariable:
     """The area under samples along an axis by trapezia; they are `dx` apart, or lie at `x`.
 
     >>> import termgraph.tensor as T
@@ -212,7 +301,7 @@ def gradient(f: TensorLike, *spacing: TensorLike, axis: int, edge_order: int = 1
 @overload  # one array or a list of them, as the rank says
 def gradient(f: TensorLike, *spacing: TensorLike, axis: AxisLike = None, edge_order: int = 1) -> Any: ...
 @on_terms
-def gradient(f: Any, *spacing: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
+def gradient(f: TensorLike, *spacing: TensorLike, axis: AxisLike = None, edge_order: int = 1) -> Any:
     """The slopes of samples by central differences, one-sided at both ends: one array per axis, in a list if several.
 
     `spacing` is nothing (1), one number for all axes, or for each axis a number or the places of the samples. This is
@@ -241,7 +330,7 @@ def _at(axis: int, part: slice) -> tuple:
     return (slice(None),) * axis + (part,)
 
 
-def _steps(x: Any, axis: int) -> Any:
+def _steps(x: TensorVariable, axis: int) -> Any:
     """The distances of neighbours."""
     return x[_at(axis, slice(1, None))] - x[_at(axis, slice(None, -1))]
 
@@ -285,10 +374,24 @@ def _through_three(
     )
 
 
-def _one_sided(f: list, near: Any, far: Any) -> Any:
+def _one_sided(f: list, near: TensorVariable, far: TensorVariable) -> Any:
     """The slope of the parabola through three neighbours at the first one."""
     both = near + far
     return -(near + both) / (near * both) * f[0] + both / (near * far) * f[1] - near / (far * both) * f[2]
 
 
-__all__ = ["corrcoef", "gradient", "histogram", "nanmean", "nansum", "percentile", "quantile", "trapezoid"]
+__all__ = [
+    "corrcoef",
+    "gradient",
+    "histogram",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "percentile",
+    "quantile",
+    "trapezoid",
+]

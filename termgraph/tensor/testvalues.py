@@ -100,7 +100,7 @@ def _container(v: TensorLike) -> Any:
     return getattr(v, "container", None)
 
 
-def _value(v: Any) -> Any:
+def _value(v: Any) -> np.ndarray:
     if _tagged(v):
         return v.type.filter(v.tag.test_value, allow_downcast=True)
     container = _container(v)

@@ -69,7 +69,7 @@ class FromFunctionOp(Op):
         if infer_shape is not None:
             self.infer_shape = infer_shape
 
-    def perform(self, node: Any, inputs: list, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: list, output_storage: list) -> None:
         """Call the function; one result, or one per output."""
         results = self.function(*inputs)
         if len(output_storage) == 1:
@@ -146,7 +146,9 @@ def _carried(function: Any) -> bytes | None:
 _carrying: ContextVar[tuple] = ContextVar("functions that are being written", default=())
 
 
-def _find_or_make(module: str, name: str, carried: bytes, itypes: tuple, otypes: tuple, infer_shape: Any) -> Any:
+def _find_or_make(
+    module: str, name: str, carried: bytes, itypes: tuple, otypes: tuple, infer_shape: Callable | None
+) -> Any:
     """The op that this process has under that name, if it wraps the same code, or else a new one."""
     function = pickle.loads(carried)
     try:

@@ -27,6 +27,7 @@ from termgraph.terms.userop import canonical, declare_types
 
 if TYPE_CHECKING:
     from termgraph.tensor.typed import Arithmetic
+    from termgraph.terms.term import AnyTerm
 else:
     Arithmetic = object  # operators and methods are attached by the modules that have them (METHODS)
 
@@ -44,6 +45,7 @@ class Variable:
     __slots__ = ("__weakref__", "_a", "_b", "_owner", "_tag", "clients", "index", "name", "site", "term")
     __array_ufunc__: Any = None  # arrays have one, see numpys.py
     __array_priority__ = 1000
+    __pandas_priority__ = 5000  # above a DataFrame's: `series + x` is for this variable to answer
     own_operators = False  # whether `x + this` is for this variable to decide, where x is an array
     __hash__ = object.__hash__
     term: Any
@@ -56,7 +58,9 @@ class Variable:
     _b: Any
     _tag: Any
 
-    def __new__(cls, type: Any = None, owner: Any = None, index: int | None = None, name: str | None = None) -> Any:
+    def __new__(
+        cls, type: Any = None, owner: Apply | None = None, index: int | None = None, name: str | None = None
+    ) -> Any:
         if not isinstance(type, Type):
             raise TypeError(f"Variable needs type= (a Type such as TensorType), got {type!r}")
         return bare(variable_class(cls, type), Input(_checked_name(name), type), name, user_site())
@@ -137,7 +141,7 @@ class Variable:
     def __copy__(self) -> Variable:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Variable:
+    def __deepcopy__(self, memo: dict) -> Variable:
         return self
 
 
@@ -283,7 +287,7 @@ def bare_apply(op: Op, inputs: list, outputs: list) -> Apply:
     return node
 
 
-def result(term: Any, op: Op, inputs: tuple, site: tuple) -> Variable:
+def result(term: AnyTerm, op: Op, inputs: tuple, site: tuple) -> Variable:
     """The variable for an op's single result; its Apply is made when `owner` is read.
 
     Until then `_owner` is the op and `_a` the tuple of inputs (or `_a` and `_b` the two inputs: one object less).

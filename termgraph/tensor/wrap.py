@@ -34,14 +34,14 @@ from termgraph.terms.term import Const, is_term, mk1
 from termgraph.terms.types import dtype_name, from_others
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike
+    from termgraph.tensor.likes import DTypeLike, TensorLike
 
 _COMPARISONS = frozenset(("lt", "gt", "le", "ge", "eq", "neq"))
 _weak_cache: dict[tuple, tuple] = {}
 _pad_cache: dict[tuple[int, int], Op] = {}
 
 
-def constant(value: Any, name: str | None = None, dtype: Any = None) -> TensorConstant:
+def constant(value: TensorLike, name: str | None = None, dtype: DTypeLike = None) -> TensorConstant:
     """A constant array or number. Python integers are int64, Python floats float64.
 
     >>> import termgraph.tensor as T
@@ -84,7 +84,9 @@ def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtyp
     elif isinstance(value, (list, tuple)) and _has_variable(value):
         v = side_by_side([as_tensor(item) for item in value])
     else:
-        v = constant(value, name)
+        # xarray keeps its labels around `data_array + x`; an array's own `data` is memory, which 16 bits do not show
+        inside = None if isinstance(value, (np.ndarray, np.generic)) else getattr(value, "data", None)
+        v = inside if isinstance(inside, Variable) else constant(value, name)
     if dtype is not None and v.type.dtype != dtype_name(dtype):
         if isinstance(v, TensorConstant):
             v = constant(v.data.astype(dtype_name(dtype)), name)
@@ -166,7 +168,7 @@ def _resolve_weak(op: Op, operands: list, weak: list[int]) -> None:
         operands[i] = _number(op, operands[i], dtype)
 
 
-def _number(op: Op, value: Any, dtype: str) -> TensorConstant:
+def _number(op: Op, value: complex | float, dtype: str) -> TensorConstant:
     try:
         array = np.asarray(value, dtype=dtype)
     except OverflowError:

@@ -12,10 +12,11 @@ from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import Const, mk, mk1
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Input
     from termgraph.terms.term import AnyTerm
 
 
-def length(t: Any, axis: int) -> Any:
+def length(t: Input | AnyTerm, axis: int) -> Any:
     """The length of a term along an axis, as a term: a constant if it is known."""
     n = t.type.shape[axis]
     return Const(np.int64(n)) if n is not None else mk1(shape_i.bind(axis=axis), t)
@@ -49,7 +50,7 @@ def unspread(operands: tuple) -> tuple:
     return plain if ranks[0] == ranks[1] else operands
 
 
-def _constant_behind(t: Any) -> Any:
+def _constant_behind(t: Input | AnyTerm) -> Any:
     """The constant that a term gives leading dimensions of length 1 and nothing else; other terms as they are."""
     if t.op.family is not dimshuffle or t.args[0].op is not CONST:
         return t

@@ -70,7 +70,7 @@ def _op_text(op: Op) -> str:
     return " ".join([name, *(f"{k}={_text(v, op)}" for k, v in op.params.items())])
 
 
-def _text(value: Any, where: AnyTerm | Op) -> str:
+def _text(value: object, where: AnyTerm | Op) -> str:
     """A parameter as text that no other value shares."""
     if value is None or isinstance(value, (bool, int, str, bytes, slice)):
         return repr(value)

@@ -76,13 +76,13 @@ def in_whole_elements(value: object) -> Any:
     return value if fits else value.copy()
 
 
-def kind_of(dtype: Any) -> str:
+def kind_of(dtype: np.dtype | str) -> str:
     """`b`, `i`, `u`, `f` or `c`: what a dtype holds."""
     found = dtype if isinstance(dtype, np.dtype) else numpy_dtype(dtype)
     return "f" if found.kind == "V" and found.name == "bfloat16" else found.kind
 
 
-def working_dtype(dtype: Any) -> np.dtype:
+def working_dtype(dtype: np.dtype | str) -> np.dtype:
     """The dtype to compute in: float32 for floats of 16 bits, else the dtype itself."""
     found = numpy_dtype(dtype)
     return np.dtype("float32") if found.name in HALVES else found
@@ -124,7 +124,7 @@ def can_cast(have: Any, want: Any, casting: Any = "safe") -> bool:
     return bool(np.can_cast(np.float32, want)) if is_bfloat16(have) else have.itemsize == 1
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: np.dtype | str) -> Any:
     """`np.finfo` of a dtype, which may be bfloat16: eps, max, min, tiny, nmant."""
     found = numpy_dtype(dtype)
     if is_bfloat16(found):

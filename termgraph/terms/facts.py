@@ -81,7 +81,7 @@ class OpRelation:
         """Whether the fact is declared."""
         return tuple(map(_cell, args)) in self._rows
 
-    def __contains__(self, op: Any) -> bool:
+    def __contains__(self, op: Op) -> bool:
         return (op,) in self._rows
 
     def __repr__(self) -> str:
@@ -128,6 +128,7 @@ distributes = OpRelation("distributes", ("over", "sum"), "f(x, g(y, z)) = g(f(x,
 monotone = OpRelation("monotone", ("op", "direction"), "f is monotone: direction 1 increasing, -1 decreasing.")
 elementwise = OpRelation("elementwise", ("op",), "f works element by element, with broadcasting.")
 complement = OpRelation("complement", ("op", "negated"), "not f(x, y) = g(x, y), exactly and for NaN too.")
+dual = OpRelation("dual", ("op", "dual"), "f(x, g(x, y)) = x, and turning the order (or the truth) makes f of g.")
 swapped = OpRelation("swapped", ("op", "mirror"), "f(x, y) = g(y, x).")
 reduction = OpRelation("reduction", ("op", "binary"), "The reduction folds the binary op along axes.")
 
@@ -147,6 +148,6 @@ def declare_from_table(op: Op) -> None:
 
 __all__ = [
     "FACTS", "OpRelation", "absorbing", "associative", "changed", "commutative", "complement", "declare_from_table",
-    "distributes", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity", "monotone",
-    "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var", "version",
+    "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity",
+    "monotone", "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var", "version",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ def _sparse_type(w: Writer, t: SparseType) -> list:
     return [t.format, t.dtype, list(t.shape)]
 
 
-def _read_sparse_type(r: Reader, format: Any, dtype: Any, shape: Any) -> SparseType:
+def _read_sparse_type(r: Reader, format: Any, dtype: np.dtype | str, shape: Any) -> SparseType:
     return SparseType(r.plain(format, str), r.plain(dtype, str), _lengths(r, shape))
 
 
@@ -64,7 +64,7 @@ def _tuple_type(w: Writer, t: TupleType) -> list:
     return [w.numbers(t.types)]
 
 
-def _read_tuple_type(r: Reader, types: Any) -> TupleType:
+def _read_tuple_type(r: Reader, types: object) -> TupleType:
     return TupleType([r.at(n, Type) for n in r.plain(types, list)])
 
 
@@ -73,7 +73,7 @@ def _other_type(w: Writer, t: Type) -> list:
     return [w.number(type(t)), w.number(dict(getattr(t, "__dict__", {})))]
 
 
-def _read_other_type(r: Reader, cls: Any, state: Any) -> Type:
+def _read_other_type(r: Reader, cls: Any, state: object) -> Type:
     found, attributes = r.at(cls, type), r.at(state, dict)
     if not issubclass(found, Type):
         raise BadRecord(f"{found.__qualname__} is no Type")
@@ -82,7 +82,7 @@ def _read_other_type(r: Reader, cls: Any, state: Any) -> Type:
     return made
 
 
-def _set_attributes(made: Any, attributes: dict) -> None:
+def _set_attributes(made: object, attributes: dict) -> None:
     """Give a new object attributes from a file, none of which its class defines: no method is replaced."""
     for key in attributes:
         if not isinstance(key, str) or not key.isidentifier() or hasattr(type(made), key):
@@ -126,7 +126,7 @@ def _same(op: Op, props: dict) -> bool:
         return False
 
 
-def _read_op(r: Reader, name: str | None, parameters: Any) -> Op:
+def _read_op(r: Reader, name: str | None, parameters: object) -> Op:
     params = {}
     for key, field in r.plain(parameters, list):
         params[r.plain(key, str)] = _checked_parameter(key, r.value(field))
@@ -138,7 +138,7 @@ def _read_op(r: Reader, name: str | None, parameters: Any) -> Op:
     return op
 
 
-def _read_user_op(r: Reader, cls: Any, props: Any) -> Op:
+def _read_user_op(r: Reader, cls: Any, props: object) -> Op:
     found, values = r.at(cls, type), r.at(props, dict)
     if not issubclass(found, Op) or set(values) != set(getattr(found, "__props__", ())):
         raise BadRecord(f"{found.__qualname__} is no op with the properties {list(values)}")
@@ -206,7 +206,7 @@ def _input(w: Writer, leaf: Input) -> list:
     return [leaf.name, w.number(leaf.type), leaf.uid[0].hex(), leaf.uid[1]]
 
 
-def _read_input(r: Reader, name: str | None, type_: Any, process: Any, serial: Any) -> Input:
+def _read_input(r: Reader, name: str | None, type_: Type, process: object, serial: object) -> Input:
     uid = (bytes.fromhex(r.plain(process, str)), r.plain(serial, int))
     leaf = Input(r.plain(name, str, type(None)), r.at(type_, Type), uid)
     if leaf.shared is not None or leaf.type != r.at(type_):  # it exists in this process
@@ -214,7 +214,7 @@ def _read_input(r: Reader, name: str | None, type_: Any, process: Any, serial: A
     return leaf
 
 
-def _read_leaf(r: Reader, shared: Any) -> Any:
+def _read_leaf(r: Reader, shared: object) -> Any:
     leaf = r.at(shared).term
     if leaf.op is not INPUT or leaf.shared is not r.at(shared):
         raise BadRecord("no shared variable")
@@ -225,7 +225,7 @@ def _arg(w: Writer, leaf: Arg) -> list:
     return [leaf.index, w.number(leaf.type)]
 
 
-def _read_arg(r: Reader, index: Any, type_: Any) -> Arg:
+def _read_arg(r: Reader, index: Any, type_: TensorType) -> Arg:
     if r.plain(index, int) < 0:
         raise BadRecord(f"an argument has number {index}")
     return Arg(index, r.at(type_, Type))
@@ -235,7 +235,7 @@ def _const(w: Writer, leaf: Const) -> list:
     return [w.value(leaf.value), None if isinstance(leaf.type, TensorType) else w.number(leaf.type)]
 
 
-def _read_const(r: Reader, value: list, type_: Any) -> Const:
+def _read_const(r: Reader, value: list, type_: Type | None) -> Const:
     if type_ is None:
         return Const(r.value(value))
     of = r.at(type_, Type)
@@ -250,12 +250,14 @@ def _sparse(w: Writer, m: Any) -> list:
     return [m.format, is_array, list(map(int, m.shape)), *w.numbers([m.data, m.indices, m.indptr])]
 
 
-def _three(r: Reader, *arrays: Any) -> tuple[Any, Any, Any]:
+def _three(r: Reader, *arrays: object) -> tuple[Any, Any, Any]:
     data, indices, indptr = [r.at(a, np.ndarray) for a in arrays]
     return data, indices, indptr
 
 
-def _read_sparse(r: Reader, format: Any, is_array: Any, shape: Any, data: Any, indices: Any, indptr: Any) -> Any:
+def _read_sparse(
+    r: Reader, format: object, is_array: object, shape: Any, data: object, indices: object, indptr: object
+) -> Any:
     if format not in FORMATS:
         raise BadRecord(f"no sparse matrix: {format!r:.40}")
     rows, columns = _lengths(r, shape)

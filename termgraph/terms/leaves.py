@@ -53,7 +53,7 @@ class Leaf:
         return {}
 
 
-def _fill_leaf(leaf: Any, op: HeadMark, type_: Any, h: int) -> None:
+def _fill_leaf(leaf: Any, op: HeadMark, type_: Type, h: int) -> None:
     leaf.op, leaf.args, leaf.type, leaf.lvars = op, (), type_, EMPTY
     leaf.sig = op.sigs.find(type_, by_value=True)
     leaf._h = h

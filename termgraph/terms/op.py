@@ -7,6 +7,7 @@ An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an int
 from __future__ import annotations
 
 import copy
+import functools
 import weakref
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from termgraph.terms.hashing import stable_hash
 from termgraph.terms.signature import Signatures
 from termgraph.terms.spelling import Spelling, spelling
 from termgraph.terms.types import Type
-from termgraph.terms.widening import needs_widening, widened
+from termgraph.terms.widening import may_widen, needs_widening, widened
 
 OPS: dict[str, Op] = {}  # the op table: every named op of the library, in definition order
 _NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
@@ -112,7 +113,7 @@ class Op:
     user_made = False  # whether the class says what it is by methods: `make_node`, `perform`
     _bound: weakref.WeakValueDictionary | None
 
-    def __new__(cls, *_: Any, **__: object) -> Op:
+    def __new__(cls, *_: object, **__: object) -> Op:
         self = object.__new__(cls)
         self._tc = {}
         self.sigs = Signatures()
@@ -210,13 +211,19 @@ class Op:
             return userop.infer_by_node(self, types)
         return self._infer(*types, **self.params)
 
-    def meaning(self, *values: Any) -> Any:
+    def meaning(self, *values: object) -> Any:
         """The result on NumPy arrays: the reference of every backend. A tuple when there are several results."""
         if self._meaning is None:
             return userop.perform_by_values(self, values)
         if loaded and needs_widening(self, values):
             return widened(self, self._meaning, values)
         return self._meaning(*values, **self.params)
+
+    def direct_meaning(self) -> Callable:
+        """The same for many calls: what holds for all of them is asked once."""
+        if self._meaning is None or may_widen(self):
+            return self.meaning
+        return functools.partial(self._meaning, **self.params) if self.params else self._meaning
 
     def check_arity(self, n: int) -> None:
         """Refuse a wrong number of arguments."""

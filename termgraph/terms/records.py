@@ -76,7 +76,7 @@ class Writer:
             self._open.discard(id(obj))
         return self._number[id(obj)] if self.knows(obj) else self.add(obj, kind.name, *fields)
 
-    def add(self, obj: object, kind: str, *fields: Any) -> int:
+    def add(self, obj: object, kind: str, *fields: object) -> int:
         """Append a record, which stands for the object from here on."""
         self._number[id(obj)] = number = len(self.records)
         self._kept.append(obj)
@@ -128,7 +128,7 @@ class Reader:
             except Exception as error:  # a file may hold anything: whatever it trips over, the file is to blame
                 raise BadRecord(f"record {i} ({name}): {type(error).__name__}: {error}") from error
 
-    def value(self, field: Any, *classes: type) -> Any:
+    def value(self, field: object, *classes: type) -> Any:
         """The object that a field stands for, of one of these classes if any are given."""
         if field.__class__ is list:
             found = self.at(field[0]) if len(field) == 1 else self._wrong(field, "a reference")
@@ -142,7 +142,7 @@ class Reader:
         """The objects that a list of fields stands for."""
         return [self.value(field) for field in self.plain(fields, list)]
 
-    def at(self, number: Any, *classes: type) -> Any:
+    def at(self, number: object, *classes: type) -> Any:
         """The object of an earlier record."""
         if number.__class__ is not int or not 0 <= number < len(self.objects):
             raise BadRecord(f"record {len(self.objects)} refers to {number!r:.40}, which is no earlier record")
@@ -151,13 +151,13 @@ class Reader:
             self._wrong(found, " or ".join(c.__name__ for c in classes))
         return found
 
-    def plain(self, field: Any, *classes: type) -> Any:
+    def plain(self, field: object, *classes: type) -> Any:
         """The field itself, which must be of exactly one of these classes."""
         if field.__class__ not in classes:
             self._wrong(field, " or ".join(c.__name__ for c in classes))
         return field
 
-    def _wrong(self, found: Any, expected: str) -> Any:
+    def _wrong(self, found: object, expected: str) -> Any:
         raise BadRecord(f"record {len(self.objects)}: expected {expected}, got {type(found).__name__} {found!r:.40}")
 
 
@@ -166,7 +166,7 @@ def _float(w: Writer, x: float) -> list:
     return [x.hex()]
 
 
-def _read_float(r: Reader, text: Any) -> float:
+def _read_float(r: Reader, text: object) -> float:
     return float.fromhex(r.plain(text, str))
 
 
@@ -174,7 +174,7 @@ def _complex(w: Writer, x: complex) -> list:
     return [x.real.hex(), x.imag.hex()]
 
 
-def _read_complex(r: Reader, real: Any, imag: Any) -> complex:
+def _read_complex(r: Reader, real: object, imag: object) -> complex:
     return complex(_read_float(r, real), _read_float(r, imag))
 
 
@@ -182,7 +182,7 @@ def _bytes(w: Writer, x: bytes) -> list:
     return [x.hex()]
 
 
-def _read_bytes(r: Reader, text: Any) -> bytes:
+def _read_bytes(r: Reader, text: object) -> bytes:
     return bytes.fromhex(r.plain(text, str))
 
 
@@ -190,7 +190,7 @@ def _slice(w: Writer, x: slice) -> list:
     return w.values((x.start, x.stop, x.step))
 
 
-def _read_slice(r: Reader, *parts: Any) -> slice:
+def _read_slice(r: Reader, *parts: object) -> slice:
     start, stop, step = map(r.value, parts)
     return slice(start, stop, step)
 
@@ -231,7 +231,7 @@ def _scalar(w: Writer, x: np.generic) -> list:
     return [x.dtype.name, x.astype(numpy_dtype(x.dtype.name)).tobytes().hex()]
 
 
-def _read_scalar(r: Reader, dtype: Any, raw: Any) -> Any:
+def _read_scalar(r: Reader, dtype: str, raw: object) -> Any:
     return np.frombuffer(_read_bytes(r, raw), read_dtype(r, dtype))[0]
 
 
@@ -252,7 +252,7 @@ def _named(w: Writer, x: Any) -> list:
     return [x.__module__, x.__qualname__]
 
 
-def read_named(r: Reader, module: Any, name: Any) -> Any:
+def read_named(r: Reader, module: object, name: Any) -> Any:
     """What the reader knows by that name; nothing is imported."""
     key = (r.plain(module, str), r.plain(name, str))
     if key not in r.named:

@@ -46,12 +46,17 @@ def _unify_terms(u: Term, v: Term, s: Mapping) -> Any:
     return _unify(u._tuple, v._tuple, s)
 
 
-def _unify_term_tuple(u: Any, v: Any, s: Mapping) -> Any:
+def _unify_term_tuple(u: AnyTerm, v: AnyTerm, s: Mapping) -> Any:
     return _unify(getattr(u, "_tuple", u), getattr(v, "_tuple", v), s)
 
 
 def _same(u: AnyTerm | Op, v: AnyTerm | Op, s: Mapping) -> Any:
     return s if u is v else False
+
+
+def _unify_number(u: Const | Lit, number: complex, s: Mapping) -> Any:
+    lit = Lit(number)
+    return s if u is lit or (u.__class__ is not Lit and lit.matches(u)) else False
 
 
 def _reify_term(t: Term, s: Mapping) -> Any:
@@ -83,6 +88,10 @@ def _register() -> None:
         _reify.add((cls, Mapping), lambda obj, s: obj)
     _unify.add((Lit, Const, Mapping), lambda u, v, s: s if u.matches(v) else False)
     _unify.add((Const, Lit, Mapping), lambda u, v, s: s if v.matches(u) else False)
+    for number in (bool, int, float, complex):  # as people write them in goals
+        for cls in (Const, Lit):
+            _unify.add((cls, number, Mapping), _unify_number)
+            _unify.add((number, cls, Mapping), lambda u, v, s: _unify_number(v, u, s))
     _reify.add((Term, Mapping), _reify_term)
     etuples_apply.add((Op, (ExpressionTuple, tuple, list)), _apply_op)
     etuples_rator.add((Term,), lambda t: t.op)

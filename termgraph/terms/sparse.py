@@ -6,6 +6,7 @@ where each row (CSC: column) begins, and the shape. SciPy is imported when a val
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -21,6 +22,8 @@ sparse = lazy("scipy.sparse")
 
 FORMATS = ("csr", "csc")
 INDEX = "int32"  # the dtype of `indices` and `indptr`, which is what SciPy uses up to 2^31 elements
+_INDEX = np.dtype(INDEX)
+_MOST = np.iinfo(INDEX).max
 _UNKNOWN = (None, None)
 
 
@@ -85,6 +88,9 @@ class SparseType(Type):
     # ------------------------------------------------------------------ values
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` as a matrix of this type; raise TypeError saying what was expected and given."""
+        if self.shape == _UNKNOWN and value.__class__ is _empty(self.format).__class__:  # what most calls give
+            if value.dtype is self.np_dtype and _is_plain(value):
+                return value
         if not is_sparse_value(value):
             raise TypeMismatch(
                 f"expected a SciPy sparse matrix ({self}), got {describe_value(value)}; "
@@ -121,7 +127,9 @@ class SparseType(Type):
         a, b = in_order(a), in_order(b)
         return _same_pattern(a, b) and a.dtype == b.dtype and _arrays_equal(a.data, b.data)
 
-    def values_eq_approx(self, a: Any, b: Any, rtol: float | None = None, atol: float | None = None, **_: Any) -> bool:
+    def values_eq_approx(
+        self, a: np.ndarray, b: np.ndarray, rtol: float | None = None, atol: float | None = None, **_: Any
+    ) -> bool:
         """Same shape, and elements equal up to the rounding of this dtype, stored or not."""
         if a.shape != b.shape:
             return False
@@ -163,10 +171,10 @@ def is_sparse_value(value: object) -> bool:
 
 def with_plain_arrays(value: Any) -> Any:
     """The matrix with indices of dtype int32 and no room after its stored elements: the same one if it is so."""
-    n = int(value.indptr[-1])
-    if value.indices.dtype == INDEX and value.indptr.dtype == INDEX and len(value.indices) == len(value.data) == n:
+    if _is_plain(value):
         return value
-    if max(n, *value.shape) > np.iinfo(INDEX).max:
+    n = int(value.indptr[-1])
+    if max(n, *value.shape) > _MOST:
         raise TypeMismatch(
             f"a sparse matrix of shape {value.shape} with {n} stored elements needs indices of 64 bits; "
             "they are kept in 32 bits, up to 2147483647 elements: split the matrix"
@@ -175,10 +183,47 @@ def with_plain_arrays(value: Any) -> Any:
     return type(value)(arrays, shape=value.shape, copy=False)
 
 
+def _is_plain(value: Any) -> bool:
+    indices, indptr = value.indices, value.indptr
+    if indices.dtype != _INDEX or indptr.dtype != _INDEX:
+        return False
+    return bool(len(indices) == len(value.data) == indptr.item(-1))
+
+
 def matrix_of(format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray | tuple) -> Any:
-    """SciPy's matrix on these arrays, without copying them; what does not fit together raises ValueError."""
-    made = sparse.csr_matrix if format == "csr" else sparse.csc_matrix
-    return made((data, indices, indptr), shape=tuple(map(int, shape)), copy=False)
+    """SciPy's matrix on these arrays, without copying them; what does not fit together raises ValueError.
+
+    SciPy's constructor takes longer than most functions of a small matrix: it is for what does not fit as it is.
+    """
+    empty = _empty(format)
+    rows, columns = shape.tolist() if isinstance(shape, np.ndarray) else map(int, shape)
+    major = rows if format == "csr" else columns
+    if (
+        0 <= rows <= _MOST
+        and 0 <= columns <= _MOST
+        and indices.dtype == _INDEX == indptr.dtype
+        and indptr.shape == (major + 1,)
+        and data.shape == indices.shape == (indptr.item(-1),)
+        and not indptr.item(0)
+    ):
+        made = with_arrays(empty, data, indices, indptr)
+        made._shape = (rows, columns)
+        return made
+    return type(empty)((data, indices, indptr), shape=(rows, columns), copy=False)
+
+
+def with_arrays(value: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
+    """A matrix like another one on other arrays, which fit together."""
+    made = object.__new__(value.__class__)
+    made.__dict__ = fields = value.__dict__.copy()
+    fields["data"], fields["indices"], fields["indptr"] = data, indices, indptr
+    return made
+
+
+@functools.cache
+def _empty(format: str) -> Any:
+    """SciPy's matrix of no elements."""
+    return (sparse.csr_matrix if format == "csr" else sparse.csc_matrix)((0, 0))
 
 
 def in_order(value: Any) -> Any:

@@ -45,7 +45,7 @@ _untrack = untrack = _gc_untracker()
 _collecting = gc.isenabled
 
 
-def track(obj: Any) -> None:
+def track(obj: object) -> None:
     """Give an untracked object back to the cycle collector, before it can become part of a cycle."""
     if not gc.is_tracked(obj):
         function = ctypes.pythonapi.PyObject_GC_Track
@@ -127,7 +127,7 @@ class Term(ExpressionTuple):
     def __copy__(self) -> Term:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Term:
+    def __deepcopy__(self, memo: dict) -> Term:
         return self
 
     def _eval_step(self) -> Any:
@@ -264,7 +264,7 @@ def _free_lvars(op: Op, args: tuple) -> frozenset:
     return free
 
 
-def _lvar(op: Op, a: Any) -> frozenset:
+def _lvar(op: Op, a: object) -> frozenset:
     if is_var(a):
         return frozenset((a,))
     raise TypeError(f"argument of {op} must be a term, got {type(a).__name__} {a!r:.60}")
@@ -283,7 +283,7 @@ def infer_type(op: Op, args: tuple) -> Type:
     return found
 
 
-def _intern(op: Op, args: tuple, sig: Signature | None, free: frozenset) -> Any:
+def _intern(op: Op, args: tuple, sig: Signature | None, free: frozenset) -> AnyTerm:
     t = _new(Term)
     t.op = op
     t.args = args

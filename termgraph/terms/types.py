@@ -19,6 +19,8 @@ from termgraph.terms.hashing import stable_hash
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy.typing as npt
+
 _ABBREVIATIONS = {"float": "float64", "int": "int64", "complex": "complex128"}
 _NAMES = ("scalar", "vector", "matrix")
 
@@ -37,7 +39,7 @@ def set_variable_factory(factory: Callable[..., Any]) -> None:
     variable_factory = factory
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: npt.DTypeLike | None) -> str:
     """The canonical name of a NumPy dtype, or a TypeError that lists what is supported."""
     if dtype == "floatX":
         return config.floatX
@@ -82,7 +84,7 @@ class Type:
         """Exact equality of two values of this type."""
         return bool(a == b)
 
-    def values_eq_approx(self, a: Any, b: Any, **_: Any) -> bool:
+    def values_eq_approx(self, a: np.ndarray, b: np.ndarray, **_: Any) -> bool:
         """Equality up to rounding."""
         return self.values_eq(a, b)
 
@@ -118,7 +120,7 @@ def _hash_by_class(type_: Type) -> int:
     return hash(type(type_))
 
 
-def _length(n: Any) -> int | None:
+def _length(n: int | None) -> int | None:
     if n is None:
         return None
     if isinstance(n, (bool, float)) or not hasattr(n, "__index__"):
@@ -145,7 +147,9 @@ class TensorType(Type):
     _hash: int
     _text: str | None
 
-    def __new__(cls, dtype: Any = "float64", shape: tuple | None = None, broadcastable: Any = None) -> TensorType:
+    def __new__(
+        cls, dtype: npt.DTypeLike | None = "float64", shape: tuple | None = None, broadcastable: Any = None
+    ) -> TensorType:
         if broadcastable is not None:
             if shape is not None:
                 raise TypeError("TensorType takes shape= or broadcastable=, not both")
@@ -181,7 +185,9 @@ class TensorType(Type):
         """Per dimension, whether its length is known to be one."""
         return tuple(n == 1 for n in self.shape)
 
-    def clone(self, dtype: Any = None, shape: tuple | None = None, broadcastable: Any = None) -> TensorType:
+    def clone(
+        self, dtype: npt.DTypeLike | None = None, shape: tuple | None = None, broadcastable: Any = None
+    ) -> TensorType:
         """The same type with some fields changed."""
         if broadcastable is None and shape is None:
             shape = self.shape
@@ -225,7 +231,7 @@ class TensorType(Type):
             f"convert it (numpy.asarray(value, dtype={self.dtype!r})) or pass allow_input_downcast=True"
         )
 
-    def _as_array(self, value: Any) -> np.ndarray:
+    def _as_array(self, value: object) -> np.ndarray:
         if getattr(value, "term", None) is not None or getattr(value, "lvars", None) is not None:
             raise TypeMismatch("expected an array or number, got a symbolic variable; give it a value, or use givens=")
         try:
@@ -241,7 +247,7 @@ class TensorType(Type):
             warnings.simplefilter("ignore")  # complex -> real and overflow are what the caller allowed
             return array.astype(self.np_dtype)
 
-    def _python_number_fits(self, value: Any, array: np.ndarray, allow_downcast: bool | None) -> bool:
+    def _python_number_fits(self, value: object, array: np.ndarray, allow_downcast: bool | None) -> bool:
         """Whether a Python number or list may be taken where an array of that dtype would be refused."""
         if allow_downcast is False or isinstance(value, (np.ndarray, np.generic)):
             return False
@@ -259,7 +265,9 @@ class TensorType(Type):
         nan = kind_of(a.dtype) in "fc"
         return a.shape == b.shape and a.dtype == b.dtype and bool(np.array_equal(a, b, equal_nan=nan))
 
-    def values_eq_approx(self, a: Any, b: Any, rtol: float | None = None, atol: float | None = None, **_: Any) -> bool:
+    def values_eq_approx(
+        self, a: np.ndarray, b: np.ndarray, rtol: float | None = None, atol: float | None = None, **_: Any
+    ) -> bool:
         """Same shape and elements up to the rounding of this dtype."""
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
@@ -291,14 +299,13 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
 
 def from_others(value: object) -> np.ndarray:
     """What NumPy makes an array of: numbers, lists, others' arrays (`__array__`, else DLPack). Nothing is copied."""
-    if not hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
-        return np.asarray(value)
+    by_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+    refusals = (BufferError, RuntimeError, TypeError) if by_dlpack else (BufferError, RuntimeError)
     try:
-        return np.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError) as err:
-        raise TypeMismatch(
-            f"the array of {type(value).__module__} cannot be read ({err}); copy it to the memory of the CPU first"
-        ) from None
+        return np.from_dlpack(value) if by_dlpack else np.asarray(value)  # type: ignore[arg-type]
+    except refusals as err:
+        advice = "; copy it to the memory of the CPU first" if by_dlpack else ""
+        raise TypeMismatch(f"the array of {type(value).__module__} cannot be read ({err}){advice}") from None
 
 
 def short_name(type_: Type) -> str:
@@ -315,7 +322,7 @@ def short_name(type_: Type) -> str:
     return f"TensorType({type_.dtype}, {name})"
 
 
-def describe_value(value: Any) -> str:
+def describe_value(value: object) -> str:
     """What a value is, in a few words for an error message."""
     if isinstance(value, np.ndarray):
         return f"an array of dtype {value.dtype} and shape {value.shape}"

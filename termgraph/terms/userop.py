@@ -55,7 +55,7 @@ def text_of(op: Any) -> str:
     return f"{op.name}{{{shown}}}" if shown else op.name
 
 
-def same_op(a: Any, b: Any) -> bool:
+def same_op(a: object, b: object) -> bool:
     """Equality of user ops: same class and `__props__`."""
     return a is b or (type(a) is type(b) and props_of(a) is not None and props_of(a) == props_of(b))
 
@@ -131,7 +131,7 @@ def _own(op: Any, i: int, value: list | np.ndarray) -> Any:
     return value
 
 
-def _checked(op: Any, i: int, value: Any, type_: Type) -> Any:
+def _checked(op: Any, i: int, value: object, type_: Type) -> Any:
     if value is None:
         raise TypeMismatch(f"{op}.perform put nothing into output_storage[{i}][0]")
     if not isinstance(type_, TensorType):

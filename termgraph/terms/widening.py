@@ -19,9 +19,14 @@ MOVING = frozenset(("switch", "cast", "assume"))  # element-wise, but nothing is
 OF_THE_DTYPE = frozenset(("nextafter",))  # about the dtype's own numbers, so ml_dtypes computes them
 
 
+def may_widen(op: Any) -> bool:
+    """Whether an op computes, so that it may have to widen its operands."""
+    return op.kind in COMPUTING and op.name not in MOVING
+
+
 def needs_widening(op: Any, values: Sequence[Any]) -> bool:
     """Whether an op would have to compute in bfloat16."""
-    if op.kind not in COMPUTING or op.name in MOVING:
+    if not may_widen(op):
         return False
     return op.params.get("dtype") == "bfloat16" or any(is_bfloat16(v.dtype) for v in values if hasattr(v, "dtype"))
 
@@ -51,6 +56,6 @@ def _wide(value: object, dtype: np.dtype, whole: bool) -> Any:
     return value
 
 
-def _rounded(result: Any, rounds: bool) -> Any:
+def _rounded(result: object, rounds: bool) -> Any:
     array = np.asarray(result)
     return array.astype(loaded[0]) if rounds and array.dtype == np.float32 else result

@@ -34,7 +34,7 @@ class CannotCompile(NotImplementedError):
     """C code that cannot be compiled here, and why."""
 
 
-def c_function(op: Any, node: Any) -> Callable[[Sequence[Any], list], None]:
+def c_function(op: Any, node: Apply) -> Callable[[Sequence[Any], list], None]:
     """The op's C code for the types of one application, as a function of values and output storage."""
     for v in (*node.inputs, *node.outputs):
         if not isinstance(v.type, TensorType):
@@ -137,11 +137,11 @@ class _Says:
         found = self._ask(method)
         return [found] if isinstance(found, str) else list(found or ())
 
-    def text(self, method: str, *arguments: Any) -> str:
+    def text(self, method: str, *arguments: object) -> str:
         """A method's text."""
         return self._ask(method, *arguments) or ""
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _ask(self, method: str, *arguments: object) -> Any:
         try:
             return getattr(self.op, method)(*arguments)
         except (MethodNotDefined, AttributeError):
@@ -193,7 +193,7 @@ def sections_of(path: str) -> dict[str, str]:
     return found
 
 
-def macros(op: Any, node: Any, name: str) -> tuple[str, str]:
+def macros(op: Any, node: Apply, name: str) -> tuple[str, str]:
     """The macros that code in files is written with, and their removal."""
     lines = [f"#define APPLY_SPECIFIC(str) str##_{name}"]
     for kind, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):

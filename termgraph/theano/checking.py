@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import unittest
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.theano import compiling
 from termgraph.theano.gradients import verify_grad as _verify_grad
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.op import Op
 
 
 def fetch_seed(pseed: Any = None) -> int:
@@ -37,7 +42,7 @@ verify_grad.E_grad = AssertionError  # type: ignore[attr-defined]
 class MockRandomState:
     """A generator whose numbers are all the same."""
 
-    def __init__(self, val: Any) -> None:
+    def __init__(self, val: TensorVariable) -> None:
         self.val = val
 
     def rand(self, *shape: int) -> Any:
@@ -55,16 +60,16 @@ class TestOptimizationMixin:
 
     __test__ = False
 
-    def assertFunctionContains(self, f: Any, op: Any, min: int = 1, max: float = float("inf")) -> None:
+    def assertFunctionContains(self, f: Any, op: Op, min: int = 1, max: float = float("inf")) -> None:
         """The function has so many applications of an op."""
         n = sum(node.op is op or node.op == op for node in f.maker.fgraph.toposort())
         assert min <= n <= max, f"{n} applications of {op}, expected {min} to {max}"
 
-    def assertFunctionContains0(self, f: Any, op: Any) -> None:
+    def assertFunctionContains0(self, f: Any, op: Op) -> None:
         """The function does not have the op."""
         self.assertFunctionContains(f, op, 0, 0)
 
-    def assertFunctionContains1(self, f: Any, op: Any) -> None:
+    def assertFunctionContains1(self, f: Any, op: Op) -> None:
         """The function has the op once."""
         self.assertFunctionContains(f, op, 1, 1)
 
@@ -92,11 +97,13 @@ class InferShapeTester(unittest.TestCase):
 class WrongValue(Exception):
     """Two arrays that should be equal are not."""
 
-    def __init__(self, expected_val: Any, val: Any, rtol: float, atol: float) -> None:
+    def __init__(self, expected_val: Any, val: TensorVariable, rtol: float, atol: float) -> None:
         super().__init__(str_diagnostic(expected_val, val, rtol, atol))
 
 
-def str_diagnostic(expected: Any, value: Any, rtol: float | None = None, atol: float | None = None) -> str:
+def str_diagnostic(
+    expected: TensorLike, value: TensorLike, rtol: float | None = None, atol: float | None = None
+) -> str:
     """How two arrays differ."""
     a, b = np.asarray(expected), np.asarray(value)
     text = f"expected {a.dtype} {a.shape}, got {b.dtype} {b.shape}"

@@ -18,7 +18,7 @@ from termgraph.theano.standins import Made, kind_class, op_class, stand_in
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, BorderMode, DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import TensorVariable, Variable
     from termgraph.theano.standins import StandIn
 
 
@@ -125,7 +125,7 @@ DeepCopyOp, OutputGuard, CpuContiguous = (
 def _subtensor(idx_list: Sequence[Any]) -> Made:
     """An index whose slices may name what stands in for the further inputs of the op, by their types."""
 
-    def apply(x: TensorLike, *values: Any) -> TensorVariable:
+    def apply(x: TensorLike, *values: TensorLike) -> TensorVariable:
         given = iter(values)
         return T.as_tensor(x)[tuple([_filled(entry, given) for entry in idx_list])]
 
@@ -138,7 +138,7 @@ def _filled(entry: int | slice | None, given: Any) -> Any:
     return entry if entry is None or isinstance(entry, int) else next(given)
 
 
-def _write(x: Any, y: Any, index: Any, set_instead_of_inc: bool) -> Any:
+def _write(x: Variable, y: TensorLike, index: TensorLike, set_instead_of_inc: bool) -> Any:
     return (T.set_subtensor if set_instead_of_inc else T.inc_subtensor)(T.as_tensor(x)[index], y)
 
 

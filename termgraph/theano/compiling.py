@@ -26,12 +26,16 @@ from termgraph.theano.standins import stand_in
 from termgraph.vm.profile import Profile
 
 if TYPE_CHECKING:
+    from termgraph.function.fgraph import FunctionGraph
+    from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.updates import OrderedUpdates
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import Apply, TensorVariable
 
 
 # ---------------------------------------------------------------------- inputs
-def _in(variable: Any, name: str | None = None, value: Any = None, update: Any = None, **more: Any) -> NativeIn:
+def _in(
+    variable: TensorVariable, name: str | None = None, value: TensorLike | None = None, update: Any = None, **more: Any
+) -> NativeIn:
     """An input of a function."""
     more.pop("implicit", None)
     return NativeIn(variable, name=name, value=_value(value), update=update, **more)
@@ -172,7 +176,7 @@ def shared_constructor(ctor: Callable, remove: bool = False) -> Callable:
     return sharedvar.shared_constructor(ctor)
 
 
-def sparse_grad(var: Any) -> Any:
+def sparse_grad(var: TensorLike) -> Any:
     """The variable itself: gradients of a choice of rows are written into those rows in any case."""
     return var
 
@@ -187,7 +191,7 @@ class _Linker:
         self.allow_gc, self.schedule = options.get("allow_gc"), options.get("schedule")
         self._fgraph: Any = None
 
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> _Linker:
+    def accept(self, fgraph: FunctionGraph, no_recycling: Any = None, profile: Any = None) -> _Linker:
         """This linker with a graph to run."""
         new = type(self)(allow_gc=self.allow_gc)
         new._fgraph = fgraph
@@ -204,7 +208,7 @@ class _Linker:
         """The graph as a function; with one output, its value is returned by itself."""
         run = self._function()
 
-        def call(*args: Any) -> Any:
+        def call(*args: object) -> Any:
             found = run(*args)
             return found[0] if unpack_single and len(found) == 1 else found
 
@@ -405,7 +409,7 @@ def _monitor(
 MonitorMode = stand_in("MonitorMode", lambda m: isinstance(m, NativeMonitorMode), _monitor)
 
 
-def detect_nan(i: int, node: Any, fn: Any) -> None:
+def detect_nan(i: int, node: Apply, fn: Any) -> None:
     """For MonitorMode's post_func: print the node whose result holds a NaN."""
     for output in fn.outputs:
         value = np.asarray(output[0])

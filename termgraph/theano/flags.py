@@ -18,6 +18,7 @@ from termgraph.config import describe
 
 if TYPE_CHECKING:
     from termgraph.config import Config
+    from termgraph.tensor.likes import TensorLike
 
 # Theano's optimizers and linkers by the nearest of termgraph's.
 OPTIMIZERS: dict[str, str] = {
@@ -200,7 +201,7 @@ class change_flags(ContextDecorator):
     def _recreate_cm(self) -> change_flags:
         return change_flags(self.flags)
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
     @staticmethod
@@ -268,7 +269,7 @@ def _read_sources() -> None:
             warnings.warn(f"THEANO_FLAGS: Theano has no flag {name!r}", TheanoConfigWarning, stacklevel=3)
 
 
-def _as(text: str, like: Any) -> Any:
+def _as(text: str, like: TensorLike) -> Any:
     if isinstance(like, bool):
         return text.lower() in ("true", "1", "yes", "on")
     return type(like)(text) if isinstance(like, (int, float)) else text
@@ -296,7 +297,7 @@ class ConfigParam:
     def __init__(self, default: Any, filter: Callable | None = None, allow_override: bool = True) -> None:
         self.default, self.filter, self.allow_override = default, filter, allow_override
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: TensorLike) -> Any:
         """The value that a text means."""
         return self.filter(value) if self.filter else value
 
@@ -308,22 +309,22 @@ class TypedParam(ConfigParam):
         super().__init__(default, mytype)
 
 
-def StrParam(default: Any, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def StrParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
     """A flag that holds text."""
     return TypedParam(default, str)
 
 
-def IntParam(default: Any, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def IntParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
     """A flag that holds a whole number."""
     return TypedParam(default, int)
 
 
-def FloatParam(default: Any, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def FloatParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
     """A flag that holds a number."""
     return TypedParam(default, float)
 
 
-def BoolParam(default: Any, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def BoolParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
     """A flag that is true or false."""
     return ConfigParam(default, lambda v: v if isinstance(v, bool) else _as(str(v), True))
 

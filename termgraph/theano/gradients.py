@@ -25,6 +25,8 @@ from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
 from termgraph.terms.traverse import depends_on
 
 if TYPE_CHECKING:
+    from termgraph.function.mode import Mode
+    from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 disconnected_type = DisconnectedType()
@@ -54,9 +56,8 @@ def _list(value: Sequence | TensorVariable) -> list:
 
 def _noted(found: Sequence | TensorVariable, sources: Sequence[Any]) -> Any:
     """Derivatives, with a note of what they are derivatives of: an input that has dropped out of one is no mistake."""
-    for v in _list(found):
-        if isinstance(v, Variable):
-            note_origins(v, [s for s in sources if isinstance(s, Variable)])
+    made = [v for v in _list(found) if isinstance(v, Variable)]
+    note_origins(made, [s for s in sources if isinstance(s, Variable)])
     return found
 
 
@@ -158,7 +159,7 @@ def hessian(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inp
     return _noted(_formed(wrt, found), [cost, *_list(wrt)])
 
 
-def subgraph_grad(wrt: Any, end: Any, start: Any = None, cost: Any = None, details: bool = False) -> Any:
+def subgraph_grad(wrt: TensorLike, end: Any, start: Any = None, cost: Any = None, details: bool = False) -> Any:
     """Gradients through a part of a graph, as two lists."""
     return native_subgraph_grad(wrt, end, start, cost, details)
 
@@ -166,7 +167,7 @@ def subgraph_grad(wrt: Any, end: Any, start: Any = None, cost: Any = None, detai
 # ---------------------------------------------------------------------- checks
 def verify_grad(
     fun: Callable, pt: Sequence[Any], n_tests: int = 2, rng: Any = None, eps: Any = None, out_type: Any = None,
-    abs_tol: Any = None, rel_tol: Any = None, mode: Any = None, cast_to_output_type: bool = False,
+    abs_tol: Any = None, rel_tol: Any = None, mode: str | Mode | None = None, cast_to_output_type: bool = False,
     no_debug_ref: bool = True,
 ) -> None:  # fmt: skip
     """Compare the gradient of a function of variables with finite differences."""
@@ -217,7 +218,7 @@ class numeric_grad:
         return worst[1:]
 
 
-def mode_not_slow(mode: Any) -> Any:
+def mode_not_slow(mode: str | Mode | None) -> Any:
     """The mode, but FAST_RUN for one that watches every op."""
     found = get_mode(mode)
     return found if type(found).__name__ == "Mode" else get_mode("FAST_RUN")

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import termgraph.tensor as T
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 class AdvancedIndexingError(TypeError):
@@ -19,21 +22,21 @@ class AdvancedBooleanIndexingError(TypeError):
     """A mask where none is possible."""
 
 
-def advanced_subtensor(x: TensorLike, *index: Any) -> Any:
+def advanced_subtensor(x: TensorLike, *index: TensorLike) -> Any:
     """x[index], of arrays of positions."""
     return T.as_tensor(x)[index]
 
 
-def _put(function: Any, x: object, y: Any, index: tuple) -> Any:
+def _put(function: Callable[..., Any], x: object, y: TensorLike, index: tuple) -> Any:
     return function(T.as_tensor(x)[index], y)
 
 
-def advanced_inc_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Any:
+def advanced_inc_subtensor(x: TensorLike, y: TensorLike, *index: TensorLike) -> Any:
     """x with y added at the index."""
     return _put(T.inc_subtensor, x, y, index)
 
 
-def advanced_set_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Any:
+def advanced_set_subtensor(x: TensorLike, y: TensorLike, *index: TensorLike) -> Any:
     """x with y at the index."""
     return _put(T.set_subtensor, x, y, index)
 
@@ -43,7 +46,7 @@ advanced_inc_subtensor1 = advanced_boolean_inc_subtensor = advanced_inc_subtenso
 advanced_set_subtensor1 = advanced_boolean_set_subtensor = advanced_set_subtensor
 
 
-def as_index_variable(idx: Any) -> Any:
+def as_index_variable(idx: TensorLike) -> Any:
     """An index as a variable; slices and None stay what they are."""
     return idx if idx is None or isinstance(idx, slice) else T.as_tensor(idx)
 
@@ -67,7 +70,7 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
     return n - len(given) if get_count else found
 
 
-def get_canonical_form_slice(theslice: Any, length: Any) -> tuple:
+def get_canonical_form_slice(theslice: TensorLike, length: Any) -> tuple:
     """A slice with bounds from 0 and a step of 1 or more, and 1 or -1 for the direction; or an index from 0."""
     if not isinstance(theslice, slice):
         i = T.as_tensor(theslice)
@@ -84,7 +87,7 @@ def get_canonical_form_slice(theslice: Any, length: Any) -> tuple:
     return slice(low, low + (count - 1) * size + 1, size), T.switch(forward, 1, -1)
 
 
-def _first(start: Any, n: Any, step: Any) -> Any:
+def _first(start: Any, n: TensorVariable, step: TensorLike) -> Any:
     if start is None:
         return T.switch(T.gt(T.as_tensor(step), 0), 0, n - 1)
     start = T.as_tensor(start)

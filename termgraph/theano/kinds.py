@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def values_eq_approx(
-    a: Any, b: Any, allow_remove_inf: bool = False, allow_remove_nan: bool = False, rtol: Any = None, atol: Any = None
+    a: TensorLike,
+    b: TensorLike,
+    allow_remove_inf: bool = False,
+    allow_remove_nan: bool = False,
+    rtol: Any = None,
+    atol: Any = None,
 ) -> bool:
     """Whether two arrays are equal up to rounding; infinities and NaN may be left out of the first."""
     a, b = np.asarray(a), np.asarray(b)

@@ -25,6 +25,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
 
 if TYPE_CHECKING:
+    from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import AxisLike, DTypeLike, ShapeLike, TensorLike
 
 db = lazy("termgraph.db")  # brings the rules
@@ -146,12 +147,12 @@ def shape(x: Any) -> Any:
     return T.as_tensor(x).shape
 
 
-def shape_i(x: TensorLike, i: int, fgraph: Any = None) -> Any:
+def shape_i(x: TensorLike, i: int, fgraph: FunctionGraph | None = None) -> Any:
     """One length of an array."""
     return T.as_tensor(x).shape[i]
 
 
-def specify_shape(x: Any, shape: ShapeLike) -> Any:
+def specify_shape(x: TensorLike, shape: ShapeLike) -> Any:
     """The array with the promise of its lengths, which is checked when it runs."""
     return T.specify_shape(x, shape)
 
@@ -163,7 +164,7 @@ def _same(x: object) -> Any:
 view_op = deep_copy_op = expandable_types = load_back = _same
 
 
-def load_shared_variable(val: Any) -> Any:
+def load_shared_variable(val: TensorLike) -> Any:
     """A shared variable of a value, for pickles of old versions."""
     return shared(val)
 
@@ -244,7 +245,7 @@ class NumpyAutocaster:
 
 
 # ---------------------------------------------------------------------- arrays from arrays
-def fill(model: Any, value: Any) -> Any:
+def fill(model: Any, value: TensorLike) -> Any:
     """The value, spread over the shape of the model."""
     model, value = T.as_tensor(model), T.as_tensor(value)
     n = max(model.ndim, value.ndim)
@@ -254,7 +255,7 @@ def fill(model: Any, value: Any) -> Any:
 second = fill
 
 
-def alloc(value: Any, *shape: Any) -> Any:
+def alloc(value: TensorLike, *shape: Any) -> Any:
     """The value spread over a shape, whose lengths are arguments of their own."""
     return T.alloc(value, *shape)
 
@@ -305,7 +306,7 @@ def tri_gamma(x: Any) -> Any:
     return T.polygamma(1, x)
 
 
-def chi2sf(x: TensorLike, k: Any) -> Any:
+def chi2sf(x: TensorLike, k: TensorLike) -> Any:
     """The probability that a chi-squared variable of k degrees of freedom is above x."""
     return T.gammaincc(T.as_tensor(k) / 2.0, T.as_tensor(x) / 2.0)
 
@@ -381,7 +382,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: Any = 0) -> Any:
     return T.take_along_axis(x, T.broadcast_to(order, lengths) if order.ndim < x.ndim else order, -1)
 
 
-def inverse_permutation(perm: Any) -> Any:
+def inverse_permutation(perm: TensorLike) -> Any:
     """The permutation that undoes one, row by row."""
     return T.argsort(perm, axis=-1)
 
@@ -415,7 +416,7 @@ def bartlett(M: Any) -> Any:
     return T.switch(T.le(M, 1), T.ones_like(n), 1 - T.abs_(n - half) / T.maximum(half, 0.5))
 
 
-def fill_diagonal_offset(a: TensorLike, val: Any, offset: Any) -> Any:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Any:
     """The matrix with a value on the diagonal that lies `offset` to the right of the main one."""
     a = T.as_tensor(a)
     rows, columns = T.arange(a.shape[0]), T.arange(a.shape[1])
@@ -428,16 +429,16 @@ def cpu_contiguous(x: TensorLike) -> Any:
     return x
 
 
-def dot(l: Any, r: Any) -> Any:
+def dot(l: TensorLike, r: TensorLike) -> Any:
     """The product of two arrays, dense or sparse."""
     return T.dot(l, r)
 
 
-def register_transfer(fn: Any) -> None:
+def register_transfer(fn: Callable[..., Any]) -> None:
     """Accepted: where arrays are is decided when the graph is compiled."""
 
 
-def shape_of_variables(fgraph: Any, input_shapes: dict) -> dict:
+def shape_of_variables(fgraph: FunctionGraph, input_shapes: dict) -> dict:
     """The shapes of all variables of a graph, for inputs of these shapes."""
     variables = [v for v in _inputs_first(fgraph) if isinstance(v, T.TensorVariable)]
     shapes = function(list(fgraph.inputs), [v.shape for v in variables], on_unused_input="ignore")
@@ -445,7 +446,7 @@ def shape_of_variables(fgraph: Any, input_shapes: dict) -> dict:
     return {v: tuple(map(int, s)) for v, s in zip(variables, shapes(*values), strict=True)}
 
 
-def _inputs_first(fgraph: Any) -> list:
+def _inputs_first(fgraph: FunctionGraph) -> list:
     return [*fgraph.inputs, *[v for node in fgraph.toposort() for v in node.outputs]]
 
 
@@ -460,7 +461,7 @@ class Raise(CheckAndRaise):
         return super().__call__(x, *(conditions or (T.constant(False),)))
 
 
-def get_debug_values(*args: Any) -> Iterator[tuple]:
+def get_debug_values(*args: object) -> Iterator[tuple]:
     """The test values of variables, once, if `compute_test_value` asks for them."""
     if config.compute_test_value == "off":
         return

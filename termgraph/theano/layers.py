@@ -14,14 +14,26 @@ import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.tensor import nnet, signal
 from termgraph.tensor.convolution import conv3d as native_conv3d
-from termgraph.tensor.convolution import parameters
-from termgraph.tensor.lengths import length_operands
-from termgraph.terms.ops.convolution import conv_grad_inputs, conv_grad_weights
 from termgraph.theano.shapes import border_mode_to_pad
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
+
+conv3d_grad_wrt_inputs, conv3d_grad_wrt_weights = nnet.conv3d_grad_wrt_inputs, nnet.conv3d_grad_wrt_weights
+separable_conv2d, separable_conv3d = nnet.separable_conv2d, nnet.separable_conv3d
+bilinear_upsampling, frac_bilinear_upsampling = nnet.bilinear_upsampling, nnet.frac_bilinear_upsampling
+images2neibs, neibs2images = nnet.images2neibs, nnet.neibs2images
+
+
+def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> TensorVariable:
+    """The loss of CTC; labels that are negative are none, class 0 is the blank."""
+    return nnet.ctc_loss(activations, labels, input_lengths)
+
+
+def ctc_available() -> bool:
+    """Whether the loss can be computed: nothing has to be installed for it."""
+    return True
 
 
 # ---------------------------------------------------------------------- softmax: of a vector it is a row
@@ -52,18 +64,18 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: An
     return nnet.crossentropy_softmax_max_and_argmax_1hot(T.as_tensor(x) + b, y_idx)
 
 
-def prepend_scalar_to_each_row(val: Any, mat: Any) -> Any:
+def prepend_scalar_to_each_row(val: Any, mat: TensorLike) -> Any:
     """The matrix with a first column that is one number."""
     mat = T.as_tensor(mat)
     return T.concatenate([T.alloc(T.cast(val, mat.dtype), mat.shape[0], 1), mat], axis=1)
 
 
-def prepend_0_to_each_row(mat: Any) -> Any:
+def prepend_0_to_each_row(mat: TensorLike) -> Any:
     """The matrix with a first column of zeros."""
     return prepend_scalar_to_each_row(0.0, mat)
 
 
-def prepend_1_to_each_row(mat: Any) -> Any:
+def prepend_1_to_each_row(mat: TensorLike) -> Any:
     """The matrix with a first column of ones."""
     return prepend_scalar_to_each_row(1.0, mat)
 
@@ -138,10 +150,10 @@ def signal_conv2d(
 
 
 def conv3d2d(
-    signals: Any,
+    signals: TensorLike,
     filters: TensorLike,
-    signals_shape: Any = None,
-    filters_shape: Any = None,
+    signals_shape: ShapeLike = None,
+    filters_shape: ShapeLike = None,
     border_mode: BorderMode = "valid",
 ) -> Any:
     """theano.tensor.nnet.conv3d2d.conv3d: signals (batch, time, channel, height, width), filters alike."""
@@ -156,10 +168,10 @@ def conv3d2d(
 def conv2d_transpose(
     input: TensorLike,
     filters: TensorLike,
-    output_shape: Any,
+    output_shape: ShapeLike,
     filter_shape: ShapeLike = None,
     border_mode: BorderMode = "valid",
-    input_dilation: Any = (1, 1),
+    input_dilation: ShapeLike = (1, 1),
     filter_flip: bool = True,
     filter_dilation: ShapeLike = (1, 1),
     num_groups: int = 1,
@@ -170,21 +182,6 @@ def conv2d_transpose(
         input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip, filter_dilation,
         num_groups, unshared,
     )  # fmt: skip
-
-
-def _gradient(n: int, wrt: str, first: Any, second: Any, shape: Any, **how: Any) -> Any:
-    name = f"conv{n}d_grad_wrt_{wrt}"
-    given = [shape[i] for i in range(n + 2)] if isinstance(shape, T.TensorVariable) else list(shape)
-    lengths = length_operands([int(m.data) if isinstance(m, T.Constant) else m for m in given[-n:]])
-    op = conv_grad_inputs if wrt == "inputs" else conv_grad_weights
-    return op(T.as_tensor(first), T.as_tensor(second), *lengths, **parameters(name, n, algo=None, **how))
-
-
-def _how(border_mode: BorderMode, subsample: Any, filter_flip: bool, filter_dilation: Any, num_groups: int) -> dict:
-    return {
-        "border_mode": border_mode, "stride": tuple(subsample), "flip": filter_flip, "dilation": tuple(filter_dilation),
-        "groups": num_groups,
-    }  # fmt: skip
 
 
 def conv2d_grad_wrt_inputs(
@@ -201,24 +198,17 @@ def conv2d_grad_wrt_inputs(
 ) -> Any:
     """The gradient of a convolution by its images."""
     _no_more({}, unshared)
-    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
-    return _gradient(2, "inputs", filters, output_grad, input_shape, **how)
-
-
-def conv3d_grad_wrt_inputs(
-    output_grad: TensorLike,
-    filters: TensorLike,
-    input_shape: ShapeLike,
-    filter_shape: ShapeLike = None,
-    border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1, 1),
-    filter_flip: bool = True,
-    filter_dilation: ShapeLike = (1, 1, 1),
-    num_groups: int = 1,
-) -> Any:
-    """The gradient of a convolution of volumes by these."""
-    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
-    return _gradient(3, "inputs", filters, output_grad, input_shape, **how)
+    return nnet.conv2d_grad_wrt_inputs(
+        output_grad,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
 
 
 def conv2d_grad_wrt_weights(
@@ -235,71 +225,20 @@ def conv2d_grad_wrt_weights(
 ) -> Any:
     """The gradient of a convolution by its filters."""
     _no_more({}, unshared)
-    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
-    return _gradient(2, "weights", input, output_grad, filter_shape, **how)
-
-
-def conv3d_grad_wrt_weights(
-    input: TensorLike,
-    output_grad: TensorLike,
-    filter_shape: ShapeLike,
-    input_shape: ShapeLike = None,
-    border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1, 1),
-    filter_flip: bool = True,
-    filter_dilation: ShapeLike = (1, 1, 1),
-    num_groups: int = 1,
-) -> Any:
-    """The gradient of a convolution of volumes by its filters."""
-    how = _how(border_mode, subsample, filter_flip, filter_dilation, num_groups)
-    return _gradient(3, "weights", input, output_grad, filter_shape, **how)
-
-
-def separable_conv2d(
-    input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
-    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1),
-) -> Any:  # fmt: skip
-    """Each channel by filters of its own, then all of them joined by filters of one element."""
-    return _separable(
-        2, input, depthwise_filters, pointwise_filters, num_channels, border_mode, subsample, filter_flip,
-        filter_dilation,
-    )  # fmt: skip
-
-
-def separable_conv3d(
-    input: TensorLike, depthwise_filters: Any, pointwise_filters: Any, num_channels: int, input_shape: ShapeLike = None,
-    depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None, border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1, 1), filter_flip: bool = True, filter_dilation: ShapeLike = (1, 1, 1),
-) -> Any:  # fmt: skip
-    """`separable_conv2d` of volumes."""
-    return _separable(
-        3, input, depthwise_filters, pointwise_filters, num_channels, border_mode, subsample, filter_flip,
-        filter_dilation,
-    )  # fmt: skip
-
-
-def _separable(
-    n: int, x: object, deep: Any, point: Any, channels: int, border: Any, stride: ShapeLike, flip: bool, dilation: Any
-) -> Any:
-    convolve = conv2d if n == 2 else conv3d
-    first = convolve(
-        x, deep, border_mode=border, subsample=stride, filter_flip=flip, filter_dilation=dilation, num_groups=channels
+    return nnet.conv2d_grad_wrt_weights(
+        input, output_grad, filter_shape, input_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
     )
-    return convolve(first, point, filter_flip=flip)
 
 
 def causal_conv1d(
     input: TensorLike, filters: TensorLike, filter_shape: Any, input_shape: ShapeLike = None, subsample: int = 1,
     filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False,
-) -> Any:  # fmt: skip
+) -> TensorVariable:  # fmt: skip
     """A convolution along time in which no result depends on what comes later."""
     _no_more({}, unshared)
-    before = filter_dilation * (filter_shape[-1] - 1)
-    return nnet.conv1d(
-        input, filters, _shape(input_shape), _shape(filter_shape), ((before, 0),), subsample, filter_flip,
-        filter_dilation, num_groups,
-    )  # fmt: skip
+    return nnet.causal_conv1d(
+        input, filters, filter_shape, input_shape, subsample, filter_flip, filter_dilation, num_groups
+    )
 
 
 def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:
@@ -312,38 +251,6 @@ def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:
 def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:
     """The outer product of `bilinear_kernel_1D` with itself."""
     return T.outer(bilinear_kernel_1D(ratio, normalize), bilinear_kernel_1D(ratio, normalize))
-
-
-def bilinear_upsampling(
-    input: TensorLike,
-    ratio: Any = None,
-    frac_ratio: Any = None,
-    batch_size: Any = None,
-    num_input_channels: Any = None,
-    use_1D_kernel: bool = True,
-) -> TensorVariable:
-    """Images made larger by a whole number, by linear interpolation; what lies beyond the edge is the edge."""
-    if frac_ratio is not None or ratio is None:
-        raise NotImplementedError("bilinear_upsampling: ratios that are no whole numbers are not there")
-    x = T.as_tensor(input)
-    rows = _upsampled(x, int(ratio), 2)
-    return _upsampled(rows, int(ratio), 3)
-
-
-frac_bilinear_upsampling = bilinear_upsampling
-
-
-def _upsampled(x: TensorVariable, ratio: int, axis: int) -> TensorVariable:
-    """Each element at `ratio` places: between two elements their weighted mean, after the last one itself."""
-    after = [slice(None)] * 4
-    after[axis] = slice(1, None)
-    last = [slice(None)] * 4
-    last[axis] = slice(-1, None)
-    following = T.concatenate([x[tuple(after)], x[tuple(last)]], axis=axis)
-    weights = [np.asarray(k / ratio, x.dtype) for k in range(ratio)]
-    parts = T.stack([x * (1 - w) + following * w for w in weights], axis=axis + 1)
-    shape = [x.shape[d] * (ratio if d == axis else 1) for d in range(4)]
-    return parts.reshape(shape)
 
 
 # ---------------------------------------------------------------------- pooling
@@ -378,7 +285,12 @@ def pool_3d(
 
 
 def max_pool_2d(
-    input: TensorLike, ds: Any, ignore_border: bool = False, st: Any = None, padding: Any = (0, 0), mode: str = "max"
+    input: TensorLike,
+    ds: ShapeLike,
+    ignore_border: bool = False,
+    st: ShapeLike = None,
+    padding: ShapeLike = (0, 0),
+    mode: str = "max",
 ) -> TensorVariable:
     """The old theano.tensor.signal.downsample.max_pool_2d."""
     return pool_2d(input, ds, ignore_border, st, padding, mode)
@@ -427,44 +339,8 @@ def max_pool_2d_same_size(input: TensorLike, patch_size: Any) -> Any:
     return T.switch(T.eq(x, back), x, T.zeros_like(x))
 
 
-# ---------------------------------------------------------------------- neighbourhoods
-def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> TensorVariable:
-    """Windows of images as the rows of a matrix."""
-    x = T.as_tensor(ten4)
-    if x.ndim != 4:
-        raise TypeError(f"images2neibs takes 4 dimensions, {x} has {x.ndim}")
-    size = _ints(tuple(neib_shape))
-    step = size if neib_step is None else _ints(tuple(neib_step))
-    if mode not in ("valid", "ignore_borders", "wrap_centered", "half", "full"):
-        raise NotImplementedError(f"images2neibs: there is no mode {mode!r}")
-    if mode in ("half", "full", "wrap_centered"):
-        around = [k // 2 if mode != "full" else k - 1 for k in size]
-        widths = [(0, 0), (0, 0), *[(p, p) for p in around]]
-        x = T.pad(x, widths, mode="wrap") if mode == "wrap_centered" else T.pad(x, widths)
-    return _windows(x, size, step)
-
-
-def _windows(x: TensorVariable, size: tuple, step: tuple) -> TensorVariable:
-    counts = [(x.shape[2 + d] - size[d]) // step[d] + 1 for d in range(2)]
-    rows, columns = (
-        T.dimshuffle(T.arange(counts[d]) * step[d], 0, "x") + T.dimshuffle(T.arange(size[d]), "x", 0) for d in range(2)
-    )
-    found = x[:, :, T.dimshuffle(rows, 0, "x", 1, "x"), T.dimshuffle(columns, "x", 0, "x", 1)]
-    return found.reshape((x.shape[0] * x.shape[1] * counts[0] * counts[1], size[0] * size[1]))
-
-
-def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> TensorVariable:
-    """The images of which the rows are windows that lie side by side."""
-    if mode != "valid":
-        raise NotImplementedError(f"neibs2images: there is no mode {mode!r}")
-    height, width = _ints(tuple(neib_shape))
-    shape = [original_shape[i] for i in range(4)]
-    parts = T.reshape(neibs, (shape[0], shape[1], shape[2] // height, shape[3] // width, height, width))
-    return T.dimshuffle(parts, 0, 1, 2, 4, 3, 5).reshape(shape)
-
-
 # ---------------------------------------------------------------------- sparse blocks
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: TensorLike, outputIdx: Any) -> Any:
+def sparse_block_dot(W: TensorLike, h: TensorLike, inputIdx: Any, b: TensorLike, outputIdx: Any) -> Any:
     """The product of chosen blocks of a matrix with blocks of a vector, added to blocks of b."""
     W, h, b = T.as_tensor(W), T.as_tensor(h), T.as_tensor(b)
     batched = h.ndim == 3

@@ -58,7 +58,7 @@ def eigh(a: TensorLike, UPLO: str = "L") -> list:
     return T.linalg.eigh(a, UPLO)
 
 
-def matrix_dot(*args: Any) -> Any:
+def matrix_dot(*args: object) -> Any:
     """The product of several matrices, from left to right."""
     return reduce(T.dot, args)
 
@@ -73,7 +73,7 @@ def diag(x: TensorLike) -> Any:
     return T.diag(x)
 
 
-def trace(X: Any) -> Any:
+def trace(X: TensorLike) -> Any:
     """The sum of the diagonal."""
     return T.diagonal(X).sum()
 
@@ -109,7 +109,7 @@ def tensorsolve(a: Any, b: TensorLike, axes: Any = None) -> Any:
     return T.linalg.solve(a.reshape((b.size, n)), b.flatten()).reshape(shape)
 
 
-def matrix_power(M: Any, n: int) -> Any:
+def matrix_power(M: TensorLike, n: int) -> Any:
     """A matrix multiplied n times by itself."""
     return T.linalg.matrix_power(M, n)
 
@@ -119,7 +119,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> list:
     return T.linalg.lstsq(a, b, None if rcond is None else float(np.asarray(rcond)))
 
 
-def kron(a: Any, b: TensorLike) -> Any:
+def kron(a: TensorLike, b: TensorLike) -> Any:
     """The Kronecker product of arrays of 2 dimensions or of one or more in all."""
     a, b = T.as_tensor(a), T.as_tensor(b)
     if a.ndim + b.ndim <= 2:
@@ -127,7 +127,7 @@ def kron(a: Any, b: TensorLike) -> Any:
     return T.kron(a, b)
 
 
-def spectral_radius_bound(X: Any, log2_exponent: int) -> Any:
+def spectral_radius_bound(X: TensorLike, log2_exponent: int) -> Any:
     """A bound on the largest absolute eigenvalue: the trace of a power of X, of which the root is taken."""
     power = X
     for _ in range(log2_exponent):

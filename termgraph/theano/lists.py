@@ -67,11 +67,11 @@ class TypedListVariable(Variable):
         """The list with those of another."""
         return extend(self, other)
 
-    def insert(self, index: TensorLike, item: Any) -> Any:
+    def insert(self, index: TensorLike, item: TensorLike) -> Any:
         """The list with an item put in."""
         return insert(self, index, item)
 
-    def remove(self, item: Any) -> Any:
+    def remove(self, item: TensorLike) -> Any:
         """The list without the first item equal to this."""
         return remove(self, item)
 
@@ -83,7 +83,7 @@ class TypedListVariable(Variable):
         """How many items are equal to this."""
         return count(self, item)
 
-    def ind(self, item: Any) -> Any:
+    def ind(self, item: TensorLike) -> Any:
         """The place of the first item equal to this."""
         return index_(self, item)
 
@@ -243,7 +243,7 @@ class MakeList(_ListOp):
 
 
 def _checked(op: Op, name: str) -> Callable[..., Any]:
-    def apply(*args: Any) -> Any:
+    def apply(*args: object) -> Any:
         return op(*args)
 
     apply.__name__, apply.__doc__ = name, type(op).__doc__

@@ -22,8 +22,10 @@ from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, dtype_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from termgraph.tensor.likes import DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import Apply, TensorVariable
 
 PY3 = True
 izip, imap, ifilter = zip, map, filter
@@ -108,7 +110,7 @@ class OrderedSet(dict):
         """Another set of the same items."""
         return OrderedSet(self)
 
-    def pop(self, *args: Any) -> Any:
+    def pop(self, *args: object) -> Any:
         """Take the last item out, or a given one."""
         return super().pop(*args) if args else self.popitem()[0]
 
@@ -123,7 +125,7 @@ class OrderedSet(dict):
         return f"OrderedSet({list(self)!r})"
 
 
-def check_deterministic(iterable: Any) -> None:
+def check_deterministic(iterable: Iterable) -> None:
     """Refuse what has no order of its own."""
     if isinstance(iterable, (set, frozenset)):
         raise TypeError("expected something with an order, got a set")
@@ -290,13 +292,13 @@ class LoadFromDisk(Op):
             raise ValueError(f"mmap_mode must be None or 'c', got {mmap_mode!r}")
         self.dtype, self.broadcastable, self.mmap_mode = np.dtype(dtype).name, tuple(broadcastable), mmap_mode
 
-    def make_node(self, path: Any) -> Any:
+    def make_node(self, path: str) -> Any:
         """The path, as bytes in a constant vector."""
         text = np.frombuffer(str(path).encode(), dtype=np.uint8)
         type_ = TensorType(self.dtype, tuple([1 if b else None for b in self.broadcastable]))
         return T.Apply(self, [T.as_tensor(text)], [type_()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Any, output_storage: list) -> None:
         """Read the file."""
         path = inputs[0].tobytes().decode()
         found = np.load(path, mmap_mode=self.mmap_mode)
@@ -305,7 +307,7 @@ class LoadFromDisk(Op):
         output_storage[0][0] = np.asarray(found)
 
 
-def _load_array(path: Any, dtype: DTypeLike, broadcastable: Any, mmap_mode: Any = None) -> Any:
+def _load_array(path: str, dtype: DTypeLike, broadcastable: Any, mmap_mode: Any = None) -> Any:
     """The array of a .npy file, read at each call."""
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)
 
@@ -320,11 +322,11 @@ class DoubleOp(Op):
         x = T.as_tensor(x)
         return T.Apply(self, [x], [x.type()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Any, output_storage: list) -> None:
         """Double it."""
         output_storage[0][0] = inputs[0] * 2
 
-    def infer_shape(self, node: Any, i0_shapes: Any) -> Any:
+    def infer_shape(self, node: Apply, i0_shapes: Sequence) -> Any:
         """The shape of the operand."""
         return i0_shapes
 

@@ -34,7 +34,7 @@ def isNaN_or_Inf_or_None(x: Any) -> bool:
     return not isinstance(value, (str, T.Variable)) and bool(np.size(value) == 1 and not np.isfinite(value))
 
 
-def expand_empty(tensor_var: Any, size: Any) -> Any:
+def expand_empty(tensor_var: TensorLike, size: Any) -> Any:
     """The array with so many rows of zeros more."""
     x = T.as_tensor(tensor_var)
     if isinstance(size, int) and size == 0:

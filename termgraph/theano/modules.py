@@ -13,9 +13,12 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.theano.names import MODULES, REFUSALS, SOURCES
+
+if TYPE_CHECKING:
+    pass
 
 ROOT = "termgraph.theano"
 
@@ -129,7 +132,7 @@ class TableFinder(MetaPathFinder):
 
     installed: tuple[str, ...] = ()
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         own = _own_path(fullname, self.installed)
         if own is None:
             return None

@@ -42,7 +42,7 @@ REFUSALS = {
     "inner_op": "this op appears only inside Theano's own compiled graphs; write the function of theano.tensor instead",
     "compiler": "this is a part of Theano's C code generator; termgraph's is in termgraph.backends.c",
     "mpi": "arrays are not sent over MPI from inside a graph; exchange get_value() and set_value() with mpi4py",
-    "ctc": "Theano's CTC is Baidu's library warp-ctc, for which there is no binding; write the loss with theano.scan",
+    "ctc": "the loss is an expression here, not an op of a library: call ctc, or termgraph's T.nnet.ctc_loss",
     "random_op": "draws are element-wise formulas here, not calls of NumPy's generator: use RandomStreams",
     "bsr": "sparse matrices are CSR or CSC here; convert with .tocsr()",
     "sampler": "this sampler of sparse matrices is not there; draw dense numbers with RandomStreams",

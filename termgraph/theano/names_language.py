@@ -265,7 +265,11 @@ LANGUAGE: dict[str, str] = {
         !inner_op: SparseBlockGemv SparseBlockOuter sparse_block_gemv sparse_block_outer sparse_block_gemv_inplace
         !inner_op: sparse_block_outer_inplace
     """,
-    "tensor.nnet.ctc": "!ctc: ctc ConnectionistTemporalClassification ctc_present ctc_available local_ctc_no_grad",
+    "tensor.nnet.ctc": """
+        layers: ctc ctc_available ctc_present=ctc_available
+        !ctc: ConnectionistTemporalClassification
+        !rewriting: local_ctc_no_grad
+    """,
     "tensor.nnet.opt": "!rewriting: *",
     "tensor.signal": "",
     "tensor.signal.pool": """

@@ -21,7 +21,8 @@ from termgraph.theano.walking import io_toposort
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import Apply, TensorVariable
+    from termgraph.terms.types import Type
 
 
 class ComplexError(NotImplementedError):
@@ -81,7 +82,7 @@ def as_scalar(x: TensorLike, name: str | None = None) -> Any:
     return found
 
 
-def constant(x: TensorLike, name: str | None = None, dtype: Any = None) -> Any:
+def constant(x: TensorLike, name: str | None = None, dtype: DTypeLike = None) -> Any:
     """A number that is known."""
     return T.constant(x, name=name, dtype=dtype)
 
@@ -103,7 +104,7 @@ def as_common_dtype(*variables: Any) -> tuple:
 
 
 # ---------------------------------------------------------------------- types of results
-def upcast_out(*types: Any) -> tuple:
+def upcast_out(*types: Type) -> tuple:
     """The dtype that holds all operands."""
     return (_scalar(upcast(*types)),)
 
@@ -123,12 +124,12 @@ def upgrade_to_float(*types: Any) -> list:
 upgrade_to_float_no_complex = upgrade_to_float
 
 
-def upgrade_to_float64(*types: Any) -> list:
+def upgrade_to_float64(*types: Type) -> list:
     """float64."""
     return [float64]
 
 
-def same_out(type: Any) -> list:
+def same_out(type: Type) -> list:
     """The type of the operand."""
     return [type]
 
@@ -136,12 +137,12 @@ def same_out(type: Any) -> list:
 same_out_nobool = same_out_min8 = same_out_float_only = same_out_nocomplex = same_out
 
 
-def int_out(*types: Any) -> tuple:
+def int_out(*types: Type) -> tuple:
     """int64."""
     return (int64,)
 
 
-def float_out(*types: Any) -> tuple:
+def float_out(*types: Type) -> tuple:
     """float64."""
     return (float64,)
 
@@ -209,14 +210,14 @@ class ScalarOp:
         """The types of results."""
         return list(self.output_types_preference(*types))
 
-    def impl(self, *inputs: Any) -> Any:
+    def impl(self, *inputs: TensorLike) -> Any:
         """The result on numbers."""
         raise MethodNotDefined(f"{type(self).__name__} defines no impl")
 
     def __call__(self, *inputs: Any, **_: object) -> Any:
         return self.for_arrays()(*inputs)
 
-    def make_node(self, *inputs: Any) -> Any:
+    def make_node(self, *inputs: TensorLike) -> Any:
         """The Apply on variables."""
         return self(*inputs).owner
 
@@ -304,7 +305,7 @@ class _Elementwise:
     scalar_op: ScalarOp
     outs: tuple
 
-    def make_node(self, *inputs: Any) -> Any:
+    def make_node(self, *inputs: TensorLike) -> Any:
         """Operands of one rank, results of the broadcast shape."""
         variables = [T.as_tensor(v) for v in inputs]
         ndim = max(v.ndim for v in variables)
@@ -313,7 +314,7 @@ class _Elementwise:
         shape = tuple([1 if n == {1} else next((k for k in n if k not in (1, None)), None) for n in lengths])
         return T.Apply(self, variables, [TensorType(d, shape)() for d in self.outs])
 
-    def infer_shape(self, node: Any, shapes: Sequence[Any]) -> list:
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list:
         """The broadcast shape of the operands."""
         ndim = node.outputs[0].ndim
         lengths = [[s[d] for v, s in zip(node.inputs, shapes) if not v.broadcastable[d]] for d in range(ndim)]
@@ -347,7 +348,7 @@ class _InPython(_Elementwise, Op):
     def __init__(self, scalar_op: ScalarOp, outs: tuple) -> None:
         self.scalar_op, self.outs = scalar_op, outs
 
-    def perform(self, node: Any, inputs: Sequence[Any], output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list) -> None:
         """Call `impl`."""
         results = np.frompyfunc(self.scalar_op.impl, len(inputs), len(output_storage))(*inputs)
         results = results if len(output_storage) > 1 else (results,)
@@ -377,7 +378,7 @@ class Composite(ScalarOp):
         """The expression on arrays."""
         return Made(self._on_arrays)
 
-    def _on_arrays(self, *arrays: Any) -> Any:
+    def _on_arrays(self, *arrays: TensorLike) -> Any:
         known: dict[Any, Any] = dict(zip(self.inputs, map(T.as_tensor, arrays), strict=True))
         for node in io_toposort(self.inputs, self.outputs):
             found = node.op(*[known.get(v, v) for v in node.inputs])
@@ -385,7 +386,7 @@ class Composite(ScalarOp):
         made = [known.get(o, o) for o in self.outputs]
         return made[0] if len(made) == 1 else made
 
-    def impl(self, *inputs: Any) -> Any:
+    def impl(self, *inputs: TensorLike) -> Any:
         """The expression on numbers."""
         return [o.eval(dict(zip(self.inputs, inputs))) for o in self.outputs]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
 
 
 def gemm(z: Any, alpha: Any, x: Any, y: Any, beta: Any) -> Any:
@@ -23,12 +27,12 @@ def ger(A: Any, alpha: Any, x: Any, y: Any) -> Any:
 ger_destructive = ger
 
 
-def _dot22(x: object, y: Any) -> Any:
+def _dot22(x: object, y: TensorLike) -> Any:
     """dot(x, y) of two matrices."""
     return T.dot(x, y)
 
 
-def _dot22scalar(x: object, y: Any, a: Any) -> Any:
+def _dot22scalar(x: object, y: TensorVariable, a: TensorVariable) -> Any:
     """a * dot(x, y)."""
     return a * T.dot(x, y)
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.function.fgraph import FunctionGraph
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import Apply
 
 
 # ---------------------------------------------------------------------- features of graphs
@@ -24,22 +29,24 @@ class BadOptimization(AssertionError):
 class Feature:
     """Something that is told about changes of a graph; termgraph's own graphs of functions do not change."""
 
-    def on_attach(self, function_graph: Any) -> None:
+    def on_attach(self, function_graph: FunctionGraph) -> None:
         """Called when it is attached."""
 
-    def on_detach(self, function_graph: Any) -> None:
+    def on_detach(self, function_graph: FunctionGraph) -> None:
         """Called when it is taken off."""
 
-    def on_import(self, function_graph: Any, node: Any, reason: Any) -> None:
+    def on_import(self, function_graph: FunctionGraph, node: Apply, reason: object) -> None:
         """Called for a new application."""
 
-    def on_prune(self, function_graph: Any, node: Any, reason: Any) -> None:
+    def on_prune(self, function_graph: FunctionGraph, node: Apply, reason: object) -> None:
         """Called for an application that goes."""
 
-    def on_change_input(self, function_graph: Any, node: Any, i: Any, r: Any, new_r: Any, reason: Any = None) -> None:
+    def on_change_input(
+        self, function_graph: FunctionGraph, node: Apply, i: Any, r: TensorLike, new_r: Any, reason: object = None
+    ) -> None:
         """Called when an input is replaced."""
 
-    def orderings(self, function_graph: Any) -> dict:
+    def orderings(self, function_graph: FunctionGraph) -> dict:
         """What must run before what, beside what the graph says."""
         return OrderedDict()
 
@@ -101,13 +108,13 @@ _NOTE = (
 class Optimizer:
     """A rewriting of whole graphs. It can be called on a graph, but takes no part in compiling functions."""
 
-    def apply(self, fgraph: Any) -> Any:
+    def apply(self, fgraph: FunctionGraph) -> Any:
         """Rewrite a graph; nothing, unless a subclass does."""
 
-    def add_requirements(self, fgraph: Any) -> None:
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         """What it needs of a graph."""
 
-    def optimize(self, fgraph: Any, *args: Any, **kwargs: Any) -> Any:
+    def optimize(self, fgraph: FunctionGraph, *args: object, **kwargs: Any) -> Any:
         """Rewrite a graph."""
         self.add_requirements(fgraph)
         return self.apply(fgraph, *args, **kwargs)
@@ -215,7 +222,7 @@ def in2out(*local_opts: Any, **kwargs: Any) -> Any:
 out2in = in2out
 
 
-def register_rewriting(*names: Any, **_: object) -> Any:
+def register_rewriting(*names: object, **_: object) -> Any:
     """Theano's register_canonicalize and the like: a decorator that says once that the rewriting is not used."""
     if names and not isinstance(names[0], str):
         warnings.warn(_NOTE.format(getattr(names[0], "__name__", "register")), stacklevel=2)
@@ -266,12 +273,12 @@ class DB:
     def __init__(self, *_: Any, **__: object) -> None:
         self.entries: dict[str, Any] = {}
 
-    def register(self, name: str, obj: object, *tags: Any, **_: object) -> None:
+    def register(self, name: str, obj: object, *tags: object, **_: object) -> None:
         """Keep a rewriting."""
         warnings.warn(_NOTE.format(name), stacklevel=2)
         self.entries[name] = obj
 
-    def query(self, *tags: Any, **_: object) -> Any:
+    def query(self, *tags: object, **_: object) -> Any:
         """The rewriting that a query gives: none."""
         return MergeOptimizer()
 

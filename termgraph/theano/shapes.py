@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import termgraph.tensor as T
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.function.mode import Mode
+    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
 
 
 def _pair(border: Any, d: int, k: Any, dilation: int) -> tuple[Any, Any]:
@@ -24,7 +25,7 @@ def _pair(border: Any, d: int, k: Any, dilation: int) -> tuple[Any, Any]:
     return (one, one) if hasattr(one, "__index__") else tuple(one)
 
 
-def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> tuple:
+def border_mode_to_pad(mode: str | Mode | None, convdim: int, kshp: Sequence[Any]) -> tuple:
     """A border mode as pairs of zeros, one for each dimension."""
     if isinstance(mode, str) and mode not in ("valid", "full", "half"):
         raise ValueError(f"border mode must be 'valid', 'full', 'half' or numbers, got {mode!r}")
@@ -110,7 +111,7 @@ def get_conv_gradinputs_shape(
 
 
 def check_conv_gradinputs_shape(
-    image_shape: Any, kernel_shape: Any, output_shape: Any, border_mode: Any, subsample: ShapeLike,
+    image_shape: Any, kernel_shape: Any, output_shape: Any, border_mode: BorderMode, subsample: ShapeLike,
     filter_dilation: ShapeLike = None,
 ) -> bool:  # fmt: skip
     """Whether a convolution of images of this shape can have results of that shape."""

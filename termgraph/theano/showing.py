@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from shutil import which
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
@@ -20,7 +21,10 @@ from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs
 
 if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
+    from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import Apply, TensorVariable
 
 pydot_imported, pydot_imported_msg = True, ""
 use_ascii = True
@@ -31,9 +35,9 @@ default_colorCodes = {"GpuFromHost": "red", "HostFromGpu": "red", "Scan": "yello
 
 # ---------------------------------------------------------------------- trees
 def debugprint(
-    obj: Any, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
+    obj: object, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
     stop_on_name: bool = False, done: Any = None, print_storage: bool = False, print_clients: bool = False,
-    used_ids: Any = None, **more: Any,
+    used_ids: dict | None = None, **more: Any,
 ) -> Any:  # fmt: skip
     """The graph as a tree, with Theano's names of ops.
 
@@ -171,7 +175,7 @@ class OperatorPrinter:
     def __init__(self, operator: str, precedence: float = 0, assoc: str = "left") -> None:
         self.operator, self.precedence, self.assoc = operator, precedence, assoc
 
-    def process(self, output: Any, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: Any) -> str:
         """The text of one variable."""
         parts = [pstate.pprinter.process(i, pstate) for i in output.owner.inputs]
         return f"({self.operator}{parts[0]})" if len(parts) == 1 else f"({f' {self.operator} '.join(parts)})"
@@ -183,7 +187,7 @@ class FunctionPrinter:
     def __init__(self, *names: str) -> None:
         self.names = names
 
-    def process(self, output: Any, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: Any) -> str:
         """The text of one variable."""
         parts = [pstate.pprinter.process(i, pstate) for i in output.owner.inputs]
         return f"{self.names[output.owner.outputs.index(output)]}({', '.join(parts)})"
@@ -195,7 +199,7 @@ class PatternPrinter:
     def __init__(self, *patterns: Any) -> None:
         self.patterns = [p if isinstance(p, str) else p[0] for p in patterns]
 
-    def process(self, output: Any, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: Any) -> str:
         """The text of one variable."""
         parts = {str(k): pstate.pprinter.process(i, pstate) for k, i in enumerate(output.owner.inputs)}
         return self.patterns[output.owner.outputs.index(output)] % parts
@@ -204,7 +208,7 @@ class PatternPrinter:
 class IgnorePrinter:
     """Writes the operand alone."""
 
-    def process(self, output: Any, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: Any) -> str:
         """The text of one variable."""
         return pstate.pprinter.process(output.owner.inputs[0], pstate)
 
@@ -212,7 +216,7 @@ class IgnorePrinter:
 class DefaultPrinter:
     """Writes the op and its operands."""
 
-    def process(self, output: Any, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: Any) -> str:
         """The text of one variable."""
         if output.owner is None:
             return str(output)
@@ -226,25 +230,35 @@ pp = pprint = PPrinter()
 
 # ---------------------------------------------------------------------- pictures
 def pydotprint(
-    fct: Any, outfile: str | None = None, compact: bool = True, format: str = "png", with_ids: bool = False,
+    fct: Function, outfile: str | None = None, compact: bool = True, format: str = "png", with_ids: bool = False,
     high_contrast: bool = True, cond_highlight: Any = None, colorCodes: Any = None, max_label_size: int = 70,
     scan_graphs: bool = False, var_with_name_simple: bool = False, print_output_file: bool = True,
     return_image: bool = False,
 ) -> Any:  # fmt: skip
-    """A picture of a graph. Where Graphviz is missing, an SVG is written, whatever the ending."""
-    path = str(outfile) if outfile is not None else f"theano.pydotprint.{format}"
-    if path.rpartition(".")[2] not in ("svg", "html", "dot") and which("dot") is None:
-        path += ".svg"
-    written = native_pydotprint(fct, path, var_with_name_simple=var_with_name_simple, say=print_output_file)
+    """A picture of a graph, of the kind that its ending says.
+
+    A .png or .pdf needs Graphviz, Chromium or Chrome. Where none is, an .svg of the same name is written instead, and a
+    warning says so; an image that is to be returned is an error then.
+    """
+    path = Path(outfile) if outfile is not None else Path(f"theano.pydotprint.{format}")
+    path = path if path.suffix else path.with_name(f"{path.name}.{format}")
+    try:
+        written = native_pydotprint(fct, path, var_with_name_simple=var_with_name_simple, say=print_output_file)
+    except RuntimeError as error:
+        if return_image:
+            raise
+        instead = path.with_suffix(".svg")
+        warnings.warn(f"{error}; {instead} is written instead", stacklevel=2)
+        written = native_pydotprint(fct, instead, var_with_name_simple=var_with_name_simple, say=print_output_file)
     return written.read_bytes() if return_image else None
 
 
-def d3viz(fct: Any, outfile: str, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
+def d3viz(fct: Function, outfile: str, copy_deps: bool = True, *args: object, **kwargs: Any) -> None:
     """A page with the graph, to move about in."""
     native_d3viz(fct, outfile)
 
 
-def d3write(fct: Any, path: Any, *args: Any, **kwargs: Any) -> None:
+def d3write(fct: FunctionGraph, path: str, *args: object, **kwargs: Any) -> None:
     """The graph as text for Graphviz."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_dot(fct))
@@ -260,12 +274,12 @@ class PyDotFormatter:
         return to_dot(fct)
 
 
-def var_label(var: Any, precision: int = 3) -> str:
+def var_label(var: TensorLike, precision: int = 3) -> str:
     """The label of a variable."""
     return short_repr(var, "theano")
 
 
-def apply_label(node: Any) -> str:
+def apply_label(node: Apply) -> str:
     """The label of an application."""
     return theano_op_name(node.op).partition("{")[0]
 

@@ -32,7 +32,7 @@ csc_dmatrix, csr_dmatrix = _matrix(sp.csc_matrix, "float64"), _matrix(sp.csr_mat
 csc_fmatrix, csr_fmatrix = _matrix(sp.csc_matrix, "float32"), _matrix(sp.csr_matrix, "float32")
 
 
-def CSM(format: str, kmap: Any = None) -> Any:
+def CSM(format: str, kmap: TensorLike | None = None) -> Any:
     """What makes a matrix of this format from data, indices, indptr and shape."""
     return sp.CSC if format == "csc" else sp.CSR
 
@@ -52,7 +52,7 @@ def get_item_list(x: Any, index: Any) -> Any:
     return x[index]
 
 
-def get_item_2lists(x: TensorLike, ind1: Any, ind2: Any) -> Any:
+def get_item_2lists(x: TensorLike, ind1: TensorLike, ind2: TensorLike) -> Any:
     """The elements at pairs of positions."""
     return sp.dense_from_sparse(x)[ind1, ind2]
 
@@ -102,12 +102,12 @@ less_equal_s_s = less_equal_s_d = le
 greater_equal_s_s = greater_equal_s_d = ge
 
 
-def usmm(alpha: TensorLike, x: TensorLike, y: TensorLike, z: Any) -> Any:
+def usmm(alpha: TensorLike, x: TensorLike, y: TensorLike, z: TensorLike) -> Any:
     """alpha * dot(x, y) + z."""
     return alpha * sp.structured_dot(x, y) + z
 
 
-def construct_sparse_from_list(x: TensorLike, values: TensorLike, ilist: Any) -> Any:
+def construct_sparse_from_list(x: TensorLike, values: TensorLike, ilist: TensorLike) -> Any:
     """A matrix of the shape of x with these rows, the others zero."""
     full = T.set_subtensor(T.zeros_like(x)[ilist], values)
     return sp.csc_from_dense(full)

@@ -7,9 +7,12 @@ May import terms and tensor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import Op
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
 
 
 class StandIn(type):
@@ -43,7 +46,7 @@ class Made:
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         return self.apply(*inputs, **options)
 
-    def make_node(self, *inputs: Any) -> Any:
+    def make_node(self, *inputs: TensorLike) -> Any:
         """The Apply that computes the result."""
         found = self.apply(*inputs)
         return (found[0] if isinstance(found, (list, tuple)) else found).owner

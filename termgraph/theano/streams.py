@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from termgraph.tensor.random import RandomStreams as NativeStreams
 from termgraph.tensor.sharedvar import TensorSharedVariable
 from termgraph.tensor.variable import TensorVariable, bare
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+    from termgraph.terms.op import Op
 
 random_state_type = TensorType("uint64", (2,))  # what a state is here: a key and a count
 
@@ -62,19 +68,19 @@ class RandomVariable(TensorVariable):
 class RandomStreams(NativeStreams):
     """Random draws for graphs, each with a generator of its own."""
 
-    def __init__(self, seed: Any = None, use_cuda: Any = None, no_warn: bool = False) -> None:
+    def __init__(self, seed: int | None = None, use_cuda: Any = None, no_warn: bool = False) -> None:
         super().__init__(_seed(seed))
 
-    def seed(self, seed: Any = None) -> None:
+    def seed(self, seed: int | None = None) -> None:
         """Start all draws anew."""
         super().seed(_seed(seed))
 
-    def gen(self, op: Any, *args: Any, **kwargs: Any) -> Any:
+    def gen(self, op: Op, *args: object, **kwargs: Any) -> Any:
         """A draw by one of this module's functions, such as `raw_random.uniform`."""
         state = self._state()
         return self._noted(op(state, *args, **kwargs)[1], state)
 
-    def _state(self) -> Any:
+    def _state(self) -> RandomStateSharedVariable:
         state = super()._state()
         made: Any = object.__new__(RandomStateSharedVariable)
         made.term, made.name, made.site, made.container = state.term, state.name, state.site, state.container
@@ -84,7 +90,7 @@ class RandomStreams(NativeStreams):
         self._states[-1] = made
         return made
 
-    def _noted(self, v: Any, state: Any) -> Any:
+    def _noted(self, v: TensorVariable, state: RandomStateSharedVariable) -> RandomVariable:
         """The draw as a variable that knows its generator."""
         found: Any = bare(RandomVariable, v.term, v.name, v.site)
         found._owner, found.index = v.owner, v.index
@@ -97,25 +103,25 @@ class RandomStreams(NativeStreams):
         """The states of all draws."""
         return np.array([s.get_value() for s in self._states])
 
-    def set_rstate(self, seed: Any) -> None:
+    def set_rstate(self, seed: int | None) -> None:
         """Start all draws anew."""
         self.seed(seed)
 
     def inc_rstate(self) -> None:
         """Streams need no such step: every draw has a key of its own."""
 
-    def get_substream_rstates(self, n_streams: int, dtype: Any = None, inc_rstate: bool = True) -> Any:
+    def get_substream_rstates(self, n_streams: int, dtype: DTypeLike = None, inc_rstate: bool = True) -> Any:
         """So many states."""
         return np.array([[self._keys.next(), 0] for _ in range(n_streams)], dtype=np.uint64)
 
     def multinomial_wo_replacement(
         self,
-        size: Any = None,
+        size: ShapeLike = None,
         n: int = 1,
         pvals: Any = None,
         ndim: Any = None,
-        dtype: Any = "int64",
-        nstreams: Any = None,
+        dtype: DTypeLike = "int64",
+        nstreams: int | None = None,
     ) -> Any:
         """n different outcomes of each row, by their probabilities: the largest of log(p) + Gumbel noise."""
         p = T.as_tensor(pvals)
@@ -130,10 +136,10 @@ def _seed(seed: Any) -> Any:
     return int(np.random.SeedSequence([int(s) for s in np.ravel(seed)]).generate_state(1, np.uint64)[0])
 
 
-def _drawing(name: str) -> Any:
+def _drawing(name: str) -> Callable[..., Any]:
     method = getattr(NativeStreams, name)
 
-    def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def draw(self: Any, *args: object, **kwargs: Any) -> Any:
         before = len(self._states)
         found = method(self, *args, **kwargs)
         return self._noted(found, self._states[before]) if len(self._states) > before else found
@@ -150,7 +156,7 @@ MRG_RandomStreams = RandomStreams
 RandomStreamsBase = NativeStreams
 
 
-def guess_n_streams(size: Any, warn: bool = False) -> int:
+def guess_n_streams(size: ShapeLike, warn: bool = False) -> int:
     """One: elements need no streams of their own."""
     return 1
 
@@ -162,14 +168,14 @@ class _From(NativeStreams):
     def __init__(self, state: Any) -> None:
         self._given = state
 
-    def _state(self) -> Any:
+    def _state(self) -> RandomStateSharedVariable:
         return self._given
 
 
-def _from_state(name: str) -> Any:
+def _from_state(name: str) -> Callable[..., Any]:
     method = getattr(NativeStreams, name)
 
-    def draw(random_state: Any, size: Any = None, *args: Any, **kwargs: Any) -> tuple:
+    def draw(random_state: Any, size: ShapeLike = None, *args: object, **kwargs: Any) -> tuple:
         found = method(_From(random_state), size, *args, **kwargs)
         return random_state + np.array([0, 1], dtype=np.uint64), found
 
@@ -183,7 +189,9 @@ uniform, normal, binomial, random_integers, permutation, multinomial, choice = m
 )
 
 
-def poisson(random_state: Any, size: Any = None, lam: Any = 1.0, ndim: Any = None, dtype: Any = "int64") -> tuple:
+def poisson(
+    random_state: Any, size: ShapeLike = None, lam: TensorLike = 1.0, ndim: Any = None, dtype: DTypeLike = "int64"
+) -> tuple:
     """`(new state, poisson draw)` from a state."""
     found = Distributions.poisson(_From(random_state), lam, size)
     return random_state + np.array([0, 1], dtype=np.uint64), T.cast(found, dtype)

@@ -104,7 +104,7 @@ MetaObject = type(object2)
 class scratchpad:
     """A place for attributes."""
 
-    def __init__(self, other: Any = None) -> None:
+    def __init__(self, other: object = None) -> None:
         self.update(other) if other is not None else None
 
     def clear(self) -> None:
@@ -234,7 +234,7 @@ def memoize(f: Callable) -> Callable:
     """The function with its results remembered."""
     cache: dict[Any, Any] = {}
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: Any) -> Any:
         key = (args, tuple(sorted(kwargs.items())))
         if key not in cache:
             cache[key] = f(*args, **kwargs)
@@ -247,7 +247,7 @@ def deprecated(filename: str, msg: str = "") -> Callable:
     """A decorator that warns at the first call."""
 
     def wrap(f: Callable) -> Callable:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: Any) -> Any:
             warnings.warn(f"{filename}.{f.__name__} is deprecated. {msg}", DeprecationWarning, stacklevel=2)
             return f(*args, **kwargs)
 
@@ -272,7 +272,7 @@ def simple_extract_stack(f: Any = None, limit: int | None = None, skips: Any = (
     return list(traceback.extract_stack(f, limit))
 
 
-def add_tag_trace(thing: Any, user_line: Any = None) -> Any:
+def add_tag_trace(thing: object, user_line: Any = None) -> Any:
     """The variable itself: every variable knows the line it comes from."""
     return thing
 

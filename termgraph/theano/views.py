@@ -7,7 +7,7 @@ by users keep theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.function import FunctionGraph
@@ -17,6 +17,9 @@ from termgraph.terms.types import TensorType
 from termgraph.theano.language import get_scalar_constant_value
 from termgraph.vm.profile import Profile
 
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+
 
 class View:
     """An attribute that is worked out where an object has none of its own; AttributeError where it makes no sense."""
@@ -24,7 +27,7 @@ class View:
     def __init__(self, work_out: Callable[[Any], Any]) -> None:
         self.work_out = work_out
 
-    def __set_name__(self, owner: Any, name: str) -> None:
+    def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, obj: object, cls: Any = None) -> Any:
@@ -37,7 +40,7 @@ class View:
 
 
 def _parameter(name: str, *ops: str) -> Callable[[Any], Any]:
-    def work_out(op: Any) -> Any:
+    def work_out(op: Op) -> Any:
         return op.params[name] if name in op.params and (not ops or op.family.name in ops) else NotImplemented
 
     return work_out
@@ -156,7 +159,7 @@ METHODS: dict[Any, dict[str, Any]] = {
 }
 
 
-def _constant(v: Any) -> Any:
+def _constant(v: TensorLike) -> Any:
     return get_scalar_constant_value(v)
 
 

@@ -128,7 +128,7 @@ def io_connection_pattern(inputs: Sequence[Any], outputs: Sequence[Any]) -> list
     return [[i in found for found in under] for i in inputs]
 
 
-def view_roots(r: Any) -> list:
+def view_roots(r: TensorLike) -> list:
     """The variables whose memory this one may be: termgraph decides that when it compiles, so it is itself."""
     return [r]
 
@@ -189,7 +189,7 @@ def clone_get_equiv(
     return found
 
 
-def traverse(out: Any, x: TensorLike, x_copy: Any, d: dict, visited: Any = None) -> dict:
+def traverse(out: TensorLike, x: TensorLike, x_copy: TensorLike, d: dict, visited: Any = None) -> dict:
     """The dictionary itself: replacements reach every equal expression without a walk."""
     return d
 

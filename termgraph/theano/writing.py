@@ -136,20 +136,20 @@ class COp(Op):
         """The section of the same name."""
         return self._section("support_code")
 
-    def c_support_code_apply(self, node: Any, name: str) -> str:
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
         """The section of the same name."""
         return self._applied("support_code_apply", node, name)
 
-    def c_support_code_struct(self, node: Any, name: str) -> str:
+    def c_support_code_struct(self, node: Apply, name: str) -> str:
         """The section of the same name."""
         return self._applied("support_code_struct", node, name)
 
-    def c_init_code_struct(self, node: Any, name: str, sub: dict) -> str:
+    def c_init_code_struct(self, node: Apply, name: str, sub: dict) -> str:
         """The section of the same name."""
         on, off = macros(self, node, name)
         return f"{on}\n#define FAIL {sub['fail']}\n{self._section('init_code_struct')}\n#undef FAIL\n{off}"
 
-    def c_code(self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict) -> str:
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict) -> str:
         """A call of the function, or the section `code`."""
         on, off = macros(self, node, name)
         for kind, names in (("INPUT", inputs), ("OUTPUT", outputs)):

@@ -28,3 +28,7 @@ __all__ = [
     "orthogonal",
     "progress",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

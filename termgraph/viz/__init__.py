@@ -6,3 +6,7 @@ from termgraph.viz.profile_page import profile
 from termgraph.viz.timeline import timeline
 
 __all__ = ["d3viz", "profile", "timeline", "to_dot", "to_svg"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.viz.graph_data import graph_data
 from termgraph.viz.measured import stages_table
 from termgraph.viz.page import Page, page, written
 from termgraph.viz.scene import Scenes, scenes_of
+
+if TYPE_CHECKING:
+    pass
 
 MOST_ON_PAGE = 100_000
 SCRIPTS = ("graph_layout", "graph_drawing", "graph")
@@ -22,7 +25,7 @@ _KEY = (
 _STROKES = (("view", "read where it lies (a view)"), ("destroyed", "written over"))
 
 
-def d3viz(obj: Any, outfile: str | Path = "graph.html") -> Page:
+def d3viz(obj: object, outfile: str | Path = "graph.html") -> Page:
     """Write an HTML page with the graph of a variable, a list of variables or a compiled function.
 
     Drag the background to move, turn the wheel to zoom, drag a box to place it. Point at a box to see its dtype and
@@ -41,7 +44,7 @@ def d3viz(obj: Any, outfile: str | Path = "graph.html") -> Page:
     return written(outfile, graph_page(scenes_of(obj, MOST_ON_PAGE), obj))
 
 
-def graph_page(scenes: Scenes, obj: Any) -> str:
+def graph_page(scenes: Scenes, obj: object) -> str:
     """The page of scenes that were made of an object."""
     title = scenes[0].title
     buttons = "".join(
@@ -76,7 +79,7 @@ def _key(scenes: Scenes) -> str:
     return shown + (HEAT if any(s.timed for s in scenes) else "")
 
 
-def _stages(obj: Any) -> str:
+def _stages(obj: object) -> str:
     table = stages_table(obj)
     return f"<details><summary>how it was compiled</summary>{table}</details>" if table else ""
 

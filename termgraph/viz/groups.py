@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text.timers import TimedPart
 from termgraph.function.compiled import MachineFunction
@@ -13,6 +13,10 @@ from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.op import index_text
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
+
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
+    from termgraph.terms.op import Op
 
 NAMED = 3  # operations in the label of a group; the others are counted
 
@@ -28,7 +32,7 @@ class Group:
     inputs: list[Variable]
 
 
-def op_label(op: Any) -> str:
+def op_label(op: Op) -> str:
     """The name of an op, and of the part that is read where that is plain."""
     if getattr(op, "family", None) is subtensor:
         return short(f"[{index_text(op.params['index'])}]")
@@ -80,7 +84,7 @@ def _native_parts(f: Any) -> list[tuple[str, list[Any]]]:
     return parts
 
 
-def _machine_parts(f: Any) -> list[tuple[str, Sequence[Any]]]:
+def _machine_parts(f: Function) -> list[tuple[str, Sequence[Any]]]:
     """(text, terms) of each instruction of a virtual machine; compiled code may have several operations."""
     return [(i.op.name, i.terms) for i in f.vm.program.instructions]
 

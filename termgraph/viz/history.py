@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class Applied(NamedTuple):
@@ -44,7 +47,7 @@ class MadeBy:
             self._note(r.after, len(self.records) - 1)
         self._seen.update(self._old)
 
-    def _note(self, after: Any, number: int) -> None:
+    def _note(self, after: AnyTerm, number: int) -> None:
         stack = [after]
         while stack:
             t = stack.pop()
@@ -53,7 +56,7 @@ class MadeBy:
                 self._number[t] = number
                 stack += t.args
 
-    def rule_of(self, term: Any) -> int:
+    def rule_of(self, term: AnyTerm) -> int:
         """The number of the record of the rule that made a term; -1 if it is as it was written."""
         followed: set[Any] = set()
         while term not in self._number and term in self._old and term not in followed:
@@ -65,7 +68,7 @@ class MadeBy:
 class RuleHistory:
     """What rules made of an object: in its graph (`made`) and in the bodies of its loops (`made_inside`)."""
 
-    def __init__(self, obj: Any) -> None:
+    def __init__(self, obj: object) -> None:
         self.records: list[Applied] = []
         self.made, self.made_inside = MadeBy(self.records), MadeBy(self.records)
         for trace in getattr(getattr(getattr(obj, "maker", None), "work", None), "traces", ()):

@@ -13,7 +13,9 @@ from termgraph.terms.op import CONST, index_text
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Const
     from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 # symbol and Python's binding strength of the infix operators
 _INFIX = {
@@ -28,7 +30,7 @@ _TIGHT_RIGHT = frozenset(("sub", "true_div", "floor_div", "mod", "left_shift", "
 _ATOM = 10
 
 
-def pp(obj: Any, limit: int | None = None) -> str:
+def pp(obj: object, limit: int | None = None) -> str:
     """The expression as text.
 
     >>> import termgraph.tensor as T
@@ -40,11 +42,11 @@ def pp(obj: Any, limit: int | None = None) -> str:
     root = obj
     if isinstance(obj, Variable):
         root = obj.term
-        names = _names_above(obj)
+        names = names_above(obj)
     return _write(root, names, limit or config.dprint.limit * 20)
 
 
-def _names_above(v: Variable) -> dict[Any, str]:
+def names_above(v: Variable) -> dict[Any, str]:
     """Names the user gave to inputs; a name given to the expression itself is not used, it would say nothing."""
     names: dict[Any, str] = {}
     seen, stack = {v}, [v]
@@ -102,7 +104,7 @@ def _pieces(t: Any, outer: int, names: dict[Any, str]) -> Pieces:
     return _call(op, args), _ATOM
 
 
-def form_of(t: Any) -> tuple[int, list[Any]]:
+def form_of(t: AnyTerm) -> tuple[int, list[Any]]:
     """How a term is written without its operands, for programs that put them in.
 
     How strongly it binds, and its pieces: strings, and [number of an operand, how strongly it is held there]. New
@@ -126,7 +128,7 @@ def _operator(name: str, args: tuple) -> Pieces:
     return pieces, strength
 
 
-def _axes(order: tuple, x: Any, outer: int) -> list[Any]:
+def _axes(order: tuple, x: Const, outer: int) -> list[Any]:
     """Broadcasting dimensions are understood; a transposition is `.T`, anything else a call."""
     kept = [d for d in order if d != "x"]
     if kept == sorted(kept) and "x" in order and order[-len(kept) or len(order) :] == tuple(kept):
@@ -150,5 +152,5 @@ def _call(op: Op, args: tuple) -> list[Any]:
     return [*pieces, ")"]
 
 
-def _number(t: Any) -> str:
+def _number(t: Const) -> str:
     return repr(t.scalar) if t.type.ndim == 0 else repr(t)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Apply, Variable
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.loop import loop, places_of
 from termgraph.terms.term import Arg
+
+if TYPE_CHECKING:
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
 
 HAVE_GRAPHS = (loop, call)  # families of ops with a graph inside
 
@@ -51,7 +55,7 @@ def body_of(node: Apply) -> tuple[list[Variable], list[str], dict[Any, int]] | N
     return None
 
 
-def _called(op: Any, node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str, Variable]]]:
+def _called(op: Op, node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple[str, Variable]]]:
     """Those of a graph that is an op: its arguments are the operands."""
     leaves = [Arg(i, type_) for i, type_ in enumerate(op.params["takes"])]
     roots = variables_of(
@@ -60,7 +64,7 @@ def _called(op: Any, node: Apply) -> tuple[list[tuple[str, Variable]], list[tupl
     return list(zip(map(repr, leaves), node.inputs)), [(f"result {k}", v) for k, v in enumerate(roots)]
 
 
-def _argument(leaf: Any, name: str | None) -> str:
+def _argument(leaf: AnyTerm, name: str | None) -> str:
     return f"{name} {leaf!r}" if name else repr(leaf)
 
 

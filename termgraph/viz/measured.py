@@ -28,7 +28,7 @@ class Measured:
     inside: dict[Any, Measured] = field(default_factory=dict)  # by loop op: what is known of its steps
 
 
-def measured(obj: Any) -> Measured:
+def measured(obj: object) -> Measured:
     """What is known of an object; nothing, unless it is a compiled function."""
     maker = getattr(obj, "maker", None)
     work = getattr(maker, "work", None)
@@ -77,7 +77,7 @@ def _overwritten(f: Any, maker: FunctionMaker, work: Compilation) -> set[tuple[A
     return {(news[k], work.args[updated[k]]) for k in deferred if k < len(updated)}
 
 
-def stages_table(obj: Any) -> str:
+def stages_table(obj: object) -> str:
     """The stages of a compiled function with what each took, as HTML; nothing for other objects."""
     stages = getattr(obj, "stages", None)
     if not isinstance(stages, Table):

@@ -13,6 +13,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.term import is_term
 from termgraph.viz.graph_page import HEAT, graph_page
 from termgraph.viz.infix import pp
+from termgraph.viz.latex import latex as written_in_latex
 from termgraph.viz.page import framed
 from termgraph.viz.picture import scene_to_svg
 from termgraph.viz.scene import scenes_of
@@ -45,6 +46,11 @@ def svg(obj: object) -> str | None:
         return None
 
 
+def latex(obj: object) -> str:
+    """The formula of a variable or term, as SymPy's is shown."""
+    return rf"$\displaystyle {written_in_latex(obj)}$"
+
+
 def _heading(obj: Any) -> str:
     if not isinstance(obj, Variable) and not is_term(obj):
         return repr(obj)
@@ -53,4 +59,4 @@ def _heading(obj: Any) -> str:
     return f"{name}{pp(obj, limit=200)}{kind}"
 
 
-__all__ = ["html", "svg"]
+__all__ = ["html", "latex", "svg"]

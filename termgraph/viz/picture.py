@@ -10,7 +10,7 @@ import sys
 import tempfile
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.viz.graph_data import width_of
 from termgraph.viz.graph_page import graph_page
@@ -34,7 +34,7 @@ STYLES = ("graph", "structure")
 
 
 def pydotprint(
-    obj: Any,
+    obj: object,
     outfile: str | Path = "graph.svg",
     var_with_name_simple: bool = False,
     style: str = "graph",
@@ -104,7 +104,7 @@ def _by_browser(svg: str, kind: str, path: Path) -> bool:
     return True
 
 
-def to_svg(obj: Any) -> str:
+def to_svg(obj: object) -> str:
     """The graph as an SVG picture."""
     return scene_to_svg(scenes_of(obj)[0])
 
@@ -114,7 +114,7 @@ def scene_to_svg(scene: Scene) -> str:
     return _svg(scene, 0)
 
 
-def to_dot(obj: Any) -> str:
+def to_dot(obj: object) -> str:
     """The graph in Graphviz' language."""
     return _dot(scenes_of(obj)[0])
 

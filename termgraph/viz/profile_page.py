@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.viz.page import Page, page, written
+
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
 
 _BODY = """<header><h1>{title}</h1><input id="search" type="search" placeholder="mark parts ( / )" aria-label="mark">
 <button id="order">slowest first</button><button id="out" title="Escape">all of it</button>
@@ -17,7 +20,7 @@ _BODY = """<header><h1>{title}</h1><input id="search" type="search" placeholder=
 <div id="room"><table id="slowest"></table></div>"""
 
 
-def profile(f: Any, outfile: str | Path = "profile.html") -> Page:
+def profile(f: Function, outfile: str | Path = "profile.html") -> Page:
     """Write an HTML page with the time that a compiled function took, as bars inside bars.
 
     Compiling is divided into stages and these into rules; running, of a function that was compiled with `profile=True`
@@ -50,7 +53,7 @@ def _bar(name: str, seconds: float, about: str = "", parts: list[dict[str, Any]]
     return {"name": name, "seconds": seconds, "about": about, "parts": parts or []}
 
 
-def _compiling(f: Any) -> dict[str, Any]:
+def _compiling(f: Function) -> dict[str, Any]:
     """The stages in the order they ran, each with the rules that took time in it."""
     by_stage: dict[str, Counter[str]] = {}
     for trace in f.maker.work.rewritten.traces if not f.maker.work.warm else ():

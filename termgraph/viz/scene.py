@@ -66,7 +66,7 @@ class Scene:
 class Scenes(list[Scene]):
     """The graph of an object, and after it the graphs inside its boxes. `rules` is the history of what rules made."""
 
-    def __init__(self, scenes: Iterable[Scene], obj: Any = None) -> None:
+    def __init__(self, scenes: Iterable[Scene], obj: object = None) -> None:
         super().__init__(scenes)
         self.rules = RuleHistory(obj)
 
@@ -156,19 +156,19 @@ def _fill(task: _Task, most: int) -> list[tuple[Node, Any]]:
     return bodies
 
 
-def _edge(v: Variable, source: Any, number: dict[Any, int], part: Any, i: int) -> Edge:
+def _edge(v: Variable, source: Apply, number: dict[Any, int], part: Apply, i: int) -> Edge:
     role = _role(part, i) if isinstance(part, Apply) else ""
     return Edge(number[source], number[part], role, _result(v, source), i)
 
 
-def _result(v: Variable, source: Any) -> int:
+def _result(v: Variable, source: Apply) -> int:
     """Which of the results of a box a variable is."""
     if isinstance(source, Group):
         return next((k for k, made in enumerate(source.outputs) if made.term is v.term), 0)
     return v.index or 0 if isinstance(source, Apply) else 0
 
 
-def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Any, known: Measured) -> None:
+def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Apply, known: Measured) -> None:
     """The memory plan writes the new value of a shared variable over the old one: an edge in red says so."""
     made = {v.term for v in part.outputs}
     for new, old in known.overwritten:
@@ -200,7 +200,7 @@ def _in_order(outputs: Sequence[Variable], piece_of: Callable[[Variable], Any]) 
     return order
 
 
-def _node(part: Any, known: Measured, made: MadeBy) -> Node:
+def _node(part: Apply, known: Measured, made: MadeBy) -> Node:
     if isinstance(part, Variable):
         return _leaf_node(part, known)
     node = _group_node(part) if isinstance(part, Group) else _op_node(part)

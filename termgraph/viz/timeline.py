@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from termgraph.viz.page import Page, page, written
 from termgraph.viz.timeline_data import timeline_data
+
+if TYPE_CHECKING:
+    from termgraph.function.compiled import Function
 
 _BODY = """<header><h1>{title}</h1>
 <span><button id="first" title="Home">|&lt;</button><button id="back" title="the step before (left arrow)">&lt;</button>
@@ -22,7 +25,7 @@ _BODY = """<header><h1>{title}</h1>
 operator shows only the steps that had to do with this part.</p></article></main>"""
 
 
-def timeline(traced: Any, outfile: str | Path = "rewrites.html", prove: float = 5.0) -> Page:
+def timeline(traced: Function, outfile: str | Path = "rewrites.html", prove: float = 5.0) -> Page:
     """Write an HTML page that steps through the rewrites of a compiled function (or of a trace), rule by rule.
 
     Each step shows the whole graph before and after it with the changed part marked, the rule with its line, its file

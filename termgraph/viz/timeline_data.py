@@ -18,6 +18,7 @@ from termgraph.viz.infix import form_of
 
 if TYPE_CHECKING:
     from termgraph.db import checking
+    from termgraph.function.compiled import Function
 else:
     checking = lazy("termgraph.db.checking")  # brings the prover
 
@@ -58,7 +59,7 @@ class Table:
         return self.forms[key]
 
 
-def timeline_data(traced: Any, seconds: float) -> dict[str, Any]:
+def timeline_data(traced: Function, seconds: float) -> dict[str, Any]:
     """The stages with their steps; rules are tried by the prover for at most so many seconds."""
     table = Table()
     rules: dict[tuple[str, str], int] = {}

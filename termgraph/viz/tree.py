@@ -23,7 +23,7 @@ ID_TYPES = ("CHAR", "@", "int", "id", "auto", "")
 
 
 def dprint(
-    obj: Any,
+    obj: object,
     depth: int = -1,
     print_type: bool = False,
     file: TextIO | str | None = None,
@@ -61,7 +61,7 @@ def dprint(
 debugprint = dprint
 
 
-def graph_outputs(obj: Any) -> tuple[list[Variable], list[Apply] | None]:
+def graph_outputs(obj: object) -> tuple[list[Variable], list[Apply] | None]:
     """The variables to print for any printable object, and the execution order if it is compiled."""
     if isinstance(obj, Variable):
         return [obj], None

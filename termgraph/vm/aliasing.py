@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.sparse import with_arrays
+
 
 def owner_of(array: np.ndarray) -> Any:
     """The object that holds an array's memory: the end of its chain of bases."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
+    while isinstance(array, np.ndarray):
+        base = array.base
+        if base is None:
+            break
+        array = base
     return array
 
 
@@ -22,15 +27,30 @@ class Claims:
     """Memory that belongs to somebody: arguments, shared variables, constants, results already handed out."""
 
     def __init__(self, *taken: Iterable[Any]) -> None:
-        self._ids = {key for values in taken for v in values for key in _keys(v)}
+        self._ids: set[Any] = set()
+        for values in taken:
+            for v in values:
+                self._ids.update(_keys(v))
 
     def own(self, value: np.ndarray) -> np.ndarray:
         """The value, copied if somebody has its memory already; from now on it is claimed too."""
         keys = _keys(value)
         if not self._ids.isdisjoint(keys):
-            return value.copy()
+            return value.copy() if len(keys) < 2 else self._own_matrix(value, keys)
         self._ids.update(keys)
         return value
+
+    def _own_matrix(self, value: Any, keys: tuple) -> Any:
+        """A sparse matrix whose arrays are its own: of the pattern of an argument, mostly, with other elements."""
+        ids, (data, indices, indptr) = self._ids, (value.data, value.indices, value.indptr)
+        made = with_arrays(
+            value,
+            data.copy() if keys[0] in ids else data,
+            indices.copy() if keys[1] in ids else indices,
+            indptr.copy() if keys[2] in ids else indptr,
+        )
+        ids.update(keys)
+        return made
 
     def __contains__(self, value: object) -> bool:
         """Whether somebody has the memory of the value."""
@@ -42,5 +62,5 @@ def _keys(value: Any) -> tuple:
     if isinstance(value, np.ndarray):
         return (id(owner_of(value)),)
     if hasattr(value, "indptr"):
-        return tuple([id(owner_of(a)) for a in (value.data, value.indices, value.indptr)])
+        return id(owner_of(value.data)), id(owner_of(value.indices)), id(owner_of(value.indptr))
     return (("address", value.address),) if hasattr(value, "address") else ()

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def guarded(op: Any, types: Sequence[Any]) -> Callable:
     """The op's meaning, checking its arguments first where their types do not settle everything."""
-    meaning = op.meaning
+    meaning = op.direct_meaning()
     own = getattr(op, "runtime_check", None)
     if own is not None:
 
-        def run_checked(*values: Any) -> np.ndarray:
+        def run_checked(*values: np.ndarray) -> np.ndarray:
             own(types, values)
             return meaning(*values)
 
@@ -30,7 +30,7 @@ def guarded(op: Any, types: Sequence[Any]) -> Callable:
         return meaning
     static = [t.shape for t in types]
 
-    def run(*values: Any) -> Any:
+    def run(*values: np.ndarray) -> np.ndarray:
         shape = values[0].shape
         for v in values:
             if v.shape != shape:

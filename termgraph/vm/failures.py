@@ -82,7 +82,7 @@ def _known(term: Any, lookup: Lookup) -> tuple:
     return name, site
 
 
-def _nothing_known(term: Any) -> tuple:
+def _nothing_known(term: AnyTerm) -> tuple:
     return None, ()
 
 

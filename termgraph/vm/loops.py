@@ -6,7 +6,7 @@ Errors inside a body are told with the step and the user's line inside the step 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import places_of, run_loop, set_runner_maker
@@ -14,21 +14,26 @@ from termgraph.vm.failures import explain
 from termgraph.vm.machine import Machine, Observer, runner_of
 from termgraph.vm.program import Program
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from termgraph.terms.term import AnyTerm
+
 
 def make_runner(op: Any, program: Program | None = None, observers: Sequence[Observer] = ()) -> Callable[..., tuple]:
     """`run(n_steps, *operands)` for a loop op; `program` is that of its body, if it was linked already."""
     program = program or Program.from_terms(op.leaves, inline_calls(list(op.params["body"])))
 
-    def lookup(term: Any) -> tuple:
+    def lookup(term: AnyTerm) -> tuple:
         return places_of(op).get(term, (None, ()))
 
     body = Machine(program, observers=observers, lookup=lookup) if program.lazy or observers else None
     fast = None if body else straight_line(program)
 
-    def run(*values: Any) -> tuple:
+    def run(*values: np.ndarray) -> tuple:
         made = 0
 
-        def step(*row: Any) -> Sequence[Any]:
+        def step(*row: np.ndarray) -> Sequence[Any]:
             nonlocal made
             try:
                 out = body(row) if body else fast(*row)  # type: ignore[misc]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,8 +24,17 @@ _ELSEWHERE = {
     "compute_map": "`computed`: which places the last call filled",
 }
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
+MOST_IN_LINES = 100  # instructions of a program that is worth writing as a function of Python
+
 # observer(index, instruction, slots, seconds): called after each instruction, while its results are in `slots`
 Observer = Callable[[int, Instruction, list, float], None]
+
+
+def why_not(t: AnyTerm) -> None:
+    """Why the machine cannot run a term: it runs all of them, by their meanings."""
 
 
 class Machine:
@@ -53,6 +62,8 @@ class Machine:
         self._producer = program.producers() if program.lazy else {}
         frees = program.frees if allow_gc else [()] * len(program.instructions)
         self._steps = [(runner_of(i), i.inputs, i.outputs, f) for i, f in zip(program.instructions, frees)]
+        plain = allow_gc and not program.lazy and not self.observers and len(self._steps) <= MOST_IN_LINES
+        self._lines = in_lines(program, self._steps) if plain else None
 
     @property
     def computed(self) -> list[bool]:
@@ -66,6 +77,11 @@ class Machine:
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Run once. An exception names the instruction and the user's line that made it."""
+        if self._lines is not None:
+            try:
+                return self._lines(*values)
+            except Exception as error:
+                self._raise(*self._stopped(error), error)
         slots = self._template[:]
         slots[: len(values)] = values
         if self.program.lazy:
@@ -191,10 +207,39 @@ class Machine:
                 if not reads[s]:
                     slots[s] = None
 
-    def _raise(self, i: int, slots: list[Any], error: Exception) -> None:
+    def _stopped(self, error: Exception) -> tuple[int, list[Any]]:
+        """Which instruction of the lines raised an error, and the values there were."""
+        inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+        if inside is None:
+            raise error  # it was not given as many values as it has inputs
+        slots = self._template[:]
+        for name, value in inside.tb_frame.f_locals.items():
+            if name[0] == "s":
+                slots[int(name[1:])] = value
+        return inside.tb_lineno - 2, slots
+
+    def _raise(self, i: int, slots: list[Any], error: Exception) -> NoReturn:
         instruction = self.program.instructions[i]
         operands = [(self.program.term_of[s], slots[s]) for s in instruction.inputs]
         raise explain(error, instruction, operands, self.lookup, self.program)
+
+
+def in_lines(program: Program, steps: Sequence[tuple]) -> Callable[..., list[Any]]:
+    """A program as a function of Python, an instruction to a line: half the time of going through a small one."""
+    names: dict[str, Any] = {f"s{slot}": value for slot, value in program.constants.items()}
+    lines = [f"def run({', '.join([f's{slot}' for slot in program.inputs])}):"]
+    for i, (run, inputs, outputs, free) in enumerate(steps):
+        names[f"run{i}"] = run
+        call = f"run{i}({', '.join([f's{slot}' for slot in inputs])})"
+        if len(outputs) == 1:
+            line = f" s{outputs[0]} = {call}"
+        else:
+            line = "; ".join([f" results = {call}", *[f"s{slot} = results[{k}]" for k, slot in enumerate(outputs)]])
+            line += "; results = None"
+        lines.append(line + "".join([f"; s{slot} = None" for slot in free]))
+    lines.append(f" return [{', '.join([f's{slot}' for slot in program.outputs])}]")
+    exec(compile("\n".join(lines), "<program>", "exec"), names)
+    return names["run"]
 
 
 def runner_of(instruction: Instruction) -> Callable:
@@ -208,10 +253,10 @@ def runner_of(instruction: Instruction) -> Callable:
     if instruction.several:
         types = [getattr(t, "type", None) for t in getattr(term.type, "types", ())]
         return _unwrap_single(run) if len(types) == 1 else run
-    if not isinstance(term.type, TensorType):
+    if not isinstance(term.type, TensorType) or instruction.op.kind == "sparse":  # these give arrays
         return run
 
-    def run_array(*values: Any) -> Any:
+    def run_array(*values: np.ndarray) -> Any:
         result = run(*values)
         return result if result.__class__ is np.ndarray else np.asarray(result)
 

@@ -35,8 +35,14 @@ def options(**given):
 
 def test_the_list_names_the_functions_that_lowering_runs():
     assert [(s.name, s.function) for s in road.LOWERING] == [(s.name, s.function) for s in lowering.LOWERING]
-    for printing in (road.PRINTING, road.BUILDING, road.BINDING):
-        assert all(callable(stage.function) for stage in printing.values())
+    for backend in road.BACKENDS.values():
+        assert all(callable(stage.function) for stage in (backend.asked, *backend.stages))
+
+
+def test_backends_are_asked_alike():
+    first, plain = T.unique(x).term, T.exp(x).term
+    assert [b.why_not(plain) for b in road.BACKENDS.values()] == [None, None, None]
+    assert road.C.why_not(first) and road.CUDA.why_not(first) and road.VM.why_not(first) is None
 
 
 def test_modes_take_different_stages():
@@ -123,3 +129,19 @@ def test_the_command_line_shows_stages(capsys, tmp_path):
     tg.save(x, path)
     assert cli.main(["stages", str(path)]) == 2
     assert "no function but TensorVariable" in capsys.readouterr().err
+
+
+@needs_c
+def test_what_lowering_made_is_dropped_and_made_again_when_asked_for():
+    f, x = square_root()
+    entries = list(f.maker.work.ledger.entries)
+    assert f(x) is not None and all(e.value is None for e in entries if e.stage in ("storage", "memory", "print"))
+    assert all(code.lowered is None for code, _ in f.maker.work.native.values())
+    assert f.stage("print").source == f.source("c") and "kernel" in str(f.stage("loop tree"))
+    assert f.maker.work.ledger.entries == entries  # no stage is counted twice
+
+
+def square_root():
+    x = T.dvector("x")
+    with tg.config.change_flags({"cache.programs": False}):
+        return tg.function([x], T.sqrt(x) + 1, mode=tg.Mode(linker="c")), np.ones(3)

@@ -76,6 +76,13 @@ def test_show_tells_conditions_assumptions_and_place(capsys):
     assert row["example"]["after"].startswith("log1p(") and row["assumes"] == []
 
 
+def test_count_says_how_rules_are_written_and_what_forbids_them_backwards(capsys):
+    status, text = asked(capsys, "count", "logs", "reductions")
+    assert status == 0 and "6 merged_axes computes" in text and "data: both sides are terms" in text
+    _, rows = answered(capsys, "count", "logs.log1p")
+    assert rows[0] == {"rule": "logs.log1p", "written": "data", "forbids": ""}
+
+
 def test_why_lists_the_steps_in_order(capsys):
     status, out = asked(capsys, "why", "log(1 + exp(x))")
     assert status == 0 and out.index("logs.log1p ") < out.index("logs.log1p_exp ") and "becomes softplus(x)" in out

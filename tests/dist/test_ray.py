@@ -124,7 +124,8 @@ def test_a_lost_owner_of_a_slice_takes_all_back_to_one_moment(ray, number, timeo
     )  # fmt: skip
     assert lose.pid and float(result.params["w"]) == 120 and (result.params["seen"] == 1).all()
     assert not np.isnan(result.cost).any()
-    (back,) = [e for e in result.events if e.kind == "gone back"]
+    back, *again = [e for e in result.events if e.kind == "gone back"]
+    assert not again or number == signal.SIGSTOP  # within 3 s the new owner may be late, too, where much else runs
     before, after = (int(back.detail.split()[k]) for k in (-4, -1))
     assert before >= 50 > before - after - 35 and after > 0, back  # one copy of every 15, and what was done meanwhile
     assert wait_for(lambda: not owners_there(), 10)

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.cache_files import digest
+from termgraph.backends.c.build.compilers import processor_flags
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGE, DRIVER = "kernels.so", "libcuda.so.1"
+APART = "--fmad=false"
 COMMON = [
     "-std=c++17",
     "-shared",
@@ -71,7 +73,7 @@ def build(source: str, options: Sequence[str] = (), mode: str = "") -> str:
     if compiler is None:
         raise NoEmulation("CUDA kernels are emulated by code that g++ compiles, and g++ was not found")
     text = emulated_text(source)
-    flags = (*COMMON, *MODES[mode], *options)
+    flags = (*COMMON, *MODES[mode], *_rounding(options), *[o for o in options if o != APART])
     headers = "".join(Path(HERE, h).read_text() for h in ("cuda_on_cpu.h", "fibers.h", "builtins.h"))
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     parts = {"cuda": digest(text), "headers": digest(headers), "flags": " ".join(flags), "compiler": version}
@@ -87,6 +89,12 @@ def build(source: str, options: Sequence[str] = (), mode: str = "") -> str:
 
     entry, _ = default_cache().get_or_make(parts, make, name="emulated", kind="emulated kernels")
     return entry.file(IMAGE)
+
+
+def _rounding(options: Sequence[str]) -> list[str]:
+    """Products and the sums they go into are rounded once, as a GPU's compiler does it, if that is not forbidden."""
+    joined = APART not in options and "fma" in processor_flags()
+    return ["-mfma", "-ffp-contract=fast", "-fexpensive-optimizations"] if joined else ["-ffp-contract=off"]
 
 
 def cuda_headers() -> str | None:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import termgraph as tg
+from emucuda.build import find_compiler as find_emulator
+from emucuda.driver import emulation
 from termgraph import tensor as T
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.compilers import find_compiler, processor_flags
@@ -100,3 +102,14 @@ def test_wide_vectors_are_for_vector_mathematics_on_processors_that_have_them(mo
         monkeypatch.setattr(compilers, "processor_flags", lambda flags=flags: frozenset(flags))
         assert compiler.suits(flag) is has
     assert compiler.suits("-ffp-contract=fast")
+
+
+@pytest.mark.skipif(find_emulator() is None or "fma" not in processor_flags(), reason="g++, or no instruction for it")
+@pytest.mark.parametrize("mode", [*EXACT, "FAST_RUN"])
+def test_on_a_gpu_too_products_are_joined_in_fast_run_only(mode):
+    x, y, z = T.dvectors("x", "y", "z")
+    a, b, c = operands()
+    chosen = tg.config.change_flags(linker="cuda"), emulation()
+    with chosen[0], chosen[1]:
+        got = tg.function([x, y, z], x * y + z, mode=mode)(a, b, c)
+    np.testing.assert_array_equal(got, a * b + c if mode in EXACT else rounded_once(a, b, c))

@@ -75,3 +75,18 @@ def test_many_parts_of_long_expressions_stay_one_loop():
     f = tg.function([v], output)
     given = np.linspace(0, 1, 5)
     np.testing.assert_allclose(f(given), tg.function([v], output, mode=tg.Mode(linker="py"))(given), rtol=1e-12)
+
+
+def test_what_a_part_and_others_need_is_stored_not_computed_in_each_fold(rng):
+    """The arm of the choice between the parts is one for all steps of a fold over them, which takes it up each time."""
+    n = 50
+    a, b = (T.tensor(name, "float64", shape=(n,)) for name in "ab")
+    parts = T.stack([b, T.gammaln(a)])
+    most = T.max(parts, axis=0)
+    outputs = [most + T.log(T.sum(T.exp(parts - most), axis=0)), T.exp(parts), T.gammaln(a) * b]
+    f = tg.function([a, b], outputs)
+    text = f.source("c").partition("static void kernel0")[2]
+    assert text.count("tg_gammaln_f64(") == 2  # for exp(parts) in its own loop; else once
+    given = rng.uniform(1, 5, n), rng.normal(size=n)
+    for found, wanted in zip(f(*given), tg.function([a, b], outputs, mode=tg.Mode(linker="py"))(*given)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)

@@ -21,6 +21,7 @@ NO_VALUES = {
     "graph_inputs explicit_graph_inputs get_test_value is_sparse",
     "make variables or ops": "as_op as_sparse as_sparse_variable as_sparse_or_tensor_variable as_tensor_variable "
     "constant shared",
+    "draws: tests/tensor/test_nnet_more.py": "dropout",
     "about gradients: tests/grad": "grad jacobian",
     "where values are computed": "transfer",
     "lists of the rows csm_data, csm_indices, csm_indptr and csm_shape": "csm_properties",

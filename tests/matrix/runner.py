@@ -54,11 +54,12 @@ class Report:
 
 
 def run(seconds: float, seed: int, only: str = "", linker: str = "", limit: int = 10**9) -> Report:
-    """Units in random order until the time is up, or `limit` of them."""
+    """Units in random order, until the time is up or `limit` of them, each function in each dtype before any again."""
     units = [u for u in all_units(only) if linker in ("", u.linker)]
     report = Report(seed, total=sum(len(u.cells) for u in units))
     end = time.monotonic() + seconds
     random.Random(seed).shuffle(units)
+    units = in_rounds(units)
     by_mode = defaultdict(list)
     waiting = units[:limit]
     for unit in waiting:
@@ -74,6 +75,17 @@ def run(seconds: float, seed: int, only: str = "", linker: str = "", limit: int 
             if group and time.monotonic() <= end:
                 run_group(group, seed, report)
     return report
+
+
+def in_rounds(units: list[Unit]) -> list[Unit]:
+    """Their order, but each function in each dtype, and its gradient, once before any of them comes again."""
+    seen: Counter[tuple[str, str, bool]] = Counter()
+    rounds = []
+    for unit in units:
+        what = unit.row, unit.dtype, unit.gradient
+        rounds.append((seen[what], unit))
+        seen[what] += 1
+    return [unit for _, unit in sorted(rounds, key=lambda entry: entry[0])]
 
 
 def run_group(units: list[Unit], seed: int, report: Report) -> None:

@@ -141,3 +141,12 @@ def test_logarithms_of_the_largest_complex_numbers(dtype):
         found = value([z], [T.log(z), T.log2(z), T.log10(z)], given, linker="cuda")
     for got, function in zip(found, (np.log, np.log2, np.log10)):
         np.testing.assert_allclose(got, function(given.astype("complex128")), rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_decimals_of_bfloat16(linker):
+    """Ten times -1.148 is -11.5 in 8 bits, and that went to -1.2."""
+    x = T.tensor("x", dtype="bfloat16", shape=(None,))
+    given = np.array([-1.1484375, 1.1484375, 0.349609375], x.type.np_dtype)
+    got = value([x], T.round(x, 1), given, linker=linker)
+    np.testing.assert_array_equal(got, np.round(given.astype("float32"), 1).astype(given.dtype))

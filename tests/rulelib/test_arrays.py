@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import nth
@@ -60,6 +61,9 @@ REDUCTIONS = [
     ("reductions.sum_scaled", total(ew.mul(x, v), 0), ew.mul(v, total(x, 0))),
     ("reductions.sum_scaled", total(ew.mul(2.0, x), 0, 1), ew.mul(2.0, total(x, 0, 1))),
     ("reductions.sum_over", total(ew.true_div(x, s), 1), ew.true_div(total(x, 1), s)),
+    ("reductions.sum_chosen", total(ew.switch(s, c, -np.inf), 0), ew.switch(s, total(c, 0), -np.inf)),
+    ("reductions.sum_chosen", total(ew.switch(s, c, 2.0), 0, 1), ew.switch(s, total(c, 0, 1), 24.0)),
+    ("reductions.sum_chosen_not", total(ew.switch(s, 2.0, c), 1), ew.switch(s, 8.0, total(c, 1))),
     ("reductions.sum_neg", total(ew.neg(x), 0), ew.neg(total(x, 0))),
     ("reductions.max_neg", max_(ew.neg(x), axis=(0,)), ew.neg(min_(x, axis=(0,)))),
     ("reductions.min_neg", min_(ew.neg(x), axis=(0,)), ew.neg(max_(x, axis=(0,)))),
@@ -171,6 +175,17 @@ def test_rule(name, before, after):
 a, e = T.dmatrix("a"), T.dvector("e")
 
 
+def test_a_sum_of_no_elements_is_no_infinity():
+    c, none, some = T.dscalar("c"), T.tensor("none", "float64", shape=(0,)), T.dvector("some")
+    for x in (none, some):
+        f = tg.function([c, x], T.switch(c, x, -np.inf).sum())
+        assert f(0.0, np.zeros(0)) == 0.0
+    assert f(0.0, np.ones(2)) == -np.inf and f(1.0, np.ones(2)) == 2.0
+    row = T.tensor("row", "float64", shape=(1, 3))  # as long as the condition says, not as the arm does
+    g = tg.function([a, row], T.switch(a, row, 0.0).sum(axis=0))
+    np.testing.assert_array_equal(g(np.eye(3), np.ones((1, 3))), np.ones(3))
+
+
 def test_users_examples():
     becomes(T.sum(a.sum(axis=0, keepdims=True), axis=(0, 1)), a.sum())
     r = T.drow("r")
@@ -245,3 +260,17 @@ def test_deviations_from_the_mean_add_up_to_nothing():
 )
 def test_does_not_fire(expr):
     stays(expr)
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_a_write_to_all_of_an_array_checks_its_length(linker):
+    """The rule that leaves the array out may not leave out that both are as long."""
+    x, w = T.dvector("x"), T.dvector("w")
+    f = tg.function([x, w], T.set_subtensor(x[:], w), mode=tg.Mode(linker=linker))
+    assert f([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]).tolist() == [4, 5, 6]
+    for n in (1, 2, 4, 0):
+        with pytest.raises(ValueError):
+            f(np.zeros(3), np.ones(n))
+    m = T.dmatrix("m")
+    g = tg.function([m, w], T.set_subtensor(m[:, :], w), mode=tg.Mode(linker=linker))
+    assert g(np.zeros((2, 3)), [1.0, 2.0, 3.0]).tolist() == [[1, 2, 3]] * 2

@@ -53,6 +53,7 @@ COMPARISONS = [
     ("comparisons.isfinite_integer", isfinite(i), yes),
     ("comparisons.isfinite_bool", isfinite(p), yes),
     ("comparisons.isnan_sign", isnan(-x), isnan(x)),
+    ("comparisons.isnan_total", isnan(T.sigmoid(x)), isnan(x)),
     ("comparisons.isinf_sign", isinf(abs(x)), isinf(x)),
     ("comparisons.isfinite_sign", isfinite(-x), isfinite(x)),
     ("comparisons.constant_right", ew.lt(1.0, x), x > 1.0),
@@ -79,6 +80,10 @@ COMPARISONS = [
     ("comparisons.ge_zero", neg >= 0, no),
     ("comparisons.le_zero_eq", abs(x) <= 0, T.eq(abs(x), 0)),
     ("comparisons.ge_zero_eq", nonpos >= 0, T.eq(nonpos, 0)),
+    ("comparisons.ge_zero_number", abs(x) >= 0, Not(isnan(x))),
+    ("comparisons.le_zero_number", nonpos <= 0, Not(isnan(nonpos))),
+    ("comparisons.le_one_number", T.sigmoid(x) <= 1, Not(isnan(x))),
+    ("comparisons.gt_one", T.tanh(x) > 1, no),
     ("comparisons.ge_zero_true", u >= 0, yes),
     ("comparisons.le_zero_true", inonpos <= 0, yes),
     ("comparisons.gt_zero_true", ipos > 0, yes),
@@ -90,16 +95,16 @@ COMPARISONS = [
 ]
 LOGIC = [
     ("logic.not_not", Not(Not(p)), p),
-    ("logic.and_false", And(x, False), no),
-    ("logic.or_true", Or(p, True), yes),
-    ("logic.and_not", And(x, Not(x)), no),
-    ("logic.or_not", Or(q, p, Not(p)), yes),
-    ("logic.and_complement", And(T.eq(x, y), T.neq(x, y)), no),
-    ("logic.or_complement", Or(T.eq(x, y), T.neq(x, y)), yes),
-    ("logic.and_absorbs", And(p, Or(p, q)), p),
-    ("logic.or_absorbs", Or(p, And(p, q)), p),
-    ("logic.nor", And(Not(p), Not(q)), Not(Or(p, q))),
-    ("logic.nand", Or(Not(p), Not(q)), Not(And(p, q))),
+    ("logic.settled", And(x, False), no),
+    ("logic.settled", Or(p, True), yes),
+    ("logic.with_not", And(x, Not(x)), no),
+    ("logic.with_not", Or(q, p, Not(p)), yes),
+    ("logic.complement", And(T.eq(x, y), T.neq(x, y)), no),
+    ("logic.complement", Or(T.eq(x, y), T.neq(x, y)), yes),
+    ("logic.absorbs", And(p, Or(p, q)), p),
+    ("logic.absorbs", Or(p, And(p, q)), p),
+    ("logic.of_nots", And(Not(p), Not(q)), Not(Or(p, q))),
+    ("logic.of_nots", Or(Not(p), Not(q)), Not(And(p, q))),
     ("logic.xor_self", Xor(x, x), no),
     ("logic.xor_false", Xor(p, False), p),
     ("logic.xor_true", Xor(p, True), Not(p)),
@@ -110,8 +115,8 @@ LOGIC = [
     ("logic.bits_xor_self", i ^ i, 0),
     ("logic.bits_xor_all", ew.bitwise_xor(i, -1), ~i),
     ("logic.bits_and_not", i & ~i, 0),
-    ("logic.bits_and_absorbs", i & (i | j), i),
-    ("logic.bits_or_absorbs", i | (i & j), i),
+    ("logic.bits_absorb", i & (i | j), i),
+    ("logic.bits_absorb", i | (i & j), i),
     ("logic.shift_zero", ew.left_shift(0, u), 0),
     ("logic.shift_right_zero", ew.right_shift(0, u), 0),
     ("logic.invert_bool", ew.invert(p), Not(p)),
@@ -170,10 +175,10 @@ BOUNDS = [
     ("bounds.max_one", T.maximum(small, 1), 1),
     ("bounds.max_minus_inf", T.maximum(x, -np.inf), x),
     ("bounds.min_inf", T.minimum(x, np.inf), x),
-    ("bounds.max_of_min", T.maximum(x, T.minimum(x, y)), x),
-    ("bounds.min_of_max", T.minimum(x, T.maximum(y, x)), x),
-    ("bounds.max_neg", T.maximum(-x, -y), -T.minimum(x, y)),
-    ("bounds.min_neg", T.minimum(-x, -y), -T.maximum(x, y)),
+    ("bounds.absorbs", T.maximum(x, T.minimum(x, y)), x),
+    ("bounds.absorbs", T.minimum(x, T.maximum(y, x)), x),
+    ("bounds.of_negatives", T.maximum(-x, -y), -T.minimum(x, y)),
+    ("bounds.of_negatives", T.minimum(-x, -y), -T.maximum(x, y)),
     ("bounds.abs", T.maximum(x, -x), abs(x)),
     ("bounds.minus_abs", T.minimum(x, -x), -abs(x)),
     ("bounds.max_abs", T.maximum(abs(x), x), abs(x)),
@@ -183,10 +188,10 @@ BOUNDS = [
     ("bounds.max_minus_abs", T.maximum(-abs(x), x), x),
     ("bounds.min_minus_abs", T.minimum(-abs(x), x), -abs(x)),
     ("bounds.max_abs_bound", T.maximum(abs(x), T.minimum(x, y)), abs(x)),
-    ("bounds.max_plus", T.maximum(x + y, z + x), x + T.maximum(y, z)),
-    ("bounds.min_plus", T.minimum(x + y, z + x), x + T.minimum(y, z)),
-    ("bounds.max_increasing", T.maximum(T.exp(x), T.exp(y)), T.exp(T.maximum(x, y))),
-    ("bounds.min_increasing", T.minimum(T.exp(x), T.exp(y)), T.exp(T.minimum(x, y))),
+    ("bounds.plus", T.maximum(x + y, z + x), x + T.maximum(y, z)),
+    ("bounds.plus", T.minimum(x + y, z + x), x + T.minimum(y, z)),
+    ("bounds.increasing", T.maximum(T.exp(x), T.exp(y)), T.exp(T.maximum(x, y))),
+    ("bounds.increasing", T.minimum(T.exp(x), T.exp(y)), T.exp(T.minimum(x, y))),
     ("bounds.max_plus_min", T.maximum(x, y) + T.minimum(x, y), x + y),
     ("bounds.clip_same", T.clip(x, y, y), y),
     ("bounds.clip_twice", T.clip(T.clip(x, y, z), y, z), T.clip(x, y, z)),
@@ -270,8 +275,8 @@ ALL = [*CASTS, *COMPARISONS, *LOGIC, *SWITCH, *BOUNDS, *POWERS, *NEGATION, *COMP
 @pytest.mark.parametrize(("name", "before", "after"), [row for row in ALL if row[2] is not None])
 def test_rule(name, before, after):
     values = np.abs(np.random.default_rng(1).normal(size=(3, 3))) + 0.5
-    words = {"negative": -1, "nonpositive": -1, "sign_negative": -1, "ge_zero": -1, "gt_zero": -1, "ge_zero_eq": -1}
-    sign = words.get(name.split(".")[1], -1 if "nonpositive" in name else 1)
+    negative = ("negative", "nonpositive", "sign_negative", "ge_zero", "gt_zero", "ge_zero_eq", "le_zero_number")
+    sign = -1 if name.split(".")[1] in negative or "nonpositive" in name else 1
     integers = {"i": np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]]), "j": np.full((3, 3), 3)}
     if name.split(".")[1] in ("le_zero_true", "lt_zero_true"):
         integers["i"] = -integers["i"]
@@ -309,4 +314,4 @@ def test_nothing_is_assumed_when_nothing_is_trusted():
 
     rs = RuleSet(exact)
     for expr in (T.maximum(-abs(x), 0), T.maximum(x, T.minimum(x, y)), T.switch(x < y, y, x), x**2, x * 0, x / x):
-        stays(expr, "bounds.max_nonpositive", "bounds.max_of_min", "switch.maximum_lt", "powers.pow_two", rs=rs)
+        stays(expr, "bounds.max_nonpositive", "bounds.absorbs", "switch.maximum_lt", "powers.pow_two", rs=rs)

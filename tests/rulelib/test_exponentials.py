@@ -27,8 +27,8 @@ CASES = {
         lambda x, y: T.exp(x) + T.exp(y),
         {"ulps": 1e3},
     ),
-    "hyperbolic.sinh_half": (lambda x: (T.exp(x) - T.exp(-x)) / 2, T.sinh, {}),
-    "hyperbolic.cosh_half": (lambda x: (T.exp(x) + T.exp(-x)) / 2, T.cosh, {}),
+    "hyperbolic.half of sinh": (lambda x: (T.exp(x) - T.exp(-x)) / 2, T.sinh, {}),
+    "hyperbolic.half of cosh": (lambda x: (T.exp(x) + T.exp(-x)) / 2, T.cosh, {}),
     "hyperbolic.sinh": (lambda x: T.exp(x) - T.exp(-x), lambda x: 2 * T.sinh(x), {}),
     "hyperbolic.cosh": (lambda x: T.exp(x) + T.exp(-x), lambda x: 2 * T.cosh(x), {}),
     "hyperbolic.tanh": (lambda x: T.sinh(x) / T.cosh(x), T.tanh, {}),
@@ -63,7 +63,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_rule(name):
     build, expected, options = CASES[name]
-    check_rule(name, build, expected, **options)
+    check_rule(name.split()[0], build, expected, **options)
 
 
 def test_quiet():

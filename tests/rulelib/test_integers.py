@@ -208,6 +208,25 @@ def test_which_is_smaller():
     assert not not_above(x.term, T.dscalar("f").term)
 
 
+def test_a_cast_that_wraps_bounds_nothing():
+    a, b = T.vector("a", dtype="int8"), T.vector("b", dtype="int64")
+    low = T.assume(a, between=(0, 127))
+    wrapped = T.cast(T.maximum(T.cast(low, "int64"), b), "int8")  # 300 becomes 44, which is less than 100
+    f = tg.function([a, b], T.minimum(low, wrapped), mode=tg.Mode(linker="py"))
+    assert f(np.array([100], "int8"), np.array([300])) == [44]
+    kept = T.cast(T.maximum(T.cast(low, "int64"), T.minimum(b, 100)), "int8")
+    assert not_above(low.term, kept.term) and not not_above(low.term, wrapped.term)
+
+
+def test_nested_bounds_are_compared_by_what_they_have_in_common():
+    x, y, z = (T.vector(name, dtype="int64") for name in "xyz")
+    some = T.maximum(x, 3)
+    assert not_above(some.term, T.maximum(T.maximum(y, some), z).term)
+    assert not_above(T.minimum(y, T.minimum(some, z)).term, some.term)
+    assert not not_above(some.term, T.maximum(T.minimum(y, some), z).term)
+    assert not not_above(some.term, T.maximum(T.maximum(y, some), z).term, 1)
+
+
 def test_what_divides():
     assert divisor_of((i * 4 + j * 8 + 12).term) == 4
     assert divisor_of((T.assume(m, multiple_of=6) * 2).term) == 12

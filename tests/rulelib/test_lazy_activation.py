@@ -1,5 +1,7 @@
 """Rules wake when a graph has the operators they name; which are awake never changes a result."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,12 @@ import termgraph.tensor as T
 from termgraph import db
 from termgraph.rules import rule, ruleset
 from termgraph.rules.compiled import RuleSet
+from termgraph.rules.intervals import known_ranges, tells
 from termgraph.rules.lazy_activation import LazyActivation, below, families
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.elementwise import add, cosh, exp, log, mul, sinh, tan
 from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.traverse import subterms
 from tests.rulelib.test_random_graphs import grown
 
 v = T.dvector("v").term
@@ -56,6 +60,49 @@ def test_what_a_graph_does_not_need_is_not_compiled():
     assert small.find_matcher(mul) is False and all_awake.find_matcher(mul)
 
 
+def integers(rng, n, constants, dtypes=("int64", "int64", "int8", "uint8")):
+    """Random terms of integers of several dtypes; without constants most of them have no range of their own."""
+    pool = [T.vector(f"i{k}", dtype=d) for k, d in enumerate(dtypes)]
+    binary = [T.add, T.sub, T.mul, T.maximum, T.minimum, T.bitwise_or, T.bitwise_xor]
+    for _ in range(n):
+        i, j = rng.integers(0, len(pool), 2)
+        step = int(rng.integers(0, 12))
+        if step == 0 and constants:
+            pool.append(T.maximum(pool[i], int(rng.integers(0, 5))))
+        elif step == 1 and constants:
+            pool.append(pool[i] % int(rng.integers(1, 9)))
+        elif step == 2:
+            pool.append(-pool[i])
+        elif step == 3:
+            pool.append(pool[i][::-1])
+        else:
+            pool.append(binary[step % 7](pool[i], pool[j]))
+    return pool
+
+
+@pytest.mark.parametrize("constants", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_about_order_sleep_until_ranges_are_known_and_miss_nothing(seed, constants):
+    rng = np.random.default_rng(seed)
+    found = db.query("+fast_run", "&canonicalize")
+    fresh, awake = RuleSet(found.rules, found.assume), RuleSet(found.rules, found.assume)
+    awake.prepare()
+    awake.meet_everything(OPS.values())
+    for n in (10, 20):
+        pool = integers(rng, n, constants)
+        roots = [t.term for t in (*pool, *itertools.starmap(T.lt, itertools.pairwise(pool)))]
+        assert fresh.rewrite_terms(roots)[0] == awake.rewrite_terms(roots)[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_no_term_tells_of_a_range_none_is_known(seed):
+    roots = [t.term for t in integers(np.random.default_rng(seed), 30, False, [("int64", "uint8")[seed % 2]] * 4)]
+    quiet = [t for t in roots if not any(map(tells, subterms([t])))]
+    assert len(quiet) > 6
+    for x, y in itertools.product(quiet, quiet):
+        assert known_ranges(x, y) is None
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("stage", ["canonicalize", "stabilize", "specialize"])
 def test_results_do_not_depend_on_what_was_met_before(stage, seed):
@@ -63,7 +110,7 @@ def test_results_do_not_depend_on_what_was_met_before(stage, seed):
     found = db.query("+fast_run", f"&{stage}")
     fresh, awake = RuleSet(found.rules, found.assume), RuleSet(found.rules, found.assume)
     awake.prepare()
-    awake.meet(OPS.values())
+    awake.meet_everything(OPS.values())
     for _ in range(4):
         roots = [t.term for t in grown(rng, 15)]
         assert all(a is b for a, b in zip(fresh.rewrite_terms(roots)[0], awake.rewrite_terms(roots)[0], strict=True))

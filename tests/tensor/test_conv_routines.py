@@ -1,5 +1,7 @@
 """Routines of convolutions in compiled C: many shapes through each program, accuracy, whole numbers, the choice."""
 
+import ctypes
+import mmap
 import warnings
 
 import numpy as np
@@ -40,6 +42,32 @@ def accurate(got, exact, terms):
     return got.shape == exact.shape and error < (4 + 0.1 * np.sqrt(terms)) * scale * np.finfo(got.dtype).eps
 
 
+def before_a_closed_page(values):
+    """The values where what lies behind them cannot be read."""
+    length = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    room = mmap.mmap(-1, length + mmap.PAGESIZE)
+    end = ctypes.addressof(ctypes.c_char.from_buffer(room)) + length
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(end), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    out = np.frombuffer(room, values.dtype, values.size, length - values.nbytes).reshape(values.shape)
+    out[...] = values
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_f66_nothing_is_read_behind_images_that_are_not_copied(rng, dtype):
+    x, w, g = (T.tensor4(name, dtype=dtype) for name in "xwg")
+    for groups, k in ((1, 1), (1, 2), (2, 1), (4, 1)):
+        how = {**HOW[0], "border": ((0, 0), (0, 0)), "groups": groups, "flip": False, "algo": "panels"}
+        outputs = [conv(x, w, **how), conv_grad_weights(x, g, w.shape[2], w.shape[3], **how)]
+        f = tg.function([tg.In(v, borrow=True) for v in (x, w, g)], outputs, mode=C)
+        for n, batch in ((7, 2), (5, 1), (k, 3)):
+            shapes_ = (batch, 4, n, n), (8, 4 // groups, k, k), (batch, 8, n - k + 1, n - k + 1)
+            a, b, c = (before_a_closed_page(rng.integers(-9, 9, s).astype(dtype)) for s in shapes_)
+            y, h = f(a, b, c)
+            np.testing.assert_array_equal(y, conv.bind(**how).meaning(a, b))
+            np.testing.assert_array_equal(h, conv_grad_weights.bind(**how).meaning(a, c, k, k))
+
+
 @pytest.mark.parametrize("flip", [False, True])
 @pytest.mark.parametrize("k", range(len(HOW)))
 def test_f66_routines_are_accurate_for_any_shape(rng, k, flip):
@@ -55,6 +83,17 @@ def test_f66_routines_are_accurate_for_any_shape(rng, k, flip):
         c = rng.normal(size=y.shape).astype("f")
         exact = conv_grad_weights.bind(**how).meaning(a.astype("d"), c.astype("d"), *filters[2:])
         assert accurate(h(a, c, b), exact, y[:, 0].size)
+
+
+def test_f66_long_sums_are_added_up_in_parts(rng):
+    how = {**HOW[0], "flip": False, "algo": "panels"}
+    values = [rng.normal(size=s).astype("f") for s in ((8, 40, 40, 40), (8, 40, 3, 3), (8, 8, 40, 40))]
+    x, w, g = (T.tensor(n, dtype="float32", shape=v.shape) for n, v in zip("xwg", values))
+    f = tg.function([x, w, g], [conv(x, w, **how), conv_grad_weights(x, g, 3, 3, **how)], mode=C)
+    a, b, c = (v.astype("d") for v in values)
+    exact = conv.bind(**how).meaning(a, b), conv_grad_weights.bind(**how).meaning(a, c, 3, 3)
+    errors = [np.std(got - wanted) / np.std(wanted) / np.finfo("f").eps for got, wanted in zip(f(*values), exact)]
+    assert errors[0] < 2.3 and errors[1] < 9  # one by one: 2.8 and 16, in units of the last place
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -166,3 +205,11 @@ def test_channels_that_do_not_fit_are_named_by_every_way(linker, algo):
     ) as caught:
         f(np.ones((2, 4, 6, 6), "f"), np.ones((3, 5, 3, 3), "f"))
     assert "T.nnet.conv2d(x, w, algo=algo)" in str(caught.value)
+
+
+def test_the_text_of_routines_is_short_and_says_how_much_room_they_need():
+    x, w = (T.tensor(n, dtype="float32", shape=s) for n, s in (("x", (2, 64, 20, 20)), ("w", (48, 64, 3, 3))))
+    y = T.nnet.conv2d(x, w, border_mode="half")
+    text = tg.function([x, w], tg.grad(T.sqr(y).sum(), [x, w]), mode=C).source("c")
+    assert len(text) < 70_000  # every program with convolutions has it
+    assert f"TG_NOMEM, -1, {4 * 2 * 64 * 20 * 20}, " in text  # the images with zeros around them, not all lengths

@@ -5,6 +5,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.printing import pp
+from termgraph.tensor import origins
 
 
 def test_f38_clone_plugs_graphs_together():
@@ -50,3 +51,11 @@ def test_ordered_updates_refuse_two_values_and_join():
         u + {w: w + 2}
     with pytest.raises(TypeError, match="only shared"):
         T.OrderedUpdates({T.dscalar("x"): 1})
+
+
+def test_gradients_by_many_weights_were_made_from_one_list():
+    """Otherwise what they were made from is looked through once for each of them: the square of their number."""
+    weights = [tg.shared(float(i)) for i in range(5)]
+    slopes = tg.grad(sum((w * w for w in weights), T.dscalar("x")), weights)
+    assert len({id(origins._origins[g]) for g in slopes}) == 1
+    assert origins.original_inputs(slopes[:1]) >= set(weights)

@@ -222,6 +222,18 @@ def test_printing():
     assert theano.pp(f.maker.fgraph.outputs[0]) in ("(TensorConstant{2.0} * x)", "(x * TensorConstant{2.0})")
 
 
+def test_a_picture_without_a_tool_is_an_svg_and_says_so(tmp_path, monkeypatch):
+    y = T.exp(T.dvector("x"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.warns(UserWarning, match=r"\.png and \.pdf need Chromium or Chrome.*graph\.svg is written instead"):
+        theano.printing.pydotprint(y, outfile=str(tmp_path / "graph.png"), print_output_file=False)
+    assert [p.name for p in tmp_path.iterdir()] == ["graph.svg"]
+    with pytest.raises(RuntimeError, match="cannot write"):
+        theano.printing.pydotprint(y, outfile=str(tmp_path / "graph.png"), return_image=True)
+    theano.printing.pydotprint(y, outfile=str(tmp_path / "other.dot"), print_output_file=False)
+    assert (tmp_path / "other.dot").read_text().startswith("digraph")
+
+
 def test_flags():
     config = theano.config
     assert config.gcc.cxxflags == "" and config.optimizer == "fast_run" and config.scan.allow_gc is False

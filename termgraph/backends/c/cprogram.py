@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,8 @@ PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
 class CProgram:
     """C text with what the builder and the glue have to know. `sites[op]` says what a reported failure means.
 
-    One that was read from files has neither `sites` nor `lowered`: they are made again when something fails.
+    One that was read from files, or has been built, has neither `sites` nor `lowered`: they are made again when
+    something fails.
     """
 
     source: str
@@ -97,6 +98,11 @@ IN_JSON = ("needs_blas", "flags", "libraries")  # as they are; the others have a
 MADE_AGAIN = ("sites", "lowered", "leaves", "spaces", "timed_parts", "kernels")
 
 
+def without_terms(code: CProgram) -> CProgram:
+    """The program as one that was read from files."""
+    return replace(code, sites=[], lowered=None, leaves={}, spaces=[], kernels={})
+
+
 def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:
     """The files of a program; `more` is kept beside it in the JSON. Names and defaults of arguments are left out."""
     described = {f.name: getattr(code.signature, f.name) for f in fields(Signature) if f.init}
@@ -133,8 +139,8 @@ def from_files(read: Callable[[str], bytes]) -> tuple[CProgram, dict[str, Any]]:
     return CProgram(read(SOURCE).decode(), Signature(**made), constants, [], None, **plain), found
 
 
-def _part(kind: Any, described: dict[str, Any]) -> Any:
+def _part(kind: type, described: dict[str, Any]) -> Any:
     return kind(**{k: tuple(v) if k == "shape" else v for k, v in described.items()})
 
 
-__all__ = ["APART", "FLAGS", "MULTIPLY_ADD", "WIDE", "CProgram", "from_files", "to_files"]
+__all__ = ["APART", "FLAGS", "MULTIPLY_ADD", "WIDE", "CProgram", "from_files", "to_files", "without_terms"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from termgraph.lower.schedule.cost import work
 from termgraph.lower.schedule.product_epilogues import finish_products
 from termgraph.stages import Ledger
 from termgraph.vm.partition import Refusal
+
+if TYPE_CHECKING:
+    from termgraph.terms.leaves import Arg
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MANY = 20  # lines that are alike from which there is a table and a loop
@@ -84,19 +87,21 @@ def generate(
     fuse: bool = True,
     ledger: Ledger | None = None,
     known: Sequence[tuple[int | None, ...]] = (),
+    memory_limit: int | float | None = None,
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value, which is written over the old one if that is
     safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
     are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
-    answered by the method `_with_layout` of the callable. For the rest see `Ports`.
+    answered by the method `_with_layout` of the callable. For `memory_limit` see `Region`, for the rest `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
     target, leaves = QUICK_TARGET if quick else TARGET, tuple(zip(cells, known))
     region = Region(roots, target, strided or {}, True, False, untrimmed, replaced, in_place, fuse, leaves)
+    region = replace(region, memory_limit=memory_limit)
     updated = tuple([c for c, _ in updates])
     ports = Ports(tuple(args), tuple(cells), updated, tuple(names), returns, quick, multiply_add, timed, asks)
     plan_ = plan(region, ledger)
@@ -297,7 +302,7 @@ class _Writer:
             lines.append(f"    if (env[{at}] >= {MUCH} && {asks}) return (int)(st->code = TG_LAYOUT);")
         return lines
 
-    def misplaced(self, a: Any) -> str:
+    def misplaced(self, a: Arg) -> str:
         """Not zero if an argument does not lie in row-major order."""
         first, nd = self.port_env(a.index), a.type.ndim
         steps = [f"(env[{first + nd + d}] - env[{first + nd + d + 1}] * env[{first + d + 1}])" for d in range(nd - 1)]
@@ -320,7 +325,7 @@ class _Writer:
         table = ",".join(str(n) for row in rows for n in row)
         return "\n".join([PACKING.strip(), f"static const int32_t tg_ports[] = {{{table}}};", PACKING_BY_TABLE.strip()])
 
-    def layout(self, a: Any) -> str:
+    def layout(self, a: Arg) -> str:
         """What helpers are told of an argument: its lengths and strides, their number, the size of an element."""
         return f"env + {self.port_env(a.index)}, {a.type.ndim}, {a.type.np_dtype.itemsize}"
 

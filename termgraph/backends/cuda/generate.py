@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.stages import Ledger
 from termgraph.terms.traverse import substitute
 from termgraph.vm.partition import Refusal
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 @dataclass
@@ -46,6 +49,7 @@ class CudaProgram:
     renamed: dict[Any, Any] = field(default_factory=dict)  # terms of its text -> those of the graph, where they differ
     precision: str = "float32"  # of products, as the flag cuda.products says
     given: list[str] = field(default_factory=list)  # ops that bring their own text
+    multiply_add: bool = True  # whether a product and the sum after it may be rounded once
 
     def __str__(self) -> str:
         return self.source
@@ -70,7 +74,7 @@ class CudaProgram:
         """Whether the device may report a failure."""
         return any(kind == "status" for k in self.kernels for kind, _ in k.params)
 
-    def original(self, t: Any) -> Any:
+    def original(self, t: AnyTerm) -> Any:
         """The term of the graph this program was made from, for one that appears in `sites`."""
         found = self.lowered.origin.get(t, t)
         found = substitute([found], self.leaves)[0] if self.leaves else found

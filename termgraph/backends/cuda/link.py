@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cuda.generate import CudaProgram, generated
 from termgraph.backends.cuda.run.context import Device
@@ -24,6 +24,9 @@ from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import rebuild, substitute, subterms
 from termgraph.vm.partition import Part, Refusal, divided
 from termgraph.vm.program import Instruction, Program
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 class KernelsOp:
@@ -67,12 +70,13 @@ class TransferOp:
 def link(
     args: Sequence[Any], roots: Sequence[Any], judge: Judge, devices: Callable[[int], Device], name: str,
     updates: Mapping[int, int], alone: Collection[Any] = (), in_place: bool = True, fuse: bool = True,
-    ledger: Ledger | None = None,
+    multiply_add: bool = True, ledger: Ledger | None = None,
 ) -> Program | Refusal:  # fmt: skip
     """The program that computes the roots, of which the graph says where each term is; or why there is none.
 
     `updates` says which root is the new value of which argument. `devices(number)` gives a device. `alone` are loops
-    that cannot be part of a larger program, beside those that stop early.
+    that cannot be part of a larger program, beside those that stop early. Without `multiply_add` each product is
+    rounded before something is added to it.
     """
     there, renamed = _without_wishes(roots, judge)
     plain = _without_marks(Program.from_terms(args, there))
@@ -86,7 +90,7 @@ def link(
         ins = _loop(*given) if run.alone else _kernels(*given, ends, fuse, ledger or Ledger())
         if isinstance(ins, Refusal):
             return ins
-        ins.op.code.renamed = renamed
+        ins.op.code.renamed, ins.op.code.multiply_add = renamed, multiply_add
         order.append(ins)
         gone.update(run.members)
     for i, ins in enumerate(plain.instructions):
@@ -103,7 +107,7 @@ def _without_wishes(roots: Sequence[Any], judge: Judge) -> tuple[list[Any], dict
     And the terms of that graph, without copies, that are not those of the user's graph -> those.
     """
 
-    def change(t: Any, args: tuple) -> Any:
+    def change(t: AnyTerm, args: tuple) -> Any:
         if t.op.family is to_device:
             return args[0]
         new = mk(t.op, args) if args else t

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.backends.cuda.text import axis_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect
@@ -71,7 +71,7 @@ def has_kernel(name: str) -> bool:
     return name in axis_kernels.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 
-def _loop_on_cpu(t: Any) -> str | None:
+def _loop_on_cpu(t: AnyTerm) -> str | None:
     """Why a loop cannot be on the GPU: its body has something that cannot be, or a loop that stops early."""
     if "on_cpu" not in t.op.cache:
         body = children_first(inline_calls(list(t.op.params["body"])))

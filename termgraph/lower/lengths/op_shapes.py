@@ -5,7 +5,7 @@ A rule per family, in the table `SHAPES` of `lengths`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
 from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing
@@ -80,7 +80,7 @@ def _gemm(s: Lengths, t: AnyTerm) -> Shape:
     return s[c]
 
 
-def _matmul(s: Lengths, t: Any) -> Shape:
+def _matmul(s: Lengths, t: AnyTerm) -> Shape:
     a, b = t.args
     left, right = s[a], s[b]
     s.equal(t, left[-1], right[-2], "lengths {0} and {1} of the summed dimension differ")
@@ -96,13 +96,13 @@ def _matmul(s: Lengths, t: Any) -> Shape:
     return (*batch, left[-2], right[-1])
 
 
-def _diagonal(s: Lengths, t: Any) -> Shape:
+def _diagonal(s: Lengths, t: AnyTerm) -> Shape:
     *batch, n, m = s[t.args[0]]
     k = t.op.params["offset"]
     return (*batch, maximum(0, minimum(n, m - k) if k >= 0 else minimum(n + k, m)))
 
 
-def _alloc_diag(s: Lengths, t: Any) -> Shape:
+def _alloc_diag(s: Lengths, t: AnyTerm) -> Shape:
     *batch, n = s[t.args[0]]
     side = n + abs(t.op.params["offset"])
     return (*batch, side, side)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.hashing import stable_hash
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 EMPTY: frozenset = frozenset()
 _ATOMS: weakref.WeakValueDictionary[str, Atom] = weakref.WeakValueDictionary()
@@ -106,7 +109,7 @@ class Value(Atom):
     term: Any
     below: Poly
 
-    def __new__(cls, term: Any, fv: frozenset[Var], below: Poly) -> Value:
+    def __new__(cls, term: AnyTerm, fv: frozenset[Var], below: Poly) -> Value:
         key = f"value({term._h & 0xFFFFFFFFFFFFFFFF:016x})"
         found = _ATOMS.get(key)
         if found is not None:

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------------- between numbers
 @pushes("ifelse")
-def _picked(p: Push, t: Any, i: Index) -> Steps:
+def _picked(p: Push, t: AnyTerm, i: Index) -> Steps:
     condition = p.scalars.cast((yield t.args[0], ()), "bool")
     return p.scalars.pick(condition, (yield t.args[1], i), (yield t.args[2], i))
 
 
 # ---------------------------------------------------------------------- between anything
 @cut_rule("ifelse")
-def _chosen(s: Storage, t: Any, buf: Buf) -> None:
+def _chosen(s: Storage, t: AnyTerm, buf: Buf) -> None:
     choose(s, t)
 
 

@@ -51,7 +51,7 @@ class Plans(Protocol):
 
     s: Scalars
 
-    def emit(self, root: Any, scope: Scope) -> Any:
+    def emit(self, root: AnyTerm, scope: Scope) -> Any:
         """Compute a term, and all it needs, each in its place."""
 
     def leaf(self, x: object, scope: Scope) -> None:

@@ -6,8 +6,9 @@ Made after scheduling, read off the tree; no term is rewritten for it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,32 @@ def writes(node: Node) -> list[Buf]:
         elif isinstance(n, Compound):
             inside += [*n.bufs, *[r[0] for r in n.rooms]]
     return found + inside
+
+
+S = TypeVar("S")
+
+
+class Life(NamedTuple):
+    """From the statement that fills a buffer to the last one that reads what is in it."""
+
+    first: int
+    last: int
+
+
+def lives_of(
+    order: Sequence[S], filled: Callable[[S], Iterable[Buf]], used: Callable[[S], Iterable[Buf]]
+) -> dict[Buf, list[Life]]:
+    """When each buffer is alive: once more whenever the statement that fills it first runs again."""
+    found: dict[Buf, list[list[int]]] = {}
+    filler: dict[Buf, S] = {}
+    for k, s in enumerate(order):
+        for b in filled(s):
+            if filler.setdefault(b, s) is s and (b not in found or found[b][-1][0] != k):
+                found.setdefault(b, []).append([k, k])
+            found[b][-1][1] = k
+        for b in used(s):
+            found.setdefault(b, [[k, k]])[-1][1] = k
+    return {b: [Life(*life) for life in lives] for b, lives in found.items()}
 
 
 class Uses:

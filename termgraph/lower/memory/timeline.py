@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.lower.lengths.index import Poly, evaluate, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node
-from termgraph.lower.memory.plan import loads, writes
+from termgraph.lower.memory.plan import Life, lives_of, loads, writes
 from termgraph.lower.push.kernel import Buf
 
 WIDTH, HEIGHT = 640, 240  # of the picture
@@ -23,7 +23,10 @@ COLORS = {"temporary": "#7aa6da", "result": "#8cc084", "in a loop": "#d9b36c"}
 
 
 class Array(NamedTuple):
-    """One array that a call makes, alive from instruction `first` to `last`. Without a `room` it has its own memory."""
+    """One array that a call makes, alive from instruction `first` to `last`. Without a `room` it has its own memory.
+
+    What is computed twice, for a `memory_limit`, is there twice, in one room.
+    """
 
     name: str
     kind: str  # result, temporary, or "in a loop": what a step of a loop keeps for itself
@@ -153,11 +156,8 @@ def memory_plan(
     KeyError if one is missing.
     """
     steps = [n for n in nodes if isinstance(n, (Kernel, Call, Compound))]
-    life: dict[Buf, tuple[int, int]] = {}
-    for k, n in enumerate(steps):
-        inside = [b for r in n.rooms for b in r] if isinstance(n, Compound) else []
-        for b in (*writes(n), *[b for b, _ in loads(n)], *inside):
-            life[b] = (life.get(b, (k, k))[0], k)
+    inside: dict[Node, list[Buf]] = {n: [b for r in n.rooms for b in r] for n in steps if isinstance(n, Compound)}
+    lives = lives_of(steps, lambda n: [*writes(n), *inside.get(n, ())], lambda n: [b for b, _ in loads(n)])
     numbers: dict[Poly, int] = {}
 
     def number(p: Poly) -> int:
@@ -165,23 +165,25 @@ def memory_plan(
             numbers[p] = evaluate(p, env)
         return numbers[p]
 
-    def array(b: Buf, kind: str, room: int | None) -> Array:
-        first, last = life.get(b, (0, 0))
-        last = max(len(steps) - 1, 0) if kind == "result" else last
+    def arrays(b: Buf, kind: str, room: int | None) -> list[Array]:
+        each = lives.get(b, [Life(0, 0)])
+        each = [Life(each[0].first, max(len(steps) - 1, 0))] if kind == "result" else each
         shape = tuple([number(n) for n in b.shape])
         nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize
         host = guests[b].name if b in guests else None
-        return Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, first, last, room, host)
+        return [Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, *life, room, host) for life in each]
 
     own = {r[0] for n in steps if isinstance(n, Compound) for r in n.rooms}
     found = [
-        array(b, "in a loop" if b in own or b not in life else "temporary", k)
+        a
         for k, room in enumerate(rooms)
         for b in room
+        for a in arrays(b, "in a loop" if b in own or b not in lives else "temporary", k)
     ]
     sizes = [max([a.nbytes for a in found if a.room == k], default=0) for k in range(len(rooms))]
-    arrays = (*found, *[array(b, "temporary", None) for b in guests], *[array(b, "result", None) for b in results])
-    return MemoryPlan(title, tuple(names), arrays, tuple(sizes))
+    found += [a for b in guests for a in arrays(b, "temporary", None)]
+    found += [a for b in results for a in arrays(b, "result", None)]
+    return MemoryPlan(title, tuple(names), tuple(found), tuple(sizes))
 
 
 def _bytes(n: int) -> str:

@@ -6,7 +6,7 @@ A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def _specified(p: Push, t: AnyTerm, i: Index) -> Index:
 
 
 @moves("unbroadcast")
-def _as_before(p: Push, t: Any, i: Index) -> Index:
+def _as_before(p: Push, t: AnyTerm, i: Index) -> Index:
     return p.read_at(t.args[0], i)
 
 
@@ -87,7 +87,7 @@ def _in_window(p: Push, t: AnyTerm, i: Index) -> Index:
 
 
 @moves("diagonal")
-def _on_diagonal(p: Push, t: Any, i: Index) -> Index:
+def _on_diagonal(p: Push, t: AnyTerm, i: Index) -> Index:
     k = t.op.params["offset"]
     return (*i[:-1], i[-1] + max(-k, 0), i[-1] + max(k, 0))
 
@@ -99,7 +99,7 @@ def _indexed(p: Push, t: AnyTerm, i: Index) -> Steps:
     return (yield x, (yield from source_index(p, t, parts, i)))
 
 
-def source_index(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
+def source_index(p: Push, t: AnyTerm, how: Indexing, i: Index) -> Steps:
     """The index into x of element i of x[index]."""
     x = t.args[0]
     common = i[how.before : how.before + len(how.common)]
@@ -146,7 +146,7 @@ def _joined(p: Push, t: AnyTerm, i: Index) -> Steps:
 
 
 @pushes("make_vector")
-def _listed(p: Push, t: Any, i: Index) -> Steps:
+def _listed(p: Push, t: AnyTerm, i: Index) -> Steps:
     items = []
     for a in t.args:
         items.append(p.scalars.cast((yield a, ()), t.type.dtype))
@@ -175,7 +175,7 @@ def _updated(p: Push, t: AnyTerm, i: Index) -> Steps:
     return s.pick(inside, summed, old)
 
 
-def _window(p: Push, t: Any, how: Indexing, i: Index) -> Steps:
+def _window(p: Push, t: AnyTerm, how: Indexing, i: Index) -> Steps:
     """Whether element i of x is in x[index], and where there."""
     s = p.scalars
     tests, j = [], []
@@ -204,7 +204,7 @@ def _every(p: Push, tests: list) -> AnyTerm:
 
 
 @pushes("alloc_diag")
-def _spread(p: Push, t: Any, i: Index) -> Steps:
+def _spread(p: Push, t: AnyTerm, i: Index) -> Steps:
     k, dtype = t.op.params["offset"], t.type.dtype
     row, col = i[-2] - max(-k, 0), i[-1] - max(k, 0)
     here = _every(p, [p.scalars.test("eq", row, col), p.scalars.test("le", ZERO, row)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE
 from termgraph.lower.push.driver import Index, Push, Steps, pushes
@@ -10,9 +10,12 @@ from termgraph.terms.ops import random
 from termgraph.terms.ops.elementwise import add, cast, ge, le, logical_and, logical_not, lt
 from termgraph.terms.term import Const
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 @pushes("poisson_draw")
-def _poisson(p: Push, t: Any, i: Index) -> Steps:
+def _poisson(p: Push, t: AnyTerm, i: Index) -> Steps:
     """The draw; the mean is checked."""
     *bits, mean = yield from _operands(p, t, i)
     fine = _all(p, (ge, mean, Const(0.0)), (lt, mean, Const(random.MOST_POISSON)))
@@ -20,7 +23,7 @@ def _poisson(p: Push, t: Any, i: Index) -> Steps:
 
 
 @pushes("binomial_draw")
-def _binomial(p: Push, t: Any, i: Index) -> Steps:
+def _binomial(p: Push, t: AnyTerm, i: Index) -> Steps:
     """The draw; the number of trials and the probability are checked."""
     *bits, n, share = yield from _operands(p, t, i)
     zero = Const(0.0)
@@ -29,7 +32,7 @@ def _binomial(p: Push, t: Any, i: Index) -> Steps:
     return p.scalars.elementwise(t.op, (*bits, _checked(p, t, n, fine, random.BINOMIAL_REFUSES), share))
 
 
-def _operands(p: Push, t: Any, i: Index) -> Any:
+def _operands(p: Push, t: AnyTerm, i: Index) -> Any:
     """Key, step and index, and the parameters in float64."""
     found = []
     for k, a in enumerate(t.args):
@@ -42,7 +45,7 @@ def _all(p: Push, *tests: tuple) -> Any:
     return p.scalars.make(logical_and, tuple([p.scalars.elementwise(op, (a, b)) for op, a, b in tests]))
 
 
-def _checked(p: Push, t: Any, value: Any, fine: Any, text: str) -> Any:
+def _checked(p: Push, t: AnyTerm, value: object, fine: Any, text: str) -> Any:
     """The value and 0, which is an index into one element; where something is wrong the index is 1."""
     wrong = p.scalars.make(cast.bind(dtype="int64"), (p.scalars.elementwise(logical_not, (fine,)),))
     zero = p.scalars.number(p.scalars.index(wrong, ONE, p.lengths.site(t, text)), "float64")

@@ -148,7 +148,7 @@ def _load(p: Push, t: AnyTerm, i: Index) -> Steps:
     yield
 
 
-def _const(p: Push, t: Any, i: Index) -> Steps:
+def _const(p: Push, t: Const, i: Index) -> Steps:
     if t.scalar is None:
         buf = p.bufs[t] = Buf(f"c{t._h & 0xFFFFFFFF:08x}", t.type.dtype, p.lengths[t], "const")
         return p.scalars.load(buf, buf.offset(i))

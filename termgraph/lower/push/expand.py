@@ -120,7 +120,7 @@ def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     return _summed(mk(mul, (a, b)), wide, dtype)
 
 
-def _batch_as_sum(a: Any, b: Any, dtype: str) -> Any:
+def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> Any:
     """A batch of products as a sum of products: rows of `a` and columns of `b`, each with the other's dimension new."""
     wide = working_dtype(dtype).name
     n, m = a.type.ndim, b.type.ndim
@@ -166,7 +166,7 @@ def accumulated(roots: Sequence[Any]) -> list[Any]:
     return [_accumulated(r, clients) for r in roots]
 
 
-def _accumulated(t: AnyTerm, clients: Any) -> AnyTerm:
+def _accumulated(t: AnyTerm, clients: dict) -> AnyTerm:
     if t.op not in (add, sub) or len(t.args) != 2 or t.type.dtype not in ("float32", "float64"):
         return t
     for k in (0, 1) if t.op is add else (1,):

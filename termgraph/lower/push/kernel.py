@@ -294,7 +294,7 @@ def operands_first(roots: Iterable[Any]) -> list[Any]:
     return out
 
 
-def indices(t: Any) -> tuple[Poly, ...]:
+def indices(t: Const | AnyTerm) -> tuple[Poly, ...]:
     """The index polynomials written in a term itself."""
     p = t.op.params
     return tuple([p[k] for k in ("offset", "index", "a", "b") if isinstance(p.get(k), Poly)])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.ops.elementwise import cast, mul
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import mk
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 _AT = gather.bind(index=("a",))
 
 
-def sample(t: Any, args: tuple) -> Any:
+def sample(t: AnyTerm, args: tuple) -> Any:
     """`sum(x[i] * y[j], axis=1)`"""
     i, j, x, y = args
     dtype = t.type.dtype
@@ -21,7 +24,7 @@ def sample(t: Any, args: tuple) -> Any:
     return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
 
 
-def _fit(t: Any, dtype: str) -> Any:
+def _fit(t: AnyTerm, dtype: str) -> Any:
     return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
 
 

@@ -6,7 +6,7 @@ axes than the last loops.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
 from termgraph.lower.loops.tree import Call
@@ -16,9 +16,12 @@ from termgraph.lower.storage.routine_table import spec_of
 from termgraph.lower.storage.routines import call_routine
 from termgraph.terms.ops.elementwise import add, mul
 
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
 
 @call_rule("cumsum", "cumprod", "sort", "argsort")
-def _along(s: Storage, t: Any, buf: Buf) -> None:
+def _along(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """The operand seen as (before, along, after) the axis, C-contiguous."""
     (x,), axis = t.args, t.op.params["axis"]
     found = _place(s, x, buf)
@@ -29,7 +32,7 @@ def _along(s: Storage, t: Any, buf: Buf) -> None:
 
 
 @call_rule("searchsorted")
-def _searched(s: Storage, t: Any, buf: Buf) -> None:
+def _searched(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """A sorted vector, and values of any shape."""
     places = [_place(s, x, Buf("", x.type.dtype, s.lengths[x], "temp")) for x in t.args]
     table, values_ = t.args
@@ -61,7 +64,7 @@ def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:
 
 
 @cut_rule("cumsum", "cumprod")
-def _running(s: Storage, t: Any, buf: Buf) -> None:
+def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """In a loop, element k is element k-1 and one more: the buffer is read where it has just been written."""
     if spec_of(t) is not None:
         call_routine(s, t)

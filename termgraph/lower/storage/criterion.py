@@ -41,6 +41,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if holes(s.free(t)):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
+    _in_arms_and_beside(push, values, cuts, new)
     deep = _deep_choices(push, values, cuts)
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
         return deep
@@ -70,6 +71,29 @@ def _folds_in_arms(push: Push, pick: AnyTerm, cuts: Collection[Any], new: dict[A
         for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=s.fold_order.__getitem__):
             if s.free(f) and f in origin and origin[f][0] not in cuts:
                 new[origin[f][0]] = None
+
+
+def _in_arms_and_beside(push: Push, values: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """Work in the arm of a choice that a loop makes for each step, although the arm is one for all: what needs it
+    outside the choice too would compute it again."""
+    s, origin = push.scalars, push.origin
+    picks = [t for t in scalars(values) if t.op.family is PICK]
+    arms = {a for p in picks for a in p.args[1:] if s.free(p.args[0]) - s.free(a)}
+    if not arms:
+        return
+    beside: set[Any] = set()
+    todo = list(values)
+    while todo:
+        t = todo.pop()
+        if t in beside:
+            continue
+        beside.add(t)
+        todo += [a for a in kids(t) if t.op.family is not PICK or a not in arms]
+    for t in scalars(list(arms)):
+        if t in beside and s.free(t) and is_work(s, t) and t in origin:
+            source = origin[t][0]
+            if source not in cuts and source.op not in (ARG, CONST):
+                new[source] = None
 
 
 def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any]) -> list[Any]:

@@ -133,7 +133,7 @@ def _scattered(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 
 @root_rule("set_subtensor", "inc_subtensor")
-def _updated(s: Storage, t: Any, buf: Buf) -> None:
+def _updated(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """What is there first, then one store after the other for updates of updates."""
     chain, x = [t], t.args[0]
     while x.op.family.name in ("set_subtensor", "inc_subtensor") and x not in s.push.bufs:

@@ -26,6 +26,7 @@ from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Arg, Const
     from termgraph.terms.term import AnyTerm
 
 
@@ -152,7 +153,7 @@ class Storage:
             return CALLS[name]
         return None if t.op.family is ifelse and not is_lazy(t) else CUTS.get(name) or ROOTS.get(name)
 
-    def leaf(self, t: Any) -> Buf:
+    def leaf(self, t: Arg) -> Buf:
         """The buffer of a term that is read, not computed."""
         if t in self.given:
             return self.given[t]
@@ -198,7 +199,7 @@ class Storage:
             self._forget(t)
             self.late.append(t)
 
-    def _forget(self, t: Any) -> None:
+    def _forget(self, t: Const | AnyTerm) -> None:
         """What was pushed through a term, and the statements it is part of."""
         above = self.work.above(t)
         for u in (t, *above):
@@ -229,7 +230,7 @@ class Storage:
         return unsettled(self.push, values, self.cuts, self.cut_at)
 
     # ------------------------------------------------------------------ writing down
-    def _buf(self, t: Any) -> Buf:
+    def _buf(self, t: Const | AnyTerm) -> Buf:
         """Where a stored term lies; it has the number of the term."""
         name = f"{self.prefix}t{self.work.position[t]}"
         return self.targets.get(t) or Buf(name, t.type.dtype, self.lengths[t], "temp")
@@ -377,7 +378,7 @@ def _scalars_of(x: Any) -> list[Any]:
     return [x.condition] if isinstance(x, Choice) else []
 
 
-def _is_count(t: Any) -> bool:
+def _is_count(t: AnyTerm) -> bool:
     """Integers without axes: lengths are computed from them."""
     return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
 

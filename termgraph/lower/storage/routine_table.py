@@ -14,7 +14,6 @@ import numpy as np
 
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
-from termgraph.terms.sparse import INDEX
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
 SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
 NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
 NO_LEAST_SQUARES, NOT_FINITE_EIG = f"{NO_SVD} in Linear Least Squares", "Array must not contain infs or NaNs"
-OUTSIDE = "a sparse matrix has an element at index {0}, which is out of bounds"
-NOT_COUNTED = "the indptr of a sparse matrix does not count its {0} elements"
 ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
 
 
@@ -46,6 +43,7 @@ class Spec:
     axis: int | None = None
     fails: str = ""
     finite: str = ""
+    broken: str = ""  # what the user is told of operands that do not fit together
 
 
 SPECS: dict[str, Callable[[Any], Spec | None]] = {}
@@ -55,6 +53,7 @@ READS: dict[
 SIZES: dict[
     str, Callable[[Any, Any, dict], None]
 ] = {}  # by text: adds the lengths that operands do not have as they are
+UNEQUAL: dict[str, str] = {}  # by the name of a length: what the user is told if two operands differ in it
 
 
 def spec_of(t: AnyTerm) -> Spec | None:
@@ -74,10 +73,6 @@ def operand_dtypes(t: AnyTerm) -> tuple[str, ...] | None:
         return (types[0].dtype,)
     if name in LOOPED:
         return (t.type.dtype,)
-    if name == "csm_majors":
-        return (INDEX, INDEX)
-    if name == "csm_dot":
-        return (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype)
     if name == "searchsorted":
         return (promote(*[x.np_dtype for x in types]).name,) * 2
     if t.op.kind == "fft":
@@ -152,7 +147,7 @@ def _solve(t: AnyTerm) -> Spec | None:
     return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
 
 
-def _svd(t: Any) -> Spec:
+def _svd(t: AnyTerm) -> Spec:
     u, s, _ = [_letter(x.dtype) for x in t.type.types]
     full = t.op.params["full_matrices"]
     outs = (_SQUARE, ("p",), ("n", "n")) if full else (("m", "p"), ("p",), ("p", "n"))
@@ -220,20 +215,6 @@ def _searchsorted(t: AnyTerm) -> Spec | None:
     return Spec("searchsorted", (), (("n",), ()), ((),))
 
 
-# ---------------------------------------------------------------------- sparse matrices
-def _sparse_product(t: AnyTerm) -> Spec | None:
-    if t.type.dtype == "bool":
-        return None
-    width = ("width",) * (t.type.ndim - 1)
-    ins = (("entries",), ("entries",), ("pointers",), (), ("columns", *width))
-    return Spec("csm_dot", (), ins, (("rows", *width),), None, OUTSIDE)
-
-
-def _majors(t: AnyTerm) -> Spec:
-    return Spec("csm_majors", (), (("entries",), ("pointers",)), (("entries",),), None, NOT_COUNTED)
-
-
-SPECS.update(csm_dot=_sparse_product, csm_majors=_majors)
 SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
 SPECS.update(LOOPED)

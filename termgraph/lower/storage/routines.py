@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.memory.operand_places import place_of
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.storage import conv_routines, pool_routines  # noqa: F401  they declare their routines
+from termgraph.lower.storage import conv_routines, pool_routines, sparse_routines  # noqa: F401  they declare theirs
 from termgraph.lower.storage.policy import Storage, cut_rule
-from termgraph.lower.storage.routine_table import LOOPED, SIZES, SPECS, Core, Spec, spec_of
+from termgraph.lower.storage.routine_table import LOOPED, SIZES, SPECS, UNEQUAL, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType, TupleType
 
@@ -49,28 +49,21 @@ def core_lengths(s: Lengths, t: AnyTerm, spec: Spec) -> dict[str, Poly]:
                 square = k == 0
                 text = f"{name} needs square matrices, got one of {{0}} rows and {{1}} columns"
                 text = text if square else f"{name}: the matrix has {{0}} rows, the right side has {{1}}"
-                text = "data and indices of a sparse matrix have lengths {0} and {1}" if letter == "entries" else text
                 text = f"{name}: lengths {{0}} and {{1}} differ" if spec.text in SIZES else text
+                text = UNEQUAL.get(letter, text)
                 n = s.equal(t, sizes[letter], n, text)
             sizes[letter] = n
     if {"m", "n"} <= set(sizes):
         sizes["p"] = minimum(sizes["m"], sizes["n"])
     if spec.text in SIZES:
         SIZES[spec.text](s, t, sizes)
-    if spec.text == "csm_dot":
-        sizes["rows"] = rows = s.as_length(t.args[3], t)
-        by_rows = t.op.params["format"] == "csr"
-        text = "a sparse matrix with {0} in indptr, which has to be {1}: one more than it has " + (
-            "rows" if by_rows else "columns, or the right operand rows"
-        )
-        s.equal(t, sizes["pointers"], (rows if by_rows else sizes["columns"]) + 1, text)
     if spec.text == "fft":
         sizes["whole"] = whole = _points(s, t, sizes["n"])
         sizes["points"] = divide(whole, 2)[0] + 1 if name == "rfft" else whole
     return sizes
 
 
-def _points(s: Lengths, t: Any, n: Poly) -> Poly:
+def _points(s: Lengths, t: AnyTerm, n: Poly) -> Poly:
     """The length of a transform along its axis."""
     name, wanted = t.op.family.name, t.op.params["n"]
     whole = poly(wanted) if wanted is not None else 2 * (n - 1) if name == "irfft" else n
@@ -123,7 +116,7 @@ def call_routine(s: Storage, t: AnyTerm) -> None:
     if spec.text == "qr":  # a copy of the matrix, and what goes with it
         rooms += [_room(s, t, "a", bufs[0].dtype, (*batch, sizes["m"], sizes["n"]))]
         rooms += [_room(s, t, "tau", bufs[0].dtype, (*batch, sizes["p"]))]
-    sites = [s.lengths.site(t, text) if text else -1 for text in (spec.fails, spec.finite)]
+    sites = [s.lengths.site(t, text) if text else -1 for text in (spec.fails, spec.finite, spec.broken)]
     s.add(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
 
 
@@ -145,7 +138,7 @@ def _results(s: Storage, t: AnyTerm, spec: Spec, batch: int) -> tuple[list[Buf],
     return bufs, rooms, places
 
 
-def _room(s: Storage, t: Any, name: str, dtype: str, shape: Shape) -> Buf:
+def _room(s: Storage, t: AnyTerm, name: str, dtype: str, shape: Shape) -> Buf:
     return Buf(f"{s.prefix}r{s.order.index(t)}_{name}", dtype, shape, "temp")
 
 
@@ -163,7 +156,7 @@ def _place(
 
 
 # ---------------------------------------------------------------------- all of them
-def _one_of_several(s: Lengths, t: Any, i: int) -> Shape:
+def _one_of_several(s: Lengths, t: AnyTerm, i: int) -> Shape:
     if t.op.family.name == "lstsq" and i == 1:
         raise NotLowerable(t, "how many residuals there are depends on the rank")
     return result_shapes(s, t)[i]
@@ -172,7 +165,7 @@ def _one_of_several(s: Lengths, t: Any, i: int) -> Shape:
 LIKE = {"sort": 0, "argsort": 0, "searchsorted": 1}  # results as long as an operand, also of dtypes without a routine
 
 
-def _as_operand(s: Lengths, t: Any, number: int) -> Shape:
+def _as_operand(s: Lengths, t: AnyTerm, number: int) -> Shape:
     return s[t.args[number]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from termgraph.terms.term import Const, Input, mk
 from termgraph.terms.traverse import free_inputs, rebuild
 from termgraph.terms.types import TensorType
 
+if TYPE_CHECKING:
+    from termgraph.rules.definition import Rule
+
 _ULPS, _WORST = 4.0, 1e6
 _AGREE = 1e-7  # where both sides differ more than this in double precision, the left one is no measure
 _GROUPS = ((), (), (710.0, -745.0), (40.0, -40.0), (9.0, -9.0), (3e19, -2e-20), (1e-4, -1e-3), (1e-12, -1e-12))
@@ -24,7 +27,7 @@ _SPECIALS = tuple([tuple([Special(value, "") for value in group]) for group in _
 _BAD = (ArithmeticError, ValueError, TypeError, IndexError, GraphError)
 
 
-def no_less_accurate(rule: Any, samples: int = 16) -> bool:
+def no_less_accurate(rule: Rule, samples: int = 16) -> bool:
     """Whether the right side's errors are smaller than the left side's, on average and at the worst, or all the same,
 
     which they are where a processor's own functions compute both sides by one formula: nothing speaks against it.

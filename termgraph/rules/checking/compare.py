@@ -177,6 +177,8 @@ def _not_finite(
     if not kinds and _has_no_digits(left, lost, change):
         excuses.add("finite")  # the exact value is infinite: log of a determinant that is 0 but for rounding
     if not kinds:  # with everyday numbers the right side must be as good as the left one, wherever that is a number
+        if _half_overflows(between):
+            excuses |= {"finite", "overflow"}
         if (np.isnan(right[lost]) & np.isfinite(left[lost])).any() and not excuses:
             return Outcome(WRONG, frozenset(), "NaN where the left side is a number", place)
         if _has_zero(between):
@@ -189,6 +191,11 @@ def _not_finite(
     if "zero" in kinds or _has_zero(between):
         excuses.add("nonzero")
     return Outcome(SPECIAL if excuses else WRONG, frozenset(excuses), _kinds_text(kinds), place)
+
+
+def _half_overflows(between: Sequence[Any]) -> bool:
+    """Whether a number of 16 bits on the way is infinite: everyday numbers get there, 65504 being the largest."""
+    return any(isinstance(v, np.ndarray) and v.dtype == np.float16 and np.isinf(v).any() for v in between)
 
 
 def _close(left: np.ndarray, right: np.ndarray, gap: np.ndarray, between: Sequence[Any], dtype: np.dtype) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from unification import Var
@@ -25,6 +25,11 @@ from termgraph.terms.ops.assume import assume, between
 from termgraph.terms.term import Const, Input, Lit, Term, mk
 from termgraph.terms.traverse import free_inputs, substitute
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
+    from termgraph.terms.term import AnyTerm
 
 SHAPES = ((), (3,), (4,), (2, 3), (3, 3), (3, 3), (1, 3), (4, 2), (2, 1, 3), (2, 3, 3), (1, 1), (0, 3))
 DTYPES = (
@@ -75,7 +80,7 @@ class Head:
             return None
         return self._filled(self.patterns[name])
 
-    def _filled(self, p: Any) -> Any:
+    def _filled(self, p: PatternTerm) -> Any:
         if any(v not in self.draw.env for v in nested_vars(p)):
             return None
         if isinstance(p, Var):
@@ -164,7 +169,7 @@ class Draw:
         return self.rng.random() < p
 
     # ------------------------------------------------------------------ patterns
-    def make(self, p: Any, want: Want = ANY) -> Any:
+    def make(self, p: PatternTerm, want: Want = ANY) -> Any:
         """A ground term of the pattern; metavariables met for the first time are bound."""
         if isinstance(p, Var):
             return self._variable(p, want)
@@ -197,7 +202,7 @@ class Draw:
         finally:
             self.depth -= 1
 
-    def _spread(self, family: Op, args: list, whole: Any) -> list:
+    def _spread(self, family: Op, args: list, whole: PatternTerm | None) -> list:
         """Operand patterns as samplers like them: leading operands one by one, known segments opened."""
         if whole is None:
             return [t for a in args for t in (self.env[a] if a.__class__ is SegVar and a in self.env else (a,))]
@@ -207,7 +212,7 @@ class Draw:
         lead = [self.fresh() for _ in range(LEADING.get(family.name, 0))]
         return [*lead, SegVar(f"fresh {self._fresh}")]
 
-    def _head(self, op: Any, args: tuple) -> Head:
+    def _head(self, op: PatternHead, args: tuple) -> Head:
         if isinstance(op, Captured):
             return self._of_variable(op.var, args, op.family, {})
         if isinstance(op, HeadWith):
@@ -283,7 +288,7 @@ class Draw:
         self._fresh += 1
         return Var(f"fresh {self._fresh}")
 
-    def bind_nested(self, p: Any, value: object) -> None:
+    def bind_nested(self, p: PatternTerm, value: object) -> None:
         """Bind the metavariables in a parameter pattern to the parts of a chosen value."""
         if isinstance(p, Var):
             if self.env.setdefault(p, value) != value:
@@ -434,7 +439,7 @@ class Draw:
             out[leaf] = value
         return out
 
-    def weakened(self, term: Any) -> tuple[Any, dict[Any, Any]]:
+    def weakened(self, term: AnyTerm) -> tuple[Any, dict[Any, Any]]:
         """The term with some lengths of its inputs forgotten, and the new input for each old one."""
         renamed = {}
         for leaf in free_inputs([term]):

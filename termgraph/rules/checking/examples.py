@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -18,6 +18,9 @@ from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.forms import Instance
 from termgraph.rules.interpret import Matcher, argument, result, solve
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _TRIES_PER_SAMPLE = 40
 _MOST_TRIES = 1500
@@ -126,7 +129,7 @@ class Examples:
         except Retry:
             return []
 
-    def _applied(self, instance: Instance, draw: Draw, before: Any) -> list[Example]:
+    def _applied(self, instance: Instance, draw: Draw, before: AnyTerm) -> list[Example]:
         if before.__class__ is not Term:
             return []
         try:
@@ -134,7 +137,7 @@ class Examples:
         except Exception as err:  # goals are programs: whatever goes wrong in one is the rule's fault, and reported
             raise RuleRaised(before, err) from err
 
-    def _answers(self, instance: Instance, draw: Draw, before: Any) -> list[Example]:
+    def _answers(self, instance: Instance, draw: Draw, before: AnyTerm) -> list[Example]:
         out: list[Example] = []
         seen: set[int] = set()
         for env in Matcher(self.rule.guards).root(instance.lhs, before):
@@ -152,7 +155,7 @@ class Examples:
                         return out
         return out
 
-    def _made(self, instance: Instance, before: Any, env: dict) -> Any:
+    def _made(self, instance: Instance, before: AnyTerm, env: dict) -> Any:
         try:
             new = result(instance.rhs, instance.lhs.op, before, env)
         except BAD_TYPES:

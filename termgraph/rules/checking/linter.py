@@ -12,7 +12,7 @@ import itertools
 import random
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unification import Var
 
@@ -31,6 +31,9 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.term import is_term
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
 
 _EXAMPLES, _MOST_TRIES = 3, 2000
 _MOST_SHOWN = 30
@@ -175,7 +178,7 @@ def lint(rules: Any, seed: int = 0, pairs: int = 4000, around: Around | None = N
     return LintReport(findings, len(chosen), tried, order, _suggestions(found, order))
 
 
-def _listed(rules: Any) -> list[Rule]:
+def _listed(rules: Sequence) -> list[Rule]:
     if isinstance(rules, Rule):
         return [rules]
     return [r for item in rules for r in _listed(item)]
@@ -225,7 +228,7 @@ def _shape_of(r: Rule) -> tuple:
 class _Numbered(dict):
     """Metavariables by the order in which they are met."""
 
-    def setdefault(self, v: Any, default: Any = None) -> Any:
+    def setdefault(self, v: PatternTerm, default: object = None) -> Any:
         if v not in self:
             self[v] = type(v)(f"v{len(self)}") if isinstance(v, Var) else default
         return self[v]

@@ -43,7 +43,7 @@ def has_such(order: Sequence[Any]) -> bool:
     return any(t.op.name in ROUNDED_DIFFERENTLY for t in order)
 
 
-def _moved(name: str, made: Any, args: list) -> Any:
+def _moved(name: str, made: np.ndarray, args: list) -> np.ndarray:
     """The result with some elements a last place nearer to zero, or further from it, as the operands' digits decide."""
     if not isinstance(made, np.ndarray) or kind_of(made.dtype) != "f" or made.dtype.itemsize < 4:
         return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from unification import Var
@@ -23,10 +23,14 @@ from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.relation import results
 from termgraph.rules.rewrite import LoopError, RuleFailure
-from termgraph.terms.errors import GraphError
+from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Term, mk
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.terms.term import AnyTerm
 
 _TRIES, _PER_PAIR = 4, 2
 Path = tuple[int, ...]
@@ -93,7 +97,7 @@ def _family(op: Any) -> Any:
     return op.family if isinstance(op, (Op, Captured)) else None
 
 
-def _positions(p: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _positions(p: PatternTerm, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if p.__class__ is Term and p.lvars:
         yield path, p
         if not any(a.__class__ is SegVar for a in p.args):
@@ -101,7 +105,9 @@ def _positions(p: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
                 yield from _positions(a, (*path, i))
 
 
-def _overlaps_at(first: Instance, left: Any, second: Instance, path: Path, sub: Any) -> Iterator[Overlap]:
+def _overlaps_at(
+    first: Instance, left: PatternTerm, second: Instance, path: Path, sub: PatternTerm
+) -> Iterator[Overlap]:
     names: dict[Any, Any] = {}
     right = renamed(second.lhs, "'", names)
     guards = {**first.rule.guards, **{names[v]: g for v, g in second.rule.guards.items() if v in names}}
@@ -111,7 +117,9 @@ def _overlaps_at(first: Instance, left: Any, second: Instance, path: Path, sub: 
         yield from _sharing(first, left, second, right, guards)
 
 
-def _sharing(first: Instance, left: Any, second: Instance, right: Any, guards: dict) -> Iterator[Overlap]:
+def _sharing(
+    first: Instance, left: PatternTerm, second: Instance, right: PatternTerm, guards: dict
+) -> Iterator[Overlap]:
     """Two sums that share one operand: `a + b + c` where both rules want `b`."""
     if any(a.__class__ is SegVar for a in (*left.args, *right.args)):
         return
@@ -147,9 +155,10 @@ def examine(overlap: Overlap, rs: RuleSet, rng: random.Random, around: Around | 
         try:
             t = Draw(rng, overlap.guards, {}, fancy=0.0 if attempt < 3 else 0.2).make(overlap.pattern)
             one, other = _both(overlap, t, rs)
-        except (Retry, IndexError):
-            continue
-        if one is None or other is None or not _arrives(t, before):
+            arrives = one is not None and other is not None and _arrives(t, before)
+        except (Retry, IndexError, ShapeError):
+            continue  # also where lengths do not fit, which the types of what was drawn do not tell
+        if not arrives:
             continue
         if one is other:
             return True
@@ -158,13 +167,15 @@ def examine(overlap: Overlap, rs: RuleSet, rng: random.Random, around: Around | 
             a, b = one, other
             for finishing in after:
                 (a, b), _ = finishing.rewrite_terms([a, b], strict=True, budget=4000)
+        except ShapeError:
+            continue
         except (LoopError, RuleFailure) as err:
             return Pair(*rules, t, one, other, overlap.path, f"{err}".splitlines()[0])
         return True if same_value(a, b) else Pair(*rules, t, a, b, overlap.path)
     return False
 
 
-def _arrives(t: Any, before: Sequence[RuleSet]) -> bool:
+def _arrives(t: AnyTerm, before: Sequence[RuleSet]) -> bool:
     """Whether earlier stages leave the term as it is."""
     try:
         return all(rs.rewrite_terms([t], strict=True, budget=4000)[0][0] is t for rs in before)
@@ -189,12 +200,12 @@ def same_value(a: Any, b: Any) -> bool:
     return True
 
 
-def _in_order(t: Any) -> Sequence[Any]:
+def _in_order(t: AnyTerm) -> Sequence[Any]:
     """Operands, those of sums and products in an order that does not depend on how they were written."""
     return sorted(t.args, key=stable_text) if getattr(t.op, "commutative", False) else t.args
 
 
-def _both(overlap: Overlap, t: Any, rs: RuleSet) -> tuple[Any, Any]:
+def _both(overlap: Overlap, t: AnyTerm, rs: RuleSet) -> tuple[Any, Any]:
     sub = t
     for i in overlap.path:
         sub = sub.args[i]
@@ -205,7 +216,7 @@ def _both(overlap: Overlap, t: Any, rs: RuleSet) -> tuple[Any, Any]:
     return one, inner if inner is None else _replaced(t, overlap.path, inner)
 
 
-def _replaced(t: Any, path: Path, new: Any) -> Any:
+def _replaced(t: AnyTerm, path: Path, new: AnyTerm) -> Any:
     if not path:
         return new
     i = path[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,10 @@ from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import INPUT
 from termgraph.terms.term import is_term
 from termgraph.terms.traverse import children_first, free_inputs
+
+if TYPE_CHECKING:
+    from termgraph.terms.leaves import Input
+    from termgraph.terms.term import AnyTerm
 
 
 def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
@@ -189,7 +193,9 @@ class _Trials:
             return outcome, ""
         return outcome, self._shown(example, given, left, right, outcome)
 
-    def _shown(self, example: Example, given: dict, left: Any, right: Any, outcome: Outcome | None = None) -> str:
+    def _shown(
+        self, example: Example, given: dict, left: np.ndarray, right: Any, outcome: Outcome | None = None
+    ) -> str:
         lines = [f"    {example.before!r:.300}", f"      is    {_text(left, outcome)}"]
         lines += [f"    {example.after!r:.300}", f"      is    {_text(right, outcome)}"]
         values = [f"{k!r}: {k.type} = {_text(x, None)}" for k, x in given.items() if _occurs(k, example.before)]
@@ -214,7 +220,7 @@ def _holds(fact: TermFact, t: Any, given: dict) -> bool:
 _UNLIMITED: dict[str, Callable] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
-def _leaves_text(t: Any) -> list[str]:
+def _leaves_text(t: AnyTerm) -> list[str]:
     return [f"      where {leaf!r}: {leaf.type}" for leaf in free_inputs([t])]
 
 
@@ -227,11 +233,11 @@ def _met_undefined(values: list[Any]) -> bool:
     return any(not np.isfinite(v).all() for v in values if isinstance(v, np.ndarray) and kind_of(v.dtype) in "fc")
 
 
-def _occurs(leaf: Any, term: Any) -> bool:
+def _occurs(leaf: Input, term: AnyTerm) -> bool:
     return any(t is leaf for t in children_first([term]))
 
 
-def _moved(before: Any, given: dict, left: Any) -> np.ndarray | None:
+def _moved(before: AnyTerm, given: dict, left: np.ndarray) -> np.ndarray | None:
     """How far the left side moves when every number met on the way moves by some roundings."""
     rng = np.random.default_rng(0)
     total = np.zeros(np.shape(left))
@@ -263,7 +269,7 @@ def _jittered(x: object, rng: np.random.Generator) -> Any:
     return np.asarray(x * (1 + 4 * eps * rng.uniform(-1, 1, x.shape))).astype(x.dtype)
 
 
-def _text(value: Any, outcome: Outcome | None) -> str:
+def _text(value: np.ndarray, outcome: Outcome | None) -> str:
     if not isinstance(value, np.ndarray):
         return str(value)[:200]
     if outcome is not None and value.ndim and outcome.place < value.size:

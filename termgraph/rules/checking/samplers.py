@@ -64,7 +64,7 @@ def _pow(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 # ---------------------------------------------------------------------- along axes
-def _with_axes(d: Draw, shape: tuple | None, axis: Any, least: int = 0) -> tuple[int, ...]:
+def _with_axes(d: Draw, shape: tuple | None, axis: tuple, least: int = 0) -> tuple[int, ...]:
     """Lengths of an operand that has the axes; with `shape`, what is left without them."""
     if not isinstance(axis, tuple):
         axis = (axis,)

@@ -7,7 +7,7 @@ budget alone, and are listed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unification import Var
 
@@ -16,6 +16,10 @@ from termgraph.rules.forms import Instance
 from termgraph.rules.pattern import HeadWith
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.terms.term import AnyTerm
 
 _LEAF = "leaf"
 _ROUNDS = 300
@@ -29,7 +33,7 @@ class Order(NamedTuple):
     duplicating: list[str]  # instances whose right side repeats what the left side has fewer times
 
 
-def _count(p: Any) -> tuple[Counter, Counter]:
+def _count(p: PatternTerm) -> tuple[Counter, Counter]:
     """Operators and leaves, and metavariables, of a pattern."""
     ops: Counter = Counter()
     names: Counter = Counter()
@@ -97,7 +101,7 @@ def _value(gain: dict[Any, int], weights: dict[Any, int]) -> int:
     return sum(n * weights[o] for o, n in gain.items())
 
 
-def weight_of(t: Any, weights: dict[Any, int]) -> int:
+def weight_of(t: AnyTerm, weights: dict[Any, int]) -> int:
     """The weight of a term."""
     ops, names = _count(t)
     return sum(n * weights[o] for o, n in ops.items()) + sum(names.values()) * weights[_LEAF]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
@@ -18,11 +18,15 @@ from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, mk
 
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.rules.pattern import PatternHead
+
 Subst = dict[Any, Any]
 _MOST_ORDERS = 24
 
 
-def renamed(p: Any, suffix: str, seen: dict[Any, Any]) -> Any:
+def renamed(p: PatternTerm, suffix: str, seen: dict[Any, Any]) -> Any:
     """The pattern with every metavariable renamed; `seen` collects old -> new."""
     if p.__class__ is SegVar:
         return seen.setdefault(p, SegVar(f"{p.token}{suffix}"))
@@ -35,7 +39,7 @@ def renamed(p: Any, suffix: str, seen: dict[Any, Any]) -> Any:
     return mk(_renamed_head(p.op, suffix, seen), tuple([renamed(a, suffix, seen) for a in p.args]))
 
 
-def _renamed_head(op: Any, suffix: str, seen: dict[Any, Any]) -> Any:
+def _renamed_head(op: Op, suffix: str, seen: dict[Any, Any]) -> Any:
     if isinstance(op, Captured):
         return Captured.of(renamed(op.var, suffix, seen), op.family)
     if isinstance(op, HeadWith):
@@ -47,7 +51,7 @@ def _renamed_head(op: Any, suffix: str, seen: dict[Any, Any]) -> Any:
     return op
 
 
-def unify(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
+def unify(a: PatternTerm, b: PatternTerm, s: Subst) -> Iterator[Subst]:
     """All (few) most general unifiers found for two patterns."""
     a, b = _walk(a, s), _walk(b, s)
     if a is b:
@@ -68,19 +72,19 @@ def unify(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
             yield from _arguments(a, b, t)
 
 
-def _walk(p: Any, s: Subst) -> Any:
+def _walk(p: PatternTerm, s: Subst) -> Any:
     while isinstance(p, Var) and p in s:
         p = s[p]
     return p
 
 
-def _bind(v: Any, value: object, s: Subst) -> Iterator[Subst]:
+def _bind(v: PatternTerm, value: object, s: Subst) -> Iterator[Subst]:
     if value.__class__ is SegVar or occurs(v, value, s):
         return
     yield {**s, v: value}
 
 
-def occurs(v: Any, p: Any, s: Subst) -> bool:
+def occurs(v: PatternTerm, p: PatternTerm, s: Subst) -> bool:
     """Whether `v` occurs in `p` once bindings are followed: such a unifier would be infinite."""
     stack: list[Any] = [p]
     seen: set[int] = set()
@@ -94,7 +98,7 @@ def occurs(v: Any, p: Any, s: Subst) -> bool:
     return False
 
 
-def _heads(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
+def _heads(a: PatternTerm, b: PatternTerm, s: Subst) -> Iterator[Subst]:
     a, b = _head_value(a, s), _head_value(b, s)
     if a is b:
         yield s
@@ -112,13 +116,13 @@ def _heads(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
         yield from _values(tuple(a.params.values()), tuple(b.params.values()), s)
 
 
-def _head_value(op: Any, s: Subst) -> Any:
+def _head_value(op: PatternHead, s: Subst) -> Any:
     v = op.var if isinstance(op, Captured) else op
     found = _walk(v, s) if isinstance(v, Var) else v
     return op if isinstance(found, Var) and isinstance(op, Captured) else found
 
 
-def _values(a: Any, b: Any, s: Subst) -> Iterator[Subst]:
+def _values(a: PatternTerm, b: PatternTerm, s: Subst) -> Iterator[Subst]:
     """Unify parameter values."""
     a, b = _walk(a, s), _walk(b, s)
     if isinstance(a, Var):
@@ -162,7 +166,7 @@ def _arguments(a: Term, b: Term, s: Subst) -> Iterator[Subst]:
         yield from _bind_segment(right[0], tuple(left), s)
 
 
-def _bind_segment(v: Any, values: tuple, s: Subst) -> Iterator[Subst]:
+def _bind_segment(v: PatternTerm, values: tuple, s: Subst) -> Iterator[Subst]:
     if values == (v,):
         yield s
     elif not occurs(v, values, s):
@@ -190,7 +194,7 @@ def _with_segment(holder: list, plain: list, s: Subst) -> Iterator[Subst]:
         yield from _each(others, t, unify)
 
 
-def apply(p: Any, s: Subst) -> Any:
+def apply(p: PatternTerm, s: Subst) -> Any:
     """The pattern with the unifier filled in."""
     if isinstance(p, Var):
         found = _walk(p, s)
@@ -208,7 +212,7 @@ def apply(p: Any, s: Subst) -> Any:
     return mk(_applied_head(p.op, s), tuple(args))
 
 
-def _applied_head(op: Any, s: Subst) -> Any:
+def _applied_head(op: Op, s: Subst) -> Any:
     if isinstance(op, (Var, Captured)):
         found = _head_value(op, s)
         if isinstance(op, Captured):

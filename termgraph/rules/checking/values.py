@@ -35,7 +35,7 @@ MATRIX_FACTS = frozenset(
 )
 
 
-def ordinary(rng: np.random.Generator, shape: tuple, dtype: Any) -> np.ndarray:
+def ordinary(rng: np.random.Generator, shape: tuple, dtype: np.dtype | str) -> np.ndarray:
     """Everyday numbers of a dtype: moderate, of both signs, whole ones among them."""
     dtype = numpy_dtype(dtype)
     if dtype.kind == "b":
@@ -60,7 +60,7 @@ def _reals(rng: np.random.Generator, shape: tuple) -> np.ndarray:
     return rng.normal(size=shape) * 2
 
 
-def specials_for(dtype: Any, turn: int) -> list[Special]:
+def specials_for(dtype: np.dtype, turn: int) -> list[Special]:
     """Special numbers to mix into a trial: the turn goes through the groups."""
     dtype = numpy_dtype(dtype)
     if kind_of(dtype) in "fc":
@@ -73,7 +73,7 @@ def specials_for(dtype: Any, turn: int) -> list[Special]:
     return [Special(base[name] + n, "zero" if (name, n) == ("zero", 0) else "int limits") for name, n in group]
 
 
-def mixed(rng: np.random.Generator, shape: tuple, dtype: Any, specials: Iterable[Special]) -> np.ndarray:
+def mixed(rng: np.random.Generator, shape: tuple, dtype: np.dtype, specials: Iterable[Special]) -> np.ndarray:
     """Everyday numbers with some of the specials among them."""
     found = ordinary(rng, shape, dtype)
     chosen = list(specials)
@@ -85,7 +85,7 @@ def mixed(rng: np.random.Generator, shape: tuple, dtype: Any, specials: Iterable
     return found
 
 
-def _as(value: Any, dtype: np.dtype) -> Any:
+def _as(value: Any, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return np.asarray(value if info.min <= value <= info.max else info.max, dtype=dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from unification import Var
@@ -24,6 +24,10 @@ from termgraph.terms.op import CONST
 from termgraph.terms.term import Const, Lit, Term, mk
 from termgraph.terms.traverse import children_first
 
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.terms.term import AnyTerm
+
 _PREFERRED = ("reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
 _WEAKER = {"positive": ("nonzero", "nonnegative"), "negative": ("nonzero", "nonpositive")}
 _FEW, _MANY = 6, 24  # terms that the prover tries
@@ -37,13 +41,13 @@ class Finding(NamedTuple):
     verdict: Verdict
 
 
-def oriented(a: Any, b: Any, first: Sequence[str] = ()) -> tuple[Any, Any] | None:
+def oriented(a: PatternTerm, b: PatternTerm, first: Sequence[str] = ()) -> tuple[Any, Any] | None:
     """The dearer term and the cheaper one; None where neither is cheaper, or the cheaper one has other inputs.
 
     Where the cost is the same, the form that makes do with operators that are named earlier is the better one.
     """
 
-    def cost(t: Any) -> tuple:
+    def cost(t: AnyTerm) -> tuple:
         return (*cost_of_term(t), _places(t, first))
 
     before, after = sorted((a, b), key=cost, reverse=True)
@@ -52,13 +56,13 @@ def oriented(a: Any, b: Any, first: Sequence[str] = ()) -> tuple[Any, Any] | Non
     return (before, after) if _inputs(after) <= _inputs(before) else None
 
 
-def _places(t: Any, names: Sequence[str]) -> list[int]:
+def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:
     """Where a term's operators stand in a list, the last first."""
     places = {name: i for i, name in enumerate(names)}
     return sorted([places.get(s.op.name, -1) for s in children_first([t]) if s.args], reverse=True)
 
 
-def _inputs(t: Any) -> set:
+def _inputs(t: AnyTerm) -> set:
     return {s for s in children_first([t]) if not s.args and s.op is not CONST}
 
 
@@ -72,7 +76,7 @@ class Generaliser:
         self.used: set[str] = set()
         self.refused: set[tuple] = set()
 
-    def finding(self, before: Any, after: Any) -> Finding | None:
+    def finding(self, before: AnyTerm, after: AnyTerm) -> Finding | None:
         """The most general rule that takes one term to the other and that the prover accepts."""
         for open_axis in (True, False) if _has_axis(before) else (False,):
             left, right = (self._pattern(t, open_axis) for t in (before, after))
@@ -99,7 +103,7 @@ class Generaliser:
         return mk(op.bind(**params) if params else op, tuple([self._pattern(a, open_axis) for a in t.args]))
 
     # ------------------------------------------------------------------ guards and goals
-    def _proved(self, left: Any, right: Any, open_axis: bool) -> Finding | None:
+    def _proved(self, left: PatternTerm, right: PatternTerm, open_axis: bool) -> Finding | None:
         last = None
         for kinds in self._kinds(open_axis):
             found = self._with_facts(left, right, kinds)
@@ -125,7 +129,7 @@ class Generaliser:
                     kinds[v] = both
             yield kinds
 
-    def _with_facts(self, left: Any, right: Any, kinds: dict[Var, Kind]) -> Finding | None:
+    def _with_facts(self, left: PatternTerm, right: PatternTerm, kinds: dict[Var, Kind]) -> Finding | None:
         """With the facts that the inputs have, each of them left out or weakened where the rule holds without."""
         metavariables = [v for v in self.names.values() if v in _free(left)]
         goals = {v: list(self.vocabulary.facts) for v in metavariables}
@@ -140,7 +144,9 @@ class Generaliser:
                     break
         return found
 
-    def _assuming(self, left: Any, right: Any, kinds: dict, goals: dict[Var, list[str]]) -> Finding | None:
+    def _assuming(
+        self, left: PatternTerm, right: PatternTerm, kinds: dict, goals: dict[Var, list[str]]
+    ) -> Finding | None:
         """With the assumptions that the prover asks for, if there are such."""
         calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
         assumes: frozenset[str] = frozenset()
@@ -159,14 +165,16 @@ class Generaliser:
             assumes = more
         return None
 
-    def _rule(self, left: Any, right: Any, kinds: dict, goals: tuple, assumes: Iterable[str]) -> Rule | None:
+    def _rule(
+        self, left: PatternTerm, right: PatternTerm, kinds: dict, goals: tuple, assumes: Iterable[str]
+    ) -> Rule | None:
         made = Rule(self._name(left), left, right, goals, assumes, "found by machine", "")
         try:
             return finish(made, TOPIC, (), kinds, (TOPIC, len(self.used)))
         except RuleError:
             return None
 
-    def _name(self, left: Any) -> str:
+    def _name(self, left: PatternTerm) -> str:
         names = [s.op.name for s in _preorder(left)]
         short = base = "_".join([n.removeprefix("true_").removeprefix("logical_") for n in names[:4]])
         number = 2
@@ -174,7 +182,7 @@ class Generaliser:
             short, number = f"{base}_{number}", number + 1
         return short
 
-    def ground(self, pattern: Any, inputs: dict[Var, Any]) -> Any:
+    def ground(self, pattern: PatternTerm, inputs: dict[Var, Any]) -> Any:
         """A pattern about inputs again; parameters that were left open are those of float64 and the first axis."""
         if isinstance(pattern, Var):
             return inputs[pattern]
@@ -212,15 +220,15 @@ def _weakened(facts: list[str]) -> Iterator[list[str]]:
             yield [weaker]
 
 
-def _has_axis(t: Any) -> bool:
+def _has_axis(t: AnyTerm) -> bool:
     return any(s.args and s.op.kind == "reduce" for s in children_first([t]))
 
 
-def _free(pattern: Any) -> frozenset:
+def _free(pattern: PatternTerm) -> frozenset:
     return frozenset((pattern,)) if isinstance(pattern, Var) else getattr(pattern, "lvars", frozenset())
 
 
-def _preorder(pattern: Any) -> Iterator[Any]:
+def _preorder(pattern: PatternTerm) -> Iterator[Any]:
     if pattern.__class__ is Term:
         yield pattern
         for a in pattern.args:

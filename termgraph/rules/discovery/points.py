@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from termgraph.rules.discovery.vocabulary import Vocabulary, input_of
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+    from termgraph.terms.types import TensorType
 
 _CORE, _AROUND = 48, 64  # points where most functions are defined, and points of all signs
 _MATRICES = 3  # of each sort
@@ -46,7 +50,7 @@ class Points:
     def _world(self, rng: np.random.Generator, n: int, core: bool) -> dict:
         return {x: self._drawn(rng, x.type, n, core) for x in self.inputs}
 
-    def _drawn(self, rng: np.random.Generator, type_: Any, n: int, core: bool) -> np.ndarray:
+    def _drawn(self, rng: np.random.Generator, type_: TensorType, n: int, core: bool) -> np.ndarray:
         matrices = any(x.type.ndim > 1 for x in self.inputs)
         shape = (3,) * type_.ndim if matrices else (n,) * type_.ndim
         kind = kind_of(type_.np_dtype)
@@ -67,7 +71,7 @@ class Points:
             v = _SIGNS[fact](v) if fact in _SIGNS else v
         return v
 
-    def of(self, t: Any, args: tuple[Values, ...]) -> Values | None:
+    def of(self, t: AnyTerm, args: tuple[Values, ...]) -> Values | None:
         """The values of a term from those of its operands; None if it cannot be computed."""
         try:
             with np.errstate(all="ignore"):
@@ -83,14 +87,14 @@ class Points:
             return t.value
         return apply_meaning(t, args) if args else world[t]
 
-    def leaf(self, t: Any) -> Values:
+    def leaf(self, t: AnyTerm) -> Values:
         """The values of an input, a number, or an input of which something is assumed."""
         made = self.of(input_of(t), ())
         assert made is not None
         return made
 
 
-def key_of(t: Any, arrays: tuple) -> tuple:
+def key_of(t: AnyTerm, arrays: tuple) -> tuple:
     """What terms of (nearly) the same values have in common."""
     return (t.type, *[_rounded(v) for v in arrays])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.checking.report import Table
 from termgraph.rules.definition import Rule
@@ -14,6 +14,9 @@ from termgraph.rules.kinds import Guard
 from termgraph.rules.text import pattern_text
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.term import Term
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
 
 _RESERVED = ("abs", "sum", "max", "min", "any", "all", "round", "pow", "complex")
 _PARAMETERS = ("a", "d")  # metavariables for an axis and a dtype
@@ -110,7 +113,7 @@ def _line(r: Rule) -> str:
     return f'    yield rule("{short}", {_source(r.lhs)}, {_source(r.rhs)}{goals}{trust})'
 
 
-def _source(pattern: Any) -> str:
+def _source(pattern: PatternTerm) -> str:
     """A pattern as Python text."""
     return re.sub(rf"\b({'|'.join(_RESERVED)})\(", r"\1_(", pattern_text(pattern))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from termgraph.rules.discovery.vocabulary import Vocabulary, Word, vocabulary
 from termgraph.terms.op import CONST
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 _NEST = 2  # functions such as exp inside each other
 _SHAPES = ("source", "length")
@@ -126,7 +129,7 @@ class _Search:
                     pairs.append((term, equal))
         return pairs
 
-    def _number(self, term: Any, number: float) -> Any:
+    def _number(self, term: AnyTerm, number: float) -> Any:
         """The number that a term always is; numbers that are not in the vocabulary are no right sides."""
         known = [n for n in self.words.numbers if n.value == number]
         truth = number if term.type.dtype == "bool" else None
@@ -153,7 +156,7 @@ class _Search:
             else:
                 yield from product(*[self.levels[s] for s in sizes])
 
-    def _in_order(self, term: Any) -> bool:
+    def _in_order(self, term: AnyTerm) -> bool:
         """Whether inputs come in their order: other terms differ from such a one in their names only."""
         last = -1
         for t in _leaves_in_order(term):
@@ -169,7 +172,7 @@ class _Search:
         types = {t.type for t in self.words.leaves[first:last]}
         return self.words.leaves[last].type not in types
 
-    def _take(self, term: Any, values: Values, nest: int, level: list[_Entry]) -> Any:
+    def _take(self, term: AnyTerm, values: Values, nest: int, level: list[_Entry]) -> Any:
         """Put a term among those of equal values; the one it is equal to, if any is, perhaps where both are numbers."""
         group = self.classes.setdefault(key_of(term, values.core), [])
         alike = None
@@ -199,7 +202,7 @@ class _Search:
                 self.generaliser.keep(found)
                 self.out.findings.append(found)
 
-    def _rule_for(self, term: Any, equal: Any) -> Finding | None:
+    def _rule_for(self, term: AnyTerm, equal: AnyTerm) -> Finding | None:
         sides = oriented(self.known.form(term), self.known.form(equal), self.words.names)
         if sides is not None and any(t.args and t.op.kind in _SHAPES for t in children_first([sides[0]])):
             return None  # what is left of a constant term
@@ -208,7 +211,7 @@ class _Search:
             return None
         return self.generaliser.finding(*sides)
 
-    def _useful(self, found: Finding, term: Any, equal: Any) -> bool:
+    def _useful(self, found: Finding, term: AnyTerm, equal: AnyTerm) -> bool:
         """Whether the rule, used from now on, joins what it was made for."""
         self.known.add(found.rule)
         if self.known.joins(term, equal):
@@ -254,13 +257,13 @@ def _splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _steep(term: Any) -> int:
+def _steep(term: AnyTerm) -> int:
     """1 for functions such as exp, of which few are nested."""
     plain = ("add", "sub", "mul", "true_div", "neg", "sqr", "floor_div", "mod", "switch")
     return int(term.op.kind == "elementwise" and len(term.args) == 1 and term.op.name not in plain)
 
 
-def _leaves_in_order(t: Any) -> Iterator[Any]:
+def _leaves_in_order(t: AnyTerm) -> Iterator[Any]:
     stack = [t]
     while stack:
         s = stack.pop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import Const, Input, mk
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 SYMBOLS = {
     "+": "add", "-": "sub", "*": "mul", "/": "true_div", "//": "floor_div", "%": "mod", "**": "pow", "<": "lt",
@@ -159,6 +162,6 @@ def _leaf(name: str, type_: TensorType, facts: tuple[str, ...]) -> Any:
     return mk(assume.bind(facts=facts), (made,)) if facts else made
 
 
-def input_of(leaf: Any) -> Any:
+def input_of(leaf: AnyTerm) -> Any:
     """The input below what is assumed of it."""
     return leaf.args[0] if leaf.args else leaf

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from termgraph.terms.ops.dtype_rules import same_rule
@@ -24,7 +22,7 @@ def _first(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.array(np.broadcast_arrays(x, low, high)[0])
 
 
-def _as_first(*dtypes: Any) -> tuple:
+def _as_first(*dtypes: np.dtype | type) -> tuple:
     plain = tuple([d if isinstance(d, np.dtype) else np.dtype("int64") for d in dtypes])
     return (*plain, plain[0])
 

@@ -14,6 +14,8 @@ from termgraph.terms.traverse import children_first, rebuild, substitute
 from termgraph.terms.types import TupleType, Type
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from termgraph.terms.term import AnyTerm
 
 
@@ -37,7 +39,7 @@ def _infer_call(*types: Type, body: tuple, takes: tuple, **_: object) -> Type:
     return body[0].type if len(body) == 1 else TupleType([t.type for t in body])
 
 
-def _call(*values: Any, body: tuple, takes: tuple, **_: object) -> Any:
+def _call(*values: np.ndarray, body: tuple, takes: tuple, **_: object) -> Any:
     results = evaluate(body, {Arg(i, t): v for i, (t, v) in enumerate(zip(takes, values))})
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -59,7 +61,7 @@ def inline_calls(roots: Sequence[Any], chosen: Callable[[Op], bool] = lambda op:
     while any(_is_call(t, chosen) for t in children_first(roots)):
         whole: dict[Any, list[Any]] = {}
 
-        def change(t: Any, args: tuple, whole: dict = whole) -> Any:
+        def change(t: AnyTerm, args: tuple, whole: dict = whole) -> Any:
             if _is_call(t, chosen):
                 whole[t] = body_on(t.op, args)
                 return whole[t][0]

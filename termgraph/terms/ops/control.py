@@ -51,7 +51,7 @@ def merge_types(a: Type, b: Type, i: int = 0) -> Type:
     raise TypeMismatch(f"value {i} of ifelse has type {a} in one branch and {b} in the other; convert one of them")
 
 
-def _ifelse(cond: Any, *values: Any, n: int) -> Any:
+def _ifelse(cond: np.ndarray, *values: np.ndarray, n: int) -> Any:
     chosen = values[:n] if np.asarray(cond).item() else values[n:]
     return chosen[0] if n == 1 else tuple(chosen)
 
@@ -72,7 +72,7 @@ def _same_type(x: Type, *_: Type, **__: object) -> Type:
     return x
 
 
-def _check(x: np.ndarray, *conditions: Any, error: type, message: str) -> Any:
+def _check(x: np.ndarray, *conditions: np.ndarray, error: type, message: str) -> Any:
     for i, condition in enumerate(conditions):
         if not np.all(condition):
             which = f" (condition {i})" if len(conditions) > 1 else ""

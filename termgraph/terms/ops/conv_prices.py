@@ -6,7 +6,11 @@ Rules choose by it, and users ask for it. The weights of transforms were measure
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termgraph.terms.leaves import Arg, Const
+    from termgraph.terms.term import AnyTerm
 
 # A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers: of a window, to 2x2 places, of a
 # filter (which is read across memory, and written to where nothing was).
@@ -15,7 +19,7 @@ OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER = 1.1, 300.0, 300.0, 1000.0
 OF_PACKING = 8.0
 
 
-def fits_winograd(p: dict[str, Any], x: Any, w: Any) -> bool:
+def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
     """Whether the routine knows this convolution: filters of 3x3 that move by one."""
     plain = p["groups"] == 1 and p["stride"] == (1, 1) == p["dilation"]
     return plain and tuple(w.type.shape[2:]) == (3, 3) and x.type.kind == w.type.kind == "f"

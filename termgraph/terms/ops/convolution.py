@@ -112,7 +112,7 @@ def _infer_forward(x: TensorType, w: TensorType, **p: Any) -> TensorType:
     return TensorType.of(promote(x.np_dtype, w.np_dtype).name, (x.shape[0], w.shape[0], *lengths))
 
 
-def _infer_inputs(w: AnyTerm, g: AnyTerm, *lengths: Any, **p: Any) -> TensorType:
+def _infer_inputs(w: AnyTerm, g: AnyTerm, *lengths: AnyTerm, **p: Any) -> TensorType:
     w, g = require_tensor(w.type, f"operand 0 of {INPUTS}"), require_tensor(g.type, f"operand 1 of {INPUTS}")
     _spatial(INPUTS, g, w, p)
     shape = static_lengths(INPUTS, lengths)
@@ -122,7 +122,7 @@ def _infer_inputs(w: AnyTerm, g: AnyTerm, *lengths: Any, **p: Any) -> TensorType
     return TensorType.of(promote(w.np_dtype, g.np_dtype).name, (g.shape[0], channels, *shape))
 
 
-def _infer_weights(x: AnyTerm, g: AnyTerm, *lengths: Any, **p: Any) -> TensorType:
+def _infer_weights(x: AnyTerm, g: AnyTerm, *lengths: AnyTerm, **p: Any) -> TensorType:
     x, g = require_tensor(x.type, f"operand 0 of {WEIGHTS}"), require_tensor(g.type, f"operand 1 of {WEIGHTS}")
     _spatial(WEIGHTS, x, g, p)
     shape = static_lengths(WEIGHTS, lengths)
@@ -189,7 +189,7 @@ def _forward(x: np.ndarray, w: np.ndarray, **p: Any) -> np.ndarray:
     return out.reshape(shape).astype(dtype, copy=False)
 
 
-def _grad_inputs(w: Any, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
+def _grad_inputs(w: np.ndarray, g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
     w, g, dtype = _wide(p, w, g)
     shape = (g.shape[0], w.shape[1] * p["groups"], *[int(n) for n in lengths])
     form, w = _Form(INPUTS, shape[2:], w.shape[2:], p), _turned(w, p)
@@ -202,7 +202,7 @@ def _grad_inputs(w: Any, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
     return form.cropped(out).astype(dtype, copy=False)
 
 
-def _grad_weights(x: object, g: Any, *lengths: Any, **p: Any) -> np.ndarray:
+def _grad_weights(x: object, g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
     x, g, dtype = _wide(p, x, g)
     taps, groups = [int(n) for n in lengths], p["groups"]
     same_length(x.shape[0], g.shape[0], f"{WEIGHTS}: lengths of the batch")
@@ -274,7 +274,7 @@ convolve_lines = OPS["convolve_lines"] = Op(
 
 
 # ---------------------------------------------------------------------- windows
-def _infer_windows(x: AnyTerm, *ks: Any, stride: tuple, dilation: tuple) -> TensorType:
+def _infer_windows(x: AnyTerm, *ks: AnyTerm, stride: tuple, dilation: tuple) -> TensorType:
     tensor = require_tensor(x.type, "operand of windows")
     sizes = static_lengths("windows", ks)
     if not len(ks) == len(stride) == len(dilation) <= tensor.ndim:
@@ -287,7 +287,7 @@ def _infer_windows(x: AnyTerm, *ks: Any, stride: tuple, dilation: tuple) -> Tens
     return TensorType.of(tensor.dtype, (*tensor.shape[:lead], *counts, *sizes))
 
 
-def _windows(x: np.ndarray, *ks: Any, stride: tuple, dilation: tuple) -> np.ndarray:
+def _windows(x: np.ndarray, *ks: np.ndarray, stride: tuple, dilation: tuple) -> np.ndarray:
     x = np.asarray(x)
     lead = x.ndim - len(ks)
     counts, taps = [], [int(k) for k in ks]

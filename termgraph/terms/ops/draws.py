@@ -94,7 +94,7 @@ class _Words:
                 return math.copysign(_TAIL + beyond, x), True
 
 
-def _flat(*values: Any) -> tuple[tuple[int, ...], list[np.ndarray]]:
+def _flat(*values: np.ndarray) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """The common shape, and the operands as vectors: numbers of random bits, then parameters."""
     arrays = np.broadcast_arrays(*values)
     kinds = [np.uint64] * 3 + [np.float64] * (len(arrays) - 3)
@@ -251,7 +251,7 @@ def _stirling(k: np.ndarray) -> np.ndarray:
 
 
 def _rule(result: str) -> Callable[..., Any]:
-    def rule(*dtypes: Any) -> tuple:
+    def rule(*dtypes: np.dtype | type) -> tuple:
         if any(d != np.uint64 for d in dtypes[:3]):
             raise TypeError("random bits are made of uint64 numbers; cast the operands")
         return (*[np.dtype("uint64")] * 3, *[np.dtype("float64")] * (len(dtypes) - 3), np.dtype(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ DtypeRule = Callable[..., tuple]  # dtypes (or int/float/complex for weak number
 def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
     """The loop NumPy's ufunc would choose; `out` overrides the result dtype."""
 
-    def rule(*dtypes: Any) -> tuple:
+    def rule(*dtypes: np.dtype | type) -> tuple:
         chosen = _loop(ufunc, dtypes)
         return (*chosen[:-1], np.dtype(out)) if out else chosen
 
@@ -25,7 +24,7 @@ def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
 def like_rule(ufunc: np.ufunc) -> DtypeRule:
     """For functions that are not ufuncs: as `ufunc` of the common dtype."""
 
-    def rule(*dtypes: Any) -> tuple:
+    def rule(*dtypes: np.dtype | type) -> tuple:
         chosen = _loop(ufunc, (common_dtype(dtypes),))
         return (*(chosen[0],) * len(dtypes), chosen[1])
 
@@ -49,32 +48,32 @@ def common_dtype(dtypes: tuple) -> np.dtype:
     return promote(*dtypes)
 
 
-def same_rule(*dtypes: Any) -> tuple:
+def same_rule(*dtypes: np.dtype | type) -> tuple:
     """Operands and result share the common dtype."""
     common = common_dtype(dtypes)
     return (common,) * (len(dtypes) + 1)
 
 
-def rounding_rule(dtype: Any) -> tuple:
+def rounding_rule(dtype: np.dtype | type) -> tuple:
     dtype = common_dtype((dtype,))
     if kind_of(dtype) == "c":
         raise TypeError("complex numbers have no order to round by")
     return (dtype, dtype)
 
 
-def nearest_rule(dtype: Any) -> tuple:
+def nearest_rule(dtype: np.dtype | type) -> tuple:
     dtype = common_dtype((dtype,))
     return (dtype, np.dtype("float16") if dtype.kind == "b" else dtype)
 
 
-def number_rule(*dtypes: Any) -> tuple:
+def number_rule(*dtypes: np.dtype | type) -> tuple:
     common = common_dtype(dtypes)
     if common.kind == "b":
         raise TypeError("not defined for booleans; cast to an integer first")
     return (common,) * (len(dtypes) + 1)
 
 
-def special_rule(*dtypes: Any) -> tuple:
+def special_rule(*dtypes: np.dtype | type) -> tuple:
     """Functions NumPy lacks: floats keep their precision, integers become float64; real numbers only."""
     common = common_dtype(dtypes)
     if common.kind == "c":
@@ -83,29 +82,29 @@ def special_rule(*dtypes: Any) -> tuple:
     return (out,) * (len(dtypes) + 1)
 
 
-def predicate_rule(*dtypes: Any) -> tuple:
+def predicate_rule(*dtypes: np.dtype | type) -> tuple:
     common = common_dtype(dtypes)
     return (*(common,) * len(dtypes), np.dtype(bool))
 
 
-def real_part_rule(dtype: Any) -> tuple:
+def real_part_rule(dtype: np.dtype | type) -> tuple:
     dtype = common_dtype((dtype,))
     return (dtype, np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype)
 
 
-def switch_rule(cond: Any, a: Any, b: Any) -> tuple:
+def switch_rule(cond: np.dtype | type, a: np.dtype | type, b: np.dtype | type) -> tuple:
     common = common_dtype((a, b))
     return (np.dtype(bool), common, common, common)
 
 
-def complex_rule(re: Any, im: Any) -> tuple:
+def complex_rule(re: np.dtype | type, im: np.dtype | type) -> tuple:
     common = promote(common_dtype((re, im)), np.float32)
     if kind_of(common) == "c":
         raise TypeError("complex(re, im) takes two real operands")
     return (common, common, np.dtype("complex64" if common == np.float32 else "complex128"))
 
 
-def cast_rule(dtype: Any, *, to: str) -> tuple:
+def cast_rule(dtype: np.dtype | type, *, to: str) -> tuple:
     return (common_dtype((dtype,)), numpy_dtype(to))
 
 

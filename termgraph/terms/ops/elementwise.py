@@ -7,21 +7,17 @@ dialect suffixes by precision.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from termgraph._lazy import lazy
 from termgraph.terms import facts
-from termgraph.terms.dtypes import kind_of, loaded, numpy_dtype
 from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops import meanings
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
 from termgraph.terms.ops.dtype_rules import (
-    DtypeRule,
     cast_rule,
-    common_dtype,
     complex_rule,
     like_rule,
     nary_loop,
@@ -35,9 +31,7 @@ from termgraph.terms.ops.dtype_rules import (
 )
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
 from termgraph.terms.spelling import Spelling
-from termgraph.terms.types import TensorType, Type, dtype_name
-
-special = lazy("scipy.special")
+from termgraph.terms.types import TensorType, Type
 
 
 # ---------------------------------------------------------------------- typing
@@ -69,7 +63,7 @@ class ElementwiseOp(Op):
     def infer(self, *types: Type) -> TensorType:
         return infer_elementwise(self, *types)
 
-    def meaning(self, *values: Any) -> Any:
+    def meaning(self, *values: object) -> Any:
         with np.errstate(all="ignore"):
             return super().meaning(*values)
 
@@ -88,7 +82,7 @@ def elementwise(
     elif isinstance(rule, np.ufunc):
         rule = like_rule(rule)
     if arity is None:
-        meaning = functools.partial(_fold, meaning, rule)
+        meaning = functools.partial(meanings.fold, meaning, rule)
     if name in OPS:
         raise ValueError(f"op {name!r} is already defined")
     extra.setdefault("doc", DESCRIPTIONS.get(name, ""))
@@ -97,96 +91,6 @@ def elementwise(
     )
     facts.declare_from_table(op)
     return op
-
-
-def _fold(function: Callable, rule: DtypeRule, *values: Any) -> Any:
-    if len(values) == 2:
-        return function(*values)
-    # In the common dtype from the first step on, so that the order of operands does not decide what overflows.
-    loop = nary_loop(rule, tuple([np.asarray(v).dtype for v in values]))
-    return functools.reduce(function, [np.asarray(v).astype(loop[0], copy=False) for v in values])
-
-
-def _in_dtype(function: Callable) -> Callable:
-    """Compute a function NumPy lacks in the dtype of `special_rule`, half precision by way of single."""
-
-    @functools.wraps(function)
-    def meaning(*values: Any) -> Any:
-        loop = special_rule(*[np.asarray(v).dtype for v in values])
-        wide = [np.asarray(v, dtype=np.promote_types(d, np.float32)) for v, d in zip(values, loop, strict=False)]
-        return np.asarray(function(*wide)).astype(loop[-1], copy=False)
-
-    return meaning
-
-
-def _special(name: str) -> Callable:
-    """A SciPy special function, imported when first used."""
-
-    def meaning(*values: Any) -> Any:
-        return getattr(special, name)(*values)
-
-    meaning.__name__ = name
-    return _in_dtype(meaning)
-
-
-# ---------------------------------------------------------------------- meanings NumPy does not name
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return special.expit(x)
-
-
-def _log1mexp(x: np.ndarray) -> np.ndarray:
-    return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
-
-
-def _switch(cond: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    if loaded:  # NumPy does not know what becomes of bfloat16 beside some other dtypes
-        common = common_dtype((np.asarray(a).dtype, np.asarray(b).dtype))
-        a, b = (np.asarray(v).astype(common, copy=False) for v in (a, b))
-    return np.where(np.asarray(cond) != 0, a, b)
-
-
-def _clip(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
-    common = common_dtype(tuple([np.asarray(v).dtype for v in (x, low, high)]))
-    return np.minimum(np.maximum(x, low, dtype=common), high, dtype=common)
-
-
-def _cast(x: np.ndarray, *, dtype: str) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # complex to real drops the imaginary part, as asked
-        return np.asarray(x).astype(numpy_dtype(dtype))
-
-
-def _infer_dtype_param(dtype: Any) -> str:
-    return dtype_name(dtype)
-
-
-def _complex(re: np.ndarray, im: np.ndarray) -> np.ndarray:
-    out = np.empty(
-        np.broadcast_shapes(np.shape(re), np.shape(im)), complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]
-    )
-    out.real, out.imag = re, im
-    return out
-
-
-def _round(x: np.ndarray) -> np.ndarray:
-    x = np.asarray(x)
-    return np.rint(x) if kind_of(x.dtype) in "bfc" else x
-
-
-def _exact_if_integer(function: Callable) -> Callable:
-    def meaning(x: np.ndarray) -> Any:
-        x = np.asarray(x)
-        return function(x) if kind_of(x.dtype) == "f" else x
-
-    return meaning
-
-
-def _real(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x).real.copy()
-
-
-def _imag(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x).imag.copy()
 
 
 # ---------------------------------------------------------------------- the table
@@ -240,22 +144,22 @@ minimum = elementwise(
 fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum"), cost=1, exact=True, commutative=True)
 fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
 copysign = elementwise("copysign", 2, np.copysign, c="copysign", cost=1, exact=True)
-nextafter = elementwise("nextafter", 2, np.nextafter, c=Spelling(f="nextafter", float16=None, bfloat16=None))
+nextafter = elementwise("nextafter", 2, np.nextafter, c=Spelling(f="tg_nextafter", float16=None, bfloat16=None))
 hypot = elementwise("hypot", 2, np.hypot, c="hypot", vector=True, commutative=True)
 heaviside = elementwise("heaviside", 2, np.heaviside, c="tg_heaviside", cost=1)
 
 # rounding
 floor = elementwise(
-    "floor", 1, _exact_if_integer(np.floor), rounding_rule, Spelling(biu="{0}", f="floor"), cost=1, exact=True
+    "floor", 1, meanings.exact_if_integer(np.floor), rounding_rule, Spelling(biu="{0}", f="floor"), cost=1, exact=True
 )
 ceil = elementwise(
-    "ceil", 1, _exact_if_integer(np.ceil), rounding_rule, Spelling(biu="{0}", f="ceil"), cost=1, exact=True
+    "ceil", 1, meanings.exact_if_integer(np.ceil), rounding_rule, Spelling(biu="{0}", f="ceil"), cost=1, exact=True
 )
 trunc = elementwise(
-    "trunc", 1, _exact_if_integer(np.trunc), rounding_rule, Spelling(biu="{0}", f="trunc"), cost=1, exact=True
+    "trunc", 1, meanings.exact_if_integer(np.trunc), rounding_rule, Spelling(biu="{0}", f="trunc"), cost=1, exact=True
 )
 round_ = elementwise(
-    "round", 1, _round, nearest_rule, Spelling(biu="{0}", f="rint"), cuda=Spelling(c="tg_cround({0})"), cost=1,
+    "round", 1, meanings.round, nearest_rule, Spelling(biu="{0}", f="rint"), cuda=Spelling(c="tg_cround({0})"), cost=1,
     exact=True,
 )  # fmt: skip
 
@@ -274,13 +178,15 @@ log1p = elementwise("log1p", 1, np.log1p, c="log1p", cuda=Spelling(c="tg_clog1p(
 logaddexp = elementwise("logaddexp", 2, np.logaddexp, c="tg_logaddexp", vector=True, commutative=True)
 logaddexp2 = elementwise("logaddexp2", 2, np.logaddexp2, c="tg_logaddexp2", vector=True, commutative=True)
 xlogy = elementwise(
-    "xlogy", 2, _special("xlogy"), special_rule,
+    "xlogy", 2, meanings.of_scipy("xlogy"), special_rule,
     Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log{f}({1}))"), vector=True,
     doc="x * log(y), and 0 where x is 0, whatever log(y) is; NaN where y is NaN.",
 )  # fmt: skip
-sigmoid = elementwise("sigmoid", 1, _in_dtype(_sigmoid), special_rule, "tg_sigmoid", vector=True)
-softplus = elementwise("softplus", 1, _in_dtype(lambda x: np.logaddexp(0, x)), special_rule, "tg_softplus", vector=True)
-log1mexp = elementwise("log1mexp", 1, _in_dtype(_log1mexp), special_rule, "tg_log1mexp", vector=True)
+sigmoid = elementwise("sigmoid", 1, meanings.in_dtype(meanings.sigmoid), special_rule, "tg_sigmoid", vector=True)
+softplus = elementwise(
+    "softplus", 1, meanings.in_dtype(lambda x: np.logaddexp(0, x)), special_rule, "tg_softplus", vector=True
+)
+log1mexp = elementwise("log1mexp", 1, meanings.in_dtype(meanings.log1mexp), special_rule, "tg_log1mexp", vector=True)
 
 # trigonometric and hyperbolic
 sin = elementwise("sin", 1, np.sin, c=Spelling(f="sin", c="csin"), cuda=Spelling(c="tg_csin({0})"), vector=True)
@@ -320,24 +226,24 @@ deg2rad = elementwise("deg2rad", 1, np.deg2rad, c=Spelling(f="({0} * {pi/180})")
 rad2deg = elementwise("rad2deg", 1, np.rad2deg, c=Spelling(f="({0} * {180/pi})"), cost=1)
 
 # special functions
-erf = elementwise("erf", 1, _special("erf"), special_rule, "erf", vector=True)
-erfc = elementwise("erfc", 1, _special("erfc"), special_rule, "erfc", vector=True)
-erfcx = elementwise("erfcx", 1, _special("erfcx"), special_rule, "tg_erfcx")
-erfinv = elementwise("erfinv", 1, _special("erfinv"), special_rule, "tg_erfinv")
-erfcinv = elementwise("erfcinv", 1, _special("erfcinv"), special_rule, "tg_erfcinv")
-gamma = elementwise("gamma", 1, _special("gamma"), special_rule, "tgamma")
-gammaln = elementwise("gammaln", 1, _special("gammaln"), special_rule, "tg_gammaln")
-digamma = elementwise("digamma", 1, _special("digamma"), special_rule, "tg_digamma")
-polygamma = elementwise("polygamma", 2, _special("polygamma"), special_rule, "tg_polygamma", cost=2000)
-gammainc = elementwise("gammainc", 2, _special("gammainc"), special_rule, "tg_gammainc", cost=500)
-gammaincc = elementwise("gammaincc", 2, _special("gammaincc"), special_rule, "tg_gammaincc", cost=500)
-betainc = elementwise("betainc", 3, _special("betainc"), special_rule, "tg_betainc", cost=800)
-j0 = elementwise("j0", 1, _special("j0"), special_rule, "tg_j0", cost=40)
-j1 = elementwise("j1", 1, _special("j1"), special_rule, "tg_j1", cost=40)
-jv = elementwise("jv", 2, _special("jv"), special_rule, "tg_jv", cost=500)
-i0 = elementwise("i0", 1, _special("i0"), special_rule, "tg_i0", cost=60, vector=True)
-i1 = elementwise("i1", 1, _special("i1"), special_rule, "tg_i1", cost=60, vector=True)
-iv = elementwise("iv", 2, _special("iv"), special_rule, "tg_iv", cost=500)
+erf = elementwise("erf", 1, meanings.of_scipy("erf"), special_rule, "erf", vector=True)
+erfc = elementwise("erfc", 1, meanings.of_scipy("erfc"), special_rule, "erfc", vector=True)
+erfcx = elementwise("erfcx", 1, meanings.of_scipy("erfcx"), special_rule, "tg_erfcx")
+erfinv = elementwise("erfinv", 1, meanings.of_scipy("erfinv"), special_rule, "tg_erfinv")
+erfcinv = elementwise("erfcinv", 1, meanings.of_scipy("erfcinv"), special_rule, "tg_erfcinv")
+gamma = elementwise("gamma", 1, meanings.of_scipy("gamma"), special_rule, "tgamma")
+gammaln = elementwise("gammaln", 1, meanings.of_scipy("gammaln"), special_rule, "tg_gammaln")
+digamma = elementwise("digamma", 1, meanings.of_scipy("digamma"), special_rule, "tg_digamma")
+polygamma = elementwise("polygamma", 2, meanings.of_scipy("polygamma"), special_rule, "tg_polygamma", cost=2000)
+gammainc = elementwise("gammainc", 2, meanings.of_scipy("gammainc"), special_rule, "tg_gammainc", cost=500)
+gammaincc = elementwise("gammaincc", 2, meanings.of_scipy("gammaincc"), special_rule, "tg_gammaincc", cost=500)
+betainc = elementwise("betainc", 3, meanings.of_scipy("betainc"), special_rule, "tg_betainc", cost=800)
+j0 = elementwise("j0", 1, meanings.of_scipy("j0"), special_rule, "tg_j0", cost=40)
+j1 = elementwise("j1", 1, meanings.of_scipy("j1"), special_rule, "tg_j1", cost=40)
+jv = elementwise("jv", 2, meanings.of_scipy("jv"), special_rule, "tg_jv", cost=500)
+i0 = elementwise("i0", 1, meanings.of_scipy("i0"), special_rule, "tg_i0", cost=60, vector=True)
+i1 = elementwise("i1", 1, meanings.of_scipy("i1"), special_rule, "tg_i1", cost=60, vector=True)
+iv = elementwise("iv", 2, meanings.of_scipy("iv"), special_rule, "tg_iv", cost=500)
 
 # comparison and logic
 lt = elementwise("lt", 2, np.less, c=Spelling(biuf="({0} < {1})"), cost=1)
@@ -388,24 +294,28 @@ left_shift = elementwise("left_shift", 2, np.left_shift, c=Spelling(iu="tg_shl")
 right_shift = elementwise("right_shift", 2, np.right_shift, c=Spelling(iu="tg_shr"), cost=1)
 
 # choice, conversion, complex numbers
-switch = elementwise("switch", 3, _switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True)
-clip = elementwise(
-    "clip", 3, _clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"), cost=2, exact=True
+switch = elementwise(
+    "switch", 3, meanings.switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True
 )
+clip = elementwise(
+    "clip", 3, meanings.clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"),
+    cost=2, exact=True,
+)  # fmt: skip
 cast = elementwise(
-    "cast", 1, _cast, cast_rule, cost=0, params={"dtype": "float64"}
+    "cast", 1, meanings.cast, cast_rule, cost=0, params={"dtype": "float64"}
 )  # C texts: by both dtypes, `dialect`
 complex_ = elementwise(
-    "complex", 2, _complex, complex_rule, Spelling(f="__builtin_complex(({part}){0}, ({part}){1})"),
+    "complex", 2, meanings.complex_of, complex_rule, Spelling(f="__builtin_complex(({part}){0}, ({part}){1})"),
     cuda=Spelling(f="{out}{{{0}, {1}}}"), cost=1,
 )  # fmt: skip
 real = elementwise(
-    "real", 1, _real, real_part_rule, Spelling(biuf="{0}", c="(__real__ {0})"), cuda=Spelling(c="(({0}).re)"), cost=0,
-    exact=True,
+    "real", 1, meanings.real, real_part_rule, Spelling(biuf="{0}", c="(__real__ {0})"),
+    cuda=Spelling(c="(({0}).re)"), cost=0, exact=True,
 )  # fmt: skip
 imag = elementwise(
-    "imag", 1, _imag, real_part_rule, Spelling(biuf="0", c="(__imag__ {0})"), cuda=Spelling(c="(({0}).im)"), cost=0
-)
+    "imag", 1, meanings.imag, real_part_rule, Spelling(biuf="0", c="(__imag__ {0})"),
+    cuda=Spelling(c="(({0}).im)"), cost=0,
+)  # fmt: skip
 conj = elementwise(
     "conj", 1, np.conjugate, c=Spelling(biuf="{0}", c="(~{0})"), cuda=Spelling(c="tg_conj({0})"), cost=0, exact=True
 )
@@ -496,6 +406,9 @@ def _declare() -> None:
         facts.monotone.add(op, 1)
     for op in (neg, erfc, arccos):
         facts.monotone.add(op, -1)
+    for f, g in ((maximum, minimum), (logical_and, logical_or), (bitwise_and, bitwise_or)):
+        facts.dual.add(f, g)
+        facts.dual.add(g, f)
     for f, g in ((eq, neq), (neq, eq)):
         facts.complement.add(f, g)
     for f, g in ((lt, gt), (gt, lt), (le, ge), (ge, le), (eq, eq), (neq, neq)):

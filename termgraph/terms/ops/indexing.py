@@ -166,22 +166,22 @@ def numpy_index(index: tuple, operands: tuple) -> tuple:
     return (*key, ...)
 
 
-def _subtensor(x: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
+def _subtensor(x: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
     return np.asarray(x)[numpy_index(index, operands)]
 
 
-def _gather(x: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
+def _gather(x: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
     found = np.asarray(x)[numpy_index(index, operands)]
     return found if any(np.ndim(v) for v in operands) else found.copy()  # 0-d index arrays give a view
 
 
-def _set(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
+def _set(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
     out = np.array(x)
     out[numpy_index(index, operands)] = y
     return out
 
 
-def _inc(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
+def _inc(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
     out = np.array(x)
     part = out[numpy_index(index, operands)]
     if is_bfloat16(out.dtype):
@@ -190,7 +190,7 @@ def _inc(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarr
     return out
 
 
-def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: Any, index: tuple) -> np.ndarray:
+def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
     out = np.array(x)
     np.add.at(out, numpy_index(index, operands), np.asarray(y).astype(out.dtype, copy=False))
     return out
@@ -254,7 +254,7 @@ def _infer_nonzero(mask: Type, *lengths: Type) -> TupleType:
     return TupleType([TensorType.of("int64", (None,))] * tensor.ndim)
 
 
-def _nonzero(mask: np.ndarray, *lengths: Any) -> tuple:
+def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple:
     mask = np.asarray(mask)
     for axis, n in enumerate(lengths):
         if mask.shape[axis] != n:

@@ -7,7 +7,7 @@ on the right of a solve always have two dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -284,7 +284,7 @@ def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     return out
 
 
-def _solve(a: Any, b: Any, *, assume_a: str, on_error: str) -> np.ndarray:
+def _solve(a: np.ndarray, b: np.ndarray, *, assume_a: str, on_error: str) -> np.ndarray:
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve", a, b)
     if assume_a == "gen":
@@ -332,7 +332,7 @@ def _expm(a: np.ndarray) -> np.ndarray:
     return scipy_linalg.expm(_as_lapack(a))
 
 
-def _sqrtm(a: Any) -> np.ndarray:
+def _sqrtm(a: np.ndarray) -> np.ndarray:
     a = _as_lapack(a)
     roots = np.empty(a.shape, a.dtype)
     for k in np.ndindex(a.shape[:-2]):
@@ -369,7 +369,7 @@ def _of_finite(function: Callable) -> Callable:
     return meaning
 
 
-def _triangle(lower: bool) -> Any:
+def _triangle(lower: bool) -> Literal["L", "U"]:
     return "L" if lower else "U"
 
 

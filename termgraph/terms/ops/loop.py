@@ -93,7 +93,7 @@ class Loop(Op):
         return f"loop{{{self.params['name']}}}" if self.params["name"] else "loop"
 
     # ------------------------------------------------------------------ meaning
-    def meaning(self, *values: Any) -> tuple:
+    def meaning(self, *values: object) -> tuple:
         """Run the body by the virtual machine, or by the reference evaluation where there is none."""
         run = self.cache.get("run")
         if run is None:
@@ -208,7 +208,7 @@ loop = OPS["loop"] = Loop(
 
 
 # ---------------------------------------------------------------------- running
-def negative_text(op: Any) -> str:
+def negative_text(op: Loop) -> str:
     """What is said of a negative number of steps."""
     title = op.title.replace("{", "{{").replace("}", "}}")
     return f"{title}: the number of steps must not be negative, got {{0}}; a sequence must be as long as its taps reach"
@@ -296,7 +296,7 @@ def reference_runner(op: Any) -> Runner:
     """Runs the body by the reference evaluation, node by node."""
     leaves, body = op.leaves, op.params["body"]
 
-    def step(*values: Any) -> list:
+    def step(*values: np.ndarray) -> list:
         return evaluate(body, dict(zip(leaves, values)))
 
     return lambda *values: run_loop(op, step, values)
@@ -316,7 +316,7 @@ def note_places(op: Op, find: Callable[[], Places], users: bool = False) -> None
         _places[op] = find
 
 
-def places_of(op: Any) -> Places:
+def places_of(op: Op) -> Places:
     """The user's name and line for the terms of a loop's body, as far as they are known."""
     find = _places.get(op)
     return {} if find is None else find()

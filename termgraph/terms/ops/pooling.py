@@ -6,7 +6,7 @@ What lies outside of an array counts for nothing: a window at the border has few
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.ops.shaping import static_lengths
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.types import Type
 
 POOL, MAX_GRAD, SUM_GRAD = "pool", "pool_max_grad", "pool_sum_grad"
 WINDOWS: dict[str, Any] = {"size": (), "stride": (), "pad": (), "ignore_border": True}
@@ -73,7 +76,7 @@ def _infer_max_grad(x: TensorType, y: TensorType, g: TensorType, **p: Any) -> Te
     return TensorType.of(g.dtype, x.shape)
 
 
-def _infer_sum_grad(g: Any, *lengths: Any, **p: Any) -> TensorType:
+def _infer_sum_grad(g: Any, *lengths: Type, **p: Any) -> TensorType:
     g = require_tensor(g.type, f"operand 0 of {SUM_GRAD}")
     shape = static_lengths(SUM_GRAD, lengths)
     return TensorType.of(g.dtype, (*g.shape[: g.ndim - len(shape)], *shape))
@@ -124,7 +127,7 @@ def _max_grad(x: np.ndarray, y: np.ndarray, g: np.ndarray, **p: Any) -> np.ndarr
     return out[inner].astype(g.dtype, copy=False)
 
 
-def _sum_grad(g: Any, *lengths: Any, **p: Any) -> np.ndarray:
+def _sum_grad(g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
     g = np.asarray(g)
     n = len(lengths)
     out, taps, inner = _taps(

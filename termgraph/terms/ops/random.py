@@ -56,13 +56,13 @@ def _scaled(bits: np.ndarray, width: np.ndarray) -> np.ndarray:
     return b1 * w1 + (middle >> _HALF) + (other >> _HALF) + carry
 
 
-def _bits_rule(*dtypes: Any) -> tuple:
+def _bits_rule(*dtypes: np.dtype | type) -> tuple:
     if any(d != np.uint64 for d in dtypes):
         raise TypeError("random bits are made of uint64 numbers; cast the operands")
     return (np.dtype("uint64"),) * (len(dtypes) + 1)
 
 
-def _least(cdf: Any, guess: Any, u: Any, high: Any) -> Any:
+def _least(cdf: Any, guess: np.ndarray, u: np.ndarray, high: np.ndarray) -> Any:
     """The least whole number k from 0 to `high` with cdf(k) >= u. Guesses are checked; bisection corrects the rest."""
     found = np.clip(np.where(np.isnan(guess), 0.0, np.ceil(guess)), 0, high)
     if _all_least(cdf, found, u):
@@ -77,7 +77,7 @@ def _least(cdf: Any, guess: Any, u: Any, high: Any) -> Any:
     return found
 
 
-def _all_least(cdf: Any, k: Any, u: Any) -> bool:
+def _all_least(cdf: Any, k: Any, u: np.ndarray) -> bool:
     return bool(((cdf(k) >= u) & ((k == 0) | (cdf(np.maximum(k - 1, 0)) < u))).all())
 
 
@@ -94,7 +94,7 @@ def _binomial(u: Any, n: Any, p: Any) -> Any:
     return found.astype(np.int64)
 
 
-def _binomial_cdf(k: Any, n: Any, p: Any) -> Any:
+def _binomial_cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> Any:
     return np.where(k >= n, 1.0, special.betaincc(k + 1, np.maximum(n - k, 1), p))
 
 
@@ -128,7 +128,7 @@ philox_second = elementwise(
     doc="64 further random bits, independent of philox_first's.",
 )  # fmt: skip
 scale_bits = elementwise(
-    "scale_bits", 2, _scaled, _bits_rule, Spelling(biu="((uint64_t)(((unsigned __int128){0} * {1}) >> 64))"),
+    "scale_bits", 2, _scaled, _bits_rule, Spelling(biu="tg_scale_bits"),
     cuda=Spelling(biu="((uint64_t)__umul64hi({0}, {1}))"),
     doc="64 random bits to an integer below a width: floor(bits * width / 2**64).",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from termgraph.terms.types import TensorType, Type, dtype_name
 
 
 # ---------------------------------------------------------------------- typing
-def _checked(name: str, x: Type, axis: Any) -> TensorType:
+def _checked(name: str, x: Type, axis: tuple) -> TensorType:
     """The operand's type, once `axis` is known to name its dimensions in order."""
     tensor = require_tensor(x, f"operand of {name}")
     if not isinstance(axis, tuple) or any(not isinstance(a, int) for a in axis):

@@ -19,6 +19,7 @@ from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, req
 from termgraph.terms.types import TensorType, Type, dtype_name, shape_text
 
 if TYPE_CHECKING:
+    from termgraph.terms.leaves import Const
     from termgraph.terms.term import AnyTerm
 
 
@@ -57,7 +58,7 @@ def _total(shape: Sequence[int | None]) -> int | None:
 
 
 # ---------------------------------------------------------------------- reshape and alloc
-def _infer_reshape(x: AnyTerm, *lengths: Any) -> TensorType:
+def _infer_reshape(x: AnyTerm, *lengths: Const | AnyTerm) -> TensorType:
     tensor = require_tensor(x.type, "operand of reshape")
     shape = static_lengths("reshape", lengths)
     have, asked = _total(tensor.shape), _total(shape)
@@ -76,7 +77,7 @@ def _infer_reshape(x: AnyTerm, *lengths: Any) -> TensorType:
     return TensorType.of(tensor.dtype, shape)
 
 
-def _reshape(x: np.ndarray, *lengths: Any) -> np.ndarray:
+def _reshape(x: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
     shape = _run_time_lengths(lengths)
     x = np.asarray(x)
     if min(shape, default=0) < 0 or math.prod(shape) != x.size:
@@ -97,7 +98,7 @@ reshape = define(
 )
 
 
-def _infer_alloc(value: AnyTerm, *lengths: Any) -> TensorType:
+def _infer_alloc(value: AnyTerm, *lengths: Const | AnyTerm) -> TensorType:
     tensor = require_tensor(value.type, "value of alloc")
     shape = static_lengths("alloc", lengths)
     if tensor.ndim > len(shape):
@@ -115,7 +116,7 @@ def _infer_alloc(value: AnyTerm, *lengths: Any) -> TensorType:
     return TensorType.of(tensor.dtype, tuple(out))
 
 
-def _alloc(value: np.ndarray, *lengths: Any) -> np.ndarray:
+def _alloc(value: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
     shape = _run_time_lengths(lengths)
     try:
         return np.broadcast_to(value, shape).copy()
@@ -170,7 +171,7 @@ def _infer_make_vector(*items: Type, dtype: str) -> TensorType:
     return TensorType.of(dtype_name(dtype), (len(items),))
 
 
-def _make_vector(*items: Any, dtype: str) -> np.ndarray:
+def _make_vector(*items: np.ndarray, dtype: str) -> np.ndarray:
     return np.array([np.asarray(i).astype(dtype) for i in items], dtype=dtype)
 
 
@@ -191,7 +192,7 @@ def _known_flags(known: tuple, ndim: int) -> tuple[bool, ...]:
     return known
 
 
-def _infer_specify_shape(x: AnyTerm, *lengths: Any, known: tuple, told: str) -> TensorType:
+def _infer_specify_shape(x: AnyTerm, *lengths: Const | AnyTerm, known: tuple, told: str) -> TensorType:
     tensor = require_tensor(x.type, "operand of specify_shape")
     flags = _known_flags(known, tensor.ndim)
     if len(lengths) != sum(map(bool, flags)):
@@ -204,7 +205,7 @@ def _infer_specify_shape(x: AnyTerm, *lengths: Any, known: tuple, told: str) -> 
     return TensorType.of(tensor.dtype, shape)
 
 
-def _specify_shape(x: np.ndarray, *lengths: Any, known: tuple, told: str) -> np.ndarray:
+def _specify_shape(x: np.ndarray, *lengths: np.ndarray, known: tuple, told: str) -> np.ndarray:
     given = iter(_run_time_lengths(lengths))
     for d, (n, flag) in enumerate(zip(x.shape, known, strict=True)):
         if flag and n != (want := next(given)):
@@ -275,7 +276,7 @@ def _infer_join(*xs: Type, axis: int) -> TensorType:
     return TensorType.of(promote(*[t.np_dtype for t in tensors]).name, tuple(shape))
 
 
-def _join(*xs: Any, axis: int) -> np.ndarray:
+def _join(*xs: np.ndarray, axis: int) -> np.ndarray:
     try:
         return np.concatenate(xs, axis=axis, dtype=promote(*[np.asarray(x).dtype for x in xs]), casting="unsafe")
     except ValueError:

@@ -5,8 +5,6 @@ NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from termgraph.terms.errors import ShapeError
@@ -83,7 +81,7 @@ def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
     return TensorType.of("float64" if weights else "int64", (None,))
 
 
-def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: Any) -> np.ndarray:
+def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: np.ndarray) -> np.ndarray:
     x = np.asarray(x).astype(np.int64, copy=False)
     if x.size and x.min() < 0:
         raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}")

@@ -207,6 +207,7 @@ def _infer_switch(indices: Type, indptr: Type, minor: Type) -> TupleType:
 
 
 def _switch(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple:
+    _checked_majors(indices, indptr, int(minor))
     order = np.arange(len(indices), dtype=INDEX)
     other = checked_matrix("csr", order, indices, indptr, (len(indptr) - 1, minor)).tocsc()
     return tuple(a.astype(INDEX, copy=False) for a in (other.data, other.indices, other.indptr))
@@ -223,35 +224,101 @@ csm_switch = define(
 )
 
 
-def _infer_merge(majors: Type, minors: Type, major: Type, minor: Type) -> TupleType:
-    places = [require_tensor(t, "the places of csm_merge") for t in (majors, minors)]
-    if any(t.ndim != 1 or t.kind not in "iu" for t in places):
-        raise TypeError(f"csm_merge: places must be vectors of integers, got {places[0]} and {places[1]}")
-    n = same_length(places[0].shape[0], places[1].shape[0], "csm_merge")
-    return TupleType((TensorType.of(INDEX, (n,)), _VECTOR, _VECTOR))
+def _infer_sorted(indices: Type, indptr: Type, minor: Type) -> TupleType:
+    check_pattern("csm_sorted", indices, indptr)
+    return TupleType([TensorType.of(INDEX, require_tensor(indices, "indices").shape)] * 2)
 
 
-def _merge(majors: np.ndarray, minors: np.ndarray, major: np.ndarray, minor: np.ndarray) -> tuple:
-    """Sorting is stable, and quick where the places are one or two sequences in order, which they mostly are."""
-    keys = majors.astype(np.int64) * int(minor) + minors
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    first = np.ones(len(keys), bool)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    position = np.empty(len(keys), INDEX)
-    position[order] = np.cumsum(first) - 1
-    found = order[first]
-    indptr = np.zeros(int(major) + 1, INDEX)
-    np.cumsum(np.bincount(majors[found], minlength=int(major)), out=indptr[1:])
-    return position, minors[found].astype(INDEX, copy=False), indptr
+def _sorted(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple:
+    order = np.lexsort((indices, _checked_majors(indices, indptr, int(minor)))).astype(INDEX)
+    return order, indices[order]
 
 
-csm_merge = define(
-    "csm_merge",
-    arity=4,
-    infer=_infer_merge,
-    meaning=_merge,
+csm_sorted = define(
+    "csm_sorted",
+    arity=3,
+    infer=_infer_sorted,
+    meaning=_sorted,
     kind="sparse",
-    nout=3,
-    doc="csm_merge(majors, minors, lengths...): which stored element each place becomes, and the pattern of all.",
+    nout=2,
+    doc="csm_sorted(indices, indptr, minor length): the places of the elements such that those of each row are in "
+    "order, and their indices then.",
+)
+
+
+def _infer_merged(one: Type, one_ends: Type, two: Type, two_ends: Type, minor: Type, *, both: bool) -> TupleType:
+    check_pattern("csm_merged", one, one_ends)
+    check_pattern("csm_merged", two, two_ends)
+    (n,), (m,) = require_tensor(one, "indices").shape, require_tensor(two, "indices").shape
+    room = n if both else None if n is None or m is None else n + m
+    (p,), (q,) = require_tensor(one_ends, "indptr").shape, require_tensor(two_ends, "indptr").shape
+    pointers = same_length(p, q, "csm_merged")
+    return TupleType([TensorType.of(INDEX, (length,)) for length in (n, m, room, pointers)])
+
+
+def _merged(
+    one: np.ndarray, one_ends: np.ndarray, two: np.ndarray, two_ends: np.ndarray, minor: np.ndarray, *, both: bool
+) -> tuple:
+    if len(one_ends) != len(two_ends):
+        raise ShapeError(
+            f"the matrices must have the same shape: their indptr have lengths {len(one_ends)} and {len(two_ends)}"
+        )
+    majors = [_checked_majors(i, ends, int(minor)) for i, ends in ((one, one_ends), (two, two_ends))]
+    keys = np.concatenate([m.astype(np.int64) * int(minor) + i for m, i in zip(majors, (one, two))])
+    found, at = np.unique(keys, return_inverse=True)
+    if both:
+        shared = np.isin(found, keys[: len(one)]) & np.isin(found, keys[len(one) :])
+        at, found = np.where(shared, np.cumsum(shared), 0)[at], found[shared]
+    indices = np.zeros(len(one) + (0 if both else len(two)), INDEX)
+    indices[: len(found)] = found % max(int(minor), 1)
+    counts = np.bincount(found // max(int(minor), 1), minlength=len(one_ends) - 1)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return at[: len(one)].astype(INDEX), at[len(one) :].astype(INDEX), indices, indptr.astype(INDEX)
+
+
+def _checked_majors(indices: np.ndarray, indptr: np.ndarray, minor: int) -> np.ndarray:
+    """The row of each element; an error if an element lies outside of the matrix."""
+    checked_matrix("csr", indices, indices, indptr, (len(indptr) - 1, minor))
+    return _majors(indices, indptr)
+
+
+csm_merged = define(
+    "csm_merged",
+    arity=5,
+    infer=_infer_merged,
+    meaning=_merged,
+    kind="sparse",
+    nout=4,
+    params={"both": False},
+    doc="csm_merged(indices, indptr, indices, indptr, minor length): the pattern of a sum of two matrices, each "
+    "element once and in order, and where their elements are in it. With `both`, of a product: places count from 1, "
+    "and 0 is that of elements which only one of them has. The indices are followed by zeros.",
+)
+
+
+def _infer_kept(mask: Type, indptr: Type) -> TupleType:
+    m = require_tensor(mask, "the mask of csm_kept")
+    if m.ndim != 1 or m.dtype != "bool":
+        raise TypeError(f"the mask of csm_kept must be a vector of dtype bool, got {m}")
+    check_pattern("csm_kept", _VECTOR, indptr)
+    return TupleType((TensorType.of(INDEX, m.shape), TensorType.of(INDEX, require_tensor(indptr, "indptr").shape)))
+
+
+def _kept(mask: np.ndarray, indptr: np.ndarray) -> tuple:
+    _majors(mask, indptr)
+    places = np.zeros(len(mask), INDEX)
+    found = np.flatnonzero(mask)
+    places[: len(found)] = found
+    before = np.concatenate([[0], np.cumsum(mask)])
+    return places, before[indptr].astype(INDEX)
+
+
+csm_kept = define(
+    "csm_kept",
+    arity=2,
+    infer=_infer_kept,
+    meaning=_kept,
+    kind="sparse",
+    nout=2,
+    doc="csm_kept(mask, indptr): the places of the elements that stay, followed by zeros, and the indptr of these.",
 )

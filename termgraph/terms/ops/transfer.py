@@ -8,11 +8,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import CONST, Op, define
 from termgraph.terms.term import mk
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def _copy(name: str, doc: str, **params: Any) -> Op:
@@ -48,26 +51,26 @@ class Judge:
         self._plain: dict[Any, Any] = {}
         self._device: dict[Any, int | None] = {}
 
-    def plain(self, t: Any) -> Any:
+    def plain(self, t: AnyTerm) -> Any:
         """The term without copies."""
         return _worked_out(t, self._plain, self._plain_of)
 
-    def device(self, t: Any) -> int | None:
+    def device(self, t: AnyTerm) -> int | None:
         """The device that a term is on; None for the host, and for constants, which are everywhere."""
         return _worked_out(t, self._device, self._device_of)
 
-    def same(self, new: Any, old: Any) -> None:
+    def same(self, new: AnyTerm, old: AnyTerm) -> None:
         """A term stands for another, whose name and place it has."""
         self._plain[new] = self.plain(old)
 
-    def _plain_of(self, t: Any) -> Any:
+    def _plain_of(self, t: AnyTerm) -> Any:
         if not t.args:
             return t
         if t.op.family in COPIES:
             return self._plain[t.args[0]]
         return mk(t.op, tuple([self._plain[a] for a in t.args]))
 
-    def _device_of(self, t: Any) -> int | None:
+    def _device_of(self, t: AnyTerm) -> int | None:
         if not t.args or t.op.family is host_from_gpu:
             return None
         if t.op.family in ON_DEVICE:
@@ -93,7 +96,7 @@ class Judge:
         return mk(host_from_gpu.bind(device=up.params["device"]), (there,))
 
 
-def _worked_out(t: Any, known: dict, rule: Callable[[Any], Any]) -> Any:
+def _worked_out(t: AnyTerm, known: dict, rule: Callable[[Any], Any]) -> Any:
     """The value of a term by a rule that needs those of its operands; each is worked out once."""
     stack = [t]
     while stack:
@@ -108,7 +111,7 @@ def _worked_out(t: Any, known: dict, rule: Callable[[Any], Any]) -> Any:
     return known[t]
 
 
-def arrays_only(t: Any) -> str | None:
+def arrays_only(t: AnyTerm) -> str | None:
     """The judgement where no device is asked: element-wise operations on arrays."""
     fits = t.op.kind == "elementwise" and all(isinstance(x.type, TensorType) for x in (t, *t.args))
     return None if fits else "no device was asked"

@@ -284,7 +284,32 @@ def cli(*words):
     return cache_cli.run(parser.parse_args(words))
 
 
-def test_command_line(cache, capsys):
+@pytest.fixture
+def installation(tmp_path, monkeypatch):
+    """A cache of an installation that is not this one's."""
+    made = Cache(str(tmp_path / "compiled"))
+    monkeypatch.setattr(cache_cli, "installation_cache", lambda: made)
+    return made
+
+
+def test_the_command_line_lists_and_clears_what_belongs_to_the_installation(cache, installation, capsys):
+    cache.get_or_make({"source": "s"}, maker(), name="step")
+    installation.get_or_make({"source": "g"}, maker(), name="glue")
+    assert cli("list") == 0
+    shown = capsys.readouterr().out
+    assert f"{cache.root}: 1 entry" in shown and f"{installation.root}: 1 entry" in shown and "glue" in shown
+    assert cli("list", "--json") == 0
+    assert {entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]} == {"step", "glue"}
+    assert cli("clear", "gl") == 0 and len(list(cache.entries())) == 1 and not list(installation.entries())
+    installation.get_or_make({"source": "g"}, maker(), name="glue")
+    capsys.readouterr()
+    assert cli("clear", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["directories"] == {cache.root: 1, installation.root: 1}
+    assert not list(cache.entries()) and not list(installation.entries())
+    assert cli("purge") == 0 and os.listdir(installation.root) == []
+
+
+def test_command_line(cache, installation, capsys):
     cache.get_or_make({"flags": "-O1", "source": "s"}, maker(), name="step")
     os.utime(next(cache.entries()).path, (1, 1))
     cache.get_or_make({"flags": "-O2", "source": "s"}, maker(), name="step")
@@ -355,7 +380,7 @@ def stress(root, processes, seconds, kill_every):
         killed += 1
         alive[victim] = start(1000 + killed, seconds - (time.monotonic() - begin))
     for worker in alive:
-        said.append((worker.communicate(timeout=60), worker.returncode))
+        said.append((worker.communicate(timeout=240), worker.returncode))
     return said, killed
 
 

@@ -238,3 +238,65 @@ def test_a_short_sum_has_one_part(n):
         got = f(v)
     np.testing.assert_allclose(got[0], np.exp(v).sum(), rtol=1e-12)
     assert got[1] == (v.argmin() if n else 0)
+
+
+def same_text(forget):
+    """A `general` that takes functions for one which are alike once something is forgotten."""
+    alike = {}
+
+    def careless(*given, **more):
+        made = general(*given, **more)
+        return made._replace(shape=alike.setdefault(forget(made.shape), made.shape))
+
+    return careless
+
+
+def sorted_places(*given, **more):
+    made = general(*given, **more)
+    return made._replace(places=tuple(sorted(made.places, key=int)))
+
+
+MISTAKES = {
+    "dtype": same_text(
+        lambda text: re.sub(r"([\d.])f\b", r"\1", text.replace("double", "float")).replace("tg_own_", "")
+    ),
+    "length": same_text(lambda text: re.sub(r"\b(35|36)\b", "n", text)),
+    "number": same_text(lambda text: re.sub(r"\b[01]\.5f?\b", "c", text)),
+    "order": sorted_places,
+}
+
+
+def mixed():
+    """Loops that differ in one thing each: a dtype, a length, a number, which array comes first; beside NumPy."""
+    variables, outputs, values, wanted = [], [], [], []
+    rng = np.random.default_rng(4)
+    for dtype in ("float32", "float64"):
+        for n in (35, 36):
+            pair = [T.tensor(f"{dtype}{n}{k}", dtype=dtype, shape=(4, n)) for k in range(2)]
+            given = [rng.standard_normal((4, n)).astype(dtype) for _ in range(2)]
+            variables, values = [*variables, *pair], [*values, *given]
+            for number in (0.5, 1.5):
+                for a, b in ((0, 1), (1, 0)):
+                    outputs.append((T.exp(pair[a] * number) - pair[b]).sum(axis=1))
+                    wanted.append((np.exp(given[a] * number) - given[b]).sum(axis=1))
+    with tg.config.change_flags(**{"cache.programs": False}):
+        f = compiled(variables, outputs, mode=tg.Mode(linker="c").excluding("fuse"))
+    return f(*values), wanted, len(functions(f))
+
+
+def test_loops_of_other_dtypes_lengths_and_numbers_are_not_mixed_up():
+    found, wanted, count = mixed()
+    assert 8 < count < 64  # some are shared
+    for got, want in zip(found, wanted):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_what_may_be_shared_is_found(mistake, monkeypatch):
+    """The test above can fail: with each of these the values are others."""
+    monkeypatch.setattr(kernels, "general", MISTAKES[mistake])
+    try:
+        found, wanted, _ = mixed()
+    except Exception:  # some texts do not even compile
+        return
+    assert not all(np.allclose(got, want, rtol=1e-5) for got, want in zip(found, wanted))

@@ -111,7 +111,9 @@ def test_polygamma():
     with np.errstate(all="ignore"):
         want, rough = scipy.special.polygamma(order, points), scipy.special.polygamma(1, points.astype("float32"))
     got, single = f(order, points)
-    np.testing.assert_array_equal(got, want)
+    ours = (order == 1) & (points > 0)  # written out; the others are SciPy's own digits
+    np.testing.assert_array_equal(got[~ours], want[~ours])
+    np.testing.assert_allclose(got[ours], want[ours], rtol=1e-15)
     np.testing.assert_allclose(single, rough, rtol=1e-6)
 
 
@@ -155,3 +157,34 @@ def test_a_sigmoid_keeps_results_below_the_smallest_normal_number():
     got = tg.function([x], T.sigmoid(x))(points)
     np.testing.assert_allclose(got, expected, rtol=1e-13, atol=5e-324)
     assert 0 < got[1] < got[2] < got[3]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nextafter_of_every_kind_of_number(dtype):
+    """The bits are counted in C: signs, zeros, infinities and numbers below the normal ones are cases of their own."""
+    info = np.finfo(dtype)
+    some = [0.0, info.smallest_subnormal, info.tiny, 1.0, 1 + info.eps, 3.0, info.max, np.inf]
+    values = np.array([*some, *[-v for v in some], np.nan], dtype)
+    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+    found = tg.function([x, y], T.nextafter(x, y), mode=tg.Mode(linker="c"))(a, b)
+    with np.errstate(all="ignore"):
+        wanted = np.nextafter(a, b)
+    np.testing.assert_array_equal(found, wanted)
+    number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(wanted[number]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inverse_error_functions_from_end_to_end(dtype):
+    """At 0, at both ends, beyond them, and where one polynomial takes over from another."""
+    from scipy.special import erfcinv, erfinv
+
+    near_one = 1 - np.float64(2.0) ** -np.arange(1, 53)
+    x = np.concatenate([[0.0, -0.0, 1.0, -1.0, 1.5, -2.0, np.nan], near_one, -near_one, 10.0 ** -np.arange(0, 300, 7)])
+    q = np.concatenate([x + 1, 10.0 ** -np.arange(0, 300, 3), [2.0, 0.0, -1.0]])
+    v = T.vector("v", dtype=dtype)
+    for ours, theirs, values in ((T.erfinv, erfinv, x), (T.erfcinv, erfcinv, q)):
+        values = values.astype(dtype)
+        found = tg.function([v], ours(v), mode=tg.Mode(linker="c"))(values)
+        np.testing.assert_allclose(found, theirs(values.astype("float64")).astype(dtype), rtol=4 * np.finfo(dtype).eps)

@@ -1,3 +1,3 @@
 """The table: importing this enters every row."""
 
-from . import arrays, elementwise, indexing, networks, others, products, reductions, statistics  # noqa: F401
+from . import arrays, elementwise, indexing, networks, others, products, reductions, statistics, windows  # noqa: F401

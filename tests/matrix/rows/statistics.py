@@ -48,6 +48,13 @@ for name in ["nansum", "nanmean"]:
     row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64", "complex128"), scaled=True, loose=40)
 
 
+for name in ["nanmax", "nanmin", "nanprod"]:
+    row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64"), scaled=True, loose=40)
+for name in ["nanvar", "nanstd"]:
+    row(name, lambda x, axis, keepdims, f=getattr(T, name): f(x, axis, keepdims=keepdims),
+        lambda x, axis, keepdims, f=getattr(np, name): f(x, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=name == "nanvar", **{**PLAIN, "loose": 100})  # fmt: skip
+
+
 def _with_share(c):
     return {**_samples(c), "q": c.pick(0.0, 0.3, 1.0, [0.1, 0.5]), "method": c.pick("linear", "lower", "higher", "midpoint")}
 

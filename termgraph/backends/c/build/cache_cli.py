@@ -1,6 +1,8 @@
-"""The subcommand `termgraph cache`: list, explain, clear and purge the cache of compiled code.
+"""The subcommand `termgraph cache`: list, explain, clear and purge the caches of compiled code.
 
-May touch: the cache directory, standard output. `add_arguments` and `run` are called by the command line's registry.
+One is of the programs of this user, one of the installation: the glue that calls programs, and what compilers can do.
+
+May touch: the cache directories, standard output. `add_arguments` and `run` are called by the command line's registry.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 
-from termgraph.backends.c.build.cache import Cache, Entry, default_cache
+from termgraph.backends.c.build.cache import Cache, Entry, default_cache, installation_cache
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,28 +31,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the parsed arguments ask for; the return value is the exit status."""
-    cache = default_cache()
-    return {"list": _list, "explain": _explain, "clear": _clear, "purge": _purge}[args.action](cache, args)
+    caches = list(dict.fromkeys((default_cache(), installation_cache())))
+    return {"list": _list, "explain": _explain, "clear": _clear, "purge": _purge}[args.action](caches, args)
 
 
-def _list(cache: Cache, args: argparse.Namespace) -> int:
-    entries = _chosen(cache, args.name)
+def _list(caches: Sequence[Cache], args: argparse.Namespace) -> int:
     if args.json:
-        _print_json({"directory": cache.root, "entries": [_record(entry) for entry in entries]})
+        entries = [_record(entry) for entry in _chosen(caches, args.name)]
+        _print_json({"directory": caches[0].root, "directories": [c.root for c in caches], "entries": entries})
         return 0
-    total = sum(entry.size for entry in entries)
-    _say(f"{cache.root}: {len(entries)} entries, {_bytes(total)}")
-    for entry in entries:
-        size = _bytes(entry.size)
-        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(_used(entry)))
-        _say(f"  {entry.key[:12]}  {size:>9}  {used}  {entry.why.get('kind', ''):<9} {entry.why.get('name', '')}")
+    for cache in caches:
+        entries = _chosen([cache], args.name)
+        _say(f"{cache.root}: {_many(len(entries))}, {_bytes(sum(entry.size for entry in entries))}")
+        for entry in entries:
+            size = _bytes(entry.size)
+            used = time.strftime("%Y-%m-%d %H:%M", time.localtime(_used(entry)))
+            _say(f"  {entry.key[:12]}  {size:>9}  {used}  {entry.why.get('kind', ''):<9} {entry.why.get('name', '')}")
     return 0
 
 
-def _explain(cache: Cache, args: argparse.Namespace) -> int:
-    entries = _chosen(cache, args.name)
+def _explain(caches: Sequence[Cache], args: argparse.Namespace) -> int:
+    entries = _chosen(caches, args.name)
     if not entries:
-        _say(f"no entry of {cache.root} has a name or key that begins with {args.name!r}")
+        _say(f"no entry of {_places(caches)} has a name or key that begins with {args.name!r}")
         return 1
     if args.json:
         _print_json([_record(entry) | {"why": entry.why} for entry in entries])
@@ -71,27 +75,42 @@ def _explain(cache: Cache, args: argparse.Namespace) -> int:
     return 0
 
 
-def _clear(cache: Cache, args: argparse.Namespace) -> int:
-    if args.name:
-        chosen = _chosen(cache, args.name)
-        for entry in chosen:
-            cache.discard(entry.key)
-        removed = len(chosen)
-    else:
-        removed = cache.clear()
-    _report(args, {"removed": removed, "directory": cache.root}, f"removed {removed} entries from {cache.root}")
+def _clear(caches: Sequence[Cache], args: argparse.Namespace) -> int:
+    removed = {cache.root: _cleared(cache, args.name) for cache in caches}
+    record = {"removed": sum(removed.values()), "directory": caches[0].root, "directories": removed}
+    _report(args, record, "\n".join(f"removed {_many(n)} from {root}" for root, n in removed.items()))
     return 0
 
 
-def _purge(cache: Cache, args: argparse.Namespace) -> int:
-    cache.purge()
-    _report(args, {"purged": cache.root}, f"emptied {cache.root}")
+def _cleared(cache: Cache, name: str) -> int:
+    """How many entries went: those chosen by name, or all, damaged ones too."""
+    if not name:
+        return cache.clear()
+    chosen = _chosen([cache], name)
+    for entry in chosen:
+        cache.discard(entry.key)
+    return len(chosen)
+
+
+def _purge(caches: Sequence[Cache], args: argparse.Namespace) -> int:
+    for cache in caches:
+        cache.purge()
+    _report(args, {"purged": caches[0].root, "directories": [c.root for c in caches]}, f"emptied {_places(caches)}")
     return 0
 
 
-def _chosen(cache: Cache, name: str) -> list[Entry]:
-    wanted = [e for e in cache.entries() if e.key.startswith(name) or str(e.why.get("name", "")).startswith(name)]
+def _chosen(caches: Sequence[Cache], name: str) -> list[Entry]:
+    entries = [entry for cache in caches for entry in cache.entries()]
+    wanted = [e for e in entries if e.key.startswith(name) or str(e.why.get("name", "")).startswith(name)]
     return sorted(wanted, key=lambda entry: (-_used(entry), entry.key))
+
+
+def _places(caches: Sequence[Cache]) -> str:
+    return " and ".join(cache.root for cache in caches)
+
+
+def _many(count: int) -> str:
+    return f"{count} entry" if count == 1 else f"{count} entries"
 
 
 def _used(entry: Entry) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.lower.memory.strides import ANY, BACKWARDS, DENSE, REPEATED, ROWS
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.term import Arg
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 ORDERS = 8  # TG_ORDERS of abi.h
 REMEMBERED = 64  # shapes and strides of which is known who answers
@@ -41,7 +44,7 @@ Layouts = Sequence[Layout | None]
 
 
 # ---------------------------------------------------------------------- what is there
-def layout_of(a: Any, type_: Any) -> Layout | None:
+def layout_of(a: np.ndarray, type_: Any) -> Layout | None:
     """How an array lies that could be read there; None if it is in row-major order, or has to be copied anyway."""
     if a.__class__ is not np.ndarray or a.ndim > 8 or a.size == 0 or not a.flags.aligned:
         return None
@@ -117,7 +120,7 @@ def given_so(arguments: Sequence[Any], layouts: Layouts) -> tuple[list[Any], dic
     return new, instead, strided
 
 
-def turned_back(t: Any, order: Order) -> Any:
+def turned_back(t: AnyTerm, order: Order) -> Any:
     """What t was before its axes were put in this order."""
     return dimshuffle.bind(order=inverse(order))(t)
 
@@ -233,7 +236,7 @@ def refuse(*_status: int) -> None:
     raise Refused
 
 
-def packed(a: Any) -> Any:
+def packed(a: object) -> Any:
     """A copy in row-major order of what is not."""
     return np.ascontiguousarray(a) if isinstance(a, np.ndarray) and a.ndim else a
 

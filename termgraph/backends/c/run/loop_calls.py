@@ -26,6 +26,8 @@ from termgraph.vm.program import Program
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
+    from termgraph.terms.ops.loop import Loop
+    from termgraph.terms.term import AnyTerm
 
 FIRST_PIECE = 64
 _LENGTH = TensorType("int8", (None, 0))
@@ -33,7 +35,7 @@ _BOOL = TensorType("bool", ())
 
 
 def native_loop(
-    t: Any, ledger: Ledger | None = None, fuse: bool = True, multiply_add: bool = False
+    t: AnyTerm, ledger: Ledger | None = None, fuse: bool = True, multiply_add: bool = False
 ) -> tuple[CProgram, Callable[..., tuple]] | Refusal:
     """The C program of a loop term and `run(n_steps, *operands)`; or why C cannot express it."""
     in_pieces = t.op.params["until"] and t.op.n_ys > 0
@@ -45,7 +47,7 @@ def native_loop(
     return code, (_pieces if in_pieces else _whole)(t.op, run)
 
 
-def _generated(op: Any, t: Any, ledger: Ledger | None, how: dict[str, bool]) -> CProgram | Refusal:
+def _generated(op: Any, t: AnyTerm, ledger: Ledger | None, how: dict[str, bool]) -> CProgram | Refusal:
     types = [a.type for a in t.args[1:]]
     if op is not t.op:
         first = len(types) - op.n_xs
@@ -57,7 +59,7 @@ def _generated(op: Any, t: Any, ledger: Ledger | None, how: dict[str, bool]) -> 
     return Refusal(t, made.why) if isinstance(made, Refusal) else made
 
 
-def _telling(op: Any) -> Op:
+def _telling(op: Loop) -> Op:
     """The same loop with one more carry: whether the last step was the one that ended it."""
     k = op.n_consts + op.n_carry
     body, takes = op.params["body"], op.params["takes"]
@@ -74,7 +76,7 @@ def _steps(n: int) -> np.ndarray:
     return np.empty((n, 0), "int8")
 
 
-def _whole(op: Any, run: Callable) -> Callable[..., tuple]:
+def _whole(op: Op, run: Callable) -> Callable[..., tuple]:
     def whole(n: Any, *operands: Any) -> tuple:
         steps = checked_steps(op, n, Parts(op, (n, *operands)).xs)
         return tuple(run(_steps(steps), *operands))
@@ -82,8 +84,8 @@ def _whole(op: Any, run: Callable) -> Callable[..., tuple]:
     return whole
 
 
-def _pieces(op: Any, run: Callable) -> Callable[..., tuple]:
-    def pieces(n: Any, *operands: Any) -> tuple:
+def _pieces(op: Loop, run: Callable) -> Callable[..., tuple]:
+    def pieces(n: np.ndarray, *operands: Any) -> tuple:
         parts = Parts(op, (n, *operands))
         steps = checked_steps(op, n, parts.xs)
         carries, at, size, stacks = parts.inits, 0, min(steps, FIRST_PIECE), []

@@ -66,7 +66,7 @@ _FMA = """double tg_own_fma_f64(double a, double b, double c)
 }"""
 
 
-def _horner(coefficients: Sequence[float], at: str, single: bool = False) -> str:
+def horner(coefficients: Sequence[float], at: str, single: bool = False) -> str:
     """The text of a polynomial, its first coefficient being that of the power 0."""
     fma, suffix = ("tg_own_fma", "f") if single else ("tg_own_fma_f64", "")
     out = f"{coefficients[-1]!r}{suffix}"
@@ -81,15 +81,15 @@ def _modified(order: int, single: bool) -> str:
     small, large = ((I0_SMALL, I0_LARGE), (I1_SMALL, I1_LARGE))[order] if not single else (
         (I0_SMALLF, I0_LARGEF), (I1_SMALLF, I1_LARGEF))[order]  # fmt: skip
     e = "expf(b * 0.5f)" if single else "exp(b * 0.5)"
-    first = f"y * ({_horner(small, 'y', single)})".removeprefix("y * ") if order == 0 else (
-        f"b * 0.5{s} * ({_horner(small, 'y', single)})")  # fmt: skip
+    first = f"y * ({horner(small, 'y', single)})".removeprefix("y * ") if order == 0 else (
+        f"b * 0.5{s} * ({horner(small, 'y', single)})")  # fmt: skip
     sign = "x < 0 ? -out : out" if order else "out"  # at -0.0 it is 0.0, as SciPy has it
     return f"""{t} tg_i{order}_f{32 if single else 64}({t} x)
 {{
     const {t} a = fabs{s}(x), b = a > {most} ? {most} : a, near = a < 8 ? a : 8, far = a > 8 ? b : 8;
     const {t} y = near * near * 0.25{s}, t = 16 / far - 1;
     const {t} e = {e};
-    const {t} large = {_horner(large, "t", single)} * e / sqrt{s}(far) * e;
+    const {t} large = {horner(large, "t", single)} * e / sqrt{s}(far) * e;
     const {t} small = {first.replace("b *", "near *")};
     const {t} out = a <= 8 ? small : large + (a - a); /* NaN at infinity, as SciPy has it */
     return {sign};
@@ -103,7 +103,7 @@ def _oscillating(order: int) -> str:
     return f"""double tg_j{order}_f64(double x)
 {{
     const double y = tg_own_fma_f64(-x, x, 64);
-    return fabs(x) <= 8 ? {"x * " if order else ""}{factors} * {_horner(small, "y")} : tg_j{order}_far_f64(x);
+    return fabs(x) <= 8 ? {"x * " if order else ""}{factors} * {horner(small, "y")} : tg_j{order}_far_f64(x);
 }}"""
 
 
@@ -120,4 +120,4 @@ def functions(inline: str) -> dict[str, str]:
     return out
 
 
-__all__ = ["functions"]
+__all__ = ["functions", "horner"]

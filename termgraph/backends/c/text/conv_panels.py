@@ -7,10 +7,11 @@ before the next one is packed. Filters are packed in chunks of taps that fill ha
 from __future__ import annotations
 
 FORWARD = """
-/* Some places: runs of them that lie along memory begin `at` a column, are read `from` there, and have a length. */
+/* Some places, a vector at a time: it is read `from` there and goes to columns `at`; the next writes over its rest. */
 typedef struct {
-    int64_t begin, width, count, parts;
-    int64_t at[3 * TG_CONV_LANES_$N], from[3 * TG_CONV_LANES_$N], length[3 * TG_CONV_LANES_$N];
+    int64_t begin, width, count, vectors;
+    int32_t at[3 * TG_CONV_LANES_$N];
+    int64_t from[3 * TG_CONV_LANES_$N];
 } tg_panel_$N;
 
 /* The filters of a group in panels of rows: [chunk of taps][filters / rows][tap][rows]. */
@@ -47,13 +48,13 @@ static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t
 /* Some blocks of places, for all filters of a group. */
 static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES };
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS;
     const int64_t all = q->n * z->places, image = q->c * z->plane;
     const int64_t per_panel = z->chunk * WIDE + LANES;
-    const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane;
+    const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane, *const last = z->end - LANES;
     tg_panel_$N *const panels = malloc(z->block * sizeof *panels);
     $T *const b = malloc((z->block * per_panel + ROWS * WIDE + 2 * LANES) * sizeof *b);
     $T *const t = b + z->block * per_panel + LANES; /* the sums of a tile that does not lie in the result as it is */
@@ -65,14 +66,16 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
             int64_t j0 = block * z->block * WIDE, count = 0;
             for (; count < z->block && j0 < all; count++) {
                 tg_panel_$N *const a = panels + count;
-                a->begin = j0, a->width = tg_conv_wide_$N(all - j0) * LANES, a->parts = 0;
+                a->begin = j0, a->width = tg_conv_wide_$N(all - j0) * LANES, a->vectors = 0;
                 if (count + 1 == z->block && a->width < WIDE && all - j0 > a->width) a->width = WIDE;
                 a->count = all - j0 < a->width ? all - j0 : a->width;
                 for (int64_t i = 0, run; i < a->count; i += run) {
-                    a->at[a->parts] = i;
-                    a->from[a->parts] = (j0 + i) / z->places * image + tg_conv_place_$N(z, (j0 + i) % z->places, &run);
+                    const int64_t from = tg_conv_place_$N(z, (j0 + i) % z->places, &run);
                     if (run > a->count - i) run = a->count - i;
-                    a->length[a->parts++] = run;
+                    for (int64_t d = 0; d < run; d += LANES) {
+                        a->at[a->vectors] = i + d;
+                        a->from[a->vectors++] = (j0 + i) / z->places * image + from + d;
+                    }
                 }
                 j0 += a->width;
             }
@@ -81,9 +84,12 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
                 for (int64_t e = 0; e < count; e++) {
                     const tg_panel_$N *const a = panels + e;
                     $T *const row = b + e * per_panel + i * a->width;
-                    for (int64_t u = 0; u < a->parts; u++)
-                        for (int64_t d = 0; d < a->length[u]; d += LANES) /* the next run writes over the rest */
-                            *(tg_lanes_$N *)(row + a->at[u] + d) = *(const tg_lanes_$N *)(source + a->from[u] + d);
+                    const int64_t vectors = a->vectors;
+                    for (int64_t u = 0; u < vectors; u++) {
+                        const $T *const from = source + a->from[u];
+                        if (from <= last) *(tg_lanes_$N *)(row + a->at[u]) = *(const tg_lanes_$N *)from;
+                        else __builtin_memcpy(row + a->at[u], from, (last + LANES - from) * sizeof *row);
+                    }
                 }
             }
             for (int64_t e = 0; e < count; e++) {
@@ -94,11 +100,11 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
                 for (int64_t r = 0; r < f; r += ROWS) {
                     const $T *const filters = z->packed + p0 * fr + r * n;
                     $T *const to = z->y + (m * q->f + z->group * f + r) * z->places + o;
-                    if (inside && r + ROWS <= f) {
-                        tile(n, filters, b + e * per_panel, to, z->places, p0 > 0);
-                        continue;
-                    }
-                    tile(n, filters, b + e * per_panel, t, width, 0);
+                    const int direct = inside && r + ROWS <= f;
+                    for (int64_t i = 0; i < n; i += SOME) /* sums of few numbers, added up: fewer digits are lost */
+                        tile(n - i < SOME ? n - i : SOME, filters + i * ROWS, b + e * per_panel + i * width,
+                             direct ? to : t, direct ? z->places : width, i > 0 || (direct && p0 > 0));
+                    if (direct) continue;
                     for (int64_t u = 0; u < ROWS && r + u < f; u++)
                         for (int64_t i = 0, im = m, at = o, run; i < a->count; i += run, im++, at = 0) {
                             $T *restrict one = z->y + (im * q->f + z->group * f + r + u) * z->places + at;
@@ -147,6 +153,7 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     const int64_t size = shape.n * shape.f * shape.out[0] * shape.out[1] * shape.out[2];
     if (size == 0) return 0;
     if (c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    z->bounded = c > 1 || shape.groups == 1;
     int failed = tg_conv_begin_$N(z);
     int64_t most = 524288 / (int64_t)sizeof(*y) / f; /* half of a second-level cache */
     most = most > 1536 / (int64_t)sizeof(*y) ? 1536 / (int64_t)sizeof(*y) : most < 96 ? 96 : most;

@@ -79,6 +79,7 @@ tg_conv_taps_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *g
     const int64_t size = shape.f * c * shape.k[0] * shape.k[1] * shape.k[2];
     if (size == 0) return 0;
     if (shape.n * shape.out[0] * shape.out[1] * shape.out[2] == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    z->bounded = 1;
     int failed = tg_conv_begin_$N(z);
     for (int64_t j = 0; j < f; j += tg_conv_wide_$N(f - j) * LANES) z->rows = j + tg_conv_wide_$N(f - j) * LANES;
     z->packed = failed ? 0 : malloc((shape.n * z->places * z->rows + LANES) * sizeof *y);

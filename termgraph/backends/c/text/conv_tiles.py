@@ -5,25 +5,27 @@ A tile is as many rows (filters, or taps) as there is room for, times one to thr
 
 from __future__ import annotations
 
-TILES = (("#ifdef __AVX512F__", 64, 8), ("#elif defined(__AVX__)", 32, 4), ("#else", 16, 4))  # bytes of a vector, rows
+VECTORS = (("#ifdef __AVX512F__", 64, 8), ("#elif defined(__AVX__)", 32, 4), ("#else", 16, 4))  # bytes of one, rows
 WIDTH = 3  # vectors of a tile
 
 
 def tiles(size: int, kinds: list[str]) -> str:
     """The tiles for each kind of processor, for numbers of so many bytes."""
-    out = []
-    for test, width, rows in TILES:
+    out = [TYPES.strip()]
+    for test, width, rows in VECTORS:
         out.append(test)
         out.append(f"#define TG_CONV_ROWS_$N {rows}\n#define TG_CONV_LANES_$N {width // size}")
-        out.append(f"typedef $T tg_lanes_$N __attribute__((vector_size({width}), aligned({size}), may_alias));")
-        for kind in kinds:
-            make = _tile if kind == "forward" else _tap_tile
-            out += [make(rows, w) for w in range(1, WIDTH + 1)]
-            names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
-            if kind == "taps":
-                out.append(_transposed(width // size))
-            out.append(f"static tg_conv_{kind}_tile_$N *const tg_conv_{kind}s_$N[] = {{{names}}};")
-    return "\n".join([TYPES.strip(), *out, "#endif", WIDE.strip()])
+    out += ["#endif", LANES.strip()]
+    for test, rows in (("#if TG_CONV_ROWS_$N == 8", 8), ("#else", 4)):
+        makes = [_tile if kind == "forward" else _tap_tile for kind in kinds]
+        out += [test, *[make(rows, w) for make in makes for w in range(1, WIDTH + 1)]]
+    out.append("#endif")
+    for kind in kinds:
+        names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
+        out.append(f"static tg_conv_{kind}_tile_$N *const tg_conv_{kind}s_$N[] = {{{names}}};")
+    if "taps" in kinds:
+        out.append(_transposed(size))
+    return "\n".join([*out, WIDE.strip()])
 
 
 def _names(rows: int, w: int) -> list[tuple[int, int]]:
@@ -36,7 +38,7 @@ def _loads(w: int) -> str:
 
 
 def _at(r: int, v: int) -> str:
-    return f"*(tg_lanes_$N *)(c + {r} * ldc + TG_CONV_LANES_$N * {v})"
+    return f"TG_AT_$N({r}, {v})"
 
 
 def _tile(rows: int, w: int) -> str:
@@ -69,7 +71,7 @@ def _tap_tile(rows: int, w: int) -> str:
         f"static TG_CONV void tg_conv_taps_$N_{w}(int64_t rows, int64_t n, const $T *x, const int64_t *off, "
         "int64_t step, const $T *b, $T *c, int64_t ldc)",
         "{",
-        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {_at(r, v)}" for r, v in sums) + ";",
+        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
         "    const $T " + ", ".join(f"*x{r} = x + off[{r}]" for r in range(rows)) + ";",
         "    for (int64_t y = 0; y < rows; y++) {",
         f"        for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
@@ -78,41 +80,58 @@ def _tap_tile(rows: int, w: int) -> str:
         "        }",
         "        " + " ".join(f"x{r} += step;" for r in range(rows)),
         "    }",
-        *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums],
+        *[f"    {_at(r, v)} += c{r}_{v};" for r, v in sums],
         "}",
     ]
     return "\n".join(lines)
 
 
-def _transposed(lanes: int) -> str:
-    """Rows of a square of numbers as columns: halves of vectors change places, then quarters, and so on."""
-    names, steps, half = [f"x{i}" for i in range(lanes)], [], 1
+def _transposed(size: int) -> str:
+    """Rows of a square of numbers as columns, for each length of vectors: pairs change places, then pairs of pairs."""
+    out = ["#if defined(__GNUC__) && !defined(__clang__)", *SWAPPED.strip().split("\n")]
+    for test, width, _ in VECTORS:
+        out += [test, _swaps(width // size)]
+    plain = (
+        "    for (int i = 0; i < TG_CONV_LANES_$N; i++)\n"
+        "        for (int j = 0; j < TG_CONV_LANES_$N; j++) to[i * ld + j] = from[j * step + i];\n}"
+    )
+    return "\n".join([*out, "#endif", "}", "#else", TRANSPOSED.strip(), plain, "#endif"])
+
+
+def _swaps(lanes: int) -> str:
+    names, lines, half = [f"x{i}" for i in range(lanes)], [], 1
+    lines.append("    tg_lanes_$N " + ", ".join(f"{x} = TG_FROM_$N({i})" for i, x in enumerate(names)) + ", t;")
     while half < lanes:
         low = ", ".join(str(j if j // half % 2 == 0 else lanes + j - half) for j in range(lanes))
         high = ", ".join(str(j + half if j // half % 2 == 0 else lanes + j) for j in range(lanes))
-        for i in [i for i in range(lanes) if i // half % 2 == 0]:
-            a, b = names[i], names[i + half]
-            steps.append(f"t = __builtin_shuffle({a}, {b}, (places){{{low}}});")
-            steps.append(f"{b} = __builtin_shuffle({a}, {b}, (places){{{high}}}); {a} = t;")
+        lines.append(f"    const tg_lane_numbers_$N low{half} = {{{low}}}, high{half} = {{{high}}};")
+        swaps = [f"TG_SWAP_$N({half}, x{i}, x{i + half});" for i in range(lanes) if i // half % 2 == 0]
+        lines += [f"    {' '.join(swaps[k : k + 4])}" for k in range(0, len(swaps), 4)]
         half *= 2
-    loads = ", ".join(f"{x} = *(const tg_lanes_$N *)(from + {i} * step)" for i, x in enumerate(names))
-    vectors = [
-        f"    typedef $I places __attribute__((vector_size(sizeof(tg_lanes_$N))));\n    tg_lanes_$N {loads}, t;",
-        *[f"    {step}" for step in steps],
-        *[f"    *(tg_lanes_$N *)(to + {i} * ld) = {x};" for i, x in enumerate(names)],
-    ]
-    plain = (
-        f"    for (int i = 0; i < {lanes}; i++) for (int j = 0; j < {lanes}; j++) to[i * ld + j] = from[j * step + i];"
-    )
-    head = "static inline void tg_conv_transposed_$N(const $T *from, int64_t step, $T *to, int64_t ld)\n{"
-    gcc = "#if defined(__GNUC__) && !defined(__clang__)"
-    return "\n".join([head, gcc, *vectors, "#else", plain, "#endif", "}"])
+    return "\n".join([*lines, *[f"    *(tg_lanes_$N *)(to + {i} * ld) = {x};" for i, x in enumerate(names)]])
 
 
 TYPES = """
 typedef void tg_conv_forward_tile_$N(int64_t, const $T *, const $T *, $T *, int64_t, int);
 typedef void tg_conv_taps_tile_$N(int64_t, int64_t, const $T *, const int64_t *, int64_t, const $T *, $T *, int64_t);
 """
+LANES = """
+typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T)), aligned(sizeof($T)), may_alias));
+#define TG_AT_$N(r, v) (*(tg_lanes_$N *)(c + (r) * ldc + TG_CONV_LANES_$N * (v)))
+"""
+TRANSPOSED = """
+static inline void tg_conv_transposed_$N(const $T *from, int64_t step, $T *to, int64_t ld)
+{
+"""
+SWAPPED = (
+    """
+typedef $I tg_lane_numbers_$N __attribute__((vector_size(sizeof(tg_lanes_$N))));
+#define TG_FROM_$N(i) (*(const tg_lanes_$N *)(from + (i) * step))
+#define TG_SWAP_$N(half, a, b) \\
+    t = __builtin_shuffle(a, b, low##half), b = __builtin_shuffle(a, b, high##half), a = t
+"""
+    + TRANSPOSED
+)
 WIDE = """
 /* Vectors of the next panel: three, or two twice where one would be left. */
 static inline int64_t tg_conv_wide_$N(int64_t left)

@@ -81,10 +81,10 @@ typedef struct {
     const $T *x, *w, *g;
     const int64_t *xs, *ws, *gs;
     $T *room, *y, *packed;
-    const $T *images;
+    const $T *images, *end;
     int64_t *off;
     int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
-    int failed;
+    int bounded, failed; /* bounded: nothing is read behind the end of the images */
 } tg_conv_$N;
 
 /* Zeros around planes, and their columns sorted by their place modulo the stride. */
@@ -132,19 +132,22 @@ static int tg_conv_begin_$N(tg_conv_$N *z)
         lies &= length == 1 || z->xs[d] == dense;
         dense *= length;
     }
-    lies &= !q->before[0] && !q->before[1] && !q->before[2] && z->places % TG_CONV_LANES_$N == 0;
+    lies &= !q->before[0] && !q->before[1] && !q->before[2] && (z->bounded || z->places % TG_CONV_LANES_$N == 0);
     if (!z->off) return 1;
     for (int64_t i = 0; i < z->taps + 8; i++) {
         const int64_t t = i < z->taps ? i : z->taps - 1, k2 = q->k[2], k1 = q->k[1], k0 = q->k[0];
         const int64_t u = t % k2 * q->e[2], v = t / k2 % k1 * q->e[1], d = t / k2 / k1 % k0 * q->e[0];
         z->off[i] = t / k2 / k1 / k0 * z->plane + ((d * s + u % s) * z->ph + v) * z->pw + u / s;
     }
+    const int64_t size = q->n * q->c * z->plane;
     z->images = z->x;
+    z->end = z->x + size;
     if (lies) return 0;
-    z->room = malloc((q->n * q->c * z->plane + 4 * TG_CONV_LANES_$N) * sizeof *z->room);
+    z->room = malloc((size + 4 * TG_CONV_LANES_$N) * sizeof *z->room);
     if (!z->room) return 1;
     z->images = z->room;
-    for (int u = 0; u < 4 * TG_CONV_LANES_$N; u++) z->room[q->n * q->c * z->plane + u] = 0;
+    z->end = z->room + size + 4 * TG_CONV_LANES_$N;
+    for (int u = 0; u < 4 * TG_CONV_LANES_$N; u++) z->room[size + u] = 0;
     tg_rt->parallel_for(tg_conv_pad_$N, z, q->n * q->c, 50000 / (z->plane + 1) + 1);
     return 0;
 }

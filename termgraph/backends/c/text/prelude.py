@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, float32
+from termgraph.backends.c.text import bessel, erfinv, float32
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -97,6 +97,19 @@ _FLOAT = {
     if (!(fabs{S}(q) < ({T})(sizeof({T}) == 8 ? 0x1p50 : 0x1p21)) || r != r) return fmod{S}(a, b);
     r = r != 0 && (r < 0) != (a < 0) ? r + copysign{S}(b, a) : r;
     return copysign{S}(r, a);
+}}""",
+    # The numbers of a sign follow each other as their bits do, read as whole numbers.
+    "nextafter": """{T} tg_nextafter_{N}({T} a, {T} b)
+{{
+    int{W}_t bits;
+    {T} next;
+    __builtin_memcpy(&bits, &a, sizeof(a));
+    bits += (a < b) == (a > 0) ? 1 : -1;
+    bits = a == 0 ? 1 : bits;
+    __builtin_memcpy(&next, &bits, sizeof(next));
+    next = a == 0 ? copysign{S}(next, b) : next;
+    next = a == b ? b : next;
+    return a != a || b != b ? a + b : next;
 }}""",
     "isinf": "_Bool tg_isinf_{N}({T} x) {{ return fabs{S}(x) == __builtin_inf{S}(); }}",
     "isfinite": "_Bool tg_isfinite_{N}({T} x) {{ return fabs{S}(x) < __builtin_inf{S}(); }}",
@@ -300,6 +313,14 @@ def _philox() -> str:
 }}"""
 
 
+# The upper half of a product of 64 bits, by halves: vectors have no products of 64 bits by 64.
+_SCALE_BITS = """uint64_t tg_scale_bits_u64(uint64_t a, uint64_t b)
+{
+    const uint64_t low = (uint32_t)a, high = a >> 32, few = (uint32_t)b, many = b >> 32;
+    const uint64_t middle = high * few + (low * few >> 32);
+    return high * many + (middle >> 32) + ((low * many + (uint32_t)middle) >> 32);
+}"""
+
 _TYPES = {
     "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
@@ -309,10 +330,12 @@ _FIXED = {
     **_TYPES,
     **vector_functions(),
     "tg_philox": _philox(),
+    "tg_scale_bits_u64": _INLINE + _SCALE_BITS,
     **special_functions(),
     **draw_functions(),
     **float32.functions(_INLINE),
     **bessel.functions(_INLINE),
+    **erfinv.functions(_INLINE),
 }
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -371,7 +394,7 @@ def _helper(name: str) -> str | None:
         return None
     single = kind in ("f32", "c64")
     text = table[base].format(
-        T=TYPES[kind], N=kind, S="f" if single else "", R="float" if single else "double", B=kind[1:] or "8"
+        T=TYPES[kind], N=kind, S="f" if single else "", R="float" if single else "double", B=kind[1:] or "8", W=kind[1:]
     )
     return _INLINE + text
 

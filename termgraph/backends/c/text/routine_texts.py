@@ -5,6 +5,8 @@ Pure text.
 
 from __future__ import annotations
 
+from termgraph.backends.c.text import sparse_texts
+
 
 def _searched(side: str, what: str, before: str) -> str:
     """Binary searches; `before` is C that says whether the element `at` comes before the place of `v`.
@@ -66,76 +68,11 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 """
 
 
-_SPARSE = """
-/* A sparse matrix times the columns of x. Returns 1 if an element lies outside of it, with its index in *bad. */
-static int tg_$F_dot_$N(const $T *data, int64_t d, const int32_t *indices, int64_t s, const int32_t *indptr, int64_t p,
-                       int64_t entries, int64_t rows, int64_t columns, int64_t width, const $T *x, int64_t x_row,
-                       int64_t x_column, $T *out, int64_t *bad)
-{
-    const int64_t majors = $MAJORS, minors = $MINORS;
-    int64_t k = majors > 0 ? indptr[0] : 0;
-    if (k < 0) return *bad = k, 1;
-    $CLEAR
-    for (int64_t i = 0; i < majors; i++) {
-        const int64_t end = indptr[(i + 1) * p];
-        if (end < k || end > entries) return *bad = end, 1;
-        $BEGIN
-        for (; k < end; k++) {
-            const int64_t j = indices[k * s];
-            const $T v = data[k * d];
-            if ((uint64_t)j >= (uint64_t)minors) return *bad = j, 1;
-            $ONE
-        }
-        $END
-    }
-    return 0;
-}
-"""
-_ADD_ROW = """if (x_column == 1)
-                for (int64_t c = 0; c < width; c++) $TO[c] += v * $FROM[c];
-            else
-                for (int64_t c = 0; c < width; c++) $TO[c] += v * $FROM[c * x_column];"""
-
-
-def _sparse(by_rows: bool, vector: bool) -> str:
-    """A product by rows, or by columns of the matrix; of a vector, or of a matrix."""
-    clear = "for (int64_t c = 0; c < rows * width; c++) out[c] = 0;"
-    if vector:
-        begin = "$T total = 0;" if by_rows else "const $T here = x[i * x_row];"
-        one, end = ("total += v * x[j * x_row];", "out[i] = total;") if by_rows else ("out[j] += v * here;", "")
-    else:
-        to, source = ("out + i * width", "x + j * x_row") if by_rows else ("out + j * width", "x + i * x_row")
-        one = f"$T *restrict to = {to};\n            const $T *from = {source};\n            " + _ADD_ROW
-        one, begin, end = one.replace("$TO", "to").replace("$FROM", "from"), "", ""
-    pieces = {
-        "$F": ("csr" if by_rows else "csc") + ("v" if vector else ""), "$MAJORS": "rows" if by_rows else "columns",
-        "$MINORS": "columns" if by_rows else "rows", "$CLEAR": "" if by_rows and vector else clear,
-        "$BEGIN": begin, "$ONE": one, "$END": end,
-    }  # fmt: skip
-    text = _SPARSE
-    for name, piece in pieces.items():
-        text = text.replace(name, piece)
-    return text
-
-
 # Who calls what.
 USERS = dict.fromkeys(("tg_sort_key", "tg_radix_words", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
+USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 TEXTS = {
-    **{f"tg_{name}_dot": _sparse(name[:3] == "csr", len(name) > 3) for name in ("csr", "csc", "csrv", "cscv")},
-    "tg_majors": """
-/* The row of each element. Returns 1 if indptr does not count them. */
-static int tg_majors_$N(const $T *indptr, int64_t p, int64_t pointers, int64_t entries, $T *out)
-{
-    int64_t k = 0;
-    if (pointers > 0 && indptr[0] != 0) return 1;
-    for (int64_t i = 0; i + 1 < pointers; i++) {
-        const int64_t end = indptr[(i + 1) * p];
-        if (end > entries) return 1;
-        for (; k < end; k++) out[k] = i;
-    }
-    return k != entries;
-}
-""",
+    **sparse_texts.TEXTS,
     "tg_call_loop": """
 #include <fenv.h>
 
@@ -387,6 +324,19 @@ static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int6
         for (int64_t i = 0; i < n; i++) if (a[i * (row + column)] == 0) return i + 1;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < columns; j++) out[i * columns + j] = b[i * b_row + j * b_column];
+    if (n * n * columns <= 256 && trans != TG_CONJ) { /* a call of BLAS takes longer */
+        const int64_t down = trans == TG_PLAIN ? row : column, across = trans == TG_PLAIN ? column : row;
+        const int forward = (triangle == TG_LOWER) == (trans == TG_PLAIN);
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t i = forward ? k : n - 1 - k, begin = forward ? 0 : i + 1, end = forward ? i : n;
+            for (int64_t c = 0; c < columns; c++) {
+                $T rest = out[i * columns + c];
+                for (int64_t j = begin; j < end; j++) rest -= a[i * down + j * across] * out[j * columns + c];
+                out[i * columns + c] = diagonal == TG_NONUNIT ? rest / a[i * (row + column)] : rest;
+            }
+        }
+        return 0;
+    }
     if (row == 1 && column >= n && trans != TG_CONJ) { /* the transposed matrix lies in rows */
         lead = column;
         triangle = triangle == TG_UPPER ? TG_LOWER : TG_UPPER;

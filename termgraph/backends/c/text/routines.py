@@ -5,8 +5,8 @@ A batch becomes a kernel, so that it can run on several threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.schedule.cost import routine_work
 from termgraph.terms.dtypes import HALVES
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 BAD_INDEX = 3  # that an index from data is out of bounds
 FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
@@ -104,8 +107,10 @@ class _Text:
         failed = f"tg_fail({self.st}, {code}, {self.n.sites[which]}, {value}, 0, 0, 0)"
         return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
 
-    def no_memory(self) -> str:
-        failed = f"tg_fail({self.st}, TG_NOMEM, -1, {self.bytes(self.n.results[0], product(self.n.sizes.values()))}"
+    def no_memory(self, lengths: Iterable[str] | None = None) -> str:
+        """What happens where a routine finds no room for an array with these of its lengths (all of them)."""
+        count = product([self.n.sizes[name] for name in lengths or self.n.sizes])
+        failed = f"tg_fail({self.st}, TG_NOMEM, -1, {self.bytes(self.n.results[0], count)}"
         failed += ", -1, -1, 0)"
         return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
 
@@ -176,7 +181,7 @@ def _fft(x: _Text) -> None:
         p.add(f"tg_call_loop({native}, args, lengths, steps);")
 
 
-def _scale(t: Any, whole: str, real: str) -> str:
+def _scale(t: AnyTerm, whole: str, real: str) -> str:
     norm, inverse = t.op.params["norm"], t.op.family.name in ("ifft", "irfft")
     if norm == "ortho":
         return f"1 / sqrt{'f' if real == 'float' else ''}({whole})"
@@ -233,6 +238,44 @@ def _majors(x: _Text) -> None:
     x.p.add(f"if (tg_majors_{SHORT[out.buf.dtype]}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
+def _vectors(x: _Text, places: Any) -> list[str]:
+    """Addresses of vectors, each with the distance between its elements."""
+    return [text for a in places for text in (x.pointer(a), x.p.poly(a.core[0]))]
+
+
+def _patterns(name: str, x: _Text, *given: str) -> None:
+    """The call of a routine on patterns, which says what is wrong with them."""
+    with x.p.block(""):
+        x.p.add("int64_t at = 0;", f"const int failed = tg_{name}_i32({', '.join([*given, '&at'])});")
+        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
+        x.p.add(f"if (failed == 2) {x.fail(2, x.size('entries'), BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+
+
+def _switch(x: _Text) -> None:
+    outs, (indices, indptr, _) = x.n.results, x.n.reads
+    sizes = (x.size("pointers"), x.size("entries"), x.p.poly(x.n.sizes["turned"] - 1))
+    _patterns("csm_switch", x, *_vectors(x, (indices, indptr)), *sizes, *map(x.pointer, outs))
+
+
+def _sorted(x: _Text) -> None:
+    sizes = (x.size("pointers"), x.size("entries"), x.size("minor"))
+    _patterns("csm_sorted", x, *_vectors(x, x.n.reads[:2]), *sizes, *map(x.pointer, x.n.results))
+
+
+def _merged(x: _Text) -> None:
+    one, one_ends, two, two_ends, _ = x.n.reads
+    _patterns(
+        "csm_merged", x, str(int(x.n.term.op.params["both"])),
+        *_vectors(x, (one, one_ends)), x.size("entries"), *_vectors(x, (two, two_ends)), x.size("more"),
+        x.size("pointers"), x.size("minor"), x.size("room"), *map(x.pointer, x.n.results),
+    )  # fmt: skip
+
+
+def _kept(x: _Text) -> None:
+    given = [*_vectors(x, x.n.reads), x.size("pointers"), x.size("entries"), *map(x.pointer, x.n.results)]
+    x.p.add(f"if (tg_csm_kept_i32({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+
+
 def _trsm(x: _Text) -> None:
     (a, b), (out,) = x.n.reads, x.n.results
     params = x.n.term.op.params
@@ -271,8 +314,8 @@ def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
 
 
 def _convolution(x: _Text) -> None:
-    """A convolution, or its filters' gradient."""
-    x.p.add(f"if ({convolution.call(x)}) {x.no_memory()}")
+    """A convolution, or its filters' gradient; the largest thing that it needs room for are the images."""
+    x.p.add(f"if ({convolution.call(x)}) {x.no_memory(x.n.spec.ins[0])}")
 
 
 def _convolved_lines(x: _Text) -> None:
@@ -283,7 +326,7 @@ def _convolved_lines(x: _Text) -> None:
 
 def _pool(x: _Text) -> None:
     """Pooling of one plane, or its gradient."""
-    x.p.add(f"if ({pooling.call(x)}) {x.no_memory()}")
+    x.p.add(f"if ({pooling.call(x)}) {x.no_memory(x.n.spec.ins[0][-1:])}")
 
 
 _WRITERS: dict[str, Callable[[_Text], None]] = {
@@ -295,6 +338,10 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "running": _running,
     "csm_dot": _sparse_product,
     "csm_majors": _majors,
+    "csm_switch": _switch,
+    "csm_sorted": _sorted,
+    "csm_merged": _merged,
+    "csm_kept": _kept,
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,

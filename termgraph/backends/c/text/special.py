@@ -1,4 +1,4 @@
-"""C text of the special functions that libm lacks: inverse error functions, scaled erfc, digamma. Pure text.
+"""C text of the special functions that libm lacks: digamma and its derivatives. Pure text.
 
 Those that are written out are computed in double, to about 1e-14 of the value. The constants are Taylor and Bernoulli
 numbers, worked out with mpmath; each function says how it gets from them to full precision.
@@ -39,62 +39,6 @@ _DIGAMMA = f"""static double tg_digamma_f64(double x)
                   w * (1. / 12)))))));
     return below + (log(x) - 0.5 / x - tail);
 }}"""
-# Halley's steps from the first terms of a series; each triples the number of right digits.
-_ERFINV = """static double tg_erfinv_f64(double x)
-{
-    const double slope = 1.1283791670955125739; /* 2 / sqrt(pi) */
-    double a = fabs(x), y, q = 1 - a;
-    if (!(a < 1)) return a == 1 ? copysign(__builtin_inf(), x) : __builtin_nan("");
-    if (a <= 0.5) {
-        double s = x * x;
-        y = x * (0.88622692545275801 + s * (0.23201366653465449 + s * (0.12755617530559796 + s * 0.08655212924154752)));
-        for (int k = 0; k < 2; k++) {
-            double wrong = erf(y) - x;
-            y -= wrong / (slope * exp(-y * y) + y * wrong);
-        }
-        return y + 0.0; /* as SciPy, which has no -0 here */
-    }
-    return copysign(tg_erfc_inverse_f64(q), x);
-}"""
-_ERFC_INVERSE = """static double tg_erfc_inverse_f64(double q)
-{
-    const double slope = 1.1283791670955125739;
-    if (q < 1e-290) { /* erfc is too small to be compared: log(erfc) is, by its first terms */
-        double goal = -log(q * 1.7724538509055160273), y = sqrt(goal);
-        for (int k = 0; k < 8; k++) {
-            double s = 1 / (2 * y * y);
-            y = sqrt(goal - log(y) + log1p(-s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s)))));
-        }
-        return y;
-    }
-    double y = sqrt(-log(q * (2 - q))); /* right to a tenth or so */
-    for (int k = 0; k < 5; k++) {
-        double wrong = erfc(y) - q, step = wrong / (slope * exp(-y * y) - y * wrong);
-        y += step;
-        if (fabs(step) < 1e-7 * y) break;
-    }
-    return y;
-}"""
-_ERFCINV = """static double tg_erfcinv_f64(double q)
-{
-    if (!(q > 0 && q < 2)) return q == 0 ? __builtin_inf() : q == 2 ? -__builtin_inf() : __builtin_nan("");
-    if (q < 0.5) return tg_erfc_inverse_f64(q);
-    return q > 1.5 ? -tg_erfc_inverse_f64(2 - q) : -tg_erfinv_f64(q - 1);
-}"""
-_ERFCX = """static double tg_erfcx_f64(double x)
-{
-    if (x < 10) {
-        if (x < -26.7) return __builtin_inf();
-        double high = (double)(float)x, low = x - high; /* x^2 without the error of squaring */
-        double scale = exp(high * high) * exp((x + high) * low);
-        return scale * erfc(x);
-    }
-    if (x > 1e150) return 0.56418958354775628695 / x;
-    double s = 0.5 / (x * x), sum = 1;
-    for (int k = 12; k > 0; k--) sum = 1 - (2 * k - 1) * s * sum;
-    return 0.56418958354775628695 / x * sum;
-}"""
-
 # Functions that SciPy has: its own compiled loops are called with one element, so the digits are those of SciPy.
 _CALL = """static double tg_scipy(int native, double a, double b, double c, int count)
 {
@@ -105,14 +49,29 @@ _CALL = """static double tg_scipy(int native, double a, double b, double c, int 
     ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
     return out;
 }"""
+# Two terms of the sum over 1 / (x + k)^2 at a time, and from 9 on the series of the rest.
+_TRIGAMMA = """static double tg_trigamma_f64(double x) /* x > 0 */
+{
+    double sum = 0;
+    if (x < 1e-9) return 1 / x * (1 / x) + 1.6449340668482264;
+    for (; x < 9; x += 2) {
+        const double y = x + 1, both = x * y;
+        sum += (x * x + y * y) / (both * both);
+    }
+    const double r = 1 / x, s = r * r;
+    return sum + r * (1 + r / 2 + s * (1. / 6 - s * (1. / 30 - s * (1. / 42 - s * (1. / 30 - s * (5. / 66 - s *
+                      (691. / 2730 - s * (7. / 6 - s * (3617. / 510 - s * (43867. / 798))))))))));
+}"""
 _POLYGAMMA = """static double tg_polygamma_f64(double n, double x)
 {
+    if (n == 1 && x > 0) return tg_trigamma_f64(x);
     if (n == 0) return tg_scipy(TG_NATIVE_special__psi__d_d, x, 0, 0, 1);
     return pow(-1, n + 1) * tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2);
 }"""
 _POLYGAMMA_F32 = """static float tg_polygamma_f32(float n, float x)
 {
+    if (n == 1 && x > 0) return (float)tg_trigamma_f64(x);
     if (n == 0) return (float)tg_polygamma_f64(n, x);
     return (float)pow(-1, n + 1) * (float)tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2); /* as SciPy: either may overflow */
@@ -143,10 +102,7 @@ _SCIPY = {
 }
 _DOUBLE = {
     "digamma": _DIGAMMA,
-    "erfinv": _ERFINV,
-    "erfcinv": _ERFCINV,
-    "erfcx": _ERFCX,
-    "erfc_inverse": _ERFC_INVERSE,
+    "trigamma": _TRIGAMMA,
 }
 
 
@@ -154,6 +110,5 @@ def special_functions() -> dict[str, str]:
     """The helpers by name, for both widths."""
     out = {f"tg_{name}_f64": text for name, text in _DOUBLE.items()}
     out |= {f"tg_{name}": text for name, text in _SCIPY.items()}
-    for name in ("digamma", "erfinv", "erfcinv", "erfcx"):
-        out[f"tg_{name}_f32"] = f"static float tg_{name}_f32(float x) {{ return (float)tg_{name}_f64(x); }}"
+    out["tg_digamma_f32"] = "static float tg_digamma_f32(float x) { return (float)tg_digamma_f64(x); }"
     return out

@@ -22,6 +22,7 @@ from termgraph.terms.dtypes import HALVES
 
 if TYPE_CHECKING:
     from termgraph.lower.loops.tree import Rows
+    from termgraph.terms.term import AnyTerm
 
 
 def moving_places(nodes: Sequence[Node]) -> list[Buf]:
@@ -213,7 +214,7 @@ class _ScalarSteps(Printer):
             self.bufs[n.buf] = None
             self.add(self.d.store(n.buf, self.place(n.buf, n.offset), value, "set"))
 
-    def on_index(self, t: Any) -> None:
+    def on_index(self, t: AnyTerm) -> None:
         super().on_index(t)
         (_, name, length) = self.checks[-1]
         self.add(f"if ({bad(name, length)}) {{ {failure(t, name, length)}; tg_in_step(st, t); return t; }}")

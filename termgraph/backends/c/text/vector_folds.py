@@ -147,7 +147,7 @@ class CPrinter(Printer):
         self.add("#pragma GCC unroll 16")
         return self.block(f"for (int64_t v = 0; v < {nbytes} / tg_vector_bytes; v++)")
 
-    def declare_vectors(self, f: Any, acc: str, nbytes: int) -> None:
+    def declare_vectors(self, f: AnyTerm, acc: str, nbytes: int) -> None:
         """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
         kind, short = f.op.params["kind"], SHORT[f.type.dtype]
         self.add(f"tg_vector_{short} {acc}_vector[{nbytes} / tg_vector_bytes];")
@@ -223,7 +223,7 @@ def _has_nan(t: AnyTerm) -> bool:
     return t.type.np_dtype.kind == "f"
 
 
-def _width(t: Any) -> int:
+def _width(t: AnyTerm) -> int:
     """The bytes of the widest operand that a truth value is computed from."""
     seen: set[Any] = set()
     stack, width = [t], 1

@@ -12,7 +12,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from termgraph.backends.cuda.driver.base import (
     not_ready,
 )
 from termgraph.config import config
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 NO_PACKAGE = "cuda.driver=pycuda needs the package pycuda, which is not installed: pip install 'termgraph[pycuda]'"
 
@@ -120,7 +123,7 @@ class PyCudaDriver:
     def enter(self) -> None:
         """Nothing: the thread that opened the device stays in its context, others enter it for each call."""
 
-    def leave(self, before: Any) -> None:
+    def leave(self, before: AnyTerm) -> None:
         """Nothing, as well."""
 
     def home_of(self, address: int) -> int | None:

@@ -156,7 +156,7 @@ class DeviceArray:
     def __reduce__(self) -> tuple:
         return (np.array, (self.to_host(),))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: str | None = None, copy: Any = None) -> np.ndarray:
         if copy is False:
             raise ValueError("an array on the GPU cannot be seen from the host without a copy")
         return self.to_host() if dtype is None else self.to_host().astype(dtype, copy=False)

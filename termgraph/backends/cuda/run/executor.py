@@ -331,7 +331,7 @@ class Executable:
     def prepare(self, plan: Plan) -> None:
         """Compile and load the kernels, if they are not loaded yet."""
         if plan.wide not in self.modules:
-            options = ("-DTG_WIDE",) if plan.wide else ()
+            options = ("-DTG_WIDE",) * plan.wide + ("--fmad=false",) * (not self.program.multiply_add)
             driver = self.device.driver
             image = self.device.compile(self.program.source, driver.arch, options, self.name)
             if self.program.given and self.device.compile is compile_text:

@@ -9,9 +9,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cuda.run.device_array import DeviceArray
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Pending:
@@ -19,7 +22,7 @@ class Pending:
 
     __slots__ = ("call", "dtype", "number", "shape")
 
-    def __init__(self, call: Unfinished, number: int, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, call: Unfinished, number: int, shape: tuple[int, ...], dtype: np.dtype | str) -> None:
         self.call, self.number, self.shape, self.dtype = call, number, shape, dtype
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.executor import Executable
@@ -11,7 +9,7 @@ from termgraph.terms.term import Arg
 from termgraph.terms.types import TensorType
 
 
-def copier(device: Device, dtype: Any, ndim: int) -> Executable:
+def copier(device: Device, dtype: str, ndim: int) -> Executable:
     """What copies a view with any strides to memory of its own."""
     key = (str(dtype), ndim)
     if key not in device.copiers:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.lower.lengths.index import ONE, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write
@@ -15,6 +15,9 @@ from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.terms.dtypes import FLOATS
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 GELU = (1.5957691216057308, 0.044715)  # x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
 
@@ -102,11 +105,11 @@ def _number(vars_: Sequence[Var]) -> Poly:
     return out
 
 
-def _is_load(t: Any, buf: Buf, place: Poly) -> bool:
+def _is_load(t: AnyTerm, buf: Buf, place: Poly) -> bool:
     return t.op.family is LOAD and t.op.params["buf"] is buf and t.op.params["offset"] is place
 
 
-def _bias(t: Any, column: Var, length: Poly) -> tuple[Buf, Poly] | None:
+def _bias(t: AnyTerm, column: Var, length: Poly) -> tuple[Buf, Poly] | None:
     """Where a vector along the columns begins."""
     if t.op.family is not LOAD or column.extent is not length or t.op.params["offset"].coefficient(column) is not ONE:
         return None
@@ -115,7 +118,7 @@ def _bias(t: Any, column: Var, length: Poly) -> tuple[Buf, Poly] | None:
 
 
 # ---------------------------------------------------------------------- activations
-def _activation(t: Any) -> tuple[str, Any]:
+def _activation(t: AnyTerm) -> tuple[str, Any]:
     """(the name of an activation, what it is applied to)."""
     if t.op.family.name == "maximum" and len(t.args) == 2:
         for zero, x in (t.args, t.args[::-1]):
@@ -125,7 +128,7 @@ def _activation(t: Any) -> tuple[str, Any]:
     return ("gelu", x) if x is not None else ("", t)
 
 
-def _of_gelu(t: Any) -> Any:
+def _of_gelu(t: AnyTerm) -> Any:
     """x, if t is x * sigmoid(a (x + b x^2 x)) with the numbers of gelu by tanh; in any order of factors."""
     if t.op.family.name != "mul" or len(t.args) != 2:
         return None
@@ -145,7 +148,7 @@ def _power_of(x: object) -> Any:
     return lambda t: 1 if t is x else 2 if t.op.family.name == "sqr" and t.args[0] is x else 0
 
 
-def _without_number(t: Any, number: float, whole: bool = False) -> Any:
+def _without_number(t: AnyTerm, number: float, whole: bool = False) -> Any:
     """The other factor (with `whole` all other factors) of a product with this number, or None."""
     if t is None or t.op.family.name != "mul":
         return None

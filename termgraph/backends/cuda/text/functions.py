@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import is_argument
@@ -15,6 +15,9 @@ from termgraph.lower.lengths.index import ONE, Poly
 from termgraph.lower.loops.tree import Call, Node, Repeat
 from termgraph.lower.push.kernel import Buf, operands_first
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 BLOCK = 256
 PARTS = 512  # a fold over everything has at most that many partial results
@@ -111,7 +114,7 @@ class FunctionWriter:
         self.shared: set[Any] = set()  # values that another kernel uses than the one that computes them
         self.partials: list[int] = []  # bytes of the partial results of each fold over everything
 
-    def slot(self, t: Any) -> int:
+    def slot(self, t: AnyTerm) -> int:
         """Where a scalar is kept, in bytes."""
         if t not in self.slots:
             self.slots[t] = SLOT * len(self.slots)
@@ -176,14 +179,14 @@ class FunctionWriter:
             self.steps.append(found)
         return found
 
-    def is_readable(self, t: Any) -> bool:
+    def is_readable(self, t: AnyTerm) -> bool:
         """Whether a value is an argument without dimensions, which every kernel can read where it is.
 
         Not so in a step of a loop, whose results may be where its operands are.
         """
         return not self.depth and is_argument(t) and t.op.params["buf"] not in self.aliased
 
-    def given(self, p: CudaPrinter, t: Any) -> str:
+    def given(self, p: CudaPrinter, t: AnyTerm) -> str:
         """A value that is not computed in this kernel: kept by an earlier one, an argument, or of lengths only."""
         if t in self.slots:
             return f"*(const {self.d.ctype(t.type.dtype)} *)(tg_scalars + {self.slots[t]})"

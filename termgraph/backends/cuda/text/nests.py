@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.dialect import can_add_atomically
@@ -12,6 +12,9 @@ from termgraph.lower.loops.tree import Call, Choice, Columns, Kernel, Let, Loop,
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import ITEST, IVAL, LOAD, Buf, scalars
 from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 def grid_loop(i: str, end: str, begin: str = "0") -> str:
@@ -32,7 +35,7 @@ def has_serial(body: Sequence[Node]) -> bool:
     return any(isinstance(n, Loop) and n.serial for n in walk(list(body)))
 
 
-def of_lengths(t: Any) -> bool:
+def of_lengths(t: AnyTerm) -> bool:
     """Whether a scalar is computed from lengths alone."""
     found = scalars([t])
     simple = all(x.op is CONST or x.op.kind == "elementwise" or x.op.family in (IVAL, ITEST) for x in found)
@@ -76,7 +79,7 @@ def scalars_early(nodes: Sequence[Node]) -> list[Node]:
     return out
 
 
-def is_argument(t: Any) -> bool:
+def is_argument(t: AnyTerm) -> bool:
     """Whether a scalar is an argument without dimensions."""
     buf = t.op.params["buf"] if t.op.family is LOAD else None
     return buf is not None and buf.kind == "input" and not buf.shape

@@ -243,4 +243,5 @@ def _text(name: str) -> str | None:
     if text is None or "_Complex" in text:
         return None
     text = text.replace(c._INLINE, _INLINE).replace("_Bool", "bool")
+    text = text.replace("__builtin_memcpy", "memcpy")
     return text.replace("__builtin_inff()", "TG_INFF").replace("__builtin_inf()", "TG_INF")

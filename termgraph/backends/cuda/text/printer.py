@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.cuda.text.dialect import CudaDialect
@@ -17,6 +17,9 @@ from termgraph.lower.lengths.index import Poly, Var
 from termgraph.lower.loops.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, Buf
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 Place = tuple[Buf, Poly]
 SHARED_OUT = (Loop, Reduce, Columns, Sweep)
@@ -90,7 +93,7 @@ class CudaPrinter(Printer):
             return f"if ({self.claim.holds(self)}) {self.d.store(n.buf, place, value, n.mode)}"
         return self.d.store(n.buf, place, value, n.mode)
 
-    def on_index(self, t: Any) -> None:
+    def on_index(self, t: AnyTerm) -> None:
         """An index from data: a bad one is reported, and replaced by 0 so that nothing else goes wrong."""
         name, length = self.names.new("k"), self.poly(t.op.params["length"])
         self.add(f"int64_t {name} = {self.ref(t.args[0])};")

@@ -35,14 +35,14 @@ def brings_a_kernel(t: AnyTerm) -> bool:
     return getattr(t.op, "cuda_sections", None) is not None and bool(t.op.cuda_sections())
 
 
-def why_not_here(t: Any) -> str | None:
+def why_not_here(t: AnyTerm) -> str | None:
     """Why the text of a user's op cannot be a kernel, or None."""
     types = [t.type, *[a.type for a in t.args]]
     odd = next((x for x in types if not isinstance(x, TensorType) or x.dtype not in STORED), None)
     return None if odd is None else f"the text of an op takes and gives arrays of numbers, not {odd}"
 
 
-def source_of(t: Any) -> str:
+def source_of(t: AnyTerm) -> str:
     """The CUDA file with the kernel of a term."""
     parts: Mapping[str, str] = t.op.cuda_sections()
     takes, head = [], []

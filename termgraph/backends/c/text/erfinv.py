@@ -1,0 +1,205 @@
+"""C text of inverse error functions and scaled erfc, which become vector code inside loops that use them. Pure text.
+
+`scripts/fit_erfinv.py` derives the coefficients, `scripts/ulps.py` compares with mpmath. Beside a logarithm and a root
+they are polynomials: all are computed, one is chosen.
+"""
+
+from __future__ import annotations
+
+from termgraph.backends.c.text.bessel import horner
+
+# What each polynomial is of, from where to where, and its degree; all of t, -1 <= t <= 1. With w = -log(1 - x^2):
+# near: erfinv(x) / x of w; tail, far: erfinv(x) of sqrt(w); end: erfinv(x) / sqrt(w) of log(w).
+# scaled: (1 + 2 x) erfcx(x) of (x - 3.75) / (x + 3.75).
+PIECES = {
+    "near": (0, 6.25, 24),
+    "tail": (2.5, 4, 17),
+    "far": (4, 6.25, 17),
+    "end": (3.625, 6.625, 18),
+    "scaled": (-1, 1, 24),
+}
+COEFFICIENTS: dict[str, tuple[float, ...]] = {
+    "near": (
+        1.6536545626831027,
+        0.7504943200799635,
+        -0.05892256710377784,
+        -0.022604447453449802,
+        0.017808361818295655,
+        -0.00413731437741443,
+        -0.0012716922684373015,
+        0.0012324855686812834,
+        -0.0002643936684366174,
+        -0.0001168888399309713,
+        9.33673917780479e-05,
+        -1.5027710420277575e-05,
+        -1.1257319182677936e-05,
+        7.1300572630824496e-06,
+        -6.83718721812117e-07,
+        -1.059321402540731e-06,
+        5.394320648707009e-07,
+        -1.0185147576818285e-08,
+        -9.867713140174249e-08,
+        3.915473114023045e-08,
+        4.792369996100387e-09,
+        -8.562787796742932e-09,
+        1.5401738716654886e-09,
+        7.689312733742569e-10,
+        -2.7032254091069344e-10,
+    ),
+    "tail": (
+        3.083845723103243,
+        0.7541289264339747,
+        0.0026170930345520674,
+        -0.0010318612832504724,
+        0.0002708519991350937,
+        -5.26856171736595e-05,
+        4.297311577985128e-06,
+        2.2792058608204698e-06,
+        -1.3823253763498867e-06,
+        3.816050979664255e-07,
+        -2.6207390672925354e-08,
+        -2.6164354127046835e-08,
+        1.265435016393366e-08,
+        -2.286691473287008e-09,
+        -3.837596358839881e-10,
+        3.381368111568601e-10,
+        -5.4670726307138374e-11,
+        -7.0838246869671344e-12,
+    ),
+    "far": (
+        4.976191390006553,
+        1.1365383105974094,
+        -0.0002690718568612428,
+        -0.0002562001090178206,
+        0.00010361625373705177,
+        -2.9883487015331856e-05,
+        7.577243575717166e-06,
+        -1.7878665452506535e-06,
+        4.0133940938930486e-07,
+        -8.636853456320143e-08,
+        1.7683697596461984e-08,
+        -3.2677494393445644e-09,
+        4.062158279761031e-10,
+        5.858495271725948e-11,
+        -7.355150524826495e-11,
+        5.1213205474640105e-11,
+        -3.015231905695306e-11,
+        8.101422936944048e-12,
+    ),
+    "end": (
+        0.9927268585880821,
+        0.008690798327477873,
+        -0.004857400108046537,
+        0.0016007049670051015,
+        -0.0002911277830764545,
+        -4.568745121104776e-06,
+        2.357027178681856e-05,
+        -9.517010140348351e-06,
+        2.44011065954047e-06,
+        -4.339207132184133e-07,
+        3.796259230430157e-08,
+        8.500802111604316e-09,
+        -5.399136856405883e-09,
+        1.6518788522504488e-09,
+        -3.479010567941664e-10,
+        4.508687695638679e-11,
+        3.5175274610122167e-12,
+        -5.5272919315096415e-12,
+        1.5628542922439224e-12,
+    ),
+    "scaled": (
+        1.2375126308378275,
+        -0.14024059858554697,
+        0.003585415485463775,
+        0.08227673849014516,
+        -0.10880393014171785,
+        0.09230432116037876,
+        -0.058693398590212366,
+        0.028362277418940665,
+        -0.009746579552504244,
+        0.0017556258530017257,
+        0.0002937136342850081,
+        -0.0002901540809795271,
+        5.1649211390702855e-05,
+        2.2384240314224437e-05,
+        -1.1444412439171722e-05,
+        -9.735619015182663e-07,
+        1.752057970166318e-06,
+        -5.721597255990987e-08,
+        -2.591069687796658e-07,
+        2.3261913276696566e-08,
+        3.8965452548985966e-08,
+        -3.743568033634583e-09,
+        -5.28428697963142e-09,
+        3.110310719839165e-10,
+        4.434959070009628e-10,
+    ),
+}
+
+
+SCALED_LOW = 1.0546160249725448e-16
+NEAR_LOW = -2.3602490514133155e-17  # what their first coefficients lack
+
+
+def _of(name: str, at: str) -> str:
+    """The text of a polynomial; `at` is what it is of before it is brought to -1 ... 1."""
+    low, high, _ = PIECES[name]
+    middle, half = (low + high) / 2, (high - low) / 2
+    return f"const double {name}_t = ({at} - {middle!r}) * {1 / half!r};\n    " + (
+        f"const double {name} = {horner(COEFFICIENTS[name], name + '_t')};"
+    )
+
+
+# y = a * near, rounded once: near = c0 + t * (c1 + ...) as a sum of two numbers.
+_NEAR = f"""double tg_erfinv_near_f64(double w, double a)
+{{
+    const double c0 = {COEFFICIENTS["near"][0]!r}, t = (w - 3.125) * 0.32;
+    const double rest = {horner(COEFFICIENTS["near"][1:], "t")};
+    const double high = tg_own_fma_f64(t, rest, c0), low = tg_own_fma_f64(t, rest, c0 - high) + {NEAR_LOW!r};
+    return tg_own_fma_f64(a, high, a * low);
+}}"""
+_ERFINV = f"""double tg_erfinv_f64(double x)
+{{
+    const double a = fabs(x), w = -log((1 - a) * (1 + a)), s = sqrt(w);
+    {_of("tail", "s")}
+    {_of("far", "s")}
+    const double y = w < {PIECES["near"][1]!r} ? tg_erfinv_near_f64(w, a) : s < {PIECES["tail"][1]!r} ? tail : far;
+    return x == 0 ? 0.0 : copysign(a == 1 ? __builtin_inf() : y, x); /* as SciPy, which has no -0 here */
+}}"""
+_ERFCINV = f"""double tg_erfcinv_f64(double q)
+{{
+    const double x = 1 - q, small = q < 1 ? q : 2 - q, w = -log(small) - log(2 - small), s = sqrt(w);
+    {_of("tail", "s")}
+    {_of("far", "s")}
+    {_of("end", "log(w)")}
+    const double y = w < {PIECES["near"][1]!r} ? tg_erfinv_near_f64(w, fabs(x))
+                     : s < {PIECES["tail"][1]!r} ? tail : s < {PIECES["far"][1]!r} ? far : s * end;
+    return x == 0 ? -0.0 : copysign(small == 0 ? __builtin_inf() : y, x); /* -0 as SciPy */
+}}"""
+
+
+# The quotient is corrected by what it and its parts lack. Below 0 it is 2 exp(x^2) - erfcx(-x), x^2 being a sum of two.
+_ERFCX = f"""double tg_erfcx_f64(double x)
+{{
+    const double a = fabs(x), t = (a - 3.75) / (a + 3.75), c0 = {COEFFICIENTS["scaled"][0]!r};
+    const double rest = {horner(COEFFICIENTS["scaled"][1:], "t")};
+    const double p = tg_own_fma_f64(t, rest, c0), p_low = tg_own_fma_f64(t, rest, c0 - p) + {SCALED_LOW!r};
+    const double d = 1 + 2 * a, d_low = a < 0.5 ? 1 - d + 2 * a : 2 * a - d + 1, inverse = 1 / d, q = p * inverse;
+    const double right = tg_own_fma_f64(tg_own_fma_f64(-q, d, p) + (p_low - q * d_low), inverse, q);
+    const double below = x < 0 ? x : 0, s = below * below, e = exp(s);
+    const double left = 2 * tg_own_fma_f64(e, tg_own_fma_f64(below, below, -s), e) - right;
+    const double far = x > 1e150 ? 0.56418958354775628695 / x : right;
+    return x < -26.7 ? __builtin_inf() : x < 0 ? left : far;
+}}"""
+
+
+def functions(inline: str) -> dict[str, str]:
+    """The helpers by name, for both widths."""
+    out = {"tg_erfinv_near_f64": inline + _NEAR, "tg_erfinv_f64": inline + _ERFINV, "tg_erfcinv_f64": inline + _ERFCINV}
+    out["tg_erfcx_f64"] = inline + _ERFCX
+    for name in ("erfinv", "erfcinv", "erfcx"):
+        out[f"tg_{name}_f32"] = f"{inline}float tg_{name}_f32(float x) {{ return (float)tg_{name}_f64(x); }}"
+    return out
+
+
+__all__ = ["functions"]

@@ -1,0 +1,274 @@
+"""A plan of memory within a limit (`memory_limit=`): some statements run later than they could, and some run again.
+
+A statement that runs again fills the same buffers with the same values: between two lives of a buffer its room is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from termgraph.lower.lengths.index import product
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Reduce, Routine
+from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes
+from termgraph.lower.push.kernel import Buf
+from termgraph.lower.schedule.cost import work
+
+INSIDE = ("row", "tile")  # kinds of buffers that live inside one loop
+LONGEST = 24  # statements that are run again at one place
+SMALL = 8  # an operand that is kept for what is computed again is that much smaller than it
+MOST_OFTEN = 3  # times the statements that there are without a limit
+FEW_TRIALS = 40  # places that are tried before a peak counts as the lowest
+
+
+Lives = dict[Buf, list[Life]]
+
+
+@dataclass(eq=False)
+class Statement:
+    """A statement at the top of a tree, with the temporaries that it needs and fills. `again`: it may run twice."""
+
+    node: Node
+    number: int
+    reads: tuple[Buf, ...]
+    writes: tuple[Buf, ...]
+    again: bool
+    work: int
+
+
+class Statements:
+    """The statements of a tree, who fills each buffer, and how large the temporaries are."""
+
+    def __init__(self, nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf]) -> None:
+        self.temps, self.hosts = set(temps), set(hosts)
+        self.inside = {r[0]: r[1:] for n in nodes if isinstance(n, Compound) for r in n.rooms}
+        self.all = [self._made(n, k) for k, n in enumerate(nodes)]
+        self.fillers: dict[Buf, list[Statement]] = {}
+        for s in self.all:
+            for b in s.writes:
+                self.fillers.setdefault(b, []).append(s)
+        self.sizes = {b: size_of(b) for b in (*self.temps, *self.inside)}
+        self.final = min([s.number for s in self.all if getattr(s.node, "final", False)], default=len(self.all))
+
+    def _made(self, n: Node, number: int) -> Statement:
+        filled = tuple(dict.fromkeys([b for b in writes(n) if b.kind not in INSIDE]))
+        reads = tuple(dict.fromkeys([b for b, _ in loads(n) if b in self.temps]))
+        plain = isinstance(n, (Call, Routine)) or (isinstance(n, Kernel) and not isinstance(n.node, Reduce))
+        again = plain and not getattr(n, "final", False) and all(b in self.temps for b in filled)
+        kept = tuple([b for b in filled if b in self.temps or b in self.hosts or b in self.inside])
+        return Statement(n, number, reads, kept, again, work([n]).const or 0)
+
+    def lives(self, order: Sequence[Statement]) -> Lives:
+        """When each buffer is alive."""
+        return lives_of(order, lambda s: s.writes, lambda s: s.reads)
+
+    def least(self) -> int:
+        """The bytes of the statement that needs most: no order has fewer."""
+        return max(sum(self.sizes.get(b, 0) for b in {*s.reads, *s.writes}) for s in self.all)
+
+    def alive(self, lives: Lives, count: int) -> np.ndarray:
+        """The bytes of the temporaries that are alive in each statement."""
+        change = np.zeros(count + 1, np.int64)
+        for b, each in lives.items():
+            size = self.sizes.get(b, 0)
+            for life in each:
+                change[life.first] += size
+                change[life.last + 1] -= size
+        return np.cumsum(change[:-1])
+
+
+def size_of(b: Buf) -> int:
+    """Bytes of a buffer; UnknownLength if its lengths are not known."""
+    count = product(b.shape).const
+    if count is None:
+        raise UnknownLength(b)
+    return count * np.dtype(b.dtype).itemsize
+
+
+class UnknownLength(Exception):
+    """How large a buffer is depends on the call."""
+
+
+# ---------------------------------------------------------------------- rooms
+def rooms_by_size(st: Statements, lives: Lives) -> Rooms:
+    """Rooms for buffers that may live several times: large ones choose first, results lend their memory before."""
+    begin = {h: lives[h][0].first for h in st.hosts if h in lives}
+    held: dict[Buf, list[Life]] = {h: [] for h in sorted(begin, key=lambda h: (size_of(h), h.name))}
+    rooms: list[list[Buf]] = []
+    taken: list[list[Life]] = []
+    guests: dict[Buf, Buf] = {}
+    for b in sorted([b for b in st.sizes if b in lives], key=lambda b: (-st.sizes[b], lives[b][0], b.name)):
+        mine = lives[b]
+        host = None if b in st.inside else next(
+            (h for h, others in held.items()
+             if st.sizes[b] <= size_of(h) and mine[-1].last < begin[h] and not _meet(mine, others)), None
+        )  # fmt: skip
+        if host is not None:
+            guests[b] = host
+            held[host] = sorted([*held[host], *mine])
+            continue
+        k = next((k for k, others in enumerate(taken) if not _meet(mine, others)), len(rooms))
+        if k == len(rooms):
+            rooms.append([])
+            taken.append([])
+        rooms[k].append(b)
+        taken[k] = sorted([*taken[k], *mine])
+    return Rooms([[*room, *[b for head in room for b in st.inside.get(head, ())]] for room in rooms], guests)
+
+
+def _meet(a: Sequence[Life], b: Sequence[Life]) -> bool:
+    """Whether two sorted lists of lives have a statement in common."""
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i].last < b[j].first:
+            i += 1
+        elif b[j].last < a[i].first:
+            j += 1
+        else:
+            return True
+    return False
+
+
+def bytes_of(rooms: Sequence[Sequence[Buf]]) -> int:
+    """What all rooms hold."""
+    return sum(max(map(size_of, room)) for room in rooms)
+
+
+# ---------------------------------------------------------------------- the search
+@dataclass(frozen=True)
+class Fitted:
+    """An order of statements, some of which occur twice, with rooms and their bytes."""
+
+    order: list[Statement]
+    rooms: Rooms
+    nbytes: int
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The tree."""
+        return [s.node for s in self.order]
+
+
+def fitted(st: Statements, order: Sequence[Statement]) -> Fitted:
+    """An order with its rooms."""
+    rooms = rooms_by_size(st, st.lives(order))
+    return Fitted(list(order), rooms, bytes_of(rooms.rooms))
+
+
+def within(nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf], limit: int) -> Fitted:
+    """The tree in rooms of at most `limit` bytes in all, or as few as were found."""
+    st = Statements(nodes, temps, hosts)
+    best = min(fitted(st, st.all), fitted(st, late(st)), key=lambda f: f.nbytes)
+    order, limit = best.order, max(limit, st.least())
+    while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
+        lower = again(st, order)
+        if lower is None:
+            return best
+        order = lower
+        best = min(best, fitted(st, order), key=lambda f: f.nbytes)
+    return with_less_again(st, best, limit)
+
+
+def late(st: Statements) -> list[Statement]:
+    """The statements, those moved to the first one that needs them whose results are larger than what they end."""
+    order = list(st.all)
+    for s in reversed(st.all):
+        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
+            continue
+        at = order.index(s)
+        users = (k for k in range(at + 1, len(order)) if any(b in order[k].reads for b in s.writes))
+        to = min(next(users, at + 1), st.final)
+        lives = st.lives(order)
+        ended = sum(st.sizes[b] for b in s.reads if lives[b][-1].last == at)
+        if to > at + 1 and sum(st.sizes[b] for b in s.writes) > ended:
+            order[at:to] = [*order[at + 1 : to], s]
+    return order
+
+
+def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
+    """The order with some statements run once more, so that fewer bytes are alive where most are; None: there is none.
+
+    Tried first is what frees most bytes for longest for the work it costs.
+    """
+    lives = st.lives(order)
+    alive = st.alive(lives, len(order))
+    peak = int(np.argmax(alive))
+    offers: list[tuple[float, int, list[Statement]]] = []
+    for b, at in _idle(st, order, lives, peak):
+        at = min(at, next((k for k, s in enumerate(order) if getattr(s.node, "final", False)), at))
+        chain = _chain(st, lives, b, at, peak)
+        if chain is not None:
+            statements, kept = chain
+            gain = st.sizes[b] - kept
+            if gain > 0:
+                offers.append((-gain * (at - peak) / (1 + sum(s.work for s in statements)), at, statements))
+    top = int(alive[peak])
+    offers.sort(key=lambda offer: offer[:2])
+    for _, at, statements in offers[:FEW_TRIALS]:
+        tried = [*order[:at], *statements, *order[at:]]
+        now = st.alive(st.lives(tried), len(tried))
+        if (int(now.max()), int((now == now.max()).sum())) < (top, int((alive == top).sum())):
+            return tried
+    return None
+
+
+def _idle(st: Statements, order: Sequence[Statement], lives: Lives, peak: int) -> Iterable[tuple[Buf, int]]:
+    """The temporaries that are alive at the peak for later only, and where they are needed next."""
+    over = {b for b, each in lives.items() if b in st.temps and any(x.first < peak < x.last for x in each)}
+    over -= {*order[peak].reads, *order[peak].writes}
+    for k in range(peak + 1, len(order)):
+        s = order[k]
+        for b in [b for b in (*s.reads, *s.writes) if b in over]:
+            over.discard(b)
+            if b in s.reads:
+                yield b, k
+        if not over:
+            return
+
+
+def _chain(st: Statements, lives: Lives, b: Buf, at: int, peak: int) -> tuple[list[Statement], int] | None:
+    """The statements that fill a buffer anew before statement `at`, and bytes that stay alive at the peak for them."""
+    found: dict[Statement, None] = {}
+    kept, todo, seen = 0, [b], {b}
+    while todo:
+        for s in st.fillers[todo.pop()]:
+            if s in found:
+                continue
+            if not s.again or len(found) == LONGEST:
+                return None
+            found[s] = None
+            for r in s.writes:  # what is filled in several steps is filled by all of them
+                if r not in seen and len(st.fillers[r]) > 1:
+                    seen.add(r)
+                    todo.append(r)
+            for r in s.reads:
+                if r in seen:
+                    continue
+                seen.add(r)
+                if any(x.first < at <= x.last for x in lives[r]):
+                    continue
+                if st.sizes[r] * SMALL <= st.sizes[b]:
+                    before = [x for x in lives[r] if x.first < at]
+                    kept += st.sizes[r] if before and before[-1].last < peak else 0
+                else:
+                    todo.append(r)
+    return sorted(found, key=lambda s: s.number), kept
+
+
+def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
+    """Without the repetitions that the limit does not ask for, the dearest first."""
+    met: set[Statement] = set()
+    repeated = []
+    for s in found.order:
+        (repeated.append(s) if s in met else met.add(s))
+    for s in sorted(dict.fromkeys(repeated), key=lambda s: -s.work)[:FEW_TRIALS]:
+        for k in [k for k, x in enumerate(found.order) if x is s][:0:-1]:
+            tried = fitted(st, [*found.order[:k], *found.order[k + 1 :]])
+            if tried.nbytes <= limit:
+                found = tried
+    return found
+
+
+__all__ = ["Fitted", "Statements", "UnknownLength", "bytes_of", "size_of", "within"]

@@ -1,0 +1,87 @@
+"""Routines on the patterns of sparse matrices, and for products with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from termgraph.lower.lengths.shapes import Lengths
+from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.terms.sparse import INDEX
+
+if TYPE_CHECKING:
+    from termgraph.lower.lengths.index import Poly
+    from termgraph.terms.term import AnyTerm
+
+OUTSIDE = "a sparse matrix has an element at index {0}, which is out of bounds"
+NOT_COUNTED = "the indptr of a sparse matrix does not count its {0} elements"
+UNEQUAL.update(
+    entries="data and indices of a sparse matrix have lengths {0} and {1}",
+    pointers="the matrices must have the same shape: their indptr have lengths {0} and {1}",
+)
+
+
+def _product(t: AnyTerm) -> Spec | None:
+    if t.type.dtype == "bool":
+        return None
+    width = ("width",) * (t.type.ndim - 1)
+    ins = (("entries",), ("entries",), ("pointers",), (), ("columns", *width))
+    return Spec("csm_dot", (), ins, (("rows", *width),), None, OUTSIDE)
+
+
+def _product_sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
+    sizes["rows"] = rows = s.as_length(t.args[3], t)
+    by_rows = t.op.params["format"] == "csr"
+    text = "a sparse matrix with {0} in indptr, which has to be {1}: one more than it has " + (
+        "rows" if by_rows else "columns, or the right operand rows"
+    )
+    s.equal(t, sizes["pointers"], (rows if by_rows else sizes["columns"]) + 1, text)
+
+
+def _majors(t: AnyTerm) -> Spec:
+    return Spec("csm_majors", (), (("entries",), ("pointers",)), (("entries",),), None, NOT_COUNTED)
+
+
+def _switch(t: AnyTerm) -> Spec:
+    outs = (("entries",), ("entries",), ("turned",))
+    return Spec("csm_switch", (), (("entries",), ("pointers",), ()), outs, None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _switch_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["turned"] = s.as_length(t.args[2], t) + 1
+
+
+def _sorted(t: AnyTerm) -> Spec:
+    ins, outs = (("entries",), ("pointers",), ()), (("entries",), ("entries",))
+    return Spec("csm_sorted", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _sorted_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["minor"] = s.as_length(t.args[2], t)
+
+
+def _merged(t: AnyTerm) -> Spec:
+    ins = (("entries",), ("pointers",), ("more",), ("pointers",), ())
+    outs = (("entries",), ("more",), ("room",), ("pointers",))
+    return Spec("csm_merged", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["minor"] = s.as_length(t.args[4], t)
+    sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
+
+
+def _kept(t: AnyTerm) -> Spec:
+    return Spec("csm_kept", (), (("entries",), ("pointers",)), (("entries",), ("pointers",)), None, NOT_COUNTED)
+
+
+SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
+SPECS.update(csm_sorted=_sorted, csm_merged=_merged, csm_kept=_kept)
+SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
+READS.update(
+    csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
+    csm_majors=lambda t: (INDEX, INDEX),
+    csm_switch=lambda t: (INDEX, INDEX, "int64"),
+    csm_sorted=lambda t: (INDEX, INDEX, "int64"),
+    csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),
+    csm_kept=lambda t: ("bool", INDEX),
+)

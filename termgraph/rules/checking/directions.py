@@ -1,0 +1,95 @@
+"""How rules are written and which ways they run: the share that is data, and which goals stand in the way backwards.
+
+A rule runs backwards if the right side, once known, leaves nothing on the left that only a computation could tell.
+What it leaves free (`x` of `x * 0 -> 0`) stays unknown in the answer; facts and tests wait until they can be asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from unification import Var
+
+from termgraph.rules.checking.report import counts_text
+from termgraph.rules.definition import Rule
+from termgraph.rules.forms import Instance
+from termgraph.rules.goals import Goal, GoalCall
+from termgraph.rules.kinds import SegVar
+from termgraph.rules.pattern import Captured, HeadWith, free_variables, this
+from termgraph.terms.op import Op
+from termgraph.terms.term import Term
+
+KINDS = {
+    "data": "both sides are terms; conditions are facts about operators, if there are any",
+    "tested": "both sides are terms; the conditions ask for facts or test what was matched",
+    "computed": "goals compute parts of the right side",
+    "program": "a goal computes the whole right side",
+}
+
+
+def kind_of_rule(rule: Rule) -> str:
+    """How much of a rule is data: one of KINDS."""
+    computing = [g for g in rule.goals if isinstance(g.goal, Goal) and not g.goal.modes.keys() & {"i" * g.goal.arity}]
+    if rule.rhs in {v for g in computing for v in g.variables()} - free_variables(rule.lhs):
+        return "program"
+    if computing:
+        return "computed"
+    return "tested" if any(isinstance(g.goal, Goal) for g in rule.goals) else "data"
+
+
+def forbids(rule: Rule) -> str:
+    """What keeps a rule from running backwards, in words; empty if nothing does."""
+    instances = [i for i in rule.instances() if i.main]
+    found = [_forbids(i) for i in instances]
+    return "" if not found or "" in found else found[0]
+
+
+def _forbids(instance: Instance) -> str:
+    known = set(free_variables(instance.rhs))
+    waiting = list(instance.goals)
+    while ready := [g for g in waiting if _can_run(g, known)]:
+        for g in ready:
+            waiting.remove(g)
+            known |= g.variables()
+    missing = free_variables(instance.lhs) - known
+    for g in waiting:
+        if isinstance(g.goal, Goal) and g.goal.relation is None and "i" * g.goal.arity not in g.goal.modes:
+            return f"{g.name} computes" if g.variables() & missing or this.term in g.variables() else f"{g.name} waits"
+    segment = next((v for v in missing if v.__class__ is SegVar), None)
+    if segment is not None:
+        return "any number of operands is left open"
+    return "a parameter is left open" if _parameters(instance.lhs) & missing else ""
+
+
+def _can_run(g: GoalCall, known: set[Var]) -> bool:
+    return not isinstance(g.goal, Goal) or g.pick_mode(known) is not None
+
+
+def _parameters(p: object) -> set[Var]:
+    """The metavariables that stand for parameters in a pattern, and operators whose parameters it captures."""
+    if not isinstance(p, Term):
+        return set()
+    own = set(p.op.lvars) if isinstance(p.op, (HeadWith, Captured, Op)) else set()
+    return own.union(*map(_parameters, p.args))
+
+
+def tabulate(rules: Iterable[Rule]) -> list[tuple[str, ...]]:
+    """A row for each topic and one for all: rules, those of each kind, those that run backwards, what forbids it."""
+    topics: dict[str, list[Rule]] = {}
+    for r in rules:
+        topics.setdefault(r.topic, []).append(r)
+    rows = [_row(name, members) for name, members in sorted(topics.items())]
+    return [*rows, _row("all", [r for members in topics.values() for r in members])]
+
+
+def _row(name: str, rules: Sequence[Rule]) -> tuple[str, ...]:
+    kinds = Counter(map(kind_of_rule, rules))
+    why = Counter(map(forbids, rules))
+    backwards = why.pop("", 0)
+    return (name, str(len(rules)), *[str(kinds[k]) for k in KINDS], str(backwards), counts_text(why) if why else "")
+
+
+HEADINGS = ("topic", "rules", *KINDS, "backwards", "else forbidden by")
+
+__all__ = ["HEADINGS", "KINDS", "forbids", "kind_of_rule", "tabulate"]

@@ -1,0 +1,120 @@
+"""Optional parts: one line for the forms of an identity with and without a factor or a summand.
+
+`u: Float | 1` may be missing in `u * x / y`, `w: Float | 0` in `x + w`. A form without it has the number in its place,
+and what the number makes needless is taken away: factors 1, summands 0, products with 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from unification import Var
+
+from termgraph.rules.forms import Stated, flat_pattern
+from termgraph.rules.goals import GoalCall
+from termgraph.rules.pattern import free_variables
+from termgraph.rules.text import pattern_text
+from termgraph.terms.errors import RuleError
+from termgraph.terms.op import is_var
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import Lit, Term, mk
+
+Form = tuple[Any, Any, tuple]  # left side, right side, goals
+
+
+class LeftOut:
+    """In the label of a form: a metavariable that it does without."""
+
+    def __init__(self, variable: Var, number: int) -> None:
+        self.variable, self.number = variable, number
+
+    def __repr__(self) -> str:
+        return f"{self.variable.token} = {self.number}"
+
+
+def parts_left_out(rule: Stated, form: Form | None) -> Iterator[tuple[tuple, Form | None]]:
+    """The forms without some of the optional parts, the shortest first, and what each leaves out."""
+    optional = {v: g.left_out for v, g in rule.guards.items() if g.left_out is not None}
+    if form is None or not optional:
+        yield (), form
+        return
+    names = [v for v in sorted(optional, key=lambda v: str(v.token)) if v in free_variables(form[0])]
+    for kept in itertools.product((False, True), repeat=len(names)):
+        without = {v: optional[v] for v, keep in zip(names, kept, strict=True) if not keep}
+        yield tuple([LeftOut(v, n) for v, n in without.items()]), _without(form, without)
+
+
+def _without(form: Form, numbers: dict[Var, int]) -> Form:
+    lhs, rhs, goals = form
+    values = {v: Lit(n) for v, n in numbers.items()}
+    return flat_pattern(_tidy(lhs, values)), _tidy(rhs, values), tuple([_goal(g, values) for g in goals])
+
+
+def _goal(call: GoalCall, values: dict[Var, Lit]) -> GoalCall:
+    if not call.variables() & values.keys():
+        return call
+    made = GoalCall(call.goal, ())
+    made.args = tuple([_tidy(a, values) if a.__class__ is Term else a for a in call.args])
+    if made.variables() & values.keys():
+        names = ", ".join(str(v.token) for v in made.variables() & values.keys())
+        raise RuleError(f"{call!r} asks about {names}, which may be left out")
+    return made
+
+
+def _tidy(p: Any, values: dict[Var, Lit]) -> Any:
+    """The pattern with numbers for what is left out, and without what these make needless."""
+    if is_var(p):
+        return values.get(p, p)
+    if p.__class__ is not Term or not p.lvars & values.keys():
+        return p
+    args = [_tidy(a, values) for a in p.args]
+    gone = [i for i, (a, b) in enumerate(zip(p.args, args, strict=True)) if b.__class__ is Lit and a is not b]
+    rule = _TIDIED.get(p.op)
+    made = rule(args, gone) if rule is not None and gone else mk(p.op, tuple(args))
+    if made is None:
+        raise RuleError(f"{pattern_text(p)} says nothing without one of its parts")
+    return made
+
+
+def _sum(args: list, gone: list[int]) -> Any:
+    if any(args[i] is not ZERO for i in gone):
+        return None
+    kept = [a for i, a in enumerate(args) if i not in gone]
+    return mk(ew.add, tuple(kept)) if len(kept) > 1 else kept[0] if kept else ZERO
+
+
+def _difference(args: list, gone: list[int]) -> Any:
+    x, y = args
+    if any(args[i] is not ZERO for i in gone):
+        return None
+    return x if 1 in gone else mk(ew.neg, (y,))
+
+
+def _product(args: list, gone: list[int]) -> Any:
+    if any(args[i] is ZERO for i in gone):
+        return ZERO
+    kept = [a for i, a in enumerate(args) if i not in gone]
+    return mk(ew.mul, tuple(kept)) if len(kept) > 1 else kept[0] if kept else ONE
+
+
+def _quotient(args: list, gone: list[int]) -> Any:
+    x, y = args
+    if 0 in gone and x is ZERO:
+        return ZERO
+    if 1 in gone:
+        return x if y is ONE else None
+    return mk(ew.true_div, (x, y))  # 1 / y
+
+
+def _negative(args: list, gone: list[int]) -> Any:
+    return ZERO if args[0] is ZERO else mk(ew.neg, tuple(args))
+
+
+ZERO, ONE = Lit(0), Lit(1)
+_TIDIED = {
+    ew.add: _sum, ew.sub: _difference, ew.mul: _product, ew.true_div: _quotient, ew.neg: _negative,
+}  # fmt: skip
+
+__all__ = ["LeftOut", "parts_left_out"]

@@ -1,0 +1,187 @@
+"""memory_limit: equal values in less memory, some computed twice; or an error that says what is possible."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.lower.memory import limit
+from termgraph.lower.memory.plan import Life, lives_of
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+RNG = np.random.default_rng(3)
+
+
+def dense(h, width, layers):
+    weights = [tg.shared((RNG.standard_normal((width, width)) / 4).astype("float32")) for _ in range(layers)]
+    for w in weights:
+        h = T.tanh(h @ w)
+    return h, weights
+
+
+def normalised(h, width, layers):
+    weights = [tg.shared((RNG.standard_normal((width, width)) / 4).astype("float32")) for _ in range(layers)]
+    for w in weights:
+        z = h @ w
+        away = z - z.mean(axis=0, keepdims=True)
+        h = h + T.maximum(away / T.sqrt((away * away).mean(axis=0, keepdims=True) + 1e-5), 0)
+    return h, weights
+
+
+def looked_at(h, width, layers):
+    """Attention in one head, each layer over the rows of the last one."""
+    weights = [tg.shared((RNG.standard_normal((width, width)) / 4).astype("float32")) for _ in range(layers)]
+    for w in weights:
+        h = h + T.softmax((h @ w) @ h.T, axis=-1) @ h
+    return h, weights
+
+
+def step(build, limit=None, layers=8, batch=256, width=16, **options):
+    x = T.tensor("x", dtype="float32", shape=(batch, width))
+    h, weights = build(x, width, layers)
+    loss = (h * h).mean()
+    options.setdefault("mode", tg.Mode(linker="c"))
+    f = tg.function([x], [loss, *tg.grad(loss, weights)], memory_limit=limit, name="step", **options)
+    return f, np.random.default_rng(1).standard_normal((batch, width)).astype("float32")
+
+
+def pair(build, limit):
+    """The same step without and with a limit: the weights are drawn alike."""
+    global RNG
+    RNG = np.random.default_rng(3)
+    whole, x = step(build)
+    RNG = np.random.default_rng(3)
+    return whole, step(build, limit)[0], x
+
+
+@pytest.mark.parametrize("build", [dense, normalised, looked_at])
+@pytest.mark.parametrize("share", [0.75, 0.6])
+def test_values_are_equal_bit_for_bit_in_less_memory(build, share):
+    whole, limited, x = pair(build, share)
+    plan, less = whole.memory(x), limited.memory(x)
+    assert less.peak <= share * plan.peak and len(less.steps) > len(plan.steps)
+    for a, b in zip(whole(x), limited(x)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_limit_in_bytes_is_kept_and_the_table_shows_what_lives_twice():
+    whole, _, x = pair(dense, None)
+    bytes_ = int(0.6 * whole.memory(x).peak)
+    _, limited, x = pair(dense, bytes_)
+    plan = limited.memory(x)
+    assert plan.peak <= bytes_
+    twice = [a for a in plan.arrays if sum(b.name == a.name for b in plan.arrays) > 1]
+    assert twice and all(a.room == b.room for a in twice for b in twice if a.name == b.name)
+    for k in range(len(plan.rooms)):
+        own = sorted([a for a in plan.arrays if a.room == k], key=lambda a: a.first)
+        assert all(a.last < b.first for a, b in zip(own, own[1:]))
+
+
+def test_statements_that_run_again_add_no_text_but_their_places():
+    whole, limited, x = pair(dense, 0.6)
+    assert len(limited.source("c")) < 1.1 * len(whole.source("c"))
+
+
+def test_a_limit_that_is_large_enough_changes_nothing():
+    whole, limited, x = pair(dense, 1.0)
+    assert limited.memory(x).arrays == whole.memory(x).arrays
+
+
+def test_a_limit_that_cannot_be_kept_says_what_can():
+    with pytest.raises(ValueError, match=r"memory_limit is 5000 bytes, .* holds (\d+) .*Allow at least \1"):
+        step(dense, 5000)
+
+
+def test_the_least_that_an_error_names_is_possible():
+    try:
+        pair(looked_at, 9000)
+    except ValueError as error:
+        least = int(str(error).split("at least ")[1].split(",")[0])
+    _, limited, x = pair(looked_at, least)
+    assert limited.memory(x).peak <= least
+
+
+def test_updates_in_place_come_after_what_runs_again():
+    def trained(limit):
+        rng = np.random.default_rng(5)
+        x = T.tensor("x", dtype="float32", shape=(256, 16))
+        weights = [tg.shared((rng.standard_normal((16, 16)) / 4).astype("float32")) for _ in range(8)]
+        h = x
+        for w in weights:
+            h = T.tanh(h @ w)
+        loss = (h * h).mean()
+        updates = [(w, w - np.float32(0.1) * g) for w, g in zip(weights, tg.grad(loss, weights))]
+        f = tg.function([x], loss, updates=updates, memory_limit=limit, mode=tg.Mode(linker="c"))
+        value = rng.standard_normal((256, 16)).astype("float32")
+        losses = [f(value) for _ in range(4)]
+        return losses, [w.get_value() for w in weights], f.memory(value).peak
+
+    losses, weights, peak = trained(None)
+    others, same, less = trained(0.6)
+    assert less <= 0.6 * peak
+    np.testing.assert_array_equal(losses, others)
+    for a, b in zip(weights, same):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("wrong, kind", [(0, ValueError), (-1.5, ValueError), (1.5, ValueError), (True, TypeError),
+                                         ("1 GB", TypeError), (float("nan"), ValueError)])  # fmt: skip
+def test_limits_that_are_no_limits_are_refused(wrong, kind):
+    with pytest.raises(kind, match="memory_limit is a "):
+        tg.function([], T.ones((3,)), memory_limit=wrong)
+
+
+def test_unknown_lengths_are_named_with_what_to_do():
+    x = T.matrix("x", dtype="float32")
+    with pytest.raises(ValueError, match="memory_limit needs lengths that are known .*give the inputs shapes"):
+        tg.function([x], T.exp(x @ x).sum(axis=0) @ x, memory_limit=0.5, mode=tg.Mode(linker="c"))
+
+
+def test_only_one_c_program_can_be_limited():
+    x = T.tensor("x", dtype="float32", shape=(4, 4))
+    with pytest.raises(ValueError, match="memory_limit is for functions that are one C program"):
+        tg.function([x], T.exp(x), memory_limit=0.5, mode=tg.Mode(linker="py"))
+
+
+def test_a_mode_carries_its_limit():
+    mode = tg.Mode(linker="c", memory_limit=0.6)
+    assert mode.options().memory_limit == 0.6 and "memory_limit=0.6" in repr(mode) and mode != tg.Mode(linker="c")
+    f, x = step(dense, mode=mode)
+    assert f.copy().memory(x).peak == f.memory(x).peak < step(dense)[0].memory(x).peak
+
+
+def test_a_buffer_that_is_filled_again_has_two_lives():
+    order = ["fill", "add", "read", "other", "fill", "add", "read"]
+    filled = {"fill": ["b"], "add": ["b"], "other": ["c"]}
+    used = {"add": ["b"], "read": ["b"]}
+    found = lives_of(order, lambda s: filled.get(s, []), lambda s: used.get(s, []))
+    assert found == {"b": [Life(0, 2), Life(4, 6)], "c": [Life(3, 3)]}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_statements_may_run_again_at_any_later_place(seed, monkeypatch):
+    """What the search may choose from: programs with repetitions drawn at random give equal values."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(nodes, temps, hosts, bytes_):
+        st = limit.Statements(nodes, temps, hosts)
+        order = list(st.all)
+        for _ in range(12):
+            lives, k = st.lives(order), int(rng.integers(1, min(len(order), st.final)))
+            b = sorted(st.temps & set(lives), key=lambda b: b.name)[int(rng.integers(len(st.temps & set(lives))))]
+            if lives[b][0].last >= k:
+                continue
+            chain = limit._chain(st, lives, b, k, k)
+            order = order if chain is None else [*order[:k], *chain[0], *order[k:]]
+        assert len(order) > len(st.all)
+        found = limit.fitted(st, order)
+        return limit.Fitted(found.order, found.rooms, 0)
+
+    monkeypatch.setattr(limit, "within", drawn)
+    with tg.config.change_flags({"cache.programs": False}):
+        whole, limited, x = pair([dense, normalised, looked_at][seed % 3], 0.5)
+    again = limited.stage("memory").scheduled.nodes
+    assert len(set(again)) < len(again)
+    for a, b in zip(whole(x), limited(x)):
+        np.testing.assert_array_equal(a, b)

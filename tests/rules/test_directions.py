@@ -1,0 +1,143 @@
+"""Rules run backwards, or say what forbids it; kanren goals stand bare in rules and enumerate."""
+
+import itertools
+
+import kanren
+import pytest
+from kanren import conde, eq, membero
+from unification import unify, var
+
+import termgraph.tensor as T
+from termgraph.rules import Float, RuleSet, goal, param, rule, ruleset, seg
+from termgraph.rules.checking.directions import KINDS, forbids, kind_of_rule, tabulate
+from termgraph.rules.checking.examples import examples, loose_examples
+from termgraph.rules.relation import interleave, rule_relation
+from termgraph.terms.errors import RuleError
+from termgraph.terms.ops.elementwise import add, exp, log, mul, pow_, sub
+from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.term import Const
+from tests.rulelib.support import LIBRARY
+
+x, f, y = T.dvector("x").term, T.fvector("f").term, T.dvector("y").term
+q, p = var(), var()
+VALUED = [r for r in LIBRARY.values() if "grad" not in r.tags]
+
+
+def found_again(r):
+    """Whether the rule, asked backwards about what it makes, gives one of the terms it was made of."""
+    for e in itertools.islice(itertools.chain(examples(r, 3), loose_examples(r, 60)), 8):
+        answers = itertools.islice(kanren.run(None, q, rule_relation(r, q, e.after)), 40)
+        if any(a is e.before or (a.lvars and unify(a, e.before, {}) is not False) for a in answers):
+            return True
+    return False
+
+
+HARD = {"quotients.drop"}  # a quotient of two numbers on the right, which is a number by the time it is asked about
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_share_of_the_rules_that_run_backwards_do(part):
+    chosen = [r for r in VALUED if not forbids(r) and r.name not in HARD][part * 7 :: 21]
+    assert [r.name for r in chosen if not found_again(r)] == []
+
+
+@pytest.mark.slow
+def test_all_rules_that_run_backwards_do():
+    chosen = [r for r in VALUED if not forbids(r) and r.name not in HARD]
+    assert len(chosen) > 0.7 * len(VALUED) and [r.name for r in chosen if not found_again(r)] == []
+
+
+def test_every_rule_runs_backwards_or_says_what_forbids_it():
+    reasons = {r.name: forbids(r) for r in LIBRARY.values()}
+    goals = {g.name for r in LIBRARY.values() for g in r.goals}
+    for name, why in reasons.items():
+        known = why in ("", "a parameter is left open", "any number of operands is left open")
+        assert known or why.split()[0] in goals, f"{name}: {why}"
+    rows = tabulate(LIBRARY.values())
+    total = rows[-1]
+    assert total[0] == "all" and int(total[1]) == len(LIBRARY) == sum(map(int, total[2:6]))
+    assert int(total[6]) == sum(not why for why in reasons.values()) > 0.7 * len(LIBRARY)
+    assert [sum(int(row[k]) for row in rows[:-1]) for k in range(1, 7)] == [int(n) for n in total[1:7]]
+
+
+@goal("io")
+def twice(x):
+    return add(x, x)
+
+
+def test_what_is_said_of_rules():
+    @ruleset()
+    def told(x: Float, y, a: param, xs: seg):
+        yield rule("both", log(exp(x)), x)
+        yield rule("free", x * 0, 0)
+        yield rule("made", exp(x + x), exp(y), twice(x, y))
+        yield rule("whole", sub(x, -x), y, twice(x, y))
+        yield rule("open", sum_(exp(x), axis=a), x)
+        yield rule("many", mul(2, *xs), exp(3))
+
+    said = [(kind_of_rule(r), forbids(r)) for r in told]
+    assert said[:4] == [("data", ""), ("data", ""), ("computed", "twice computes"), ("program", "twice computes")]
+    assert said[4:] == [("data", "a parameter is left open"), ("data", "any number of operands is left open")]
+    assert set(KINDS) == {"data", "tested", "computed", "program"}
+
+
+def bare():
+    @ruleset()
+    def searching(x: Float, k, y):
+        yield rule("square", pow_(x, k), x * x, membero(k, (2.0, 3.0)))
+        yield rule("pair", pow_(x, k), log(x + y), conde([eq(k, 5), eq(y, 1)], [eq(k, 7), eq(y, x)]))
+
+    return RuleSet(searching)
+
+
+@pytest.mark.parametrize("v", [x, f])
+def test_bare_goals_run_forwards(v):
+    rs = bare()
+    number = [Const(float(n), v.type.dtype) for n in range(9)]
+    assert rs.rewrite(pow_(v, number[2])) is mul(v, v) and rs.rewrite(pow_(v, number[4])) is pow_(v, number[4])
+    assert kanren.run(0, q, rs.relation(pow_(v, number[7]), q)) == (log(add(v, v)),)
+    assert rs.rewrite(pow_(v, number[5])) is log(add(v, number[1]))
+
+
+@pytest.mark.parametrize("v", [x, f])
+def test_bare_goals_enumerate_backwards(v):
+    rs = bare()
+    number = [Const(float(n), v.type.dtype) for n in range(9)]
+    found = kanren.run(0, q, rs["searching.square"].relation(q, mul(v, v)))
+    assert found == (pow_(v, number[2]), pow_(v, number[3]))
+    found = kanren.run(0, q, rs["searching.pair"].relation(q, log(add(v, number[1]))))
+    assert pow_(v, number[5]) in found
+    assert kanren.run(0, q, rs["searching.pair"].relation(q, log(add(x, y)))) == ()
+
+
+def test_bare_goals_enumerate_with_neither_side_known():
+    answers = kanren.run(0, (q, p), bare()["searching.square"].relation(q, p))
+    assert [a.args[1].value for a, _ in answers] == [2.0, 3.0]
+
+
+def test_endless_goals_hide_no_other_answer():
+    def numbero(k, n=0.0):
+        def numbers(state):
+            yield from conde([eq(k, n)], [numbero(k, n + 1)])(state)
+
+        return numbers
+
+    @ruleset()
+    def endless(x: Float, k):
+        yield rule("any_power", pow_(x, k), exp(x), numbero(k))
+        yield rule("last", log(x), exp(x))
+
+    rs = RuleSet(endless)
+    assert kanren.run(3, q, rs["endless.any_power"].relation(q, exp(x))) == tuple(
+        pow_(x, Const(float(n))) for n in range(3)
+    )
+    assert log(x) in kanren.run(4, q, rs.relation(q, exp(x)))
+    assert list(itertools.islice(interleave([itertools.count(), iter("ab")]), 5)) == [0, 1, "a", 2, "b"]
+
+
+def test_a_goal_about_nothing_of_the_rule_is_refused():
+    with pytest.raises(RuleError, match="write a kanren goal about metavariables"):
+
+        @ruleset()
+        def idle(x):
+            yield rule("nothing", exp(x), log(x), membero(1, (1, 2)))

@@ -1,0 +1,154 @@
+"""What becomes of patterns: the C routines against their NumPy meaning, and both against SciPy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph import sparse as S
+from termgraph.terms.ops import sparse as ops
+
+
+def pattern(rng, rows, minor, kind):
+    """Indices and indptr: in order, in any order and stored twice, or empty."""
+    counts = rng.integers(0, min(minor, 9) + 1, rows) if kind != "empty" and minor else np.zeros(rows, int)
+    if kind == "ordered":
+        indices = [np.sort(rng.choice(minor, n, replace=False)) for n in counts]
+    else:
+        indices = [rng.integers(0, minor, n) for n in counts]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return np.concatenate([np.zeros(0, int), *indices]).astype("int32"), indptr.astype("int32")
+
+
+SHAPES = [(5, 7), (1, 1), (0, 4), (4, 0), (6, 200), (3, 9000)]
+
+
+@pytest.mark.parametrize("kinds", [("ordered", "ordered"), ("ordered", "any"), ("any", "any"), ("any", "empty")])
+def test_routines_are_their_meanings(kinds, rng):
+    i, p, j, q, n, mask = T.ivector("i"), T.ivector("p"), T.ivector("j"), T.ivector("q"), T.lscalar("n"), T.bvector("m")
+    found = [*ops.csm_merged(i, p, j, q, n), *ops.csm_merged(i, p, j, q, n, both=True)]
+    found += [*ops.csm_switch(i, p, n), *ops.csm_sorted(i, p, n), *ops.csm_kept(T.neq(mask, 0), p)]
+    in_c, plain = (tg.function([i, p, j, q, n, mask], found, mode=tg.Mode(linker=name)) for name in ("c", "py"))
+    assert all("all operations are compiled" in part.why for part in in_c.why_not_native())
+    for rows, minor in SHAPES:
+        one, two = (pattern(rng, rows, minor, kind) for kind in kinds)
+        given = (*one, *two, minor, rng.integers(0, 2, len(one[0])).astype("int8"))
+        for a, b in zip(in_c(*given), plain(*given), strict=True):
+            np.testing.assert_array_equal(a, b)
+        spread = [np.repeat(a, 2)[::2] for a in given[:4]]
+        for a, b in zip(in_c(*spread, *given[4:]), plain(*given), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("linker", ["c", "py"])
+def test_wrong_patterns_are_refused(linker):
+    i, p = T.ivector("i"), T.ivector("p")
+    for made in (ops.csm_merged(i, p, i, p, 3), ops.csm_switch(i, p, 3), ops.csm_sorted(i, p, 3)):
+        f = tg.function([i, p], made, mode=tg.Mode(linker=linker))
+        f([2, 0], [0, 1, 2])
+        for bad in (3, -1, 1 << 30):
+            with pytest.raises(IndexError, match=f"index {bad}"):
+                f([0, bad], [0, 1, 2])
+        for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
+            with pytest.raises((ValueError, IndexError)):
+                f([0, 1], wrong)
+    f = tg.function([i, p], ops.csm_kept(T.eq(i, 0), p), mode=tg.Mode(linker=linker))
+    for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
+        with pytest.raises((ValueError, IndexError)):
+            f([0, 1], wrong)
+
+
+def stored_anyhow(rng, shape, format="csr"):
+    """A matrix that stores zeros, elements twice and in any order."""
+    indices, indptr = pattern(rng, shape[0], shape[1], "any")
+    made = sp.csr_matrix((rng.integers(-1, 3, len(indices)).astype(float), indices, indptr), shape=shape)
+    return made if format == "csr" else sp.csc_matrix((made.data, made.indices, made.indptr), shape=shape[::-1])
+
+
+FUNCTIONS = {
+    "add": (lambda s, t: s + t, lambda a, b: a + b),
+    "mul": (lambda s, t: s * t, lambda a, b: a * b),
+    "dot": (lambda s, t: S.dot(s, t.T), lambda a, b: a @ b.T),
+    "once": (lambda s, t: S.sum_duplicates(s), lambda a, b: a),
+    "clean": (lambda s, t: S.clean(s), lambda a, b: a),
+    "rows": (lambda s, t: s[1:-1], lambda a, b: a[1:-1]),
+    "from the end": (lambda s, t: s[-3:, -4:], lambda a, b: a[-3:, -4:]),
+    "columns": (lambda s, t: s[:, 2:5], lambda a, b: a[:, 2:5]),
+    "nothing": (lambda s, t: s[4:2, 9:], lambda a, b: a[4:2, 9:]),
+    "far": (lambda s, t: s[-99:99, 1:99], lambda a, b: a[-99:99, 1:99]),
+    "steps": (lambda s, t: s[::2, ::-1], lambda a, b: a[::2, ::-1]),
+    "below": (lambda s, t: S.vstack([s, t, s]), lambda a, b: np.vstack([a, b, a])),
+    "beside": (lambda s, t: S.hstack([s, t]), lambda a, b: np.hstack([a, b])),
+    "diagonal": (lambda s, t: S.diag(s), lambda a, b: np.diagonal(a)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_any_matrix(name, rng):
+    made, wanted = FUNCTIONS[name]
+    s, t = S.csr_matrix("s"), S.csr_matrix("t")
+    for mode in (tg.Mode(linker="auto"), tg.Mode(linker="py")):
+        f = tg.function([s, t], made(s, t), mode=mode, on_unused_input="ignore")
+        for shape in ((6, 8), (8, 6), (1, 1)):
+            a, b = stored_anyhow(rng, shape), stored_anyhow(rng, shape)
+            before = [x.copy() for m in (a, b) for x in (m.data, m.indices, m.indptr)]
+            found = f(a, b)
+            for x, y in zip(before, [x for m in (a, b) for x in (m.data, m.indices, m.indptr)]):
+                np.testing.assert_array_equal(x, y)
+            dense = found.toarray() if sp.issparse(found) else found
+            np.testing.assert_array_equal(dense, wanted(a.toarray(), b.toarray()))
+            if name in ("add", "mul", "dot", "once"):
+                found.has_canonical_format = False
+                found.check_format()
+                assert sp.csr_matrix((found.data, found.indices, found.indptr), found.shape).has_canonical_format
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "dot", "rows", "columns", "below", "diagonal", "clean"])
+def test_gradients_of_sums(name, rng):
+    """What a gradient says of stored elements is what differences say."""
+    made, _ = FUNCTIONS[name]
+    a, b = stored_anyhow(rng, (4, 6)), stored_anyhow(rng, (4, 6))
+    x, y = T.dvector("x"), T.dvector("y")
+    s, t = (S.CSR(v, m.indices, m.indptr, (4, 6)) for v, m in ((x, a), (y, b)))
+    out = made(s, t)
+    dense = S.dense_from_sparse(out) if S.is_sparse(out) else out
+    weights = T.sin(T.arange(dense.size)).reshape(dense.shape)
+    if name == "clean":  # what is stored depends on the elements
+        a.data[a.data == 0] = b.data[b.data == 0] = 1.0
+    cost = (dense * weights).sum()
+    wrt = [x] if name in ("rows", "columns", "diagonal", "clean") else [x, y]
+    f = tg.function([x, y], [cost, *tg.grad(cost, wrt)], on_unused_input="ignore")
+    _, *found = f(a.data, b.data)
+    for k, g in enumerate(found):
+        for place in range(len(g)):
+            at = [a.data.copy(), b.data.copy()]
+            at[k][place] += 1e-5
+            up = f(*at)[0]
+            at[k][place] -= 2e-5
+            np.testing.assert_allclose((up - f(*at)[0]) / 2e-5, g[place], rtol=1e-5, atol=1e-6)
+
+
+def test_results_own_their_arrays(rng):
+    """Results are SciPy's matrices in full, and what is done to them does not reach the arguments."""
+    s, a = S.csr_matrix("s"), stored_anyhow(rng, (5, 6))
+    f = tg.function([s], [abs(s), s, S.transpose(s)])
+    for found in f(a):
+        assert not any(np.shares_memory(x, y) for x in (found.data, found.indices, found.indptr)
+                       for y in (a.data, a.indices, a.indptr))  # fmt: skip
+        slowly = type(found)((found.data, found.indices, found.indptr), shape=found.shape)
+        assert vars(found).keys() >= vars(slowly).keys()
+        found.sort_indices()
+        found += found
+        found.check_format()
+
+
+def test_matrices_with_room_and_wide_indices(rng):
+    """What SciPy leaves after the last element is not part of the matrix."""
+    a = sp.csr_matrix(np.eye(3))
+    a.data, a.indices = np.append(a.data, 7.0), np.append(a.indices, 2).astype("int64")
+    a.indptr = a.indptr.astype("int64")
+    s = S.csr_matrix("s")
+    found = tg.function([s], s * 2)(a)
+    np.testing.assert_array_equal(found.toarray(), 2 * np.eye(3))
+    assert found.nnz == len(found.data) == 3
