@@ -25,6 +25,7 @@ from termgraph.rules import (
 )
 from termgraph.rules.checking import draw as proving_draw
 from termgraph.rules.checking import examples as proving_examples
+from termgraph.rules.checking import prover as proving
 from termgraph.rules.checking.other_machine import evaluate_there
 from termgraph.rules.checking.prover import examples
 from termgraph.terms.errors import RuleError
@@ -96,6 +97,30 @@ def test_a_function_of_the_other_machine_is_a_last_place_off_and_keeps_its_symme
     np.testing.assert_array_equal(values[terms[1]], -there)
     exact = evaluate_there(order, {x.term: np.array([0.0, np.inf, np.nan])})
     np.testing.assert_array_equal(dict(zip(order, exact))[terms[2]], [1.0, np.inf, np.nan])
+
+
+def test_a_matrix_that_is_singular_on_the_other_machine_alone_proves_nothing():
+    a, b = T.dmatrix("a"), T.dmatrix("b")
+    before = T.linalg.solve_triangular(T.exp(a), b, lower=True).term
+    smallest = np.nextafter(0, 1)
+    logs = np.linspace(-745.1, -744.5, 50)  # exp is the smallest number
+    there = evaluate_there([a.term, T.exp(a).term], {a.term: logs[None]})[-1][0]
+    assert set(there) == {0, smallest, 2 * smallest} and set(np.exp(logs)) == {smallest}
+    given = {a.term: np.array([[logs[there == 0][0]]]), b.term: np.zeros((1, 1))}
+
+    @ruleset()
+    def never(x):
+        yield rule("used", x * 1, x)
+
+    def outcome(left, right):
+        trials = proving._Trials(never.rules[0], proving.Verdict(never.rules[0]), 0)
+        return trials._outcome(proving.Example(None, None, left, right, []), given, frozenset())
+
+    assert outcome(before, before)[0].kind == "exact"
+    found, shown = outcome(
+        (T.exp(a) * 1).term, (T.exp(a) + 0 * T.linalg.solve_triangular(T.exp(a), b, lower=True)).term
+    )
+    assert found.kind == "WRONG" and "the right side fails: LinAlgError" in shown
 
 
 def test_true_rules_are_exact():

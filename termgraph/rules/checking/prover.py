@@ -163,8 +163,7 @@ class _Trials:
 
     def _outcome(self, example: Example, given: dict, kinds: frozenset) -> tuple[Outcome | None, str]:
         given = {k: x for k, x in given.items() if k.op is INPUT}
-        before, after = example.before, example.after
-        order = list(children_first([before]))
+        order = list(children_first([example.before]))
         try:
             with np.errstate(all="ignore"):
                 lefts = evaluate(order, given)
@@ -172,26 +171,35 @@ class _Trials:
                     return None, ""
         except Exception as err:  # ops may raise anything, user-made ones included
             if type(err) is GraphError:
-                return Outcome(WRONG, note="an op breaks its promise"), f"    {before!r:.300}\n      {err}"
+                return Outcome(WRONG, note="an op breaks its promise"), f"    {example.before!r:.300}\n      {err}"
             return None, ""  # the left side itself fails on these values: the rule promises nothing
+        outcome, shown = self._beside(lefts, evaluate, example, given, kinds)
+        if outcome.kind != EXACT or not (has_such(order) or has_such(list(children_first([example.after])))):
+            return outcome, shown
         try:
             with np.errstate(all="ignore"):
-                nodes = list(children_first([after]))
-                rights = evaluate(nodes, given)
+                lefts = evaluate_there(order, given)
+        except Exception:  # the smallest number, moved down, is 0: a matrix may be singular there that is not so here
+            return outcome, shown
+        return self._beside(lefts, evaluate_there, example, given, kinds)
+
+    def _beside(
+        self, lefts: list, machine: Callable[..., list], example: Example, given: dict, kinds: frozenset
+    ) -> tuple[Outcome, str]:
+        """What the right side gives on a machine beside the values that the left side has there."""
+        left = lefts[-1]
+        try:
+            with np.errstate(all="ignore"):
+                rights = machine(list(children_first([example.after])), given)
         except Exception as err:
             outcome = failing(f"the right side fails: {type(err).__name__}: {err}", lefts, kinds)
-            return outcome, self._shown(example, given, lefts[-1], outcome.note)
-        left, right = lefts[-1], rights[-1]
+            return outcome, self._shown(example, given, left, outcome.note)
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
-        outcome = compare(left, right, [*lefts, *rights], kinds, lambda: _moved(before, given, left))
-        if outcome.kind == EXACT and (has_such(order) or has_such(nodes)):
-            there, too = evaluate_there(order, given), evaluate_there(nodes, given)
-            left, right = there[-1], too[-1]
-            outcome = compare(left, right, [*there, *too], kinds, lambda: _moved(before, given, left))
+        outcome = compare(left, rights[-1], [*lefts, *rights], kinds, lambda: _moved(example.before, given, left))
         if outcome.kind == EXACT:
             return outcome, ""
-        return outcome, self._shown(example, given, left, right, outcome)
+        return outcome, self._shown(example, given, left, rights[-1], outcome)
 
     def _shown(
         self, example: Example, given: dict, left: np.ndarray, right: Any, outcome: Outcome | None = None
