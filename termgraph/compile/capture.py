@@ -20,6 +20,7 @@ from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
 
 if TYPE_CHECKING:
+    from termgraph.tensor.likes import Pairs
     from termgraph.terms.term import AnyTerm
 
 
@@ -59,7 +60,7 @@ def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Map
     return Captured(args, captured, Sources([*outputs, *givens.values()], replace, inputs, args))
 
 
-def checked_givens(givens: list | None, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
+def checked_givens(givens: Pairs, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:
     """`givens` as a dictionary from variables to variables of a type that fits."""
     pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
     checked: dict[Variable, Variable] = {}

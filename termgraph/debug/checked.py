@@ -27,7 +27,7 @@ from termgraph.vm.program import Instruction, Program
 
 if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
-    from termgraph.function.maker import FunctionMaker
+    from termgraph.function.mode import Maker
     from termgraph.terms.term import AnyTerm
 
 
@@ -92,11 +92,11 @@ class DebugMode(Mode):
             return type_.values_eq_approx(expected, got, rtol=self.rtol, atol=atol)
         return type_.values_eq_approx(expected, got)
 
-    def watch(self, maker: FunctionMaker) -> list[Any]:
+    def watch(self, maker: Maker) -> list[Any]:
         """The observer that checks every instruction."""
         return [*super().watch(maker), *([_Checker(self, maker.work)] if self.check_instructions else [])]
 
-    def check_results(self, maker: FunctionMaker, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def check_results(self, maker: Maker, values: Sequence[Any], results: Sequence[Any]) -> None:
         """Compare the results of a call with those of the graph as it was written; blame a rule if one is wrong."""
         work = maker.work
         if self.check_rules:

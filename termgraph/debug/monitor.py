@@ -11,7 +11,7 @@ from termgraph.function.mode import Mode
 from termgraph.vm.program import Instruction
 
 if TYPE_CHECKING:
-    from termgraph.function.maker import FunctionMaker
+    from termgraph.function.mode import Maker
 
 
 class MonitorMode(Mode):
@@ -41,7 +41,7 @@ class MonitorMode(Mode):
         super().__init__(linker=linker, optimizer=optimizer)
         self.pre_func, self.post_func, self.callback = pre_func, post_func, callback
 
-    def watch(self, maker: FunctionMaker) -> list[Any]:
+    def watch(self, maker: Maker) -> list[Any]:
         """The observer that makes the calls."""
         return [*super().watch(maker), _Monitor(self, NodeView(maker.work))]
 

@@ -25,7 +25,7 @@ from termgraph.vm.program import Instruction
 
 if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
-    from termgraph.function.maker import FunctionMaker
+    from termgraph.function.mode import Maker
     from termgraph.terms.term import AnyTerm
 
 BIG = 1e10
@@ -83,11 +83,11 @@ class NanGuardMode(Mode):
             return "big value"
         return None
 
-    def watch(self, maker: FunctionMaker) -> list[Any]:
+    def watch(self, maker: Maker) -> list[Any]:
         """The observer that looks at every value."""
         return [*super().watch(maker), _Guard(self, maker.work)]
 
-    def check_inputs(self, maker: FunctionMaker, values: Sequence[Any]) -> None:
+    def check_inputs(self, maker: Maker, values: Sequence[Any]) -> None:
         """Look at the arguments and shared variables before the run."""
         for item, value in zip(maker.inputs, values):
             kind = self.kind_of(value)

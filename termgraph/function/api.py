@@ -10,9 +10,9 @@ from termgraph import progress
 from termgraph._logs import INFO, Log
 from termgraph.compile.capture import checked_givens
 from termgraph.config import config
-from termgraph.function.inout import In, Out, convert_function_input, wrap_out
+from termgraph.function.inout import In, Out, Outputs, convert_function_input, wrap_out
 from termgraph.function.maker import FunctionMaker
-from termgraph.function.mode import get_mode
+from termgraph.function.mode import Mode, get_mode
 from termgraph.tensor.bipartite import ancestors, variables_of
 from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, label
 from termgraph.tensor.variable import Variable
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from termgraph.function.compiled import Function, NamedResults, NoResult, OneResult, SeveralResults
+    from termgraph.tensor.likes import Pairs
+    from termgraph.tensor.sharedvar import SharedVariable
     from termgraph.tensor.variable import TensorVariable
+    from termgraph.vm.profile import Profile
 
 log = Log("compile")
 
@@ -33,15 +36,15 @@ log = Log("compile")
 class FunctionOptions(TypedDict, total=False):
     """The arguments of `function` beside inputs and outputs."""
 
-    mode: Any  # a Mode, its name, or tags
-    updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
-    givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
+    mode: Mode | str | None
+    updates: Pairs
+    givens: Pairs
     no_default_updates: bool | Sequence[Variable]
     accept_inplace: bool
     name: str | None
     rebuild_strict: bool
     allow_input_downcast: bool | None
-    profile: Any  # True, or a Profile to add to
+    profile: Profile | bool | None  # True, or a Profile to add to
     on_unused_input: str | None
     trust_input: bool
     memory_limit: int | float | None
@@ -68,15 +71,15 @@ def function(inputs: Sequence[Any], outputs: None = None, **options: Unpack[Func
 def function(
     inputs: Sequence[Any],
     outputs: Any = None,
-    mode: Any = None,
-    updates: Any = None,
-    givens: Any = None,
-    no_default_updates: bool = False,
+    mode: Mode | str | None = None,
+    updates: Pairs = None,
+    givens: Pairs = None,
+    no_default_updates: bool | Sequence[Variable] = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
-    profile: Any = None,
+    profile: Profile | bool | None = None,
     on_unused_input: str | None = None,
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
@@ -87,15 +90,15 @@ def function(
 def function(
     inputs: Sequence[Any],
     outputs: Any = None,
-    mode: Any = None,
-    updates: Any = None,
-    givens: Any = None,
-    no_default_updates: Any = False,
+    mode: Mode | str | None = None,
+    updates: Pairs = None,
+    givens: Pairs = None,
+    no_default_updates: bool | Sequence[Variable] = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
-    profile: Any = None,
+    profile: Profile | bool | None = None,
     on_unused_input: str | None = None,
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
@@ -142,7 +145,7 @@ def function(
     return f
 
 
-def _shared_in(v: Any, changes: Mapping[Any, Any]) -> In:
+def _shared_in(v: SharedVariable, changes: Mapping[Any, Any]) -> In:
     updated = v in changes
     return In(v, value=v.container, update=changes.get(v), mutable=updated, borrow=True, shared=True)
 
@@ -162,7 +165,7 @@ def _with_keys(outputs: Any, keys: Any) -> tuple[Any, Any]:
     return [outputs[k] for k in ordered], ordered
 
 
-def _wrapped(outputs: Variable | list) -> Any:
+def _wrapped(outputs: Outputs) -> Out | list[Out] | None:
     if outputs is None:
         return None
     if isinstance(outputs, (list, tuple)):
@@ -176,11 +179,11 @@ def _wrapped(outputs: Variable | list) -> Any:
     return wrap_out(outputs)
 
 
-def _listed(outs: Out | list) -> list[Out]:
+def _listed(outs: Out | list[Out] | None) -> list[Out]:
     return [] if outs is None else outs if isinstance(outs, list) else [outs]
 
 
-def _checked_updates(updates: list | None) -> dict[Any, Any]:
+def _checked_updates(updates: Pairs) -> dict[Any, Variable]:
     """`updates` as a dictionary from shared variables to variables of their types."""
     if updates is None:
         return {}
@@ -204,7 +207,7 @@ def collect_shared(
     roots: Sequence[Any],
     updates: dict[Any, Any],
     givens: Mapping[Any, Any],
-    no_default_updates: Any = False,
+    no_default_updates: bool | Sequence[Variable] = False,
     inputs: Sequence[Variable] = (),
 ) -> list[Any]:
     """The shared variables that the graph uses, in order of use; adds default updates to `updates`.
@@ -247,12 +250,12 @@ def _stubs(inputs: Sequence[Any]) -> list[Any]:
 def rebuild_collect_shared(
     outputs: Any,
     inputs: Sequence[Any] | None = None,
-    replace: Any = None,
-    updates: Any = None,
+    replace: Pairs = None,
+    updates: Pairs = None,
     rebuild_strict: bool = True,
     copy_inputs_over: bool = True,
-    no_default_updates: bool = False,
-) -> tuple[list, Any, list]:
+    no_default_updates: bool | Sequence[Variable] = False,
+) -> tuple[list[Any], Any, list[Any]]:
     """Inputs, outputs with replacements made, and `[replaced, updates, new_values, shared]`: what a function needs.
 
     `replaced` has what stands for a variable, `updates` the new value of each shared variable, `new_values` those
@@ -275,7 +278,7 @@ def rebuild_collect_shared(
     return ins, new_outputs, [dict(given), dict(zip(changes, new_values)), new_values, shared]
 
 
-def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> np.ndarray:
+def evaluate(variable: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **kwargs: Any) -> np.ndarray:
     """The value of a variable for given values of its inputs (keys are variables, or names of inputs).
 
     The compiled function is kept with the variable for the next call with the same inputs.
@@ -300,7 +303,8 @@ def evaluate(variable: Any, inputs_to_values: Mapping[Any, Any] | None = None, *
         if config.linker == "auto":
             kwargs.setdefault("mode", get_mode(None).clone(linker="py"))  # one value is not worth a compiler's time
         f = cache[key] = function(inputs, variable, **kwargs)
-    return f(*values.values())
+    value: np.ndarray = f(*values.values())
+    return value
 
 
 def _by_name(variable: Variable, name: str) -> Any:

@@ -19,7 +19,7 @@ from termgraph.compile.python_parts import PythonParts, python_parts, tell
 from termgraph.compile.warm import keep_parts
 from termgraph.config import config
 from termgraph.function.inout import In
-from termgraph.function.mode import Mode
+from termgraph.function.mode import Default, Mode
 from termgraph.function.storages import Storages
 from termgraph.stages import Table
 from termgraph.tensor.sharedvar import Container, label, on_host
@@ -38,7 +38,7 @@ from termgraph.vm.program import Program
 if TYPE_CHECKING:
     from termgraph.compile.capture import Captured
     from termgraph.compile.values import Placed, Rewritten
-    from termgraph.function.mode import Maker
+    from termgraph.function.mode import Maker, Shapes
     from termgraph.lower.memory.timeline import MemoryPlan
     from termgraph.terms.op import Op
     from termgraph.vm.profile import Profile
@@ -52,7 +52,9 @@ class Function(Storages):
     """
 
     name: str | None
-    defaults: list[tuple]
+    defaults: list[Default]
+    known: Shapes  # of a native function: the lengths of shared variables that its program is for
+    timers: object  # where its parts are timed
     trust_input = False
 
     # What modules above this one do; they enter themselves (`strided_variants`, `saving`, `native`).
@@ -60,21 +62,21 @@ class Function(Storages):
     _copied: ClassVar[Callable[..., Function]]
     _memory_plan: ClassVar[Callable[..., MemoryPlan]]
     _deep_copied: ClassVar[Callable[..., Function]]
-    _pickled: ClassVar[Callable[..., tuple]]
+    _pickled: ClassVar[Callable[..., tuple[Any, ...]]]
 
     if TYPE_CHECKING:  # the native type and the machine's function have it
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def _describe(
-        self, maker: Maker, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None
+        self, maker: Maker, storage: Sequence[Container], defaults: Sequence[Default], name: str | None
     ) -> None:
         """Remember how the function was made."""
         self.maker, self.name = maker, name
         self.input_storage, self.defaults = list(storage), list(defaults)
         self._explicit = [i for i, item in enumerate(maker.inputs) if not item.shared]
 
-    def _checked(self, i: int, position: int, value: object) -> np.ndarray:
+    def _checked(self, i: int, position: int, value: object) -> Any:
         item = self.maker.inputs[i]
         type_ = item.variable.type
         if value.__class__ is np.ndarray and type_.__class__ is TensorType and value.dtype is type_.np_dtype:
@@ -109,7 +111,7 @@ class Function(Storages):
         """
         return self._call_in_order(self, args, kwargs)
 
-    def _subset(self, results: Any, subset: Sequence[Any]) -> Any:
+    def _subset(self, results: list[Any] | dict[Any, Any], subset: Sequence[Any]) -> Any:
         """The chosen results, in a list or a dictionary like the results themselves."""
         known = range(len(self.maker.outputs)) if self.maker.output_keys is None else self.maker.output_keys
         for key in subset:
@@ -169,7 +171,8 @@ class Function(Storages):
         >>> [row.stage for row in tg.function([x], x + 1, mode="FAST_COMPILE").stages][:3]
         ['capture', 'options', 'cache']
         """
-        return self.maker.work.table()
+        table: Table = self.maker.work.table()
+        return table
 
     def stage(self, name: str) -> Captured | Rewritten | Placed | Any:
         """The value that a stage of compiling made: `print(f.stage("schedule"))`. What was skipped is made now.
@@ -206,7 +209,7 @@ class Function(Storages):
         return self.maker.outputs
 
     @property
-    def indices(self) -> list:
+    def indices(self) -> list[list[Any]]:
         """As `maker.indices`."""
         return self.maker.indices
 
@@ -252,10 +255,10 @@ class Function(Storages):
     def __copy__(self) -> Function:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict) -> Function:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         return self._deep_copied(self, memo)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return self._pickled(self)
 
     def __repr__(self) -> str:
@@ -266,7 +269,7 @@ class MachineFunction(Function):
     """A function run by the virtual machine."""
 
     def __init__(
-        self, maker: Any, input_storage: Sequence[Container], defaults: Sequence[tuple], name: str | None = None
+        self, maker: Maker, input_storage: Sequence[Container], defaults: Sequence[Default], name: str | None = None
     ) -> None:
         self._describe(maker, input_storage, defaults, name)
         self._setup()
@@ -383,7 +386,7 @@ class MachineFunction(Function):
         with np.errstate(all="ignore"):
             deque(map(operator.call, calls), maxlen=0)
 
-    def _check_update(self, i: int, new: np.ndarray) -> None:
+    def _check_update(self, i: int, new: object) -> None:
         """A new value must fit the lengths that the variable declares."""
         item = self.maker.inputs[i]
         type_ = item.variable.type
@@ -403,7 +406,7 @@ class MachineFunction(Function):
         return outputs[0] if maker.unpack_single else results
 
     # ------------------------------------------------------------------ arguments
-    def _arguments(self, args: tuple, kwargs: dict) -> list[Any]:
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """One entry per input: the argument in the form the input promises, or `_LATER` for what containers hold."""
         given: list[Any] = [_LATER] * len(self.input_storage)
         explicit = self._explicit

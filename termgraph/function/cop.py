@@ -9,7 +9,7 @@ import atexit
 import ctypes
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -99,11 +99,11 @@ class COp(Op):
 
     kind = "kernel"  # it is compiled already: linker="c" takes it as it is
     c_code: Any = None
-    c_file: str | os.PathLike | None = None
+    c_file: str | os.PathLike[str] | None = None
     c_element: str | None = None
     c_strided = False
     cuda_code: Any = None
-    cuda_file: str | os.PathLike | None = None
+    cuda_file: str | os.PathLike[str] | None = None
     cuda_element: str | None = None
     c_headers: Sequence[str] = ()
     c_include_dirs: Sequence[str] = ()
@@ -123,11 +123,11 @@ class COp(Op):
                 raise TypeMismatch(f"input {i} of {self} must have type {t}, got {v} of type {v.type}")
         return Apply(self, variables, [t.make_variable() for t in otypes])
 
-    def out_shapes(self, *shapes: tuple) -> Sequence[tuple]:
+    def out_shapes(self, *shapes: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
         """The lengths of the results for inputs of these lengths."""
         return [shapes[0] if self.c_element is None else np.broadcast_shapes(*shapes)] * self.nout
 
-    def cuda_launch(self, *shapes: tuple) -> Any:
+    def cuda_launch(self, *shapes: tuple[int, ...]) -> Any:
         """(blocks, threads of a block), each a number or up to three; None: by the number of elements of the result."""
         return None
 
@@ -201,7 +201,7 @@ class COp(Op):
             atexit.register(library.handle.tg_stop, None, None, error)
         return library.handle.tg_call
 
-    def perform(self, node: Apply, inputs: list, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[Any]]) -> None:
         """Run the C function on new arrays for the results; other threads go on meanwhile."""
         shapes = self.out_shapes(*[v.shape for v in inputs])
         if self.c_element is not None:
@@ -218,7 +218,7 @@ class COp(Op):
         """Whether the code can read an array as it lies: by strides that are whole elements, if it has said so."""
         return self.c_strided and v.flags.aligned and all(s % v.itemsize == 0 for s in v.strides)
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("_called", "_elements")}
 
 
@@ -249,7 +249,7 @@ def _arrays(values: Sequence[np.ndarray]) -> Any:
     return table
 
 
-def _marked(code: Any, where: str, known: Sequence[str]) -> dict[str, str]:
+def _marked(code: str | Mapping[str, str] | None, where: str, known: Sequence[str]) -> dict[str, str]:
     """The sections of text or a dictionary."""
     given = code if isinstance(code, Mapping) else {} if code is None else {"code": code}
     _refuse_unknown(given, where, known)
@@ -273,7 +273,7 @@ def _from_file(path: str, known: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def _refuse_unknown(names: Any, where: str, known: Sequence[str]) -> None:
+def _refuse_unknown(names: Iterable[str], where: str, known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise ValueError(f"{where}: there is no section {name!r}; the sections are {', '.join(known)}")

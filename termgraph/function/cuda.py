@@ -31,9 +31,13 @@ from termgraph.vm.partition import Refusal, accepted
 from termgraph.vm.program import Program
 
 if TYPE_CHECKING:
+    from termgraph.compile.compilation import Compilation
     from termgraph.function.inout import In
     from termgraph.function.mode import Maker
-    from termgraph.tensor.variable import Variable
+    from termgraph.tensor.sharedvar import Container
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import AnyTerm
+    from termgraph.vm.aliasing import Claims
 
 
 def can_live_there(type_: TensorType) -> bool:
@@ -69,14 +73,15 @@ def device_program(maker: Maker) -> Placed:
     if key not in work.on_device:
         updates = {k: i for k, i in zip(range(n, len(roots)), updated) if resident_[i]}
         with work.ledger.timed("gpu") as entry:
-            made = _placed(work, roots, there, stay, updates, maker.name or "function")
-            work.on_device[key] = entry.value = made
-    return work.on_device[key]
+            entry.value = _placed(work, roots, there, stay, updates, maker.name or "function")
+            work.on_device[key] = entry.value
+    found: Placed = work.on_device[key]
+    return found
 
 
 def _placed(
-    work: Any, roots: Sequence[Any], there: Sequence[int | None], stay: Sequence[int | None], updates: dict[int, int],
-    name: str,
+    work: Compilation, roots: Sequence[Any], there: Sequence[int | None], stay: Sequence[int | None],
+    updates: dict[int, int], name: str,
 ) -> Placed:  # fmt: skip
     """Place the operations by the rules with the tag `gpu`, as far as lowering can follow.
 
@@ -84,7 +89,10 @@ def _placed(
     """
     refused: dict[Any, str] = {}
     alone: set[Any] = set()  # loops that are programs of their own
-    on = lambda op, k, t: mk1(op.bind(device=k), t)  # noqa: E731
+
+    def on(op: Op, k: int, t: AnyTerm) -> AnyTerm:
+        return mk1(op.bind(device=k), t)
+
     marked = {a: on(host_from_gpu, k, on(resident, k, a)) for a, k in zip(work.args, there) if k is not None}
     marks = zip(substitute(list(roots), marked), stay)
     begun = [r if k is None else on(gpu_from_host, k, r) for r, k in marks]
@@ -166,7 +174,7 @@ class CudaFunction(MachineFunction):
         with self._turn:  # what the last kernels read must not be overwritten by another call
             return super()._run(values)
 
-    def _commit(self, results: list[Any], values: list[Any], claims: Any) -> None:
+    def _commit(self, results: list[Any], values: list[Any], claims: Claims) -> None:
         """Write all new values, in the memory of the old ones if nobody else has it.
 
         They stay on the device, unless a function that runs on the CPU has taken over the variable.
@@ -182,7 +190,7 @@ class CudaFunction(MachineFunction):
             self._prepare_update(commit, self.input_storage[i], new, claims)
         commit.run()
 
-    def _prepare_update(self, commit: Any, cell: Any, new: Variable, claims: Any) -> None:
+    def _prepare_update(self, commit: Commit, cell: Container, new: Any, claims: Claims) -> None:
         storage = cell.storage
         if isinstance(new, Pending):
             made = commit.pending(storage, new)
@@ -217,7 +225,7 @@ class CudaFunction(MachineFunction):
         return [f"{t.op.name}: {why}" for t, why in device_program(self.maker).on_cpu.items()]
 
 
-def _put(storage: Any, value: object) -> None:
+def _put(storage: list[Any], value: object) -> None:
     """The new value of a variable; those that functions on the CPU have taken over hold values of the host."""
     storage[0] = value if type(storage) is list else on_host(value)
 

@@ -6,7 +6,7 @@ Built from terms when first looked at; the graph of the user is never touched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from termgraph.compile.capture import capture, describe
 from termgraph.tensor.bipartite import Viewer
@@ -14,6 +14,8 @@ from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Apply, Constant, Variable, bare, variable_class
 from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import free_inputs, substitute
+
+Named: TypeAlias = "Mapping[Any, tuple[str | None, tuple[Any, ...]]]"  # term -> the name and the place of a variable
 
 
 class FunctionGraph:
@@ -42,9 +44,7 @@ class FunctionGraph:
         self._setup(captured.args, captured.roots, captured.sources.table())  # type: ignore[union-attr]
 
     @classmethod
-    def from_terms(
-        cls, args: Sequence[Any], roots: Sequence[Any], known: Mapping[Any, tuple[str | None, tuple]] | None = None
-    ) -> FunctionGraph:
+    def from_terms(cls, args: Sequence[Any], roots: Sequence[Any], known: Named | None = None) -> FunctionGraph:
         """The graph of terms over `args`; `known` gives a name and a place for some terms."""
         graph = object.__new__(cls)
         graph._setup(list(args), list(roots), known or {})
@@ -52,7 +52,7 @@ class FunctionGraph:
 
     sources: Any = None
 
-    def _setup(self, args: list[Any], roots: list[Any], known: Mapping[Any, tuple[str | None, tuple]]) -> None:
+    def _setup(self, args: list[Any], roots: list[Any], known: Named) -> None:
         self._known = dict(known)
         self.args, self.roots = args, roots
         names = {t: name for t, (name, _) in self._known.items() if name}
@@ -87,7 +87,7 @@ class FunctionGraph:
         return set(self._nodes)
 
     @property
-    def clients(self) -> dict[Variable, list]:
+    def clients(self) -> dict[Variable, list[Any]]:
         """The clients of every variable, as a dictionary."""
         return {v: v.clients for v in self.variables}
 
@@ -110,7 +110,7 @@ class FunctionGraph:
         """An independent copy."""
         return FunctionGraph.from_terms(self.args, self.roots, self._known)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         known = {t: (name, tuple(frames_of(site))) for t, (name, site) in self._known.items()}
         return (FunctionGraph.from_terms, (self.args, self.roots, known))
 

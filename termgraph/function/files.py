@@ -32,7 +32,7 @@ _ALIGNED = 64
 _LARGEST = 1 << 58  # elements of an array; NumPy refuses more, even where a length is zero
 
 
-def save(obj: Function, path: str | os.PathLike) -> None:
+def save(obj: Function, path: str | os.PathLike[str]) -> None:
     """Write a function, a shared variable, a graph, or a list, tuple or dictionary of them, to a file.
 
     >>> import tempfile, termgraph as tg, termgraph.tensor as T
@@ -48,7 +48,7 @@ def save(obj: Function, path: str | os.PathLike) -> None:
         file.write(data)
 
 
-def load(path: str | os.PathLike, allow: Iterable[Any] = ()) -> Function | Any:
+def load(path: str | os.PathLike[str], allow: Iterable[Any] = ()) -> Function | Any:
     """What `save` wrote. A file from elsewhere can do no more than make arrays, types and expressions.
 
     `allow` lists what else the file may name: classes of ops and types of yours, functions wrapped by `as_op` (or these
@@ -138,7 +138,7 @@ def _no_number(text: str) -> Any:
     raise ValueError(f"the number {text:.20}, where floats are written in hexadecimal")
 
 
-def _arrays(data: bytes, start: int, described: Any) -> list[np.ndarray]:
+def _arrays(data: bytes, start: int, described: object) -> list[np.ndarray]:
     """The arrays described, one behind the other from `start` on."""
     made = []
     if not isinstance(described, list):
@@ -154,7 +154,7 @@ def _arrays(data: bytes, start: int, described: Any) -> list[np.ndarray]:
     return made
 
 
-def _described(entry: list) -> tuple[np.dtype, list[int]]:
+def _described(entry: object) -> tuple[np.dtype, list[int]]:
     dtype, shape = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
     lengths = isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
     if dtype not in DTYPES or not lengths or prod(max(n, 1) for n in shape or []) >= _LARGEST:

@@ -38,10 +38,10 @@ class In:
 
     def __init__(
         self,
-        variable: Any,
+        variable: Variable,
         name: str | None = None,
-        value: Any = None,
-        update: Any = None,
+        value: object = None,
+        update: object = None,
         mutable: bool | None = None,
         borrow: bool | None = None,
         strict: bool = False,
@@ -72,7 +72,7 @@ class In:
             raise TypeError(f"In({variable}, update=...) needs value=: the value that the first call starts from")
         self.value = self._checked_default(value)
 
-    def _checked_default(self, value: Container | int | None) -> Any:
+    def _checked_default(self, value: object) -> Any:
         """The default as a value of the variable's type (a Container is kept: it is memory shared with others)."""
         if value is None or isinstance(value, Container):
             return value
@@ -97,7 +97,7 @@ class Out:
     computed. Functions that run on the CPU take no notice of it.
     """
 
-    def __init__(self, variable: Any, borrow: bool = False, target: str | None = None) -> None:
+    def __init__(self, variable: Variable, borrow: bool = False, target: str | None = None) -> None:
         if not isinstance(variable, Variable):
             raise TypeError(
                 f"Out(variable): expected a symbolic variable, got {type(variable).__name__} {variable!r:.60}"
@@ -137,7 +137,7 @@ def convert_function_input(item: object, allow_downcast: bool | None = None) -> 
 _pfunc_param_to_in = convert_function_input  # the seeds' name
 
 
-def _pair_input(item: Sequence, allow_downcast: bool | None) -> In:
+def _pair_input(item: Sequence[Any], allow_downcast: bool | None) -> In:
     if len(item) == 2 and isinstance(item[0], str):
         raise TypeError(f"an input pair is (variable, default value), got a name first: {item!r:.60}")
     if len(item) != 2 or not isinstance(item[0], Variable):
@@ -166,6 +166,6 @@ def wrap_out(item: object) -> Out:
         raise TypeError(f"an output must be a symbolic variable, Out(...) or a number: {err}") from None
 
 
-def expand_in(item: In, all_inputs: list) -> tuple[list, list]:
+def expand_in(item: In, all_inputs: list[In]) -> tuple[list[In], list[int]]:
     """The inputs that an In stands for and their positions: here always itself (kept for the seeds' signature)."""
     return [], [all_inputs.index(item)] if item in all_inputs else []

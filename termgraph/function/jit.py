@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 @overload
-def jit(fun: Callable, *, mode: str | Mode | None = None, at_once: bool = True) -> Jitted: ...
+def jit(fun: Callable[..., Any], *, mode: str | Mode | None = None, at_once: bool = True) -> Jitted: ...
 @overload
-def jit(fun: None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Callable[[Callable], Jitted]: ...
-def jit(fun: Callable | None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Any:
+def jit(fun: None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Decorator: ...
+def jit(fun: Callable[..., Any] | None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Any:
     """Decorator: `fun` takes and gives variables when it is traced, the result takes and gives arrays.
 
     It is traced once for each combination of dtypes and ranks; Python's `if` and `for` in it run while tracing, so they
@@ -58,13 +58,17 @@ def jit(fun: Callable | None = None, *, mode: str | Mode | None = None, at_once:
     return Jitted(fun, mode, at_once)
 
 
+Decorator = Callable[[Callable[..., Any]], "Jitted"]
+Traced = Callable[..., Any]  # of arrays: a compiled function, or one that puts its results in order
+
+
 class Jitted:
     """What `jit` makes. `compiled` maps kinds of arguments to functions, `clear()` forgets them."""
 
-    def __init__(self, fun: Callable, mode: str | Mode | None, at_once: bool) -> None:
+    def __init__(self, fun: Callable[..., Any], mode: str | Mode | None, at_once: bool) -> None:
         self.fun, self.mode, self.at_once = fun, mode, at_once
-        self.compiled: dict[tuple, Any] = {}
-        self._seen: dict[tuple, Any] = {}
+        self.compiled: dict[tuple[Any, ...], Any] = {}
+        self._seen: dict[tuple[Any, ...], Any] = {}
         functools.update_wrapper(self, fun)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -77,7 +81,7 @@ class Jitted:
             f = self._made(key, shape, arrays)
         return f(*arrays)
 
-    def _made(self, key: tuple, shape: object, arrays: list[np.ndarray]) -> MachineFunction:
+    def _made(self, key: tuple[Any, ...], shape: tuple[Any, ...], arrays: list[np.ndarray]) -> Traced:
         """The function for this kind of arguments: a plain one the first time, then a compiled one."""
         if self.at_once and key not in self._seen:
             f = self._seen[key] = self._traced(shape, arrays, Mode(optimizer="None", linker="py"))
@@ -86,7 +90,7 @@ class Jitted:
         f = self.compiled[key] = self._traced(shape, arrays, self.mode)
         return f
 
-    def _traced(self, shape: Any, arrays: list[np.ndarray], mode: str | Mode | None) -> Any:
+    def _traced(self, shape: tuple[Any, ...], arrays: list[np.ndarray], mode: str | Mode | None) -> Traced:
         inputs = [
             TensorType.of(a.dtype.name, (None,) * a.ndim).make_variable(name)
             for a, name in zip(arrays, _labels(self.fun, shape))
@@ -97,7 +101,7 @@ class Jitted:
         outputs: list[Any] = []
         form = _results(results, outputs)
         single = outputs[0] if form is LEAF else outputs
-        f = function(inputs, single, mode=mode, on_unused_input="ignore", name=self.__name__)  # type: ignore[attr-defined]
+        f: MachineFunction = function(inputs, single, mode=mode, on_unused_input="ignore", name=self.__name__)  # type: ignore[attr-defined]
         f.trust_input = True
         if form is LEAF or form == ("list", (LEAF,) * len(outputs)):
             return f
@@ -192,7 +196,7 @@ def _all_numbers(value: Any) -> bool:
     )
 
 
-def _labels(fun: Callable, shape: tuple) -> Iterator[str | None]:
+def _labels(fun: Callable[..., Any], shape: tuple[Any, ...]) -> Iterator[str | None]:
     """Names of the inputs, for messages: parameters, and what is inside them."""
     code = getattr(fun, "__code__", None)
     for k, form in enumerate(shape[0]):

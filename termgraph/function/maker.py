@@ -44,7 +44,7 @@ class FunctionMaker:
         outputs: Any,
         mode: str | Mode | None = None,
         accept_inplace: bool = False,
-        function_builder: Callable = make_function,
+        function_builder: Callable[..., Any] = make_function,
         profile: Profile | bool | None = None,
         on_unused_input: str | None = None,
         fgraph: FunctionGraph | None = None,
@@ -159,7 +159,9 @@ class FunctionMaker:
         """`[input, expanded inputs, positions]` for each input."""
         return [[item, [], [i]] for i, item in enumerate(self.inputs)]
 
-    def create(self, input_storage: Sequence[Any] | None = None, trustme: bool = False, storage_map: Any = None) -> Any:
+    def create(
+        self, input_storage: Sequence[Any] | None = None, trustme: bool = False, storage_map: object = None
+    ) -> Any:
         """The callable, with `input_storage` (values or containers, one per input) instead of the Ins' defaults."""
         given = [item.value for item in self.inputs] if input_storage is None else list(input_storage)
         if len(given) != len(self.inputs):

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _SETS = {"fast_run": "fast_run", "fast_compile": "fast_compile", "unsafe": "unsafe", "none": "None"}
 ENGINES = ("compiled", "relational")
 LINKERS = ("auto", "c", "py", "cuda")
+Tags = tuple[str, ...]
+Shapes = tuple[tuple[int | None, ...], ...]  # lengths of shared variables, by the number of the cell
+# Of an input: whether a call must give it, whether it is fed anew each time, and its default or its container.
+Default = tuple[bool, bool, Any]
 _LINKER_NAMES = {"vm": "py", "cvm": "c", "cvm_nogc": "c", "c|py": "auto", "vm_nogc": "py", "py_nogc": "py"}
 
 
@@ -35,9 +39,9 @@ class Maker(Protocol):
     outputs: list[Out]
     return_none: bool
     unpack_single: bool
-    output_keys: list | None
+    output_keys: list[Any] | None
     keeps_updates: bool
-    known: tuple[tuple[int | None, ...], ...]  # lengths of shared variables that the program was written for
+    known: Shapes  # lengths of shared variables that the program was written for
     work: Compilation
     profile: Profile
 
@@ -46,7 +50,7 @@ class Maker(Protocol):
         """The rewritten graph: inputs, outputs, then updates."""
 
     @property
-    def indices(self) -> list[list]:
+    def indices(self) -> list[list[Any]]:
         """`[input, expanded inputs, positions]` for each input."""
 
     def watched(self) -> bool:
@@ -92,7 +96,7 @@ class Mode:
         base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
         self.base = base or config.optimizer
         self.include, self.exclude, self.require = include, exclude, require
-        self.observers: tuple[Callable, ...] = ()
+        self.observers: tuple[Callable[..., None], ...] = ()
 
     # ------------------------------------------------------------------ the query
     @property
@@ -165,14 +169,14 @@ class Mode:
     # ------------------------------------------------------------------ hooks for modes that watch the run
     sees_kernels = False  # whether observers take kernels that join many operations, rather than these one by one
 
-    def watch(self, maker: Any) -> list[Any]:
+    def watch(self, maker: Maker) -> list[Any]:
         """Observers for the machine of a function: none, unless the mode watches."""
         return list(self.observers)
 
-    def check_inputs(self, maker: Any, values: Sequence[Any]) -> None:
+    def check_inputs(self, maker: Maker, values: Sequence[Any]) -> None:
         """Called with the values of all inputs before a run; a mode that guards raises here."""
 
-    def check_results(self, maker: Any, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def check_results(self, maker: Maker, values: Sequence[Any], results: Sequence[Any]) -> None:
         """Called after a run, before any update is written; a mode that checks raises here."""
 
     def __repr__(self) -> str:
@@ -226,7 +230,7 @@ def _words(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _parse(text: str) -> tuple[str | None, tuple, tuple, tuple]:
+def _parse(text: str | None) -> tuple[str | None, Tags, Tags, Tags]:
     """(base set, include, exclude, require) of an optimizer's text; the base is None if only tags were given."""
     if text is None:
         return "None", (), (), ()

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
-    from termgraph.function.mode import Maker
+    from termgraph.function.mode import Default, Maker, Shapes
+    from termgraph.terms.term import AnyTerm
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     cprogram = lazy("termgraph.backends.c.cprogram")
@@ -47,7 +48,9 @@ else:
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
 
-def make_function(maker: Maker, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None) -> Function:
+def make_function(
+    maker: Maker, storage: Sequence[Container], defaults: Sequence[Default], name: str | None
+) -> Function:
     """The callable of a maker: native where that is possible, else run by the virtual machine."""
     if maker.work.on_gpu and not maker.watched() and maker.work.options.memory_limit is None:
         return cuda.CudaFunction(maker, storage, defaults, name)
@@ -74,11 +77,12 @@ class Layout(NamedTuple):
     updated: int  # how many of the cells
 
 
-Shapes = tuple[tuple[int | None, ...], ...]  # lengths of shared variables, by the number of the cell
-
-
 def native_function(
-    maker: Any, storage: Sequence[Container], defaults: Sequence[tuple], name: str | None, known: Shapes | None = None
+    maker: Maker,
+    storage: Sequence[Container],
+    defaults: Sequence[Default],
+    name: str | None,
+    known: Shapes | None = None,
 ) -> Function | str:
     """One native callable for the whole program, or why there is none; then the virtual machine runs it.
 
@@ -93,7 +97,7 @@ def native_function(
         return made if why or not known else native_function(maker, storage, defaults, name, ())
     code, library = made
     holder: list[Any] = []
-    f = glue.bind(
+    f: Function = glue.bind(
         library,
         code.signature,
         name=name or "function",
@@ -101,7 +105,7 @@ def native_function(
         constants=code.constants,
         filter=lambda i, value: holder[0]._checked(layout.arguments[i], i, value),
         fail=lambda *status: _fail(maker, code, layout, status, known),
-        wrap=lambda results: dict(zip(maker.output_keys, results)),
+        wrap=lambda results: dict(zip(maker.output_keys or (), results)),
         cls=glue.callable_type(Function),
     )
     holder.append(f)
@@ -145,7 +149,7 @@ def known_at_first(maker: Maker) -> Shapes:
     return lengths_of(maker.inputs, values, ordered(maker).cells)
 
 
-def for_present_lengths(f: Any) -> Any:
+def for_present_lengths(f: Function) -> Any:
     """Another function, if shared variables do not have the lengths that this one was compiled for; else None."""
     maker = f.maker
     now = lengths_of(maker.inputs, [c.storage[0] for c in f.input_storage], ordered(maker).cells)
@@ -161,7 +165,7 @@ def for_present_lengths(f: Any) -> Any:
     return made[now]
 
 
-def form_of(maker: Maker, known: Shapes | None = None) -> tuple:
+def form_of(maker: Maker, known: Shapes | None = None) -> tuple[Any, ...]:
     """What beside its graph decides the C program of a function."""
     layout = ordered(maker)
     known = maker.known if known is None else known
@@ -169,7 +173,7 @@ def form_of(maker: Maker, known: Shapes | None = None) -> tuple:
 
 
 def _why_not_called(
-    maker: Maker, layout: Layout, storage: Sequence[Container], defaults: Sequence[tuple]
+    maker: Maker, layout: Layout, storage: Sequence[Container], defaults: Sequence[Default]
 ) -> str | None:
     """Why a function cannot be called without Python, whatever it computes."""
     inputs, cells = maker.inputs, layout.cells
@@ -198,7 +202,7 @@ def _why_not_written(maker: Maker) -> str | None:
     return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 
 
-def _compiled(maker: Maker, layout: Layout, defaults: Sequence[tuple], known: Shapes) -> tuple[Any, Any] | str:
+def _compiled(maker: Maker, layout: Layout, defaults: Sequence[Default], known: Shapes) -> tuple[Any, Any] | str:
     """The C program and its library, made once for all copies with the same layout; or why there is none."""
     work, form = maker.work, form_of(maker, known)
     begin = len(work.ledger.entries)
@@ -225,7 +229,8 @@ def _built(maker: Maker, layout: Layout, code: CProgram, known: Shapes) -> Libra
     """The library of a program; a CompileError names the user's line."""
     try:
         given = code, maker.name or "function", maker.work.not_kept, partial(_generated, maker, layout, known)
-        return maker.work.ledger.run("build", program_library.built, *given)
+        made: Library = maker.work.ledger.run("build", program_library.built, *given)
+        return made
     except compiler_errors.CompileError as error:
         raise in_users_words(error, maker.work.lookup, in_graph(maker, layout, error.terms)) from None
 
@@ -243,7 +248,7 @@ def library_of(maker: Maker) -> Any:
     return maker.work.native[form][1]
 
 
-def _generated(maker: Any, layout: Layout, known: Shapes) -> Any:
+def _generated(maker: Maker, layout: Layout, known: Shapes) -> CProgram | Refusal:
     asks = not maker.timed and config.relayout and maker.work.options.memory_limit is None
     return printed(maker, layout, graph_of(maker, layout), asks=asks, ledger=maker.work.ledger, known=known)
 
@@ -265,10 +270,12 @@ def _roots(maker: Maker) -> list[Any]:
     return roots if maker.keeps_updates else roots[: len(maker.outputs)]
 
 
-def printed(maker: Maker, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any) -> Any:
+def printed(
+    maker: Maker, layout: Layout, graph: tuple[list[Any], list[Any], list[Any]], **options: Any
+) -> CProgram | Refusal:
     arguments, cells, roots = graph
     n = len(maker.outputs)
-    return generate.generated(
+    made: CProgram | Refusal = generate.generated(
         arguments,
         roots[:n],
         list(enumerate(roots[n:])),
@@ -283,6 +290,7 @@ def printed(maker: Maker, layout: Layout, graph: tuple[list[Any], list[Any], lis
         timed=maker.timed,
         **options,
     )
+    return made
 
 
 def _returns(maker: Maker) -> str:
@@ -293,7 +301,7 @@ def _returns(maker: Maker) -> str:
     return "one" if maker.unpack_single else "list"
 
 
-def _ports(maker: Maker, layout: Layout, defaults: Sequence[tuple]) -> list[Any]:
+def _ports(maker: Maker, layout: Layout, defaults: Sequence[Default]) -> list[Any]:
     """The arguments as the glue checks them: lengths, defaults, which Python numbers are taken as they are."""
     ports = []
     for i in layout.arguments:
@@ -308,9 +316,9 @@ def _ports(maker: Maker, layout: Layout, defaults: Sequence[tuple]) -> list[Any]
     return ports
 
 
-def _fail(maker: Maker, code: CProgram, layout: Layout, status: tuple, known: Shapes) -> None:
+def _fail(maker: Maker, code: CProgram, layout: Layout, status: tuple[Any, ...], known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
-    error = running.failure(running.with_terms(code, partial(_generated, maker, layout, known)), *status)
+    error = running.failure(program_library.with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)
     if term is None:
         raise error
@@ -324,7 +332,7 @@ def _fail(maker: Maker, code: CProgram, layout: Layout, status: tuple, known: Sh
 class _Place:
     """Stands for the instruction that failed: a term inside a kernel."""
 
-    def __init__(self, term: Any) -> None:
+    def __init__(self, term: AnyTerm) -> None:
         self.op, self.terms = term.op, [term]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from termgraph.compile.capture import capture
 from termgraph.function.api import collect_shared
@@ -12,6 +12,8 @@ from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.call import call
 from termgraph.terms.types import TensorType
+
+Override: TypeAlias = "Callable[..., Any] | Variable | None"  # a gradient's rule, or the gradient; None: the usual one
 
 
 class OpFromGraph:
@@ -32,15 +34,15 @@ class OpFromGraph:
     def __init__(
         self,
         inputs: Sequence[Variable],
-        outputs: Any,
+        outputs: Variable | Sequence[Variable],
         inline: bool = False,
-        lop_overrides: Callable | Sequence | None = None,
-        grad_overrides: Callable | Sequence | None = None,
-        rop_overrides: Callable | Sequence | None = None,
+        lop_overrides: Override | Sequence[Override] | None = None,
+        grad_overrides: Override | Sequence[Override] | None = None,
+        rop_overrides: Override | Sequence[Override] | None = None,
         name: str | None = None,
     ) -> None:
-        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        for what, variables in (("inputs", inputs), ("outputs", outputs)):
+        results: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        for what, variables in (("inputs", inputs), ("outputs", results)):
             if not isinstance(variables, (list, tuple)):
                 raise TypeError(f"OpFromGraph: {what} must be a list of variables, got {variables!r:.60}")
             for i, v in enumerate(variables):
@@ -48,9 +50,9 @@ class OpFromGraph:
                     raise TypeError(f"OpFromGraph: {what}[{i}] must be a variable (not a constant), got {v!r:.60}")
         if lop_overrides is not None and grad_overrides is not None:
             raise TypeError("OpFromGraph: give lop_overrides or grad_overrides, not both")
-        self.inputs, self.outputs = list(inputs), outputs
-        self.shared = collect_shared(outputs, {}, {}, True, self.inputs)
-        captured = capture([*self.inputs, *self.shared], outputs, {})
+        self.inputs, self.outputs = list(inputs), results
+        self.shared = collect_shared(results, {}, {}, True, self.inputs)
+        captured = capture([*self.inputs, *self.shared], results, {})
         self._sources = captured.sources
         self.op = call.bind(
             body=tuple(captured.roots),
@@ -91,5 +93,5 @@ def _operand(value: object, type_: TensorType) -> Any:
     return as_tensor(value, dtype=type_.dtype)
 
 
-def _hashable(overrides: Any) -> Any:
+def _hashable(overrides: Override | Sequence[Override]) -> Any:
     return tuple(overrides) if isinstance(overrides, list) else overrides

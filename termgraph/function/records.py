@@ -24,7 +24,7 @@ _TREATMENT = {"mutable": (bool,), "borrow": (bool,), "strict": (bool,), "allow_d
 
 
 # ---------------------------------------------------------------------- modes
-def _mode(w: Writer, mode: Mode) -> list:
+def _mode(w: Writer, mode: Mode) -> list[Any]:
     if type(mode).__name__ not in _MODES or type(get_mode(_MODES[type(mode).__name__])) is not type(mode):
         raise BadRecord(f"a mode of the class {type(mode).__qualname__} cannot be saved")
     if mode.observers:
@@ -45,7 +45,7 @@ def _read_mode(r: Reader, name: str | None, state: int) -> Mode:
 
 
 # ---------------------------------------------------------------------- functions
-def _function(w: Writer, f: Function) -> list:
+def _function(w: Writer, f: Function) -> list[Any]:
     state = state_of(f)
     roots = state.pop("roots")
     fields: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _input(w: Writer, item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_function(r: Reader, fields: dict) -> Function:
+def _read_function(r: Reader, fields: object) -> Function:
     state = dict(r.plain(fields, dict))
     for key in ("name", "trust_input", "timed", "mode", "return", "values"):
         state[key] = r.value(state[key])
@@ -86,7 +86,8 @@ def _read_function(r: Reader, fields: dict) -> Function:
     state["known"] = [(r.plain(name, *NAME), read_site(r, site)) for name, site in r.plain(state["known"], list)]
     _check_graph(state, args)
     state["version"] = VERSION
-    return restored(state)
+    made: Function = restored(state)
+    return made
 
 
 def _check_manners(r: Reader, state: dict[str, Any]) -> None:
@@ -102,8 +103,9 @@ def _check_manners(r: Reader, state: dict[str, Any]) -> None:
         r.plain(rule, str), r.plain(count, int)
 
 
-def _read_input(r: Reader, item: Any) -> dict[str, Any]:
-    made = {key: r.plain(r.plain(item, dict)[key], *classes) for key, classes in _TREATMENT.items()}
+def _read_input(r: Reader, fields: object) -> dict[str, Any]:
+    item: dict[str, Any] = r.plain(fields, dict)
+    made = {key: r.plain(item[key], *classes) for key, classes in _TREATMENT.items()}
     for key in ("name", "variable_name"):
         made[key] = r.plain(item[key], *NAME)
     made["updated"] = r.plain(item["updated"], bool)
@@ -120,7 +122,7 @@ def _read_input(r: Reader, item: Any) -> dict[str, Any]:
     return made
 
 
-def _read_output(r: Reader, type_: int, name: str | None, borrow: bool, target: object) -> tuple:
+def _read_output(r: Reader, type_: object, name: object, borrow: object, target: object) -> tuple[Any, ...]:
     return r.at(type_, Type), r.plain(name, *NAME), r.plain(borrow, bool), r.plain(target, *NAME)
 
 

@@ -98,7 +98,7 @@ def _fresh(item: In, container: Container) -> Container:
     return Container(container.type, copy.deepcopy(container.storage[0]), item.name, item.strict, item.allow_downcast)
 
 
-def deep_copied(f: Function, memo: dict) -> Any:
+def deep_copied(f: Function, memo: dict[int, Any]) -> Any:
     """`copy.deepcopy(f)`: shared variables are copied too, once for everything copied together."""
     swap = {v: clone_shared(v, memo) for v in f.get_shared()}
     return copied(f, swap=swap)
@@ -127,7 +127,7 @@ def state_of(f: Function) -> dict[str, Any]:
     }
 
 
-def pickled(f: Function) -> tuple:
+def pickled(f: Function) -> tuple[Any, ...]:
     """What `pickle` keeps of a function: the call that makes it again. Its graph is flat, however deep it is."""
     state = state_of(f)
     state["graph"] = flat_parts(state.pop("roots"))
@@ -222,8 +222,8 @@ def _restored_outputs(state: dict[str, Any]) -> list[Out]:
     return [Out(_variable(type_, name), *more) for type_, name, *more in state["outputs"]]
 
 
-def _variable(type_: TensorType, name: str | None, frames: tuple = ()) -> Variable:
-    v = type_.make_variable(name)
+def _variable(type_: TensorType, name: str | None, frames: tuple[Any, ...] = ()) -> Variable:
+    v: Variable = type_.make_variable(name)
     v.site = frames
     return v
 

@@ -13,12 +13,14 @@ from termgraph.tensor.sharedvar import Container, label
 
 if TYPE_CHECKING:
     from termgraph.function.fgraph import FunctionGraph
+    from termgraph.function.mode import Maker
+    from termgraph.tensor.likes import TensorLike
 
 
 class _Made(Protocol):
     """What a function says of how it was made."""
 
-    maker: Any
+    maker: Maker
     input_storage: list[Container]
 
 
@@ -69,7 +71,7 @@ class Values:
     def __getitem__(self, key: object) -> Any:
         return self._containers[key].value
 
-    def __setitem__(self, key: object, value: Any) -> None:
+    def __setitem__(self, key: object, value: TensorLike) -> None:
         self._containers[key].value = value
 
     def __contains__(self, key: object) -> bool:
@@ -85,7 +87,7 @@ class Values:
 class Storages:
     """The memory of a function, for programs that look at it."""
 
-    maker: Any
+    maker: Maker
     input_storage: list[Container]
     _explicit: Sequence[int]
     __call__: Callable[..., Any]
@@ -116,7 +118,7 @@ class Storages:
     def __getitem__(self, key: object) -> Any:
         return self.value[key]
 
-    def __setitem__(self, key: object, value: Any) -> None:
+    def __setitem__(self, key: object, value: TensorLike) -> None:
         self.value[key] = value
 
     def __contains__(self, key: object) -> bool:

@@ -23,19 +23,19 @@ from termgraph.terms.traverse import substitute, subterms
 from termgraph.vm.partition import Refusal
 
 if TYPE_CHECKING:
+    from termgraph.backends.c.build import program_library
     from termgraph.backends.c.run import argument_orders, glue
-    from termgraph.backends.c.run import bind as running
     from termgraph.compile.compilation import Compilation
     from termgraph.function.mode import Maker
     from termgraph.lower.storage import policy
 else:
     argument_orders = lazy("termgraph.backends.c.run.argument_orders")
-    running = lazy("termgraph.backends.c.run.bind")
+    program_library = lazy("termgraph.backends.c.build.program_library")
     glue = lazy("termgraph.backends.c.run.glue")
     policy = lazy("termgraph.lower.storage.policy")
 
 
-def call_in_order(f: Function, args: tuple, keywords: dict[str, Any]) -> Any:
+def call_in_order(f: Function, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The answer to a call for which C wants another program: for the lengths that shared variables have by now, or for
     arguments that are not in row-major order."""
     other = for_present_lengths(f)
@@ -51,10 +51,11 @@ def call_in_order(f: Function, args: tuple, keywords: dict[str, Any]) -> Any:
     return f(*map(argument_orders.packed, args), **{name: argument_orders.packed(a) for name, a in keywords.items()})
 
 
-def _by_position(f: Function, args: tuple, keywords: dict[str, Any]) -> tuple | None:
+def _by_position(f: Function, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
     """All arguments in order, if none is left to its default."""
     names = [f.maker.inputs[i].name for i in f._explicit[len(args) :]]
-    return (*args, *[keywords[name] for name in names]) if set(names) == set(keywords) else None
+    given = [keywords[name] for name in names if name in keywords]
+    return (*args, *given) if len(given) == len(names) == len(keywords) else None
 
 
 def _programs(f: Function) -> Any:
@@ -66,7 +67,7 @@ def _programs(f: Function) -> Any:
 def _bound(f: Any, code: Any) -> Any:
     maker, layout = f.maker, ordered(f.maker)
     return glue.bind(
-        running.built(code, maker.name or "function"),
+        program_library.built(code, maker.name or "function"),
         code.signature,
         name=f.name or "function",
         cells=[glue.attach(f.input_storage[i]) for i in layout.cells],

@@ -26,7 +26,7 @@ STEPS = {"bfloat16": 0.25, "float16": 0.1, "float32": 2e-2, "complex64": 2e-2}
 class GradientError(AssertionError):
     """A symbolic gradient that does not agree with finite differences. `symbolic` and `numeric` hold both."""
 
-    def __init__(self, message: str, symbolic: Any, numeric: Any) -> None:
+    def __init__(self, message: str, symbolic: np.ndarray, numeric: np.ndarray) -> None:
         super().__init__(message)
         self.symbolic, self.numeric = symbolic, numeric
 
@@ -65,8 +65,8 @@ def verify_grad(
     cost = _projected(output, weights)
     outputs = [output, *grad(cost, [inputs[i] for i in wrt])]
     both = function([*inputs, weights], outputs, mode=mode, on_unused_input="ignore")
-    shape = output.type.shape
-    if None in shape:
+    shape = tuple([n for n in output.type.shape if n is not None])
+    if len(shape) < output.type.ndim:
         shape = np.shape(function(inputs, output, mode=mode)(*values))
     for _ in range(n_tests):
         p = _random(rng, shape, output.type.np_dtype)
@@ -76,10 +76,13 @@ def verify_grad(
 
 
 def _projected(output: Variable, weights: Variable) -> TensorVariable:
+    projected: TensorVariable
     if output.type.kind == "c":
-        return real(conj(weights) * output).sum()
-    wide = "float64" if output.type.dtype in HALVES else output.type.dtype
-    return (cast(weights, wide) * output).sum()
+        projected = real(conj(weights) * output).sum()
+    else:
+        wide = "float64" if output.type.dtype in HALVES else output.type.dtype
+        projected = (cast(weights, wide) * output).sum()
+    return projected
 
 
 def _value(result: np.ndarray, p: np.ndarray) -> Any:
@@ -88,7 +91,7 @@ def _value(result: np.ndarray, p: np.ndarray) -> Any:
     return product.real.sum()
 
 
-def _random(rng: Any, shape: tuple, dtype: np.dtype) -> np.ndarray:
+def _random(rng: np.random.Generator | np.random.RandomState, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     p = rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
     if dtype.kind == "c":
         p = p + 1j * rng.uniform(0.5, 1.5, shape)
@@ -104,7 +107,7 @@ def numeric_gradient(f: Callable[..., Any], values: Sequence[np.ndarray], i: int
     for at in np.ndindex(*x.shape):
         for d in directions:
 
-            def along(h: float, at: tuple = at, d: Any = d) -> Any:
+            def along(h: float, at: tuple[int, ...] = at, d: complex = d) -> Any:
                 moved = x.copy()
                 moved[at] += h * d
                 given = moved[at] if kind_of(x.dtype) == "c" else moved[at].astype(np.float64)

@@ -320,7 +320,8 @@ LOWERING = (
 
 def plan(region: Region, ledger: Ledger | None = None) -> Planned:
     """A region through all stages."""
-    return (ledger or Ledger()).through(LOWERING, region)
+    made: Planned = (ledger or Ledger()).through(LOWERING, region)
+    return made
 
 
 def lower(
@@ -335,7 +336,8 @@ def lower(
     """The loops that compute the output terms from their `Arg` leaves: the stages up to the loop tree."""
     target = Target(tuple(products), frozenset(calls))
     region = Region(tuple(outputs), target, strided or {}, reciprocal, use_values, untrimmed)
-    return Ledger().through(LOWERING[:4], region)
+    made: Lowered = Ledger().through(LOWERING[:4], region)
+    return made
 
 
 # ---------------------------------------------------------------------- updates

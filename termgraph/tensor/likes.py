@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -21,5 +21,7 @@ AxisLike: TypeAlias = "int | Sequence[int] | None"
 ShapeLike: TypeAlias = "int | Variable | np.ndarray[Any, Any] | Sequence[int | Variable | None] | None"
 # What surrounds the images of a convolution: a word, a width, or one width (or pair of them) for each dimension.
 BorderMode: TypeAlias = "str | int | Sequence[int | Sequence[int]]"
+# New values of shared variables, or what variables are replaced by: a dictionary or pairs.
+Pairs: TypeAlias = "Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None"
 
-__all__ = ["AxisLike", "BorderMode", "DTypeLike", "ShapeLike", "TensorLike"]
+__all__ = ["AxisLike", "BorderMode", "DTypeLike", "Pairs", "ShapeLike", "TensorLike"]

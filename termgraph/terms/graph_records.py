@@ -16,7 +16,7 @@ from termgraph.terms.leaves import Arg, Const, Input, Leaf
 from termgraph.terms.op import ARG, INPUT, OPS, Op, find_op
 from termgraph.terms.records import BadRecord, Kind, Reader, Writer
 from termgraph.terms.sparse import FORMATS, SparseType, is_sparse_value, matrix_of
-from termgraph.terms.term import Term, mk
+from termgraph.terms.term import AnyTerm, Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType, Type
 
@@ -189,7 +189,7 @@ def _term(w: Writer, root: Term) -> list:
     return []
 
 
-def _read_term(r: Reader, op: Any, *args: Any) -> Term:
+def _read_term(r: Reader, op: object, *args: object) -> AnyTerm:
     head = r.at(op, Op)
     operands = tuple([r.at(a, *TERMS) for a in args])
     head.check_arity(len(operands))

@@ -33,7 +33,7 @@ class Leaf:
 
     __slots__ = ("__weakref__", "_facts", "_h", "_nf", "_notes", "_st", "args", "lvars", "op", "sig", "type")
     op: Any
-    args: tuple
+    args: tuple[()]
     type: Any
     sig: Signature
     lvars: frozenset

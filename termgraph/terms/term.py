@@ -77,7 +77,7 @@ class Term(ExpressionTuple):
 
     __slots__ = ("__weakref__", "_hash", "_nf", "_st", "args", "lvars", "op", "type")
     op: Any
-    args: tuple
+    args: tuple[Any, ...]  # terms; of a pattern also logic variables and numbers
     type: Any
     lvars: frozenset
     _hash: int | None
@@ -151,7 +151,7 @@ class Term(ExpressionTuple):
 AnyTerm: TypeAlias = Term | Leaf  # what stands in a graph: a term, or one of the leaves, which have the same interface
 
 
-def mk(op: Any, args: tuple) -> Any:
+def mk(op: Any, args: tuple) -> AnyTerm:
     """The term `op(*args)`: found if it exists, else typed and interned."""
     if len(args) == 2:
         return mk2(op, *args)

@@ -120,7 +120,8 @@ def _result(s: Lengths, t: AnyTerm) -> Shape:
         raise NotLowerable(of, "no loops for an operation with several results")
     op, body = of.op, s.bodies[of]
     if i < op.n_carry:
-        return body.given[op.leaves[op.n_consts + i]]
+        carried: Shape = body.given[op.leaves[op.n_consts + i]]
+        return carried
     if i == op.n_carry + op.n_ys:
         return ()
     if op.params["until"] and not s.untrimmed:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from termgraph.terms.hashing import stable_hash
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-EMPTY: frozenset = frozenset()
-_ATOMS: weakref.WeakValueDictionary[str, Atom] = weakref.WeakValueDictionary()
+E = TypeVar("E")
+A = TypeVar("A", bound="Atom")
+EMPTY: frozenset[Any] = frozenset()
+_ATOMS: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _POLYS: weakref.WeakValueDictionary[str, Poly] = weakref.WeakValueDictionary()
 
 
@@ -35,9 +37,10 @@ class Atom:
         raise TypeError("index atoms live inside one process")
 
 
-def _intern(atom: Atom, key: str) -> Any:
+def _intern(atom: A, key: str) -> A:
     atom.key = key
-    return _ATOMS.setdefault(key, atom)
+    kept: A = _ATOMS.setdefault(key, atom)  # of this class: the keys of different classes differ
+    return kept
 
 
 class Var(Atom):
@@ -49,9 +52,9 @@ class Var(Atom):
 
     def __new__(cls, level: int, extent: Poly) -> Var:
         key = f"i{level}<{extent.key}>"
-        found = _ATOMS.get(key)
+        found: Var | None = _ATOMS.get(key)
         if found is not None:
-            return found  # type: ignore[return-value]
+            return found
         self = object.__new__(cls)
         self.level, self.extent = level, extent
         self.fv = frozenset((self,))
@@ -70,9 +73,9 @@ class Sym(Atom):
 
     def __new__(cls, name: str, natural: bool = True) -> Sym:
         key = name if natural else f"{name}~"
-        found = _ATOMS.get(key)
+        found: Sym | None = _ATOMS.get(key)
         if found is not None:
-            return found  # type: ignore[return-value]
+            return found
         self = object.__new__(cls)
         self.name, self.natural, self.fv = name, natural, EMPTY
         return _intern(self, key)
@@ -90,9 +93,9 @@ class Apply(Atom):
 
     def __new__(cls, fn: str, *args: Poly) -> Apply:
         key = f"{fn}({','.join(a.key for a in args)})"
-        found = _ATOMS.get(key)
+        found: Apply | None = _ATOMS.get(key)
         if found is not None:
-            return found  # type: ignore[return-value]
+            return found
         self = object.__new__(cls)
         self.fn, self.args = fn, args
         self.fv = _union(a.fv for a in args)
@@ -111,16 +114,16 @@ class Value(Atom):
 
     def __new__(cls, term: AnyTerm, fv: frozenset[Var], below: Poly) -> Value:
         key = f"value({term._h & 0xFFFFFFFFFFFFFFFF:016x})"
-        found = _ATOMS.get(key)
+        found: Value | None = _ATOMS.get(key)
         if found is not None:
-            return found  # type: ignore[return-value]
+            return found
         self = object.__new__(cls)
         self.term, self.fv, self.below = term, fv, below
         return _intern(self, key)
 
 
-def _union(sets: Iterable[frozenset]) -> frozenset:
-    out = EMPTY
+def _union(sets: Iterable[frozenset[E]]) -> frozenset[E]:
+    out: frozenset[E] = EMPTY
     for s in sets:
         if s and not s <= out:
             out = s if out <= s else out | s
@@ -213,7 +216,7 @@ def _values_in(a: Atom) -> tuple[Any, ...]:
     return tuple(t for p in a.args for t in p.values) if isinstance(a, Apply) else ()
 
 
-def _row_key(row: tuple[Monomial, int]) -> tuple:
+def _row_key(row: tuple[Monomial, int]) -> tuple[str, ...]:
     return tuple([a.key for a in row[0]])
 
 

@@ -66,7 +66,7 @@ class Site:
 
     term: Any
     text: str
-    loops: tuple = ()
+    loops: tuple[AnyTerm, ...] = ()
     leaf: Any = None
 
 
@@ -87,10 +87,10 @@ class Lengths:
         self.assumed: dict[Sym, int] = {}  # what was used of this: a program for other lengths is another one
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
-        self.checks: dict[tuple, Check] = {}
+        self.checks: dict[tuple[Any, ...], Check] = {}
         self.sites: dict[Site, int] = {}
         self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
-        self.loops: tuple = ()  # the loop terms around this graph
+        self.loops: tuple[AnyTerm, ...] = ()  # the loop terms around this graph
         self.guarded = self.not_surely_needed(roots)
         self._same: dict[Atom, Poly] = {}
         choices: list[tuple[Any, Poly, Poly]] = []
@@ -208,7 +208,8 @@ class Lengths:
             return poly(Sym(f"v{t.index}", natural=False))
         name = t.op.family.name
         if name == "shape_i":
-            return self.shapes[t.args[0]][t.op.params["axis"]]
+            axis: int = t.op.params["axis"]
+            return self.shapes[t.args[0]][axis]
         if name == "subtensor" and t.args[0].op.family.name == "make_vector" and len(t.op.params["index"]) == 1:
             place = t.op.params["index"][0]
             if isinstance(place, int):
@@ -302,7 +303,7 @@ INTEGER: dict[str, Callable[..., Poly]] = {
 }
 
 
-def _fold(f: Callable, xs: Sequence[Poly]) -> Poly:
+def _fold(f: Callable[[Poly, Poly], Poly], xs: Sequence[Poly]) -> Poly:
     out = xs[0]
     for x in xs[1:]:
         out = f(out, x)

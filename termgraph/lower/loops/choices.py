@@ -15,7 +15,7 @@ from termgraph.lower.loops.tree import Choice, Node
 from termgraph.lower.memory.plan import share_room
 from termgraph.lower.push.driver import Index, Push, Steps, pushes
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.storage.policy import Storage, cut_rule
+from termgraph.lower.storage.policy import Statements, Storage, cut_rule
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.types import TensorType
@@ -77,14 +77,15 @@ def _leaves(s: Storage, t: AnyTerm, roots: Sequence[Any], known: set[Any]) -> di
     return out
 
 
-def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: str) -> tuple[list[Node], Any]:
+def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: str) -> tuple[list[Node], Statements]:
     """One side, lowered; the same for all rounds in which the same is stored outside."""
     key = (prefix, *targets, *targets.values(), *leaves, *leaves.values())
-    if key not in s.bodies:
+    found: tuple[list[Node], Statements] | None = s.bodies.get(key)
+    if found is None:
         storage = Storage(list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets, s.fuse)
         statements = storage.run()
-        s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements
-    return s.bodies[key]
+        found = s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements
+    return found
 
 
 __all__ = ["choose"]

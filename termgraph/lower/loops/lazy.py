@@ -38,7 +38,7 @@ def _between_numbers(t: AnyTerm) -> bool:
         if a.op.kind != "elementwise" and not (a.op.family is ifelse and a.op.params["n"] == 1):
             return False
         stack += a.args
-    return t.op.params["n"] == 1
+    return bool(t.op.params["n"] == 1)
 
 
 def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[Any]:

@@ -60,6 +60,6 @@ def _is_plain(x: object) -> bool:
     return isinstance(x, Store) and bool(x.vars) and x.mode == "set" and not x.ordered and not x.rank
 
 
-def _read(x: Store) -> set:
+def _read(x: Store) -> set[Buf]:
     """The arrays of which a store reads more than one element."""
     return {t.op.params["buf"] for t in scalars([x.value]) if t.op.family is LOAD and t.op.params["offset"].fv}

@@ -30,7 +30,7 @@ from termgraph.lower.loops.tree import (
     Write,
 )
 from termgraph.lower.memory.strides import distance
-from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, own_cost, scalars
+from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Needs, Scalars, kids, own_cost, scalars
 from termgraph.lower.schedule.loop_tiles import cut_into_tiles
 from termgraph.lower.schedule.rows import computed_where_needed
 from termgraph.lower.storage.policy import Store
@@ -146,10 +146,10 @@ class Planner:
         )  # fmt: skip
 
     # ------------------------------------------------------------------ phases and groups
-    def needs(self, x: Any) -> frozenset:
+    def needs(self, x: Any) -> Needs:
         """Folds and written buffers a statement depends on."""
         if isinstance(x, Compound):
-            found = frozenset(b for b, _ in x.operands())
+            found: Needs = frozenset(b for b, _ in x.operands())
             return found | self.s.needs(x.condition) if isinstance(x, Choice) else found
         if isinstance(x, Call):
             found = frozenset(b for b, _, _ in x.operands)
@@ -174,8 +174,8 @@ class Planner:
         phase = phases(before)
         if not scope.depth:
             join_later_readers(statements, before, phase)
-        out: dict[tuple, Group] = {}
-        sizes: dict[tuple, int] = {}
+        out: dict[tuple[int, str, bool, int], Group] = {}
+        sizes: dict[tuple[int, str, bool], int] = {}
         for f in folds:
             var = f.op.params["var"]
             key = phase[f], var.key, False

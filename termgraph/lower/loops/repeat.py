@@ -110,13 +110,15 @@ class _Builder:
         return list(dict.fromkeys([*moving, *used, *([op.stop] if op.stop is not None else [])]))
 
     def carry_leaves(self) -> list[Any]:
-        return self.leaves[self.first_carry : self.first_x]
+        leaves: list[Any] = self.leaves
+        return leaves[self.first_carry : self.first_x]
 
     def body(self, views: list[View]) -> Body:
         """The lowered body; the same for all rounds in which the operands lie alike."""
         leaves = {leaf: self.leaf(i, leaf, views[i]) for i, leaf in enumerate(self.leaves)}
         key = (self.t, *leaves.values())
-        if key not in self.s.bodies:
+        found: Body | None = self.s.bodies.get(key)
+        if found is None:
             roots = self.roots()
             storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix, fuse=self.s.fuse)
             try:
@@ -124,8 +126,8 @@ class _Builder:
             except NotLowerable as why:  # the loop as a whole is what the program cannot hold
                 raise NotLowerable(self.t, f"in its body: {why.why}") from None
             nodes = Planner(statements.scalars).plan(statements.stores)
-            self.s.bodies[key] = Body(leaves, statements, nodes, dict(storage.targets))
-        return self.s.bodies[key]
+            found = self.s.bodies[key] = Body(leaves, statements, nodes, dict(storage.targets))
+        return found
 
     def leaf(self, i: int, leaf: AnyTerm, view: View) -> Buf:
         """What the body reads: a buffer with the strides of the operand."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.lower.lengths.index import EMPTY, Poly, Var
 from termgraph.lower.loops.tree import Let, Node
-from termgraph.lower.push.kernel import Buf, Scalars
+from termgraph.lower.push.kernel import Buf, Needs, Scalars
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -57,7 +57,7 @@ class Plans(Protocol):
     def leaf(self, x: object, scope: Scope) -> None:
         """A statement without loops of its own."""
 
-    def needs(self, x: object) -> frozenset:
+    def needs(self, x: object) -> Needs:
         """Folds and written buffers a statement depends on."""
 
     def placeable(self, statements: Sequence[Any], scope: Scope) -> list[Any]:

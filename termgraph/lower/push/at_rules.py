@@ -194,7 +194,7 @@ def _window(p: Push, t: AnyTerm, how: Indexing, i: Index) -> Steps:
     return _every(p, tests), tuple(j)
 
 
-def _every(p: Push, tests: list) -> AnyTerm:
+def _every(p: Push, tests: list[AnyTerm]) -> AnyTerm:
     tests = [q for q in dict.fromkeys(tests) if q is not TRUE]
     if FALSE in tests:
         return FALSE

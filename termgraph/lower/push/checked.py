@@ -11,6 +11,7 @@ from termgraph.terms.ops.elementwise import add, cast, ge, le, logical_and, logi
 from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
+    from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
 
 
@@ -41,11 +42,11 @@ def _operands(p: Push, t: AnyTerm, i: Index) -> Any:
     return found
 
 
-def _all(p: Push, *tests: tuple) -> Any:
+def _all(p: Push, *tests: tuple[Op, AnyTerm, AnyTerm]) -> AnyTerm:
     return p.scalars.make(logical_and, tuple([p.scalars.elementwise(op, (a, b)) for op, a, b in tests]))
 
 
-def _checked(p: Push, t: AnyTerm, value: object, fine: Any, text: str) -> Any:
+def _checked(p: Push, t: AnyTerm, value: AnyTerm, fine: AnyTerm, text: str) -> AnyTerm:
     """The value and 0, which is an index into one element; where something is wrong the index is 1."""
     wrong = p.scalars.make(cast.bind(dtype="int64"), (p.scalars.elementwise(logical_not, (fine,)),))
     zero = p.scalars.number(p.scalars.index(wrong, ONE, p.lengths.site(t, text)), "float64")

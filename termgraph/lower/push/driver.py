@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Index = tuple[Poly, ...]
 Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar
 Rule = Callable[["Push", Any, Index], Steps]
+Goal = Callable[["Push", Any, Index], Index]  # where an element comes from
 AT: dict[str, Rule] = {}  # family name -> rule; filled by at_rules
 
 
@@ -37,10 +38,10 @@ def pushes(*families: str) -> Callable[[Rule], Rule]:
     return declare
 
 
-def moves(family: str) -> Callable[[Callable], Callable]:
+def moves(family: str) -> Callable[[Goal], Goal]:
     """Declare an op that only moves elements: at(op(a, ...), *i) -> at(a, *goal(i))."""
 
-    def declare(goal: Callable) -> Callable:
+    def declare(goal: Goal) -> Goal:
         def rule(p: Push, t: AnyTerm, i: Index) -> Steps:
             return (yield t.args[0], goal(p, t, i))
 
@@ -66,9 +67,10 @@ class Push:
         self.origin: dict[Any, tuple[Any, Index]] = {}  # the tensor element a scalar stands for
         self.pushes = 0  # how often a rule has run
 
-    def at(self, t: Any, index: Index) -> Any:
+    def at(self, t: AnyTerm, index: Index) -> AnyTerm:
         """The scalar kernel term of one element of t."""
-        return self.drive(_just(t, index))
+        scalar: AnyTerm = self.drive(_just(t, index))
+        return scalar
 
     def drive(self, steps: Steps) -> Any:
         """Run a rule, and the rules of all elements it asks for, on a stack of our own."""
@@ -109,9 +111,9 @@ class Push:
             raise NotLowerable(t, "no rule pushes an index through it")
         return found
 
-    def through(self, t: Any, index: Index) -> AnyTerm:
+    def through(self, t: AnyTerm, index: Index) -> AnyTerm:
         """The scalar computed by t itself, even if t has storage."""
-        if t.op is ARG or (t.op is CONST and t.scalar is None) or t not in self.bufs:
+        if t.op is ARG or (t.__class__ is Const and t.scalar is None) or t not in self.bufs:
             return self.at(t, index)  # a uniform constant may have storage, for a library call: it is filled
         buf, known = self.bufs.pop(t), self.memo.pop(t, None)
         found = self.at(t, index)

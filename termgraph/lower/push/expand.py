@@ -34,10 +34,13 @@ from termgraph.terms.traverse import client_map, rebuild
 from termgraph.terms.types import TensorType, TupleType
 
 if TYPE_CHECKING:
+    from termgraph.terms.ops.shapes import Axes
     from termgraph.terms.term import AnyTerm
 
+    Clients = dict[Any, list[tuple[Any, int]]]  # of each term, the places that use it
 
-def _infer_row_max(x: TensorType, *, axis: tuple) -> TensorType:
+
+def _infer_row_max(x: TensorType, *, axis: Axes) -> TensorType:
     return TensorType.of(x.dtype, tuple([n for d, n in enumerate(x.shape) if d not in axis]))
 
 
@@ -45,14 +48,14 @@ def _infer_row_max(x: TensorType, *, axis: tuple) -> TensorType:
 ROW_MAX = Op("row_max", arity=1, infer=_infer_row_max, meaning=None, kind="reduce", params={"axis": ()})
 
 
-def _kept(t: AnyTerm, axis: tuple, ndim: int) -> AnyTerm:
+def _kept(t: AnyTerm, axis: Axes, ndim: int) -> AnyTerm:
     """A reduced term with its dimensions back."""
     rest = iter(range(ndim))
     order = tuple(["x" if d in axis else next(rest) for d in range(ndim)])
     return mk(dimshuffle.bind(order=order), (t,))
 
 
-def _widened(x: Any) -> tuple[Any, str]:
+def _widened(x: AnyTerm) -> tuple[AnyTerm, str]:
     """The operand in the dtype to compute in, and the dtype of the result."""
     dtype = np.dtype("float64") if x.type.kind in "biu" else x.type.np_dtype
     wide = np.promote_types(dtype, np.float32)
@@ -63,13 +66,13 @@ def _if_finite(largest: AnyTerm, value: AnyTerm, otherwise: float) -> AnyTerm:
     return mk(switch, (mk(isfinite, (largest,)), value, Const(np.asarray(otherwise, value.type.dtype))))
 
 
-def _shift(x: AnyTerm, axis: tuple) -> AnyTerm:
+def _shift(x: AnyTerm, axis: Axes) -> AnyTerm:
     """The largest element along the axes where subtracting it is safe, else 0; dimensions dropped."""
     largest = mk(ROW_MAX.bind(axis=axis), (x,))
     return _if_finite(largest, largest, 0.0)
 
 
-def _sum(x: AnyTerm, axis: tuple) -> AnyTerm:
+def _sum(x: AnyTerm, axis: Axes) -> AnyTerm:
     return mk(sum_.bind(axis=axis, dtype=x.type.dtype), (x,))
 
 
@@ -82,7 +85,7 @@ def _powers(shifted: AnyTerm) -> AnyTerm:
     return mk(exp_below_zero if shifted.type.dtype == "float64" else exp, (shifted,))
 
 
-def _softmax(x: AnyTerm, axis: tuple) -> AnyTerm:
+def _softmax(x: AnyTerm, axis: Axes) -> AnyTerm:
     """The powers are those of `_logsumexp`, with which they are often shared. A row with an infinity in it is NaN."""
     x, dtype = _widened(x)
     powers = _powers(mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))))
@@ -90,14 +93,14 @@ def _softmax(x: AnyTerm, axis: tuple) -> AnyTerm:
     return _fit(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
 
-def _log_softmax(x: AnyTerm, axis: tuple) -> AnyTerm:
+def _log_softmax(x: AnyTerm, axis: Axes) -> AnyTerm:
     x, dtype = _widened(x)
     shifted = mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim)))
     total = mk(log, (_sum(_powers(shifted), axis),))
     return _fit(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
 
 
-def _logsumexp(x: object, axis: tuple) -> Any:
+def _logsumexp(x: AnyTerm, axis: Axes) -> AnyTerm:
     x, dtype = _widened(x)
     shift = _shift(x, axis)
     powers = _powers(mk(sub, (x, _kept(shift, axis, x.type.ndim))))
@@ -120,7 +123,7 @@ def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     return _summed(mk(mul, (a, b)), wide, dtype)
 
 
-def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> Any:
+def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A batch of products as a sum of products: rows of `a` and columns of `b`, each with the other's dimension new."""
     wide = working_dtype(dtype).name
     n, m = a.type.ndim, b.type.ndim
@@ -139,7 +142,7 @@ def _summed(product: AnyTerm, wide: str, dtype: str) -> AnyTerm:
     return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
 
 
-def _dot(t: AnyTerm, args: tuple, products: Sequence[str]) -> AnyTerm:
+def _dot(t: AnyTerm, args: tuple[AnyTerm, ...], products: Sequence[str]) -> AnyTerm:
     """The library does products with a matrix in them, of floating numbers, both of the same dtype."""
     a, b = args
     dtype = t.type.dtype
@@ -166,7 +169,7 @@ def accumulated(roots: Sequence[Any]) -> list[Any]:
     return [_accumulated(r, clients) for r in roots]
 
 
-def _accumulated(t: AnyTerm, clients: dict) -> AnyTerm:
+def _accumulated(t: AnyTerm, clients: Clients) -> AnyTerm:
     if t.op not in (add, sub) or len(t.args) != 2 or t.type.dtype not in ("float32", "float64"):
         return t
     for k in (0, 1) if t.op is add else (1,):
@@ -180,12 +183,13 @@ def _accumulated(t: AnyTerm, clients: dict) -> AnyTerm:
     return t
 
 
-def _scaled_product(t: AnyTerm, clients: dict) -> tuple[Any, Any] | None:
+def _scaled_product(t: AnyTerm, clients: Clients) -> tuple[AnyTerm, AnyTerm] | None:
     """A scalar and the product of two matrices that nobody else uses, if t is their product."""
     factors = list(t.args) if t.op is mul else [t]
     products = [f for f in factors if f.args and f.op.family.name == "dot" and len(clients[f]) == 1]
-    rest = [_scalar_of(f) for f in factors if f not in products]
-    if len(clients[t]) != 1 or len(products) != 1 or None in rest or products[0].type.ndim != 2:
+    others = [_scalar_of(f) for f in factors if f not in products]
+    rest = [s for s in others if s is not None]
+    if len(clients[t]) != 1 or len(products) != 1 or len(rest) < len(others) or products[0].type.ndim != 2:
         return None
     if any(a.type.dtype != t.type.dtype for a in products[0].args):
         return None
@@ -193,7 +197,7 @@ def _scaled_product(t: AnyTerm, clients: dict) -> tuple[Any, Any] | None:
     return _fit(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
 
 
-def _scalar_of(t: AnyTerm) -> Any:
+def _scalar_of(t: AnyTerm) -> AnyTerm | None:
     """The 0-d term that t repeats, or None."""
     while t.args and t.op.family is dimshuffle and all(d == "x" for d in t.op.params["order"]):
         t = t.args[0]
@@ -211,7 +215,7 @@ def _expanded_loop(op: Op, origin: dict[Any, Any], products: Sequence[str]) -> O
     return new
 
 
-EXPANSIONS: dict[str, Callable[[Any, tuple], Any]] = {
+EXPANSIONS: dict[str, Callable[[AnyTerm, Axes], AnyTerm]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
@@ -225,7 +229,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
     """
     origin: dict[Any, Any] = {}
 
-    def change(t: AnyTerm, args: tuple) -> AnyTerm:
+    def change(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
         new = replaced(t, args)
         if new is not t:
             stack = [new]
@@ -236,7 +240,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
                     stack.extend(part.args)
         return new
 
-    def replaced(t: AnyTerm, args: tuple) -> AnyTerm:
+    def replaced(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
         if t.args and t.op.family is loop:
             return mk(_expanded_loop(t.op, origin, products), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None

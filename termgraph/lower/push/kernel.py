@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from termgraph.terms.term import AnyTerm
 
+Needs: TypeAlias = "frozenset[AnyTerm | Buf]"  # the folds and the buffers that must be there before a term
+
 
 # ---------------------------------------------------------------------- storage
 class Buf:
@@ -49,7 +51,7 @@ class Buf:
     """
 
     __slots__ = ("__weakref__", "_h", "dtype", "kind", "name", "shape", "strides")
-    _table: weakref.WeakValueDictionary[tuple, Buf] = weakref.WeakValueDictionary()
+    _table: weakref.WeakValueDictionary[tuple[Any, ...], Buf] = weakref.WeakValueDictionary()
     name: str
     dtype: str
     shape: tuple[Poly, ...]
@@ -121,7 +123,7 @@ class Scalars:
         self.reciprocal = reciprocal
         self.fv: dict[Any, frozenset[Var]] = {}
         self.loads: dict[tuple[Buf, Poly], Any] = {}  # by buffer and offset
-        self.deps: dict[Any, frozenset] = {}  # folds and written buffers below
+        self.deps: dict[Any, Needs] = {}
         self.divides: set[Any] = set()  # terms below which an index is divided
         self.costly: set[Any] = set()  # folds that are written out, and are worth keeping
         self.fold_order: dict[Any, int] = {}  # folds in the order they were made: alike where graphs are alike
@@ -132,12 +134,12 @@ class Scalars:
         found = self.fv.get(t)
         return found if found is not None else EMPTY
 
-    def needs(self, t: AnyTerm) -> frozenset:
+    def needs(self, t: AnyTerm) -> Needs:
         """The folds and the buffers written by this program that are read below t."""
         found = self.deps.get(t)
         return found if found is not None else EMPTY
 
-    def index_needs(self, p: Poly) -> frozenset:
+    def index_needs(self, p: Poly) -> Needs:
         """The same for an index."""
         return _union(self.needs(v) for v in values(p))
 
@@ -147,7 +149,7 @@ class Scalars:
         self.fold_order = {t: k for k, t in enumerate(order)}
 
     # making
-    def make(self, op: Op, args: tuple) -> AnyTerm:
+    def make(self, op: Op, args: tuple[AnyTerm, ...]) -> AnyTerm:
         """The term op(*args), simplified where that is free of rounding."""
         if op.family is cast and args[0].__class__ is Const:
             return Const(op.meaning(args[0].value))
@@ -156,7 +158,7 @@ class Scalars:
             return self._note(mk(mul_op, (args[0], inverse)))
         return self._note(mk(op, args))
 
-    def _per_row(self, args: tuple) -> bool:
+    def _per_row(self, args: tuple[AnyTerm, ...]) -> bool:
         """Whether the divisor is a fold's result shared by many elements: then divide once and multiply."""
         x, y = args
         return x.type.kind == "f" and self.free(y) < self.free(x) and bool(self.needs(y))
@@ -177,12 +179,12 @@ class Scalars:
                 self.divides.add(t)
         return t
 
-    def elementwise(self, op: Op, args: tuple) -> AnyTerm:
+    def elementwise(self, op: Op, args: tuple[AnyTerm, ...]) -> AnyTerm:
         """op(*args) with the casts to its loop's dtypes made explicit."""
         loop = _loop(op, tuple([a.type for a in args]))
         return self.make(op, tuple([self.cast(a, d) for a, d in zip(args, loop)]))
 
-    def cast(self, t: Any, dtype: str) -> AnyTerm:
+    def cast(self, t: AnyTerm, dtype: str) -> AnyTerm:
         """t in another dtype."""
         return t if t.type.dtype == dtype else self.make(cast.bind(dtype=dtype), (t,))
 
@@ -213,13 +215,13 @@ class Scalars:
             return a if cond.scalar else b
         return a if a is b else self._note(mk(PICK, (cond, a, b)))
 
-    def number(self, index: Poly, dtype: str = "int64") -> Any:
+    def number(self, index: Poly, dtype: str = "int64") -> AnyTerm:
         """An index as a number."""
         if index.const is not None:
             return Const(np.asarray(index.const, dtype=dtype))
         return self.cast(self._note_index(mk(IVAL.bind(index=index), ()), index), dtype)
 
-    def test(self, test: str, a: Poly, b: Poly) -> Any:
+    def test(self, test: str, a: Poly, b: Poly) -> AnyTerm:
         """a < b (lt), a <= b (le), a == b (eq), decided by bounds where possible."""
         if test == "le":
             test, b = "lt", b + 1
@@ -241,24 +243,27 @@ class Scalars:
         if value.__class__ is Const and value.scalar >= 0 and less(value.scalar, length):
             return poly(value.scalar)
         if value.op.family is IVAL and nonneg(value.op.params["index"]) and less(value.op.params["index"], length):
-            return value.op.params["index"]
+            number: Poly = value.op.params["index"]
+            return number
         t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
         return poly(Value(t, self.free(t), length))
 
 
 @functools.lru_cache(maxsize=4096)
-def _loop(op: Op, types: tuple) -> tuple[str, ...]:
+def _loop(op: Op, types: tuple[TensorType, ...]) -> tuple[str, ...]:
     return tuple([d.name for d in loop_dtypes(op, tuple([t.np_dtype for t in types]))])
 
 
 # ---------------------------------------------------------------------- looking at them
-def kids(t: AnyTerm) -> tuple:
+def kids(t: AnyTerm) -> tuple[AnyTerm, ...]:
     """The scalar terms a term is computed from: its arguments, and values used in its indices."""
     family = t.op.family
     if family is LOAD:
-        return t.op.params["offset"].values
+        offset: Poly = t.op.params["offset"]
+        return offset.values
     if family is IVAL:
-        return t.op.params["index"].values
+        index: Poly = t.op.params["index"]
+        return index.values
     if family is ITEST:
         return (*t.op.params["a"].values, *t.op.params["b"].values)
     return t.args

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.terms.ops.elementwise import cast, mul
 from termgraph.terms.ops.indexing import gather
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _AT = gather.bind(index=("a",))
 
 
-def sample(t: AnyTerm, args: tuple) -> Any:
+def sample(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
     """`sum(x[i] * y[j], axis=1)`"""
     i, j, x, y = args
     dtype = t.type.dtype
@@ -24,8 +24,8 @@ def sample(t: AnyTerm, args: tuple) -> Any:
     return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
 
 
-def _fit(t: AnyTerm, dtype: str) -> Any:
+def _fit(t: AnyTerm, dtype: str) -> AnyTerm:
     return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
 
 
-SPARSE: dict[str, Callable[[Any, tuple], Any]] = {"csm_sample": sample}
+SPARSE: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample}

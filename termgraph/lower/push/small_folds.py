@@ -105,7 +105,7 @@ def _weight(terms: Any) -> int:
     return sum(own_cost(t) + (t.op.family is LOAD) for t in terms)
 
 
-def _combined(p: Push, kind: str, dtype: str, elements: Sequence[Any]) -> AnyTerm:
+def _combined(p: Push, kind: str, dtype: str, elements: Sequence[AnyTerm]) -> AnyTerm:
     """One value of all: extremes in one operation, which needs one test for NaN; sums and products as a tree."""
     if len(elements) == 1:
         return elements[0]

@@ -24,7 +24,7 @@ def element_op(t: AnyTerm) -> Op | None:
     if text is None or not t.args:
         return None
     dtypes = tuple([a.type.dtype for a in t.args])
-    known = t.op.__dict__.setdefault("_elements", {})
+    known: dict[tuple[str, ...], Op | None] = t.op.__dict__.setdefault("_elements", {})
     if dtypes not in known:
         known[dtypes] = _made(t, text)
     return known[dtypes]

@@ -59,7 +59,13 @@ def _operations(planner: Plans, var: Var, statements: list[Any]) -> list[Any] | 
 
 
 def _parts(
-    planner: Plans, var: Var, statements: list[Any], scope: Scope, order: list[Any], part: dict, last: dict
+    planner: Plans,
+    var: Var,
+    statements: list[Any],
+    scope: Scope,
+    order: list[Any],
+    part: dict[Any, int],
+    last: dict[Any, int],
 ) -> Tiles:
     slots: dict[Any, Buf] = {}
     free: list[Buf] = []

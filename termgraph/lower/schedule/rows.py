@@ -45,7 +45,7 @@ class _Joining:
             w.buf: w for w in statements if _one_for_each(w) and len(self.writers[w.buf]) == 1
         }
         self.position = {w.buf: k for k, w in enumerate(statements) if isinstance(w, Store)}
-        self.users: Counter = Counter()  # folds computed at the top -> how many statements need each
+        self.users: Counter[AnyTerm] = Counter()  # folds computed at the top -> how many statements need each
         self.inside: dict[Any, dict[Any, None]] = {}  # terms -> those of these folds whose loops compute them
         self.phase: dict[Any, int] = {}
         self.by_phase: list[list[Any]] = []
@@ -74,7 +74,8 @@ class _Joining:
         x = self.statements[k]
         if not isinstance(x, Store):
             return
-        read = sorted([b for b in self.planner.needs(x) if b in self.alone], key=self.position.__getitem__)
+        read: list[Buf] = [b for b in self.planner.needs(x) if isinstance(b, Buf) and b in self.alone]
+        read.sort(key=self.position.__getitem__)
         near = [w for w in map(self.alone.__getitem__, read) if _reads_in_step(self.planner, x, w)]
         for together in ([near] if near else []) + ([[w] for w in near] if len(near) > 1 else []):
             new = x
@@ -183,7 +184,7 @@ def _buf(t: AnyTerm) -> Any:
 
 def _with_value(s: Scalars, root: AnyTerm, w: Store) -> AnyTerm:
     """The term with the value of w in place of loads of it."""
-    new: dict[Any, Any] = {}
+    new: dict[Any, AnyTerm] = {}
     for t in operands_first([root]):
         if _buf(t) is w.buf:
             new[t] = w.value
@@ -194,7 +195,7 @@ def _with_value(s: Scalars, root: AnyTerm, w: Store) -> AnyTerm:
     return new[root]
 
 
-def _remade(s: Scalars, t: AnyTerm, args: tuple) -> AnyTerm:
+def _remade(s: Scalars, t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
     if t.op.family is FOLD:
         return s.fold(t.op.params["kind"], t.op.params["var"], args[0])
     return s.pick(*args) if t.op.family is PICK else s.make(t.op, args)
@@ -203,7 +204,8 @@ def _remade(s: Scalars, t: AnyTerm, args: tuple) -> AnyTerm:
 def _var(y: Store | AnyTerm) -> Var | None:
     if isinstance(y, Store):
         return y.vars[0] if y.vars else None
-    return y.op.params["var"]
+    var: Var = y.op.params["var"]
+    return var
 
 
 def _nests(s: Scalars, y: Store | AnyTerm, value: AnyTerm) -> bool:

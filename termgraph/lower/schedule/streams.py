@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
+Users = dict[Any, set[tuple[int, Any]]]  # scalar -> the loops that compute it, each by phase and variable
 
 
 def with_streams(storage: Storage) -> Statements:
@@ -41,7 +42,7 @@ def streams(storage: Storage) -> list[Any]:
     users = _users(storage, stores)
     values = operands_first([x.value for x in stores if isinstance(x, Store)])
     inside = _inside(values, users)
-    reads: dict[Any, frozenset] = {}  # scalar -> the loads it is computed from
+    reads: dict[Any, frozenset[AnyTerm]] = {}  # scalar -> the loads it is computed from
     found: dict[Any, None] = {}
     for s in values:
         reads[s] = _reads(s, reads)
@@ -59,13 +60,13 @@ def streams(storage: Storage) -> list[Any]:
     return list(found)
 
 
-def _users(storage: Storage, stores: list[Any]) -> dict[Any, set]:
+def _users(storage: Storage, stores: list[Any]) -> Users:
     """For each element of a value that could be stored, the loops that compute it."""
     planner, top = Planner(storage.scalars), Scope(None)
     folds = planner.placeable(stores, top)
     phase = phases(planner.predecessors(folds, stores, top))
     outer = set(folds)
-    users: dict[Any, set] = {}
+    users: Users = {}
     for y, value, var in _loops(folds, stores):
         for s in scalars([value], lambda t, y=y: t in outer and t is not y):
             if _could_be_stored(storage, s):
@@ -94,7 +95,7 @@ def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
     return t.type.ndim > 0 and (size is None or size > FEW)
 
 
-def _inside(values: list[Any], users: dict[Any, set]) -> set[Any]:
+def _inside(values: list[Any], users: Users) -> set[Any]:
     """Those that are computed only where something computed from them is: that one would be stored."""
     out: set[Any] = set()
     for s in values:
@@ -103,12 +104,12 @@ def _inside(values: list[Any], users: dict[Any, set]) -> set[Any]:
     return out
 
 
-def _reads(s: AnyTerm, reads: dict[Any, frozenset]) -> frozenset:
+def _reads(s: AnyTerm, reads: dict[Any, frozenset[AnyTerm]]) -> frozenset[AnyTerm]:
     if s.op.family is LOAD:
         return frozenset((s,))
     if s.op.family is FOLD:
         return frozenset()
-    found: frozenset = frozenset()
+    found: frozenset[AnyTerm] = frozenset()
     for a in operands_of(s):
         if len(found) < MANY and not reads[a] <= found:
             found = reads[a] if found <= reads[a] else found | reads[a]

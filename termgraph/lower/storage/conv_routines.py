@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, Poly, divide
 from termgraph.lower.lengths.shapes import Lengths
@@ -11,7 +11,10 @@ from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 
 if TYPE_CHECKING:
+    from termgraph.lower.storage.routine_table import Core
     from termgraph.terms.term import AnyTerm
+
+    Cores = Callable[[int], Core]  # the names of an operand's lengths, by its spatial dimensions
 
 # What routines compute in: other whole numbers are computed modulo the range of these, which holds theirs.
 WORKING = {
@@ -33,7 +36,7 @@ def _result(n: int) -> tuple[str, ...]:
     return ("batch", "filters", *[f"o{d}" for d in range(n)])
 
 
-def _spec(text: str, second: Callable, out: Callable) -> Callable[[Any], Spec | None]:
+def _spec(text: str, second: Cores, out: Cores) -> Callable[[AnyTerm], Spec | None]:
     """A rule for the table."""
 
     def rule(t: AnyTerm) -> Spec | None:

@@ -28,7 +28,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     """
     s, origin = push.scalars, push.origin
     new: dict[Any, None] = {}
-    images: dict[Any, set] = {}
+    images: dict[Any, set[Any]] = {}
     for t in scalars(values):
         if t.op.family is PICK:
             _folds_in_arms(push, t, cuts, new)

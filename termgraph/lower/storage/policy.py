@@ -61,17 +61,18 @@ class Statements:
     stored: dict[Buf, Any] = field(default_factory=dict)  # which term a buffer holds
 
 
-CUTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that need storage of their own; filled by `cuts`
-CALLS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # and those that are calls where the backend has them
+Rule = Callable[["Storage", Any, Buf], None]  # stores a term in a buffer
+CUTS: dict[str, Rule] = {}  # ops that need storage of their own; filled by `cuts`
+CALLS: dict[str, Rule] = {}  # and those that are calls where the backend has them
 
 
-ROOTS: dict[str, Callable[[Storage, Any, Buf], None]] = {}  # ops that are stored in parts, where they are stored at all
+ROOTS: dict[str, Rule] = {}  # ops that are stored in parts, where they are stored at all
 
 
-def root_rule(*families: str) -> Callable:
+def root_rule(*families: str) -> Callable[[Rule], Rule]:
     """Declare how an op that could be fused is stored when it is a root: without a choice inside the loop."""
 
-    def declare(rule: Callable) -> Callable:
+    def declare(rule: Rule) -> Rule:
         for name in families:
             ROOTS[name] = rule
         return rule
@@ -79,10 +80,10 @@ def root_rule(*families: str) -> Callable:
     return declare
 
 
-def call_rule(*families: str) -> Callable:
+def call_rule(*families: str) -> Callable[[Rule], Rule]:
     """Declare the library call for an op, made where the backend has one (`Lengths.calls`); then it is a cut."""
 
-    def declare(rule: Callable) -> Callable:
+    def declare(rule: Rule) -> Rule:
         for name in families:
             CALLS[name] = rule
         return rule
@@ -90,10 +91,10 @@ def call_rule(*families: str) -> Callable:
     return declare
 
 
-def cut_rule(*families: str) -> Callable:
+def cut_rule(*families: str) -> Callable[[Rule], Rule]:
     """Declare how an op that cannot be fused is stored: `rule(storage, term, buf)` adds its statements."""
 
-    def declare(rule: Callable) -> Callable:
+    def declare(rule: Rule) -> Rule:
         for name in families:
             CUTS[name] = rule
         return rule

@@ -6,7 +6,7 @@ backend: `module__function__types`, with dtypes as NumPy's letters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,11 @@ from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtyp
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
+    from termgraph.lower.lengths.index import Poly
     from termgraph.terms.term import AnyTerm
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
+NameOf = Callable[[Mapping[str, Any]], str]  # a routine's name by the op's parameters
 
 # What NumPy and SciPy say.
 SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
@@ -51,7 +53,7 @@ READS: dict[
     str, Callable[[Any], tuple[str, ...]]
 ] = {}  # dtypes of operands, where they are not those of linear algebra
 SIZES: dict[
-    str, Callable[[Any, Any, dict], None]
+    str, Callable[[Any, AnyTerm, dict[str, Poly]], None]
 ] = {}  # by text: adds the lengths that operands do not have as they are
 UNEQUAL: dict[str, str] = {}  # by the name of a length: what the user is told if two operands differ in it
 
@@ -99,7 +101,7 @@ def _read(t: AnyTerm) -> str:
 
 
 def _declare(
-    name: str, function: Callable[[dict], str] | str, ins: tuple, outs: tuple, fails: str = "", finite: str = ""
+    name: str, function: NameOf | str, ins: tuple[Core, ...], outs: tuple[Core, ...], fails: str = "", finite: str = ""
 ) -> None:
     """One of NumPy's routines of linear algebra, whose result dtypes are those of the op."""
 
@@ -117,7 +119,7 @@ def _told(t: AnyTerm, fails: str) -> str:
     return "" if t.op.params.get("on_error") == "nan" else fails
 
 
-def _side(name: str) -> Callable[[dict], str]:
+def _side(name: str) -> NameOf:
     return lambda params: f"{name}_{'lo' if params['lower'] else 'up'}"
 
 

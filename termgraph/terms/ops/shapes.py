@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 Shape = tuple[int | None, ...]
+Axes = tuple[int, ...]
 # Where the length of an axis of a term comes from: an operand and its axis, or an operand that *is* the length. None if
 # it is computed. Stands on the op as `length_from`.
 Source = tuple[Any, int] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.backends.c.build.library import Library, build_plain, package_text
@@ -12,7 +12,10 @@ from termgraph.backends.c.cprogram import CProgram
 from termgraph.backends.c.run import blas as blas_module
 from termgraph.backends.c.run import glue, numpy_loops
 
-Again = Callable[[], CProgram]
+if TYPE_CHECKING:
+    from termgraph.vm.partition import Refusal
+
+Again = Callable[[], "CProgram | Refusal"]
 
 
 def built(program: CProgram, name: str, note: str | None = None, again: Again | None = None) -> Library:
@@ -29,7 +32,7 @@ def with_terms(program: CProgram, again: Again | None) -> CProgram:
     """The program with its terms; one that came from the cache, which does not hold them, is made once more."""
     if program.lowered is None and again is not None:
         made = again()
-        if made.source == program.source:
+        if isinstance(made, CProgram) and made.source == program.source:
             return made
     return program
 
