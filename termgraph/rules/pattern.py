@@ -13,10 +13,11 @@ from unification import Var
 
 from termgraph.rules.kinds import Kind, SegVar
 from termgraph.rules.text import pattern_text
+from termgraph.terms.leaves import EMPTY
 from termgraph.terms.op import Lift, Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.derivative import no_gradient, tup
-from termgraph.terms.term import EMPTY, Const, Lit, as_term, mk
+from termgraph.terms.term import Const, Lit, as_term, mk
 
 
 class HeadWith:

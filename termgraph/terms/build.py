@@ -22,7 +22,7 @@ def length(t: Input | AnyTerm, axis: int) -> Any:
     return Const(np.int64(n)) if n is not None else mk1(shape_i.bind(axis=axis), t)
 
 
-def lengths(t: AnyTerm) -> list:
+def lengths(t: AnyTerm) -> list[Any]:
     """All lengths of a term."""
     return [length(t, i) for i in range(t.type.ndim)]
 
@@ -38,7 +38,7 @@ def number_like(t: AnyTerm, value: float) -> AnyTerm:
     return Const(np.asarray(value, dtype=t.type.dtype))
 
 
-def unspread(operands: tuple) -> tuple:
+def unspread(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands of an element-wise op, constants without the dimensions that broadcasting gives them anyway.
 
     So the 3 of a rule `x**3` is the 3 of `vector**3` in any term that users write, before something is folded.

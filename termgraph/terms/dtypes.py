@@ -6,6 +6,7 @@ it by rules of its own, so ask here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def numpy_dtype(dtype: Any) -> np.dtype:
         except ImportError:
             raise ImportError(INSTALL) from None
         loaded.append(np.dtype(ml_dtypes.bfloat16))
-    found = np.dtype(dtype)
+    found: np.dtype = np.dtype(dtype)
     if not loaded and found.kind == "V" and found.name == "bfloat16":
         loaded.append(found)
     return found
@@ -130,7 +131,8 @@ def finfo(dtype: np.dtype | str) -> Any:
     if is_bfloat16(found):
         import ml_dtypes
 
-        return ml_dtypes.finfo(found)
+        of_bfloat16: Callable[[np.dtype], Any] = ml_dtypes.finfo
+        return of_bfloat16(found)
     return np.finfo(found)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from termgraph.terms.op import Op
 
 
-def evaluate(roots: Sequence[Any], given: Mapping[Any, Any] | None = None) -> list:
+def evaluate(roots: Sequence[Any], given: Mapping[Any, Any] | None = None) -> list[Any]:
     """The values of the root terms when leaves (or any other terms) have the `given` values.
 
     >>> from termgraph.terms.ops.elementwise import add
@@ -52,7 +52,7 @@ def _terms_of(given: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [(getattr(k, "term", k), v) for k, v in given.items()]
 
 
-def _use_counts(order: list, roots: list) -> dict[int, int]:
+def _use_counts(order: list[Any], roots: list[Any]) -> dict[int, int]:
     uses: dict[int, int] = {}
     for t in order:
         for a in t.args:
@@ -62,7 +62,7 @@ def _use_counts(order: list, roots: list) -> dict[int, int]:
     return uses
 
 
-def apply_meaning(t: Term, values: list) -> Any:
+def apply_meaning(t: Term, values: list[Any]) -> Any:
     """The value of one term from the values of its arguments, with every promise of its type checked."""
     try:
         check_arguments(t.op, [a.type for a in t.args], values)
@@ -72,21 +72,21 @@ def apply_meaning(t: Term, values: list) -> Any:
         raise
 
 
-def _describe(values: list) -> str:
+def _describe(values: list[Any]) -> str:
     parts = [f"{v.dtype}{list(v.shape)}" if isinstance(v, np.ndarray) else type(v).__name__ for v in values]
     return ", ".join(parts) or "no arguments"
 
 
 def check_arguments(op: Op, types: Sequence[Type], values: Sequence[Any]) -> None:
     """What static types leave to run time; an op with its own conditions has a `runtime_check(types, values)`."""
-    own: Callable | None = getattr(op, "runtime_check", None)
+    own: Callable[..., Any] | None = getattr(op, "runtime_check", None)
     if own is not None:
         own(types, values)
     elif op.kind == "elementwise":
         check_broadcast(op.name, [t.shape for t in types], [v.shape for v in values])  # type: ignore[attr-defined]
 
 
-def check_broadcast(what: str, static: Sequence[tuple], shapes: Sequence[tuple]) -> None:
+def check_broadcast(what: str, static: Sequence[tuple[Any, ...]], shapes: Sequence[tuple[Any, ...]]) -> None:
     """Broadcasting at run time: a length that was not declared to be 1 does not stretch.
 
     `static` holds the lengths known from the types (None: unknown), `shapes` those of the values.

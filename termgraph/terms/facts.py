@@ -29,7 +29,7 @@ class OpRelation:
     def __init__(self, name: str, columns: tuple[str, ...], doc: str) -> None:
         self.name, self.columns, self.__doc__ = name, columns, doc
         self._relation: Any = None  # the kanren relation, made when it is first asked
-        self._rows: set[tuple] = set()
+        self._rows: set[tuple[Any, ...]] = set()
         FACTS[name] = self
 
     def __call__(self, *args: Any) -> Any:
@@ -65,15 +65,15 @@ class OpRelation:
             self._relation = relation
         return self._relation
 
-    def rows(self) -> list[tuple]:
+    def rows(self) -> list[tuple[Any, ...]]:
         """All facts, in an order that does not depend on the process."""
         return sorted(self._rows, key=stable_text)
 
-    def known(self) -> frozenset[tuple]:
+    def known(self) -> frozenset[tuple[Any, ...]]:
         """All facts, in no order."""
         return frozenset(self._rows)
 
-    def solve(self, *args: Any) -> list[tuple]:
+    def solve(self, *args: Any) -> list[tuple[Any, ...]]:
         """All answers of the relation for arguments that may be kanren variables, in a fixed order."""
         return sorted(kanren.run(0, tuple(args), self(*args)), key=stable_text)
 

@@ -40,19 +40,19 @@ def library_names() -> dict[tuple[str, str], Any]:
 
 
 # ---------------------------------------------------------------------- types
-def _tensor_type(w: Writer, t: TensorType) -> list:
+def _tensor_type(w: Writer, t: TensorType) -> list[Any]:
     return [t.dtype, list(t.shape)]
 
 
-def _read_tensor_type(r: Reader, dtype: str, shape: list) -> TensorType:
+def _read_tensor_type(r: Reader, dtype: str, shape: list[Any]) -> TensorType:
     return TensorType(r.plain(dtype, str), shape=_lengths(r, shape))
 
 
-def _lengths(r: Reader, shape: list) -> tuple:
+def _lengths(r: Reader, shape: list[Any]) -> tuple[Any, ...]:
     return tuple([r.plain(n, int, type(None)) for n in r.plain(shape, list)])
 
 
-def _sparse_type(w: Writer, t: SparseType) -> list:
+def _sparse_type(w: Writer, t: SparseType) -> list[Any]:
     return [t.format, t.dtype, list(t.shape)]
 
 
@@ -60,7 +60,7 @@ def _read_sparse_type(r: Reader, format: Any, dtype: np.dtype | str, shape: Any)
     return SparseType(r.plain(format, str), r.plain(dtype, str), _lengths(r, shape))
 
 
-def _tuple_type(w: Writer, t: TupleType) -> list:
+def _tuple_type(w: Writer, t: TupleType) -> list[Any]:
     return [w.numbers(t.types)]
 
 
@@ -68,21 +68,21 @@ def _read_tuple_type(r: Reader, types: object) -> TupleType:
     return TupleType([r.at(n, Type) for n in r.plain(types, list)])
 
 
-def _other_type(w: Writer, t: Type) -> list:
+def _other_type(w: Writer, t: Type) -> list[Any]:
     """A type of the user's: its class and attributes."""
     return [w.number(type(t)), w.number(dict(getattr(t, "__dict__", {})))]
 
 
-def _read_other_type(r: Reader, cls: Any, state: object) -> Type:
+def _read_other_type(r: Reader, cls: object, state: object) -> Type:
     found, attributes = r.at(cls, type), r.at(state, dict)
     if not issubclass(found, Type):
         raise BadRecord(f"{found.__qualname__} is no Type")
-    made = object.__new__(found)
+    made: Type = object.__new__(found)
     _set_attributes(made, attributes)
     return made
 
 
-def _set_attributes(made: object, attributes: dict) -> None:
+def _set_attributes(made: object, attributes: dict[str, Any]) -> None:
     """Give a new object attributes from a file, none of which its class defines: no method is replaced."""
     for key in attributes:
         if not isinstance(key, str) or not key.isidentifier() or hasattr(type(made), key):
@@ -91,14 +91,14 @@ def _set_attributes(made: object, attributes: dict) -> None:
 
 
 # ---------------------------------------------------------------------- ops
-def _op(w: Writer, op: Op) -> list:
+def _op(w: Writer, op: Op) -> list[Any]:
     if OPS.get(op.family.name) is not op.family:
         return _user_op(w, op)
     defaults = op.family.defaults
     return [op.family.name, [[k, w.value(v)] for k, v in op.params.items() if v is not defaults[k]]]
 
 
-def _user_op(w: Writer, op: Op) -> list:
+def _user_op(w: Writer, op: Op) -> list[Any]:
     names = getattr(type(op), "__props__", None)
     if names is None:
         raise BadRecord(
@@ -119,7 +119,7 @@ def _user_op(w: Writer, op: Op) -> list:
     return []
 
 
-def _same(op: Op, props: dict) -> bool:
+def _same(op: Op, props: dict[str, Any]) -> bool:
     try:
         return bool(type(op)(**props) == op)
     except Exception:  # the constructor is the user's: whatever it objects to, it cannot be used
@@ -138,11 +138,12 @@ def _read_op(r: Reader, name: str | None, parameters: object) -> Op:
     return op
 
 
-def _read_user_op(r: Reader, cls: Any, props: object) -> Op:
+def _read_user_op(r: Reader, cls: object, props: object) -> Op:
     found, values = r.at(cls, type), r.at(props, dict)
     if not issubclass(found, Op) or set(values) != set(getattr(found, "__props__", ())):
         raise BadRecord(f"{found.__qualname__} is no op with the properties {list(values)}")
-    return userop.canonical(found(**values))
+    op: Op = found(**values)
+    return userop.canonical(op)
 
 
 def _checked_parameter(key: str, value: object) -> Any:
@@ -162,7 +163,7 @@ def _check_closed(params: Mapping[str, Any]) -> None:
     check_arguments(params["body"], params["takes"])
 
 
-def check_arguments(roots: list, types: list) -> None:
+def check_arguments(roots: list[Any], types: list[Any]) -> None:
     """Refuse a graph that has other arguments than those of these types, or inputs."""
     for t in children_first(list(roots)):
         if t.op is INPUT or (t.op is ARG and not (t.index < len(types) and types[t.index] is t.type)):
@@ -170,7 +171,7 @@ def check_arguments(roots: list, types: list) -> None:
 
 
 # ---------------------------------------------------------------------- terms
-def _term(w: Writer, root: Term) -> list:
+def _term(w: Writer, root: Term) -> list[Any]:
     """All terms below that have no record yet, arguments first, without recursion; then this one."""
     stack: list[Any] = [root]
     while stack:
@@ -196,7 +197,7 @@ def _read_term(r: Reader, op: object, *args: object) -> AnyTerm:
     return mk(head, operands)
 
 
-def _input(w: Writer, leaf: Input) -> list:
+def _input(w: Writer, leaf: Input) -> list[Any]:
     if leaf.bound is not None:
         w.same(leaf, leaf.bound)
         return []
@@ -221,7 +222,7 @@ def _read_leaf(r: Reader, shared: object) -> Any:
     return leaf
 
 
-def _arg(w: Writer, leaf: Arg) -> list:
+def _arg(w: Writer, leaf: Arg) -> list[Any]:
     return [leaf.index, w.number(leaf.type)]
 
 
@@ -231,11 +232,11 @@ def _read_arg(r: Reader, index: Any, type_: TensorType) -> Arg:
     return Arg(index, r.at(type_, Type))
 
 
-def _const(w: Writer, leaf: Const) -> list:
+def _const(w: Writer, leaf: Const) -> list[Any]:
     return [w.value(leaf.value), None if isinstance(leaf.type, TensorType) else w.number(leaf.type)]
 
 
-def _read_const(r: Reader, value: list, type_: Type | None) -> Const:
+def _read_const(r: Reader, value: list[Any], type_: Type | None) -> Const:
     if type_ is None:
         return Const(r.value(value))
     of = r.at(type_, Type)
@@ -243,7 +244,7 @@ def _read_const(r: Reader, value: list, type_: Type | None) -> Const:
 
 
 # ---------------------------------------------------------------------- sparse matrices
-def _sparse(w: Writer, m: Any) -> list:
+def _sparse(w: Writer, m: Any) -> list[Any]:
     if m.format not in FORMATS or m.ndim != 2:
         raise BadRecord(f"a sparse matrix of format {m.format!r} cannot be saved; the formats are csr and csc")
     is_array = type(m).__name__.endswith("_array")

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")  # a term, in the module of terms
 
 
-class Ref(weakref.ref):
+class Ref(weakref.ref[Any]):
     """A table's weak hold on a term. Its key keeps the operands alive, as the term does, and goes with it."""
 
     __slots__ = ("key",)
-    key: tuple
+    key: tuple[Any, ...]
 
 
 class Interned:
@@ -23,7 +25,7 @@ class Interned:
     __slots__ = ("__weakref__", "drop", "terms")
 
     def __init__(self) -> None:
-        self.terms: dict[tuple, Ref] = {}
+        self.terms: dict[tuple[Any, ...], Ref] = {}
         self.drop = _dropper(self.terms)
         TABLES.add(self)
 
@@ -31,7 +33,7 @@ class Interned:
 TABLES: weakref.WeakSet[Interned] = weakref.WeakSet()
 
 
-def _dropper(terms: dict[tuple, Ref]) -> Callable[[Ref], None]:
+def _dropper(terms: dict[tuple[Any, ...], Ref]) -> Callable[[Ref], None]:
     get = terms.get
 
     def drop(ref: Ref) -> None:
@@ -42,10 +44,10 @@ def _dropper(terms: dict[tuple, Ref]) -> Callable[[Ref], None]:
     return drop
 
 
-def settled(terms: dict[tuple, Ref], term: Any, ref: Ref) -> Any:
+def settled(terms: dict[tuple[Any, ...], Ref], term: T, ref: Ref) -> T:
     """The term for an entry that is taken: another thread was first, or a dead entry waits for its callback."""
     held = terms.get(ref.key)
-    other = None if held is None else held()
+    other: T | None = None if held is None else held()
     if other is not None:
         return other
     terms[ref.key] = ref

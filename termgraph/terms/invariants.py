@@ -28,7 +28,7 @@ def outer_terms(roots: Sequence[Any], leaves: Iterable[Any]) -> list[Any]:
     return list(cuts)
 
 
-def _eager(order: Sequence[Any], roots: Sequence[Any]) -> set:
+def _eager(order: Sequence[Any], roots: Sequence[Any]) -> set[Any]:
     """The terms that are computed in every step: not only under a branch that may not be taken."""
     eager = set(roots)
     for t in reversed(order):

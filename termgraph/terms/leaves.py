@@ -23,7 +23,7 @@ from termgraph.terms.types import TensorType, Type
 if TYPE_CHECKING:
     from termgraph.terms.op import HeadMark
 
-EMPTY: frozenset = frozenset()
+EMPTY: frozenset[Any] = frozenset()
 _new = object.__new__
 _LARGE = 4096  # constants above this many bytes are interned by digest
 
@@ -36,12 +36,12 @@ class Leaf:
     args: tuple[()]
     type: Any
     sig: Signature
-    lvars: frozenset
+    lvars: frozenset[Any]
     _h: int
     _st: Any
     _nf: Any
     _facts: int  # what was asked and proved, see `rules.facts`
-    _notes: dict | None  # what rules work out and want to know again
+    _notes: dict[Any, Any] | None  # what rules work out and want to know again
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
@@ -49,7 +49,7 @@ class Leaf:
         return self is other
 
     @property
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         return {}
 
 
@@ -63,7 +63,7 @@ def _fill_leaf(leaf: Any, op: HeadMark, type_: Type, h: int) -> None:
 
 _PROCESS = os.urandom(8)
 _serials = itertools.count()
-_INPUTS: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_INPUTS: weakref.WeakValueDictionary[tuple[bytes, int], Input] = weakref.WeakValueDictionary()
 
 
 class Input(Leaf):
@@ -88,7 +88,7 @@ class Input(Leaf):
     def __repr__(self) -> str:
         return self.name or f"<{self.type}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         if self.shared is not None:
             return (_leaf_of, (self.shared,))
         return (Input, (self.name, self.type, self.uid))
@@ -120,11 +120,11 @@ class Arg(Leaf):
     def __repr__(self) -> str:
         return f"${self.index}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Arg, (self.index, self.type))
 
 
-_CONSTS: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_CONSTS: weakref.WeakValueDictionary[tuple[Any, ...], Const] = weakref.WeakValueDictionary()
 
 
 @functools.cache
@@ -166,7 +166,7 @@ class Const(Leaf):
             return f"const({np.array2string(self.value, threshold=6, edgeitems=2)})".replace("\n", "")
         return repr(self.scalar)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         value = np.array(self.value) if isinstance(self.type, TensorType) else self.value
         return (Const, (value, None, self.type))
 
@@ -195,7 +195,7 @@ class Lit:
     """A number in a pattern: stands for any constant that is uniformly that number, whatever its dtype."""
 
     __slots__ = ("_h", "value")
-    _table: dict[tuple, Lit] = {}
+    _table: dict[tuple[Any, ...], Lit] = {}
     value: Any
     _h: int
     op, args, lvars, type = CONST, (), EMPTY, None
@@ -216,7 +216,7 @@ class Lit:
     def __repr__(self) -> str:
         return repr(self.value)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Lit, (self.value,))
 
 

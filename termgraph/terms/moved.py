@@ -29,11 +29,11 @@ def moved_from(t: AnyTerm) -> tuple[Any, Any] | None:
     return _moved.get(t) if t.args else None
 
 
-def rebuild_moved(roots: Sequence[Any], change: Callable[[Any, tuple], Any]) -> list[Any]:
+def rebuild_moved(roots: Sequence[Any], change: Callable[[Any, tuple[Any, ...]], Any]) -> list[Any]:
     """`rebuild`, after which each new term knows the one it replaced."""
 
-    def noted(t: AnyTerm, args: tuple) -> AnyTerm:
-        new = change(t, args)
+    def noted(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
+        new: AnyTerm = change(t, args)
         if new is not None and new is not t and new.args:
             _moved.setdefault(new, (None, t))
         return new

@@ -11,7 +11,7 @@ import functools
 import weakref
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from unification import Var
 
@@ -24,29 +24,31 @@ from termgraph.terms.spelling import Spelling, spelling
 from termgraph.terms.types import Type
 from termgraph.terms.widening import may_widen, needs_widening, widened
 
+Infer: TypeAlias = "Callable[..., Type]"  # from types of operands (or the operands) and parameters
+Meaning: TypeAlias = "Callable[..., Any]"  # from arrays and parameters
 OPS: dict[str, Op] = {}  # the op table: every named op of the library, in definition order
 _NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
 
 
-def _no_lifter(op: Op, args: tuple) -> Any:
+def _no_lifter(op: Op, args: tuple[Any, ...]) -> Any:
     raise RuntimeError("calling an op on plain values needs the tensor language: import termgraph.tensor first")
 
 
 # How an op applied to logic variables becomes a pattern: a kanren question. Set once by the module of terms.
-open_lifter: Callable[[Op, tuple], Any] = _no_lifter
+open_lifter: Callable[[Op, tuple[Any, ...]], Any] = _no_lifter
 
 
-def set_open_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
+def set_open_lifter(lifter: Callable[[Op, tuple[Any, ...]], Any]) -> None:
     """Called once by the module of terms."""
     global open_lifter
     open_lifter = lifter
 
 
 # How an op applied to plain Python values becomes the user's variable; set once by the tensor layer.
-plain_lifter: Callable[[Op, tuple], Any] = _no_lifter
+plain_lifter: Callable[[Op, tuple[Any, ...]], Any] = _no_lifter
 
 
-def set_plain_lifter(lifter: Callable[[Op, tuple], Any]) -> None:
+def set_plain_lifter(lifter: Callable[[Op, tuple[Any, ...]], Any]) -> None:
     """Called once by the tensor layer."""
     global plain_lifter
     plain_lifter = lifter
@@ -60,11 +62,11 @@ def is_var(value: object) -> bool:
 class NodeMaker:
     """How ops written by users make Apply nodes; the tensor layer puts its own in `node_maker`."""
 
-    def build(self, op: Op, inputs: tuple) -> Any:
+    def build(self, op: Op, inputs: tuple[Any, ...]) -> Any:
         """The node of an op that declares `itypes` and `otypes`."""
         raise RuntimeError("making a node needs the tensor language: import termgraph.tensor first")
 
-    def call(self, op: Op, inputs: tuple, options: dict) -> Any:
+    def call(self, op: Op, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """What `op(*inputs)` makes: the node of `op.make_node`, marked with the caller's line."""
         return self.build(op, inputs)
 
@@ -104,14 +106,15 @@ class Op:
     vector = False  # whether C computes whole vectors of it at a fraction of the cost
     length_from: Callable[[Any, int], tuple[Any, int] | None] | None = None  # see `ops/shapes.py`
     doc: str = ""
-    lvars: frozenset = frozenset()  # logic variables among the parameters: only in rule patterns
+    lvars: frozenset[Var] = frozenset()  # logic variables among the parameters: only in rule patterns
     _h: int
-    _tc: dict[tuple, Type]  # result type by argument types
+    _tc: dict[tuple[Any, ...], Type]  # result type by argument types
     sigs: Signatures
     _infer: Any = None
     _meaning: Any = None
+    _canonical: Any  # a weak hold, of a user's op: the one that stands for all like it
     user_made = False  # whether the class says what it is by methods: `make_node`, `perform`
-    _bound: weakref.WeakValueDictionary | None
+    _bound: weakref.WeakValueDictionary[tuple[Any, ...], Op] | None
 
     def __new__(cls, *_: object, **__: object) -> Op:
         self = object.__new__(cls)
@@ -178,7 +181,7 @@ class Op:
             standard = tuple(family.defaults.values())
             table[standard, _types_of(standard)] = family  # the defaults, spelled out
         try:
-            found = table.get(key)
+            found: Op | None = table.get(key)
         except TypeError:
             raise TypeError(f"parameters of {family.name} must be hashable, got {full}") from None
         if found is None:
@@ -209,7 +212,8 @@ class Op:
                     "output_storage), with make_node or itypes and otypes for the types"
                 )
             return userop.infer_by_node(self, types)
-        return self._infer(*types, **self.params)
+        found: Type = self._infer(*types, **self.params)
+        return found
 
     def meaning(self, *values: object) -> Any:
         """The result on NumPy arrays: the reference of every backend. A tuple when there are several results."""
@@ -219,7 +223,7 @@ class Op:
             return widened(self, self._meaning, values)
         return self._meaning(*values, **self.params)
 
-    def direct_meaning(self) -> Callable:
+    def direct_meaning(self) -> Callable[..., Any]:
         """The same for many calls: what holds for all of them is asked once."""
         if self._meaning is None or may_widen(self):
             return self.meaning
@@ -246,7 +250,7 @@ class Op:
             return open_lifter(op, args)
         return plain_lifter(op, args)
 
-    def _call_user_made(self, args: tuple, params: dict) -> Any:
+    def _call_user_made(self, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply an op that has `perform`: through `make_node` on variables and values, directly on terms."""
         op = userop.canonical(self)
         lifts = [lift for lift in (getattr(a, "apply_op", None) for a in args) if lift is not None]
@@ -284,7 +288,7 @@ def _parameter_text(name: str, value: object) -> str:
     return index_text(value) if name == "index" and isinstance(value, tuple) else f"{name}={value!r}"
 
 
-def index_text(index: tuple) -> str:
+def index_text(index: tuple[Any, ...]) -> str:
     """An index specification as Python writes it: `0, 1:, ::-1`."""
     parts = []
     for entry in index:
@@ -301,11 +305,11 @@ class Lift:
 
     __slots__ = ("rank", "run")
 
-    def __init__(self, rank: int, run: Callable[[Op, tuple], Any]) -> None:
+    def __init__(self, rank: int, run: Callable[[Op, tuple[Any, ...]], Any]) -> None:
         self.rank, self.run = rank, run
 
 
-def _open_parameters(value: object) -> tuple[frozenset, Any]:
+def _open_parameters(value: object) -> tuple[frozenset[Var], Any]:
     """The logic variables in a parameter value, and the value with rule metavariables replaced by them."""
     if isinstance(value, tuple):
         parts = [_open_parameters(v) for v in value]
@@ -335,7 +339,7 @@ def define(name: str, **spec: Any) -> Op:
     return op
 
 
-def find_op(name: str, params: tuple = ()) -> Op:
+def find_op(name: str, params: tuple[Any, ...] = ()) -> Op:
     """The op of that name, bound to the parameters."""
     try:
         op = OPS[name]

@@ -114,7 +114,7 @@ class Reader:
         self.arrays, self.named = arrays, named
         self.objects: list[Any] = []
 
-    def read(self, records: list) -> None:
+    def read(self, records: list[Any]) -> None:
         """Make one object per record."""
         for i, record in enumerate(self.plain(records, list)):
             name = record[0] if isinstance(record, list) and record else None
@@ -138,7 +138,7 @@ class Reader:
             self._wrong(found, " or ".join(c.__name__ for c in classes))
         return found
 
-    def values(self, fields: list) -> list[Any]:
+    def values(self, fields: list[Any]) -> list[Any]:
         """The objects that a list of fields stands for."""
         return [self.value(field) for field in self.plain(fields, list)]
 
@@ -162,7 +162,7 @@ class Reader:
 
 
 # ---------------------------------------------------------------------- numbers, texts and containers
-def _float(w: Writer, x: float) -> list:
+def _float(w: Writer, x: float) -> list[Any]:
     return [x.hex()]
 
 
@@ -170,7 +170,7 @@ def _read_float(r: Reader, text: object) -> float:
     return float.fromhex(r.plain(text, str))
 
 
-def _complex(w: Writer, x: complex) -> list:
+def _complex(w: Writer, x: complex) -> list[Any]:
     return [x.real.hex(), x.imag.hex()]
 
 
@@ -178,7 +178,7 @@ def _read_complex(r: Reader, real: object, imag: object) -> complex:
     return complex(_read_float(r, real), _read_float(r, imag))
 
 
-def _bytes(w: Writer, x: bytes) -> list:
+def _bytes(w: Writer, x: bytes) -> list[Any]:
     return [x.hex()]
 
 
@@ -186,7 +186,7 @@ def _read_bytes(r: Reader, text: object) -> bytes:
     return bytes.fromhex(r.plain(text, str))
 
 
-def _slice(w: Writer, x: slice) -> list:
+def _slice(w: Writer, x: slice) -> list[Any]:
     return w.values((x.start, x.stop, x.step))
 
 
@@ -195,26 +195,26 @@ def _read_slice(r: Reader, *parts: object) -> slice:
     return slice(start, stop, step)
 
 
-def _sequence(w: Writer, xs: Sequence) -> list:
+def _sequence(w: Writer, xs: Sequence[Any]) -> list[Any]:
     if type(xs) not in (tuple, list, set, frozenset):
         raise BadRecord(f"a {type(xs).__qualname__} cannot be saved; make it a {type(xs).__mro__[1].__name__}")
     return [w.values(sorted(xs, key=repr) if isinstance(xs, (set, frozenset)) else xs)]
 
 
-def _read_sequence(make: Callable[[list], Any]) -> Callable:
+def _read_sequence(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     return lambda r, fields: make(r.values(fields))
 
 
-def _mapping(w: Writer, xs: Mapping) -> list:
+def _mapping(w: Writer, xs: Mapping[Any, Any]) -> list[Any]:
     return [[[w.value(k), w.value(v)] for k, v in xs.items()]]
 
 
-def _read_mapping(r: Reader, pairs: list) -> dict:
+def _read_mapping(r: Reader, pairs: list[Any]) -> dict[str, Any]:
     return {r.value(k): r.value(v) for k, v in r.plain(pairs, list)}
 
 
 # ---------------------------------------------------------------------- arrays
-def _array(w: Writer, x: np.ndarray) -> list:
+def _array(w: Writer, x: np.ndarray) -> list[Any]:
     if x.dtype.name not in DTYPES:
         raise BadRecord(f"an array of dtype {x.dtype} cannot be saved; the dtypes are {', '.join(DTYPES)}")
     w.arrays.append(x)
@@ -227,7 +227,7 @@ def _read_array(r: Reader, number: int) -> np.ndarray:
     return r.arrays[number].copy()
 
 
-def _scalar(w: Writer, x: np.generic) -> list:
+def _scalar(w: Writer, x: np.generic) -> list[Any]:
     return [x.dtype.name, x.astype(numpy_dtype(x.dtype.name)).tobytes().hex()]
 
 
@@ -242,12 +242,12 @@ def read_dtype(r: Reader, name: str | None) -> np.dtype:
     return numpy_dtype(name)
 
 
-def _dtype(w: Writer, x: np.dtype) -> list:
+def _dtype(w: Writer, x: np.dtype) -> list[Any]:
     return [x.name]
 
 
 # ---------------------------------------------------------------------- what is found by name
-def _named(w: Writer, x: Any) -> list:
+def _named(w: Writer, x: Any) -> list[Any]:
     """A class or function, which the reader must know by this name."""
     return [x.__module__, x.__qualname__]
 

@@ -27,8 +27,8 @@ class IllTyped:
     """What an ill-typed reification gives: unifies with nothing, so that the search branch fails."""
 
     op: Any = None
-    args: tuple = ()
-    lvars: frozenset = frozenset()
+    args: tuple[Any, ...] = ()
+    lvars: frozenset[Any] = frozenset()
     type: Any = None
 
     def __repr__(self) -> str:
@@ -38,7 +38,7 @@ class IllTyped:
 ILL_TYPED = IllTyped()
 
 
-def _unify_terms(u: Term, v: Term, s: Mapping) -> Any:
+def _unify_terms(u: Term, v: Term, s: Mapping[Any, Any]) -> Any:
     if u is v:
         return s
     if not u.lvars and not v.lvars:
@@ -46,24 +46,24 @@ def _unify_terms(u: Term, v: Term, s: Mapping) -> Any:
     return _unify(u._tuple, v._tuple, s)
 
 
-def _unify_term_tuple(u: AnyTerm, v: AnyTerm, s: Mapping) -> Any:
+def _unify_term_tuple(u: AnyTerm, v: AnyTerm, s: Mapping[Any, Any]) -> Any:
     return _unify(getattr(u, "_tuple", u), getattr(v, "_tuple", v), s)
 
 
-def _same(u: AnyTerm | Op, v: AnyTerm | Op, s: Mapping) -> Any:
+def _same(u: AnyTerm | Op, v: AnyTerm | Op, s: Mapping[Any, Any]) -> Any:
     return s if u is v else False
 
 
-def _unify_number(u: Const | Lit, number: complex, s: Mapping) -> Any:
+def _unify_number(u: Const | Lit, number: complex, s: Mapping[Any, Any]) -> Any:
     lit = Lit(number)
     return s if u is lit or (u.__class__ is not Lit and lit.matches(u)) else False
 
 
-def _reify_term(t: Term, s: Mapping) -> Any:
+def _reify_term(t: Term, s: Mapping[Any, Any]) -> Any:
     return _reify_open(t, s) if t.lvars else t
 
 
-def _reify_open(t: Term, s: Mapping) -> Any:
+def _reify_open(t: Term, s: Mapping[Any, Any]) -> Any:
     new = yield _reify(t._tuple, s)
     yield construction_sentinel
     try:

@@ -29,7 +29,7 @@ def dumps_flat(roots: Sequence[Any]) -> bytes:
     return MAGIC + struct.pack("<qq", len(side), n_nodes) + side + stream
 
 
-def flat_parts(roots: Sequence[Any]) -> tuple[list, list, list[int], int, bytes]:
+def flat_parts(roots: Sequence[Any]) -> tuple[list[Any], list[Any], list[int], int, bytes]:
     """The graph as plain data for another pickle: heads, leaves, numbers of the roots, how many nodes, the stream."""
     order = children_first(roots)
     number = {id(t): i for i, t in enumerate(order)}
@@ -57,7 +57,7 @@ def loads_roots(data: bytes) -> list[Any]:
     return from_flat_parts(heads, leaves, roots, n_nodes, data[start + n_side :])
 
 
-def from_flat_parts(heads: list, leaves: list, roots: list[int], n_nodes: int, raw: bytes) -> list[Any]:
+def from_flat_parts(heads: list[Any], leaves: list[Any], roots: list[int], n_nodes: int, raw: bytes) -> list[Any]:
     """The inverse of `flat_parts`: the roots."""
     stream = array("q")
     stream.frombytes(raw)
@@ -78,10 +78,11 @@ def from_flat_parts(heads: list, leaves: list, roots: list[int], n_nodes: int, r
 
 def loads_flat(data: bytes, which: int) -> AnyTerm:
     """One root of a stored graph; what unpickling a term calls."""
-    return loads_roots(data)[which]
+    root: AnyTerm = loads_roots(data)[which]
+    return root
 
 
-def _reduced(term: Term) -> tuple:
+def _reduced(term: Term) -> tuple[Any, ...]:
     return loads_flat, (dumps_flat([term]), 0)
 
 

@@ -53,7 +53,7 @@ class Signatures(Interned):
         self.table: dict[Any, Signature] = {}
         self.kinds: dict[Any, Kind] = {}
 
-    def find(self, type_: Type, args: tuple = (), by_value: bool = False) -> Signature:
+    def find(self, type_: Type, args: tuple[Any, ...] = (), by_value: bool = False) -> Signature:
         """The signature of the op on these operands, whose result has this type."""
         key = _key(args)
         if by_value or key is None:
@@ -67,7 +67,7 @@ class Signatures(Interned):
         return found
 
 
-def _key(args: tuple) -> Any:
+def _key(args: tuple[Any, ...]) -> Any:
     """What tells operands apart; nothing does if there are not one or two."""
     if len(args) == 1:
         return args[0].sig.kind

@@ -16,7 +16,7 @@ from termgraph._lazy import lazy
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
-from termgraph.terms.types import TensorType, Type, describe_value, dtype_name, shape_text
+from termgraph.terms.types import Shape, TensorType, Type, describe_value, dtype_name, shape_text
 
 sparse = lazy("scipy.sparse")
 
@@ -36,7 +36,7 @@ class SparseType(Type):
     """
 
     __slots__ = ("_hash", "dtype", "format", "kind", "np_dtype", "shape")
-    _table: dict[tuple, SparseType] = {}
+    _table: dict[tuple[Any, ...], SparseType] = {}
     ndim = 2
     dtype: str
     format: str
@@ -45,7 +45,7 @@ class SparseType(Type):
     shape: tuple[int | None, ...]
     _hash: int
 
-    def __new__(cls, format: str = "csr", dtype: str = "float64", shape: tuple = _UNKNOWN) -> SparseType:
+    def __new__(cls, format: str = "csr", dtype: str = "float64", shape: Shape = _UNKNOWN) -> SparseType:
         if format not in FORMATS:
             raise ValueError(f"the format of a sparse matrix is one of {', '.join(map(repr, FORMATS))}, got {format!r}")
         kept = TensorType(dtype, shape)
@@ -144,7 +144,7 @@ class SparseType(Type):
     def __repr__(self) -> str:
         return f"SparseType({self.format}, {self.dtype}, {shape_text(self.shape)})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (SparseType, (self.format, self.dtype, self.shape))
 
     def __eq__(self, other: object) -> bool:
@@ -190,7 +190,9 @@ def _is_plain(value: Any) -> bool:
     return bool(len(indices) == len(value.data) == indptr.item(-1))
 
 
-def matrix_of(format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray | tuple) -> Any:
+def matrix_of(
+    format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray | tuple[Any, ...]
+) -> Any:
     """SciPy's matrix on these arrays, without copying them; what does not fit together raises ValueError.
 
     SciPy's constructor takes longer than most functions of a small matrix: it is for what does not fit as it is.

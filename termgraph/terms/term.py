@@ -53,7 +53,7 @@ def track(obj: object) -> None:
         function(obj)
 
 
-class Rest(ExpressionTuple):
+class Rest(ExpressionTuple):  # type: ignore[misc]  # etuples has no types
     """What is left of a term without its operator, the cdr: with an operator in front of it, it is a term again.
 
     So `cons(car(t), cdr(t)) is t`, and `cons(op, cdr(t))` is the term of another operator, where there is such a term.
@@ -72,22 +72,22 @@ class Rest(ExpressionTuple):
         return Rest(parts)
 
 
-class Term(ExpressionTuple):
+class Term(ExpressionTuple):  # type: ignore[misc]  # etuples has no types
     """An operation applied to terms: the expression tuple `(op, *args)` with a type."""
 
     __slots__ = ("__weakref__", "_hash", "_nf", "_st", "args", "lvars", "op", "type")
     op: Any
     args: tuple[Any, ...]  # terms; of a pattern also logic variables and numbers
     type: Any
-    lvars: frozenset
+    lvars: frozenset[Var]
     _hash: int | None
     _st: Any
     _nf: Any
-    _facts: int
-    _notes: dict | None
+    _facts: Any  # these two as in `Leaf`: numbers and notes, in slots of an expression tuple
+    _notes: Any
     sig: Any  # its signature; None if there are logic variables in it
 
-    def __new__(cls, seq: tuple | None = None, **kwargs: Any) -> Any:
+    def __new__(cls, seq: tuple[Any, ...] | None = None, **kwargs: Any) -> Any:
         # kanren and cons write type(x)(seq): they get a plain expression tuple; only an op makes a typed term.
         return ExpressionTuple(seq, **kwargs)
 
@@ -111,7 +111,7 @@ class Term(ExpressionTuple):
         return _structural_hash(self) if self._hash is None else self._hash
 
     @property
-    def _tuple(self) -> tuple:
+    def _tuple(self) -> tuple[Any, ...]:
         # Made when etuples, kanren or a printer asks: a stored copy would cost every term 70 bytes.
         return (self.op, *self.args)
 
@@ -127,7 +127,7 @@ class Term(ExpressionTuple):
     def __copy__(self) -> Term:
         return self
 
-    def __deepcopy__(self, memo: dict) -> Term:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Term:
         return self
 
     def _eval_step(self) -> Any:
@@ -151,7 +151,7 @@ class Term(ExpressionTuple):
 AnyTerm: TypeAlias = Term | Leaf  # what stands in a graph: a term, or one of the leaves, which have the same interface
 
 
-def mk(op: Any, args: tuple) -> AnyTerm:
+def mk(op: Op | Var, args: tuple[Any, ...]) -> AnyTerm:
     """The term `op(*args)`: found if it exists, else typed and interned."""
     if len(args) == 2:
         return mk2(op, *args)
@@ -159,13 +159,14 @@ def mk(op: Any, args: tuple) -> AnyTerm:
     return _make(op, args) if found is None else found
 
 
-def _found(op: Op, args: tuple) -> Any:
+def _found(op: Op, args: tuple[Any, ...]) -> AnyTerm | None:
     """The term if it exists, else None."""
     try:
         ref = op.sigs.terms.get(args)
     except AttributeError:
         ref = _OPEN.terms.get((op, *args))
-    return None if ref is None else ref()
+    found: AnyTerm | None = None if ref is None else ref()
+    return found
 
 
 def mk1(op: Op, a: AnyTerm) -> AnyTerm:
@@ -175,14 +176,14 @@ def mk1(op: Op, a: AnyTerm) -> AnyTerm:
         sigs = op.sigs
         ref = sigs.terms.get(args)
         if ref is not None:
-            term = ref()
+            term: AnyTerm | None = ref()
             if term is not None:
                 return term
         # only ground terms have a kind, and only ops have a table: nothing else to check
         sig = sigs.table[a.sig.kind]
     except (KeyError, AttributeError):
         return _make(op, args)
-    t = _new(Term)  # from here on `_intern`, written out: a call would cost a tenth of it
+    t: Term = _new(Term)  # from here on `_intern`, written out: a call would cost a tenth of it
     t.op = op
     t.args = args
     t.sig = sig
@@ -200,20 +201,20 @@ def mk1(op: Op, a: AnyTerm) -> AnyTerm:
     return t
 
 
-def mk2(op: Op, a: Any, b: Any) -> Any:
+def mk2(op: Op | Var, a: Any, b: Any) -> AnyTerm:
     """`mk` for two arguments."""
     args = (a, b)
     try:
         sigs = op.sigs
         ref = sigs.terms.get(args)
         if ref is not None:
-            term = ref()
+            term: AnyTerm | None = ref()
             if term is not None:
                 return term
         sig = sigs.table[a.sig.kind, b.sig.kind if a is not b else None]
     except (KeyError, AttributeError):
         return _make(op, args)
-    t = _new(Term)  # as in `mk1`
+    t: Term = _new(Term)  # as in `mk1`
     t.op = op
     t.args = args
     t.sig = sig
@@ -231,10 +232,10 @@ def mk2(op: Op, a: Any, b: Any) -> Any:
     return t
 
 
-_GROUND: frozenset[Any] = frozenset((Term, Input, Arg, Const))
+_GROUND: frozenset[Var] = frozenset((Term, Input, Arg, Const))
 
 
-def _make(op: Op, args: tuple) -> AnyTerm:
+def _make(op: Op, args: tuple[Any, ...]) -> AnyTerm:
     """The term, which may have come to exist meanwhile."""
     for a in args:
         if a.__class__ not in _GROUND or a.lvars:
@@ -245,7 +246,7 @@ def _make(op: Op, args: tuple) -> AnyTerm:
     return _intern(op, args, sig, EMPTY)
 
 
-def _make_open(op: Op, args: tuple) -> AnyTerm:
+def _make_open(op: Op, args: tuple[Any, ...]) -> AnyTerm:
     """A term with logic variables or pattern numbers in it."""
     free = _free_lvars(op, args)
     if free:
@@ -253,7 +254,7 @@ def _make_open(op: Op, args: tuple) -> AnyTerm:
     return mk(op, coerce_literals(op, args))
 
 
-def _free_lvars(op: Op, args: tuple) -> frozenset:
+def _free_lvars(op: Op, args: tuple[Any, ...]) -> frozenset[Var]:
     free = frozenset((op,)) if is_var(op) else getattr(op, "lvars", EMPTY)
     for a in args:
         more = getattr(a, "lvars", None)
@@ -264,17 +265,18 @@ def _free_lvars(op: Op, args: tuple) -> frozenset:
     return free
 
 
-def _lvar(op: Op, a: object) -> frozenset:
+def _lvar(op: Op, a: object) -> frozenset[Var]:
     if is_var(a):
         return frozenset((a,))
     raise TypeError(f"argument of {op} must be a term, got {type(a).__name__} {a!r:.60}")
 
 
-def infer_type(op: Op, args: tuple) -> Type:
+def infer_type(op: Op, args: tuple[Any, ...]) -> Type:
     """The type of `op(*args)`; cached by argument types unless the op needs to see the arguments."""
     if op.by_value:
         op.check_arity(len(args))
-        return op._infer(*args, **op.params)
+        by_value: Type = op._infer(*args, **op.params)
+        return by_value
     types = tuple([a.type for a in args])
     found = op._tc.get(types)
     if found is None:
@@ -283,8 +285,8 @@ def infer_type(op: Op, args: tuple) -> Type:
     return found
 
 
-def _intern(op: Op, args: tuple, sig: Signature | None, free: frozenset) -> AnyTerm:
-    t = _new(Term)
+def _intern(op: Op, args: tuple[Any, ...], sig: Signature | None, free: frozenset[Var]) -> AnyTerm:
+    t: Term = _new(Term)
     t.op = op
     t.args = args
     t.sig = sig
@@ -321,7 +323,7 @@ def _structural_hash(term: Term) -> int:
     return term._h
 
 
-def coerce_literals(op: Op, args: tuple) -> tuple:
+def coerce_literals(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Replace pattern numbers by constants of the dtype the other arguments ask for (numbers are weak)."""
     dtypes = [a.type.np_dtype for a in args if a.__class__ is not Lit and isinstance(a.type, TensorType)]
     numbers = [a.value for a in args if a.__class__ is Lit]
@@ -348,7 +350,7 @@ def as_term(value: object) -> Any:
     raise TypeError(f"expected a term, a number or an array, got {type(value).__name__} {value!r:.60}")
 
 
-def apply_term(op: Op, args: tuple) -> Any:
+def apply_term(op: Op, args: tuple[Any, ...]) -> Any:
     """`op(*args)` on terms, numbers and variables, giving a term."""
     return mk(op, tuple([as_term(a) for a in args]))
 
@@ -384,7 +386,7 @@ def forget_facts() -> None:
     """Take the facts noted in terms and leaves back: what they follow from has changed."""
     for table in list(TABLES):
         for ref in list(table.terms.values()):
-            term = ref()
+            term: AnyTerm | None = ref()
             if term is not None:
                 term._facts = 0
     for leaf in all_leaves():

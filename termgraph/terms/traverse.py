@@ -62,7 +62,7 @@ def free_args(roots: Iterable[Any]) -> list[Arg]:
     return sorted((t for t in children_first(roots) if t.op is ARG), key=lambda t: t.index)
 
 
-def rebuild(roots: Sequence[Any], change: Callable[[Any, tuple], Any]) -> list[Any]:
+def rebuild(roots: Sequence[Any], change: Callable[[Any, tuple[Any, ...]], Any]) -> list[Any]:
     """Map the graph bottom-up: `change(old, new_args)` gives the replacement of each node."""
     done: dict[int, Any] = {}
     for t in children_first(roots):

@@ -7,7 +7,7 @@ operation with several results. Users may subclass `Type` for other data.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+Shape: TypeAlias = "tuple[int | None, ...]"
+Axes: TypeAlias = "tuple[int, ...]"
 _ABBREVIATIONS = {"float": "float64", "int": "int64", "complex": "complex128"}
 _NAMES = ("scalar", "vector", "matrix")
 
@@ -42,7 +44,7 @@ def set_variable_factory(factory: Callable[..., Any]) -> None:
 def dtype_name(dtype: npt.DTypeLike | None) -> str:
     """The canonical name of a NumPy dtype, or a TypeError that lists what is supported."""
     if dtype == "floatX":
-        return config.floatX
+        return str(config.floatX)
     try:
         name = numpy_dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype).name
     except TypeError:
@@ -72,7 +74,7 @@ class Type:
         """Return `value` in the form this type promises, or raise TypeError."""
         raise NotImplementedError(f"{type(self).__name__} must define filter(value, strict, allow_downcast)")
 
-    def is_valid_value(self, value: list | np.ndarray, strict: bool = True) -> bool:
+    def is_valid_value(self, value: list[Any] | np.ndarray, strict: bool = True) -> bool:
         """Whether `filter` accepts the value."""
         try:
             self.filter(value, strict=strict)
@@ -148,7 +150,7 @@ class TensorType(Type):
     _text: str | None
 
     def __new__(
-        cls, dtype: npt.DTypeLike | None = "float64", shape: tuple | None = None, broadcastable: Any = None
+        cls, dtype: npt.DTypeLike | None = "float64", shape: Shape | None = None, broadcastable: Any = None
     ) -> TensorType:
         if broadcastable is not None:
             if shape is not None:
@@ -186,7 +188,7 @@ class TensorType(Type):
         return tuple(n == 1 for n in self.shape)
 
     def clone(
-        self, dtype: npt.DTypeLike | None = None, shape: tuple | None = None, broadcastable: Any = None
+        self, dtype: npt.DTypeLike | None = None, shape: Shape | None = None, broadcastable: Any = None
     ) -> TensorType:
         """The same type with some fields changed."""
         if broadcastable is None and shape is None:
@@ -282,7 +284,7 @@ class TensorType(Type):
             self._text = f"TensorType({self.dtype}, {shape_text(self.shape)})"
         return self._text
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (TensorType, (self.dtype, self.shape))
 
     def __eq__(self, other: object) -> bool:
@@ -312,7 +314,7 @@ def short_name(type_: Type) -> str:
     """The seeds' short name of a type: `TensorType(float64, vector)`."""
     if not isinstance(type_, TensorType):
         return repr(type_)
-    names: dict[tuple, str] = {(1, None): "row", (None, 1): "col"}
+    names: dict[tuple[Any, ...], str] = {(1, None): "row", (None, 1): "col"}
     name = names.get(type_.shape)
     if name is None:
         if all(n is None for n in type_.shape):
@@ -338,7 +340,7 @@ class TupleType(Type):
     types: tuple[Type, ...]
     _hash: int
 
-    def __new__(cls, types: Sequence) -> TupleType:
+    def __new__(cls, types: Sequence[Type]) -> TupleType:
         key = tuple(types)
         found = cls._table.get(key)
         if found is None:
@@ -355,7 +357,7 @@ class TupleType(Type):
     def __repr__(self) -> str:
         return f"TupleType({', '.join(map(repr, self.types))})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (TupleType, (self.types,))
 
     def __eq__(self, other: object) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,26 @@ from termgraph.terms.errors import GraphError, TypeMismatch
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.types import TensorType, TupleType, Type, describe_value
 
-_instances: weakref.WeakValueDictionary[tuple, Any] = weakref.WeakValueDictionary()
+_instances: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 
 
-def props_of(op: Any) -> tuple | None:
+class UserOp(Protocol):
+    """What is asked of an op here, below which this module stands."""
+
+    name: str
+    nout: int
+    _h: int
+    _tc: dict[tuple[Any, ...], Type]
+    _canonical: Any  # a weak hold on the op that stands for all like it
+
+    def make_node(self, *inputs: Any) -> Any:
+        """The node of the op on variables."""
+
+
+O = TypeVar("O", bound=UserOp)
+
+
+def props_of(op: object) -> tuple[Any, ...] | None:
     """The values of `__props__`, or None for a class without them."""
     names = getattr(type(op), "__props__", None)
     if names is None:
@@ -29,7 +45,7 @@ def props_of(op: Any) -> tuple | None:
     return tuple([getattr(op, n) for n in names])
 
 
-def canonical(op: Any) -> Any:
+def canonical(op: O) -> O:
     """The one instance that stands for all with the same class and `__props__`; without them, the op itself."""
     if "_canonical" in op.__dict__:
         return op._canonical() or op
@@ -46,9 +62,10 @@ def canonical(op: Any) -> Any:
     return found
 
 
-def text_of(op: Any) -> str:
+def text_of(op: UserOp) -> str:
     """`MyOp` or `MyOp{axis=1}`."""
-    if type(op).__str__ is not object.__str__:
+    written: Any = type(op).__str__
+    if written is not object.__str__:
         return str(op)
     names = [n for n in getattr(type(op), "__props__", None) or () if n != "name"]
     shown = ", ".join(f"{n}={getattr(op, n)!r}" for n in names)
@@ -60,13 +77,13 @@ def same_op(a: object, b: object) -> bool:
     return a is b or (type(a) is type(b) and props_of(a) is not None and props_of(a) == props_of(b))
 
 
-def hash_of(op: Any) -> int:
+def hash_of(op: UserOp) -> int:
     """A hash that goes with `same_op`."""
     return hash((type(op), props_of(op) or id(op)))
 
 
 # ---------------------------------------------------------------------- types
-def declare_types(op: Any, inputs: Sequence[Type], outputs: Sequence[Type]) -> None:
+def declare_types(op: UserOp, inputs: Sequence[Type], outputs: Sequence[Type]) -> None:
     """Note what `make_node` promised: the result types for these input types."""
     declared = outputs[0] if len(outputs) == 1 else TupleType(outputs)
     known = op._tc.setdefault(tuple(inputs), declared)
@@ -78,7 +95,7 @@ def declare_types(op: Any, inputs: Sequence[Type], outputs: Sequence[Type]) -> N
     op.nout = len(outputs)
 
 
-def infer_by_node(op: Any, types: Sequence[Type]) -> Type:
+def infer_by_node(op: UserOp, types: Sequence[Type]) -> Type:
     """The result type for inputs of these types, by asking `make_node` with fresh variables."""
     node = op.make_node(*[t.make_variable() for t in types])
     outputs = [v.type for v in node.outputs]
@@ -86,7 +103,7 @@ def infer_by_node(op: Any, types: Sequence[Type]) -> Type:
 
 
 # ---------------------------------------------------------------------- running
-def perform_by_values(op: Any, values: Sequence[Any]) -> Any:
+def perform_by_values(op: UserOp, values: Sequence[Any]) -> Any:
     """Run `perform` when only values are at hand: the node is made for the first types that accept them."""
     for types in op._tc:
         if len(types) == len(values) and all(t.is_valid_value(v) for t, v in zip(types, values)):
@@ -95,7 +112,7 @@ def perform_by_values(op: Any, values: Sequence[Any]) -> Any:
     return run_perform(op, node_for(op, types), values)
 
 
-def node_for(op: Any, types: Sequence[Type]) -> Any:
+def node_for(op: UserOp, types: Sequence[Type]) -> Any:
     """An Apply of the op on fresh variables of these types, as `perform` wants one."""
     cache = op.__dict__.setdefault("_nodes", {})
     node = cache.get(tuple(types))
@@ -104,7 +121,7 @@ def node_for(op: Any, types: Sequence[Type]) -> Any:
     return node
 
 
-def run_perform(op: Any, node: Any, values: Sequence[Any]) -> Any:
+def run_perform(op: UserOp, node: Any, values: Sequence[Any]) -> Any:
     """Call `perform` and check what it put into its output storage."""
     if not hasattr(op, "perform"):
         raise TypeError(no_perform(op))
@@ -114,7 +131,7 @@ def run_perform(op: Any, node: Any, values: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def no_perform(op: Any) -> str:
+def no_perform(op: UserOp) -> str:
     """What is missing in an op that does not say how it is computed, for an error message."""
     code = ", or subclass tg.COp for C code, which reads otherwise than Theano's" if hasattr(op, "c_code") else ""
     return (
@@ -123,7 +140,7 @@ def no_perform(op: Any) -> str:
     )
 
 
-def _own(op: Any, i: int, value: list | np.ndarray) -> Any:
+def _own(op: UserOp, i: int, value: list[Any] | np.ndarray) -> Any:
     """The value, or a copy if the op says that it overwrites this input."""
     destroyed = getattr(op, "destroy_map", None)
     if destroyed and any(i in inputs for inputs in destroyed.values()) and isinstance(value, np.ndarray):
@@ -131,7 +148,7 @@ def _own(op: Any, i: int, value: list | np.ndarray) -> Any:
     return value
 
 
-def _checked(op: Any, i: int, value: object, type_: Type) -> Any:
+def _checked(op: UserOp, i: int, value: object, type_: Type) -> Any:
     if value is None:
         raise TypeMismatch(f"{op}.perform put nothing into output_storage[{i}][0]")
     if not isinstance(type_, TensorType):
@@ -146,12 +163,12 @@ def _checked(op: Any, i: int, value: object, type_: Type) -> Any:
 _OWN_STATE = frozenset(("_tc", "sigs", "_bound", "_canonical", "_nodes", "_h", "family", "_called", "_elements"))
 
 
-def state_of(op: Any) -> tuple:
+def state_of(op: UserOp) -> tuple[Any, ...]:
     """What makes the op again: class and attributes, without caches."""
     return (type(op), {k: v for k, v in op.__dict__.items() if k not in _OWN_STATE})
 
 
-def rebuild(cls: Any, state: dict) -> Any:
+def rebuild(cls: Any, state: dict[str, Any]) -> Any:
     """The inverse of `state_of`: the canonical op of that class and state."""
     op = cls.__new__(cls)
     op.__dict__.update(state)

@@ -6,8 +6,8 @@ only move elements (indexing, shapes, choices) take them as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,19 +19,27 @@ MOVING = frozenset(("switch", "cast", "assume"))  # element-wise, but nothing is
 OF_THE_DTYPE = frozenset(("nextafter",))  # about the dtype's own numbers, so ml_dtypes computes them
 
 
-def may_widen(op: Any) -> bool:
+class Computing(Protocol):
+    """What is asked of an op here, below which this module stands."""
+
+    name: str
+    kind: str
+    params: Mapping[str, Any]
+
+
+def may_widen(op: Computing) -> bool:
     """Whether an op computes, so that it may have to widen its operands."""
     return op.kind in COMPUTING and op.name not in MOVING
 
 
-def needs_widening(op: Any, values: Sequence[Any]) -> bool:
+def needs_widening(op: Computing, values: Sequence[Any]) -> bool:
     """Whether an op would have to compute in bfloat16."""
     if not may_widen(op):
         return False
     return op.params.get("dtype") == "bfloat16" or any(is_bfloat16(v.dtype) for v in values if hasattr(v, "dtype"))
 
 
-def widened(op: Any, meaning: Any, values: Sequence[Any]) -> Any:
+def widened(op: Computing, meaning: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The op's result by its meaning in float32, in the dtype that its type promises."""
     dtypes = [v.dtype if hasattr(v, "dtype") else np.asarray(v).dtype for v in values]
     asked = op.params.get("dtype")

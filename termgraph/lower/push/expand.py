@@ -34,8 +34,8 @@ from termgraph.terms.traverse import client_map, rebuild
 from termgraph.terms.types import TensorType, TupleType
 
 if TYPE_CHECKING:
-    from termgraph.terms.ops.shapes import Axes
     from termgraph.terms.term import AnyTerm
+    from termgraph.terms.types import Axes
 
     Clients = dict[Any, list[tuple[Any, int]]]  # of each term, the places that use it
 

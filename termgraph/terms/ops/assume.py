@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from termgraph.terms.ops.dtype_rules import same_rule
+from termgraph.terms.ops.dtype_rules import LoopDtypes, OperandDtype, same_rule
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.spelling import Spelling
 
@@ -14,7 +14,7 @@ KNOWN = (
 )  # fmt: skip
 
 
-def _identity(x: object, *, facts: tuple = (), multiple_of: int = 1) -> np.ndarray:
+def _identity(x: object, *, facts: tuple[str, ...] = (), multiple_of: int = 1) -> np.ndarray:
     return np.asarray(x)
 
 
@@ -22,7 +22,7 @@ def _first(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.array(np.broadcast_arrays(x, low, high)[0])
 
 
-def _as_first(*dtypes: np.dtype | type) -> tuple:
+def _as_first(*dtypes: OperandDtype) -> LoopDtypes:
     plain = tuple([d if isinstance(d, np.dtype) else np.dtype("int64") for d in dtypes])
     return (*plain, plain[0])
 

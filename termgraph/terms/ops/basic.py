@@ -9,7 +9,7 @@ from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.types import TensorType, TupleType, Type
 
 
-def _infer_dimshuffle(x: Type, *, order: tuple) -> TensorType:
+def _infer_dimshuffle(x: Type, *, order: tuple[int | str, ...]) -> TensorType:
     tensor = require_tensor(x, "operand of dimshuffle")
     used = [d for d in order if d != "x"]
     for d in used:
@@ -20,10 +20,10 @@ def _infer_dimshuffle(x: Type, *, order: tuple) -> TensorType:
     for d in range(tensor.ndim):
         if d not in used and tensor.shape[d] not in (1, None):
             raise ValueError(f"dimshuffle order {order} drops dimension {d}, whose length is {tensor.shape[d]}, not 1")
-    return TensorType.of(tensor.dtype, tuple([1 if d == "x" else tensor.shape[d] for d in order]))
+    return TensorType.of(tensor.dtype, tuple([tensor.shape[d] if isinstance(d, int) else 1 for d in order]))
 
 
-def _dimshuffle(x: np.ndarray, *, order: tuple) -> np.ndarray:
+def _dimshuffle(x: np.ndarray, *, order: tuple[int | str, ...]) -> np.ndarray:
     x = np.asarray(x)
     kept = [d for d in order if d != "x"]
     dropped = tuple(d for d in range(x.ndim) if d not in kept)

@@ -32,14 +32,14 @@ class Call(Op):
         return self.params["name"] if self.family is not self else self.name
 
 
-def _infer_call(*types: Type, body: tuple, takes: tuple, **_: object) -> Type:
+def _infer_call(*types: Type, body: tuple[AnyTerm, ...], takes: tuple[Type, ...], **_: object) -> Type:
     for i, (want, got) in enumerate(zip(takes, types)):
         if not want.accepts(got):
             raise TypeMismatch(f"operand {i} must have type {want}, got {got}")
     return body[0].type if len(body) == 1 else TupleType([t.type for t in body])
 
 
-def _call(*values: np.ndarray, body: tuple, takes: tuple, **_: object) -> Any:
+def _call(*values: np.ndarray, body: tuple[AnyTerm, ...], takes: tuple[Type, ...], **_: object) -> Any:
     results = evaluate(body, {Arg(i, t): v for i, (t, v) in enumerate(zip(takes, values))})
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -61,12 +61,14 @@ def inline_calls(roots: Sequence[Any], chosen: Callable[[Op], bool] = lambda op:
     while any(_is_call(t, chosen) for t in children_first(roots)):
         whole: dict[Any, list[Any]] = {}
 
-        def change(t: AnyTerm, args: tuple, whole: dict = whole) -> Any:
+        def change(t: AnyTerm, args: tuple[AnyTerm, ...], whole: dict[Any, list[Any]] = whole) -> AnyTerm:
             if _is_call(t, chosen):
                 whole[t] = body_on(t.op, args)
-                return whole[t][0]
+                result: AnyTerm = whole[t][0]
+                return result
             if t.op.family is nth and t.args[0] in whole:
-                return whole[t.args[0]][t.op.params["i"]]
+                one: AnyTerm = whole[t.args[0]][t.op.params["i"]]
+                return one
             return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)
 
         roots = rebuild(roots, change)

@@ -93,7 +93,7 @@ check = OPS["check"] = Op(
 
 
 # ---------------------------------------------------------------------- printing
-def _print(x: np.ndarray, *, message: str, attributes: tuple, show: Callable[..., Any]) -> np.ndarray:
+def _print(x: np.ndarray, *, message: str, attributes: tuple[str, ...], show: Callable[..., Any]) -> np.ndarray:
     if show is not None:
         show(message, x)
         return x

@@ -25,7 +25,7 @@ def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bo
     return plain and tuple(w.type.shape[2:]) == (3, 3) and x.type.kind == w.type.kind == "f"
 
 
-def prices(p: dict[str, Any], image: Sequence, filters: Sequence, result: Sequence) -> dict[str, float]:
+def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], result: Sequence[Any]) -> dict[str, float]:
     """The expected cost by each routine that knows a convolution; empty where its lengths are not known."""
     if None in (*image, *filters, *result):
         return {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import promote, working_dtype
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.op import OPS, Op
+from termgraph.terms.op import OPS, Infer, Meaning, Op
 from termgraph.terms.ops.shapes import require_tensor, same_length
 from termgraph.terms.ops.shaping import static_lengths
 from termgraph.terms.types import TensorType, shape_text
@@ -33,7 +33,10 @@ def reach(k: int, dilation: int) -> int:
     return (k - 1) * dilation + 1
 
 
-def padding(border: str | tuple, axis: int, n: Any, k: int, stride: int, dilation: int, most: Callable = max) -> tuple:
+def padding(
+    border: str | tuple[tuple[int, int], ...], axis: int, n: Any, k: int, stride: int, dilation: int,
+    most: Callable[..., Any] = max,
+) -> tuple[Any, Any]:  # fmt: skip
     """How many zeros go before and after n elements. Lengths may be symbolic; `most` is then their maximum."""
     if isinstance(border, tuple):
         return border[axis]
@@ -58,7 +61,7 @@ def window_count(name: str, axis: int, n: int, k: int, stride: int, dilation: in
     return (n - reach(k, dilation)) // stride + 1
 
 
-def result_lengths(name: str, image: Sequence, filters: Sequence, p: dict) -> tuple:
+def result_lengths(name: str, image: Sequence[Any], filters: Sequence[Any], p: dict[str, Any]) -> tuple[Any, ...]:
     """The spatial lengths of a convolution; unknown ones are None."""
     out: list[int | None] = []
     for d, (n, k, s, e) in enumerate(zip(image, filters, p["stride"], p["dilation"], strict=True)):
@@ -72,7 +75,7 @@ def result_lengths(name: str, image: Sequence, filters: Sequence, p: dict) -> tu
 
 
 # ---------------------------------------------------------------------- typing
-def _spatial(name: str, a: TensorType, b: TensorType, p: dict) -> None:
+def _spatial(name: str, a: TensorType, b: TensorType, p: dict[str, Any]) -> None:
     if a.ndim != b.ndim or a.ndim < 3:
         raise TypeError(
             f"{name}: images (batch, channels, ...) and filters (filters, channels, ...) must have the same number of "
@@ -86,7 +89,7 @@ def _spatial(name: str, a: TensorType, b: TensorType, p: dict) -> None:
         raise TypeError(f"{name} takes numbers, got {a.dtype} and {b.dtype}; cast truth values first")
 
 
-def _check_channels(name: str, channels: int | None, filters: Sequence, groups: int) -> None:
+def _check_channels(name: str, channels: int | None, filters: Sequence[Any], groups: int) -> None:
     """`channels` of the image against filters of shape (filters, channels of a group, ...)."""
     if filters[1] is not None and channels is not None and filters[1] * groups != channels:
         per = f" in each of {groups} groups" if groups > 1 else ""
@@ -98,7 +101,7 @@ def _check_channels(name: str, channels: int | None, filters: Sequence, groups: 
         raise ShapeError(f"{name}: {filters[0]} filters do not divide into {groups} groups")
 
 
-def _check_like_result(name: str, g: Sequence, wanted: Sequence) -> None:
+def _check_like_result(name: str, g: Sequence[Any], wanted: Sequence[Any]) -> None:
     for d, (n, m) in enumerate(zip(g, wanted, strict=True)):
         if n is not None and m is not None and n != m:
             raise ShapeError(f"{name}: the result has length {m} in dimension {d}, the array like it has {n}")
@@ -139,7 +142,7 @@ def _infer_weights(x: AnyTerm, g: AnyTerm, *lengths: AnyTerm, **p: Any) -> Tenso
 class _Form:
     """The bilinear form on arrays: one tap of the filters after the other."""
 
-    def __init__(self, name: str, image: Sequence[int], taps: Sequence[int], p: dict) -> None:
+    def __init__(self, name: str, image: Sequence[int], taps: Sequence[int], p: dict[str, Any]) -> None:
         self.stride, self.dilation, self.groups, self.taps = p["stride"], p["dilation"], p["groups"], tuple(taps)
         self.out = result_lengths(name, image, taps, p)
         geometry = zip(image, taps, self.stride, self.dilation, strict=True)
@@ -167,13 +170,13 @@ class _Form:
         return x.reshape(*shape[:axis], *split, *((size,) if rest else shape[axis + 1 :]))
 
 
-def _wide(p: dict, *xs: Any) -> tuple:
+def _wide(p: dict[str, Any], *xs: Any) -> tuple[Any, ...]:
     """The arrays in the dtype to compute in, their filters turned, and the dtype of the result."""
     dtype = promote(*[np.asarray(x).dtype for x in xs])
     return (*[np.asarray(x).astype(working_dtype(dtype), copy=False) for x in xs], dtype)
 
 
-def _turned(w: np.ndarray, p: dict) -> np.ndarray:
+def _turned(w: np.ndarray, p: dict[str, Any]) -> np.ndarray:
     return w[(slice(None), slice(None), *[slice(None, None, -1)] * (w.ndim - 2))] if p["flip"] else w
 
 
@@ -217,7 +220,7 @@ def _grad_weights(x: object, g: np.ndarray, *lengths: np.ndarray, **p: Any) -> n
     return _turned(out, p).astype(dtype, copy=False)
 
 
-def _placeholder(name: str, arity: int | None, infer: Callable, meaning: Callable, doc: str) -> Op:
+def _placeholder(name: str, arity: int | None, infer: Infer, meaning: Meaning, doc: str) -> Op:
     op = OPS[name] = Op(
         name, arity=arity, infer=infer, meaning=meaning, kind="conv", params=PARAMS, by_value=arity is None, doc=doc
     )
@@ -274,7 +277,7 @@ convolve_lines = OPS["convolve_lines"] = Op(
 
 
 # ---------------------------------------------------------------------- windows
-def _infer_windows(x: AnyTerm, *ks: AnyTerm, stride: tuple, dilation: tuple) -> TensorType:
+def _infer_windows(x: AnyTerm, *ks: AnyTerm, stride: tuple[int, ...], dilation: tuple[int, ...]) -> TensorType:
     tensor = require_tensor(x.type, "operand of windows")
     sizes = static_lengths("windows", ks)
     if not len(ks) == len(stride) == len(dilation) <= tensor.ndim:
@@ -287,7 +290,7 @@ def _infer_windows(x: AnyTerm, *ks: AnyTerm, stride: tuple, dilation: tuple) -> 
     return TensorType.of(tensor.dtype, (*tensor.shape[:lead], *counts, *sizes))
 
 
-def _windows(x: np.ndarray, *ks: np.ndarray, stride: tuple, dilation: tuple) -> np.ndarray:
+def _windows(x: np.ndarray, *ks: np.ndarray, stride: tuple[int, ...], dilation: tuple[int, ...]) -> np.ndarray:
     x = np.asarray(x)
     lead = x.ndim - len(ks)
     counts, taps = [], [int(k) for k in ks]

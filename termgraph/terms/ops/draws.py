@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.terms.op import Op
+from termgraph.terms.op import Meaning, Op
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.random import BINOMIAL_REFUSES, MOST_POISSON, POISSON_REFUSES, philox_words
 from termgraph.terms.spelling import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from termgraph.terms.ops.dtype_rules import LoopDtypes, OperandDtype
 
 FURTHER = 0xD1342543DE82EF95  # added to the key for each further block
 SEARCHED = 10.0  # means below are searched for from 0
@@ -61,7 +63,8 @@ class _Words:
         key = self.key[at] + (n >> np.uint64(1)) * np.uint64(FURTHER)
         c0, c1, c2, c3 = philox_words(key, self.step[at], self.index[at])
         half = np.uint64(32)
-        return np.where(n & np.uint64(1), c2 | (c3 << half), c0 | (c1 << half))
+        result: np.ndarray = np.where(n & np.uint64(1), c2 | (c3 << half), c0 | (c1 << half))
+        return result
 
     def unit(self, at: np.ndarray) -> np.ndarray:
         """Numbers in (0, 1)."""
@@ -199,7 +202,8 @@ def _log_poisson(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
     off, r = n - mean, 1.0 / (n * n)
     much = n * np.log1p(-off / n) + off - 0.5 * np.log(6.283185307179586 * n)
     much = much - (1.0 / 12 - (1.0 / 360 - r / 1260) * r) / n
-    return np.where(k < 10, k * np.log(mean) - mean - few, much)
+    result: np.ndarray = np.where(k < 10, k * np.log(mean) - mean - few, much)
+    return result
 
 
 def _binomial(key: np.ndarray, step: np.ndarray, index: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -241,7 +245,8 @@ def _log_binomial(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
     rest = n - m + 1.0
     out = (m + 0.5) * np.log((m + 1.0) / (r * rest)) + _stirling(m) + _stirling(n - m)
     out = out + (n + 1.0) * np.log(rest / (n - k + 1.0)) + (k + 0.5) * np.log(r * (n - k + 1.0) / (k + 1.0))
-    return out - _stirling(k) - _stirling(n - k)
+    result: np.ndarray = out - _stirling(k) - _stirling(n - k)
+    return result
 
 
 def _stirling(k: np.ndarray) -> np.ndarray:
@@ -251,7 +256,7 @@ def _stirling(k: np.ndarray) -> np.ndarray:
 
 
 def _rule(result: str) -> Callable[..., Any]:
-    def rule(*dtypes: np.dtype | type) -> tuple:
+    def rule(*dtypes: OperandDtype) -> LoopDtypes:
         if any(d != np.uint64 for d in dtypes[:3]):
             raise TypeError("random bits are made of uint64 numbers; cast the operands")
         return (*[np.dtype("uint64")] * 3, *[np.dtype("float64")] * (len(dtypes) - 3), np.dtype(result))
@@ -259,7 +264,7 @@ def _rule(result: str) -> Callable[..., Any]:
     return rule
 
 
-def _draw(name: str, params: int, meaning: Callable[..., Any], result: str, doc: str) -> Op:
+def _draw(name: str, params: int, meaning: Meaning, result: str, doc: str) -> Op:
     places = ", ".join(f"{{{k}}}" for k in range(3 + params))
     text = Spelling(biuf=f"tg_{name}({places})")
     return elementwise(name, 3 + params, meaning, _rule(result), text, cost=150, doc=doc)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, numpy_dtype, promote
 
-DtypeRule = Callable[..., tuple]  # dtypes (or int/float/complex for weak numbers) -> loop dtypes, result last
+OperandDtype: TypeAlias = "np.dtype | type"  # or int, float, complex, for weak numbers
+LoopDtypes = tuple[np.dtype, ...]  # the dtypes in which a loop computes, results last
+DtypeRule = Callable[..., LoopDtypes]  # from dtypes of operands
 
 
 def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
     """The loop NumPy's ufunc would choose; `out` overrides the result dtype."""
 
-    def rule(*dtypes: np.dtype | type) -> tuple:
+    def rule(*dtypes: OperandDtype) -> LoopDtypes:
         chosen = _loop(ufunc, dtypes)
         return (*chosen[:-1], np.dtype(out)) if out else chosen
 
@@ -24,14 +27,14 @@ def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
 def like_rule(ufunc: np.ufunc) -> DtypeRule:
     """For functions that are not ufuncs: as `ufunc` of the common dtype."""
 
-    def rule(*dtypes: np.dtype | type) -> tuple:
+    def rule(*dtypes: OperandDtype) -> LoopDtypes:
         chosen = _loop(ufunc, (common_dtype(dtypes),))
         return (*(chosen[0],) * len(dtypes), chosen[1])
 
     return rule
 
 
-def _loop(ufunc: np.ufunc, dtypes: tuple) -> tuple:
+def _loop(ufunc: np.ufunc, dtypes: tuple[OperandDtype, ...]) -> LoopDtypes:
     """The dtypes of the ufunc's loop, results last. That of bfloat16 is the loop of float32 with rounded results."""
     common = common_dtype(dtypes) if loaded else None
     if common is not None and is_bfloat16(common):
@@ -42,38 +45,38 @@ def _loop(ufunc: np.ufunc, dtypes: tuple) -> tuple:
     return tuple(ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout)))
 
 
-def common_dtype(dtypes: tuple) -> np.dtype:
+def common_dtype(dtypes: tuple[OperandDtype, ...]) -> np.dtype:
     if any(not isinstance(d, np.dtype) for d in dtypes):
         return promote(*[d if isinstance(d, np.dtype) else d(0) for d in dtypes])
     return promote(*dtypes)
 
 
-def same_rule(*dtypes: np.dtype | type) -> tuple:
+def same_rule(*dtypes: OperandDtype) -> LoopDtypes:
     """Operands and result share the common dtype."""
     common = common_dtype(dtypes)
     return (common,) * (len(dtypes) + 1)
 
 
-def rounding_rule(dtype: np.dtype | type) -> tuple:
+def rounding_rule(dtype: OperandDtype) -> LoopDtypes:
     dtype = common_dtype((dtype,))
     if kind_of(dtype) == "c":
         raise TypeError("complex numbers have no order to round by")
     return (dtype, dtype)
 
 
-def nearest_rule(dtype: np.dtype | type) -> tuple:
+def nearest_rule(dtype: OperandDtype) -> LoopDtypes:
     dtype = common_dtype((dtype,))
     return (dtype, np.dtype("float16") if dtype.kind == "b" else dtype)
 
 
-def number_rule(*dtypes: np.dtype | type) -> tuple:
+def number_rule(*dtypes: OperandDtype) -> LoopDtypes:
     common = common_dtype(dtypes)
     if common.kind == "b":
         raise TypeError("not defined for booleans; cast to an integer first")
     return (common,) * (len(dtypes) + 1)
 
 
-def special_rule(*dtypes: np.dtype | type) -> tuple:
+def special_rule(*dtypes: OperandDtype) -> LoopDtypes:
     """Functions NumPy lacks: floats keep their precision, integers become float64; real numbers only."""
     common = common_dtype(dtypes)
     if common.kind == "c":
@@ -82,34 +85,34 @@ def special_rule(*dtypes: np.dtype | type) -> tuple:
     return (out,) * (len(dtypes) + 1)
 
 
-def predicate_rule(*dtypes: np.dtype | type) -> tuple:
+def predicate_rule(*dtypes: OperandDtype) -> LoopDtypes:
     common = common_dtype(dtypes)
     return (*(common,) * len(dtypes), np.dtype(bool))
 
 
-def real_part_rule(dtype: np.dtype | type) -> tuple:
+def real_part_rule(dtype: OperandDtype) -> LoopDtypes:
     dtype = common_dtype((dtype,))
     return (dtype, np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype)
 
 
-def switch_rule(cond: np.dtype | type, a: np.dtype | type, b: np.dtype | type) -> tuple:
+def switch_rule(cond: OperandDtype, a: OperandDtype, b: OperandDtype) -> LoopDtypes:
     common = common_dtype((a, b))
     return (np.dtype(bool), common, common, common)
 
 
-def complex_rule(re: np.dtype | type, im: np.dtype | type) -> tuple:
+def complex_rule(re: OperandDtype, im: OperandDtype) -> LoopDtypes:
     common = promote(common_dtype((re, im)), np.float32)
     if kind_of(common) == "c":
         raise TypeError("complex(re, im) takes two real operands")
     return (common, common, np.dtype("complex64" if common == np.float32 else "complex128"))
 
 
-def cast_rule(dtype: np.dtype | type, *, to: str) -> tuple:
+def cast_rule(dtype: OperandDtype, *, to: str) -> LoopDtypes:
     return (common_dtype((dtype,)), numpy_dtype(to))
 
 
-def nary_loop(rule: DtypeRule, dtypes: tuple) -> tuple:
-    out = dtypes[0]
+def nary_loop(rule: DtypeRule, dtypes: tuple[OperandDtype, ...]) -> LoopDtypes:
+    out: Any = dtypes[0]
     for d in dtypes[1:]:
         out = rule(out, d)[-1]
     if len(dtypes) == 1:

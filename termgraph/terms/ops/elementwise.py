@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms import facts
-from termgraph.terms.op import OPS, Op
+from termgraph.terms.op import OPS, Meaning, Op
 from termgraph.terms.ops import meanings
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
 from termgraph.terms.ops.dtype_rules import (
+    DtypeRule,
+    LoopDtypes,
+    OperandDtype,
     cast_rule,
     complex_rule,
     like_rule,
@@ -35,9 +38,9 @@ from termgraph.terms.types import TensorType, Type
 
 
 # ---------------------------------------------------------------------- typing
-def loop_dtypes(op: Op, dtypes: tuple) -> tuple:
+def loop_dtypes(op: Op, dtypes: tuple[OperandDtype, ...]) -> LoopDtypes:
     """Dtypes the op computes in for these operands, the result's last. Weak numbers are `int`, `float`, `complex`."""
-    rule = op.dtype_rule  # type: ignore[attr-defined]
+    rule: DtypeRule = op.dtype_rule  # type: ignore[attr-defined]
     try:
         if op.arity is None and len(dtypes) != 2:
             return nary_loop(rule, dtypes)
@@ -71,7 +74,7 @@ class ElementwiseOp(Op):
 def elementwise(
     name: str,
     arity: int | None,
-    meaning: Callable,
+    meaning: Meaning,
     rule: Callable[..., Any] | None = None,
     c: Spelling | str | None = None,
     **extra: Any,

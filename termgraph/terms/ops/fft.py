@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.dtypes import FLOATS, numpy_dtype, promote
-from termgraph.terms.op import Op, define
+from termgraph.terms.op import Infer, Op, define
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.types import TensorType, Type
 
@@ -20,7 +21,7 @@ def _result_dtype(dtype: str, real: bool) -> str:
     return part if real else promote(numpy_dtype(part), np.complex64).name
 
 
-def _infer(name: str, length: Callable, real: bool) -> Callable:
+def _infer(name: str, length: Callable[..., Any], real: bool) -> Infer:
     def infer(x: Type, *, n: int | None, axis: int, norm: str) -> TensorType:
         t = require_tensor(x, f"operand of {name}")
         if not 0 <= axis < t.ndim:
@@ -50,12 +51,15 @@ def _whole(m: int | None, n: int | None) -> int | None:
     return n if n is not None or m is None else 2 * (m - 1)
 
 
-def _transform(name: str, length: Callable, real: bool, doc: str) -> Op:
+def _transform(name: str, length: Callable[..., Any], real: bool, doc: str) -> Op:
     function = getattr(np.fft, name)
 
     def meaning(x: np.ndarray, *, n: int | None, axis: int, norm: str) -> np.ndarray:
         x = np.asarray(x)
-        return function(x, n=n, axis=axis, norm=norm).astype(_result_dtype(x.dtype.name, real), copy=False)
+        result: np.ndarray = function(x, n=n, axis=axis, norm=norm).astype(
+            _result_dtype(x.dtype.name, real), copy=False
+        )
+        return result
 
     return define(
         name,

@@ -15,9 +15,9 @@ import numpy as np
 from termgraph.terms.dtypes import can_cast, is_bfloat16
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
-from termgraph.terms.op import OPS, Op, define
-from termgraph.terms.ops.shapes import Shape, as_first, broadcast_shapes, require_tensor
-from termgraph.terms.types import TensorType, TupleType, Type, shape_text
+from termgraph.terms.op import OPS, Meaning, Op, define
+from termgraph.terms.ops.shapes import as_first, broadcast_shapes, require_tensor
+from termgraph.terms.types import Shape, TensorType, TupleType, Type, shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def check_static_index(i: int, axis: int, length: int | None) -> None:
         raise IndexError(f"index {i} is out of bounds for axis {axis} of length {length}")
 
 
-def slice_length(part: tuple, n: int | None) -> int | None:
+def slice_length(part: tuple[Any, ...], n: int | None) -> int | None:
     """Length of `range(n)[start:stop:step]`, as far as it is known while building."""
     _, start, stop, step = part
     if step == 0:
@@ -61,7 +61,7 @@ def _operand(name: str, types: Iterator[Type], what: str) -> TensorType:
     return found
 
 
-def indexed_shape(name: str, x: TensorType, index: tuple, operands: tuple[Type, ...]) -> Shape:
+def indexed_shape(name: str, x: TensorType, index: tuple[Any, ...], operands: tuple[Type, ...]) -> Shape:
     """The static shape of `x[index]`, NumPy's placement of array indices included."""
     if len(index) > x.ndim:
         raise IndexError(f"{name}: {len(index)} indices for an array with {x.ndim} dimensions")
@@ -104,7 +104,7 @@ def _require_scalar(name: str, type_: TensorType) -> None:
 
 
 def _infer_read(name: str, arrays: bool) -> Callable[..., Any]:
-    def infer(x: Type, *operands: Type, index: tuple) -> TensorType:
+    def infer(x: Type, *operands: Type, index: tuple[Any, ...]) -> TensorType:
         tensor = require_tensor(x, f"operand 0 of {name}")
         _check_entries(name, index, arrays)
         return TensorType.of(tensor.dtype, indexed_shape(name, tensor, index, operands))
@@ -113,7 +113,7 @@ def _infer_read(name: str, arrays: bool) -> Callable[..., Any]:
 
 
 def _infer_write(name: str, arrays: bool) -> Callable[..., Any]:
-    def infer(x: Type, y: Type, *operands: Type, index: tuple) -> TensorType:
+    def infer(x: Type, y: Type, *operands: Type, index: tuple[Any, ...]) -> TensorType:
         tensor = require_tensor(x, f"operand 0 of {name}")
         value = require_tensor(y, f"operand 1 of {name}")
         _check_entries(name, index, arrays)
@@ -129,7 +129,7 @@ def _infer_write(name: str, arrays: bool) -> Callable[..., Any]:
     return infer
 
 
-def _check_entries(name: str, index: tuple, arrays: bool) -> None:
+def _check_entries(name: str, index: tuple[Any, ...], arrays: bool) -> None:
     for part in index:
         if type(part) is tuple:
             known = len(part) == 4 and part[0] == "s"
@@ -149,11 +149,11 @@ def check_fits(name: str, value: Shape, target: Shape) -> None:
 
 
 # ---------------------------------------------------------------------- meaning
-def numpy_index(index: tuple, operands: tuple) -> tuple:
+def numpy_index(index: tuple[Any, ...], operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index as NumPy takes it. The final Ellipsis keeps results arrays, also when no dimension is left."""
     values = iter(operands)
 
-    def part(p: int | None) -> Any:
+    def part(p: int | str | None) -> int | str | None:
         return int(next(values)) if p == "?" else p
 
     key: list[Any] = []
@@ -166,22 +166,24 @@ def numpy_index(index: tuple, operands: tuple) -> tuple:
     return (*key, ...)
 
 
-def _subtensor(x: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
-    return np.asarray(x)[numpy_index(index, operands)]
+def _subtensor(x: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    result: np.ndarray = np.asarray(x)[numpy_index(index, operands)]
+    return result
 
 
-def _gather(x: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
+def _gather(x: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     found = np.asarray(x)[numpy_index(index, operands)]
-    return found if any(np.ndim(v) for v in operands) else found.copy()  # 0-d index arrays give a view
+    result: np.ndarray = found if any(np.ndim(v) for v in operands) else found.copy()  # 0-d index arrays give a view
+    return result
 
 
-def _set(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
+def _set(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     out = np.array(x)
     out[numpy_index(index, operands)] = y
     return out
 
 
-def _inc(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
+def _inc(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     out = np.array(x)
     part = out[numpy_index(index, operands)]
     if is_bfloat16(out.dtype):
@@ -190,7 +192,7 @@ def _inc(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> n
     return out
 
 
-def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple) -> np.ndarray:
+def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     out = np.array(x)
     np.add.at(out, numpy_index(index, operands), np.asarray(y).astype(out.dtype, copy=False))
     return out
@@ -214,7 +216,7 @@ class IndexOp(Op):
             check_broadcast(f"values of {self.name}", [static[1], target], [shapes[1], target])
 
 
-def _index_op(name: str, infer: Callable[..., Any], meaning: Callable[..., Any], doc: str, **extra: Any) -> IndexOp:
+def _index_op(name: str, infer: Callable[..., Any], meaning: Meaning, doc: str, **extra: Any) -> IndexOp:
     arrays = name in ("gather", "scatter_set", "scatter_add")
     op = IndexOp(
         name,
@@ -254,7 +256,7 @@ def _infer_nonzero(mask: Type, *lengths: Type) -> TupleType:
     return TupleType([TensorType.of("int64", (None,))] * tensor.ndim)
 
 
-def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple:
+def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple[np.ndarray, ...]:
     mask = np.asarray(mask)
     for axis, n in enumerate(lengths):
         if mask.shape[axis] != n:

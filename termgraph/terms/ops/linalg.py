@@ -15,7 +15,7 @@ from termgraph._lazy import lazy
 from termgraph.terms.dtypes import HALVES, kind_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
-from termgraph.terms.op import OPS, Op
+from termgraph.terms.op import OPS, Infer, Meaning, Op
 from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
 
@@ -38,7 +38,14 @@ class BatchedOp(Op):
             check_broadcast(self.name, static, [v.shape[:n] for v, n in zip(values, lead, strict=True)])
 
 
-def _linalg(name: str, infer: Callable, meaning: Callable, core: tuple = (2,), kind: str = "linalg", **spec: Any) -> Op:
+def _linalg(
+    name: str,
+    infer: Infer,
+    meaning: Meaning,
+    core: tuple[int, ...] = (2,),
+    kind: str = "linalg",
+    **spec: Any,
+) -> Op:
     op = OPS[name] = BatchedOp(name, arity=len(core), infer=infer, meaning=meaning, core=core, kind=kind, **spec)
     return op
 
@@ -48,14 +55,14 @@ def _product_dtype(a: TensorType, b: TensorType) -> str:
     return promote(a.np_dtype, b.np_dtype).name
 
 
-def _not_aligned(name: str, a: Sequence, b: Sequence, n: int, m: int) -> str:
+def _not_aligned(name: str, a: Sequence[Any], b: Sequence[Any], n: int, m: int) -> str:
     return (
         f"{name}: shapes {shape_text(tuple(a))} and {shape_text(tuple(b))} do not fit: the last dimension of the first "
         f"({n}) and the {'only' if len(b) == 1 else 'second to last'} of the second ({m}) must be equal"
     )
 
 
-def check_contraction(name: str, a: Sequence, b: Sequence) -> None:
+def check_contraction(name: str, a: Sequence[Any], b: Sequence[Any]) -> None:
     """Refuse shapes whose contracted lengths differ; unknown lengths pass."""
     n, m = a[-1], b[-2] if len(b) > 1 else b[-1]
     if n is not None and m is not None and n != m:
@@ -91,7 +98,8 @@ def _infer_matmul(a: Type, b: Type) -> TensorType:
 def _matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     check_contraction("matmul", a.shape, b.shape)
-    return np.matmul(a, b)
+    result: np.ndarray = np.matmul(a, b)
+    return result
 
 
 def _length_of_dot(t: AnyTerm, axis: int) -> Source:
@@ -134,7 +142,7 @@ def _square_side(t: TensorType) -> int | None:
     return same_length(t.shape[-1], t.shape[-2], "sides of a square matrix")
 
 
-def _infer_square(name: str, *, core: bool) -> Callable:
+def _infer_square(name: str, *, core: bool) -> Infer:
     def infer(a: Type, **_: object) -> TensorType:
         t = _matrix(name, a, square=True)
         n = _square_side(t)
@@ -148,7 +156,7 @@ def _infer_pinv(a: Type, **_: object) -> TensorType:
     return TensorType.of(lapack_dtype("pinv", t), (*t.shape[:-2], t.shape[-1], t.shape[-2]))
 
 
-def _infer_solve(name: str) -> Callable:
+def _infer_solve(name: str) -> Infer:
     def infer(a: Type, b: Type, **_: object) -> TensorType:
         left, right = _matrix(name, a, square=True), _matrix(name, b)
         n = _square_side(left)
@@ -197,7 +205,7 @@ def _infer_svdvals(a: Type) -> TensorType:
     return TensorType.of(_real_of(lapack_dtype("svdvals", t)), (*t.shape[:-2], _shorter(t)))
 
 
-def _infer_eigvals(name: str, real: bool) -> Callable:
+def _infer_eigvals(name: str, real: bool) -> Infer:
     def infer(a: Type, **_: object) -> TensorType:
         t = _matrix(name, a, square=True)
         dtype = lapack_dtype(name, t)
@@ -211,7 +219,7 @@ def _complex_of(dtype: str) -> str:
     return {"float32": "complex64", "float64": "complex128"}.get(dtype, dtype)
 
 
-def _infer_eig(name: str, real: bool) -> Callable:
+def _infer_eig(name: str, real: bool) -> Infer:
     values = _infer_eigvals(name, real)
 
     def infer(a: Type, **params: Any) -> TupleType:
@@ -242,7 +250,7 @@ def _as_lapack(x: np.ndarray) -> np.ndarray:
     return x if kind_of(x.dtype) in "fc" else x.astype(np.float64)
 
 
-def _batched(function: Callable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _batched(function: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Apply a function of two matrices over broadcast batch dimensions."""
     a, b = _as_lapack(a), _as_lapack(b)
     dtype = promote(a, b)
@@ -259,14 +267,15 @@ def _check_solve(name: str, a: np.ndarray, b: np.ndarray) -> None:
         raise ShapeError(f"{name}: shapes {a.shape} and {b.shape} do not fit; needed: (..., n, n) and (..., n, k)")
 
 
-def _or_nan(function: Callable, on_error: str) -> Callable:
+def _or_nan(function: Callable[..., Any], on_error: str) -> Callable[..., Any]:
     """The function of matrices or, with on_error "nan", one that gives NaN where the function fails."""
     if on_error != "nan":
         return function
 
     def forgiving(*matrices: np.ndarray) -> np.ndarray:
         try:
-            return function(*matrices)
+            result: np.ndarray = function(*matrices)
+            return result
         except np.linalg.LinAlgError:
             return np.full_like(matrices[-1], np.nan)
 
@@ -301,9 +310,10 @@ def _solve_triangular(
     _check_solve("solve_triangular", a, b)
 
     def one(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return scipy_linalg.solve_triangular(
+        result: np.ndarray = scipy_linalg.solve_triangular(
             p, q, trans=trans, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
         )
+        return result
 
     return _batched(_or_nan(one, on_error), a, b)
 
@@ -313,7 +323,7 @@ def _eigvals(a: np.ndarray) -> np.ndarray:
     return w.astype(_complex_of(w.dtype.name), copy=False)
 
 
-def _eig(a: np.ndarray) -> tuple:
+def _eig(a: np.ndarray) -> tuple[np.ndarray, ...]:
     w, v = np.linalg.eig(_as_lapack(a))
     return w.astype(_complex_of(w.dtype.name), copy=False), v.astype(_complex_of(v.dtype.name), copy=False)
 
@@ -321,7 +331,7 @@ def _eig(a: np.ndarray) -> tuple:
 NOT_FINITE_LSTSQ = "lstsq needs finite numbers; an operand has infinite or NaN elements"
 
 
-def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple:
+def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple[np.ndarray, ...]:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise np.linalg.LinAlgError(NOT_FINITE_LSTSQ)
     x, residuals, rank, s = np.linalg.lstsq(_as_lapack(a), _as_lapack(b), rcond=rcond)
@@ -329,7 +339,8 @@ def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple:
 
 
 def _expm(a: np.ndarray) -> np.ndarray:
-    return scipy_linalg.expm(_as_lapack(a))
+    result: np.ndarray = scipy_linalg.expm(_as_lapack(a))
+    return result
 
 
 def _sqrtm(a: np.ndarray) -> np.ndarray:
@@ -345,7 +356,7 @@ def _sqrtm(a: np.ndarray) -> np.ndarray:
     return roots
 
 
-def _plain(function: Callable) -> Callable:
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function on numbers LAPACK takes."""
 
     def meaning(a: np.ndarray, **params: Any) -> Any:
@@ -358,7 +369,7 @@ def _plain(function: Callable) -> Callable:
 NOT_FINITE = "SVD did not converge: the matrix has infinite or NaN elements"
 
 
-def _of_finite(function: Callable) -> Callable:
+def _of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
     """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
 
     def meaning(a: np.ndarray, **params: Any) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
-Runner = Callable[..., tuple]
+Runner = Callable[..., tuple[Any, ...]]
 _make_runner: Callable[[Any], Runner] | None = None
 
 
@@ -47,7 +47,7 @@ class Loop(Op):
     n_carry: int
     n_xs: int
     n_ys: int
-    cache: dict
+    cache: dict[Any, Any]
 
     def bind(self, **params: Any) -> Op:
         op: Any = super().bind(**params)
@@ -59,7 +59,8 @@ class Loop(Op):
             op.arity = 1 + len(p["takes"])
             op.nout = op.n_carry + op.n_ys + bool(p["until"])
             op.cache = {}
-        return op
+        bound: Op = op
+        return bound
 
     # ------------------------------------------------------------------ parts of the body
     @property
@@ -68,13 +69,15 @@ class Loop(Op):
         return [Arg(i, t) for i, t in enumerate(self.params["takes"])]
 
     @property
-    def next_carries(self) -> tuple:
-        return self.params["body"][: self.n_carry]
+    def next_carries(self) -> tuple[AnyTerm, ...]:
+        body: tuple[AnyTerm, ...] = self.params["body"]
+        return body[: self.n_carry]
 
     @property
-    def results(self) -> tuple:
+    def results(self) -> tuple[AnyTerm, ...]:
         """What the body gives each step, to be stacked."""
-        return self.params["body"][self.n_carry : self.n_carry + self.n_ys]
+        body: tuple[AnyTerm, ...] = self.params["body"]
+        return body[self.n_carry : self.n_carry + self.n_ys]
 
     @property
     def stop(self) -> Any:
@@ -93,7 +96,7 @@ class Loop(Op):
         return f"loop{{{self.params['name']}}}" if self.params["name"] else "loop"
 
     # ------------------------------------------------------------------ meaning
-    def meaning(self, *values: object) -> tuple:
+    def meaning(self, *values: object) -> tuple[Any, ...]:
         """Run the body by the virtual machine, or by the reference evaluation where there is none."""
         run = self.cache.get("run")
         if run is None:
@@ -106,7 +109,7 @@ class Parts:
 
     __slots__ = ("consts", "inits", "n", "xs")
 
-    def __init__(self, op: Any, args: Sequence[Any]) -> None:
+    def __init__(self, op: Loop, args: Sequence[Any]) -> None:
         c, s = 1 + op.n_consts, 1 + op.n_consts + op.n_carry
         self.n, self.consts, self.inits, self.xs = args[0], list(args[1:c]), list(args[c:s]), list(args[s:])
 
@@ -114,7 +117,7 @@ class Parts:
         return iter((self.n, *self.consts, *self.inits, *self.xs))
 
 
-def projections(t: AnyTerm) -> list:
+def projections(t: AnyTerm) -> list[AnyTerm]:
     """All results of a term with several, as terms."""
     return [mk1(nth.bind(i=i), t) for i in range(len(t.type.types))]
 
@@ -158,7 +161,13 @@ def fits(want: Type, got: Type) -> bool:
 
 
 def _infer_loop(
-    n: AnyTerm, *operands: Any, body: tuple, takes: tuple, n_consts: int, n_carry: int, **more: Any
+    n: AnyTerm,
+    *operands: Any,
+    body: tuple[AnyTerm, ...],
+    takes: tuple[Type, ...],
+    n_consts: int,
+    n_carry: int,
+    **more: Any,
 ) -> Type:
     if not isinstance(n.type, TensorType) or n.type.ndim != 0 or n.type.kind not in "iu":
         raise TypeMismatch(f"the number of steps of a loop must be an integer scalar, got {n.type}")
@@ -214,7 +223,7 @@ def negative_text(op: Loop) -> str:
     return f"{title}: the number of steps must not be negative, got {{0}}; a sequence must be as long as its taps reach"
 
 
-def checked_steps(op: Any, n: np.ndarray, xs: Sequence[np.ndarray]) -> int:
+def checked_steps(op: Loop, n: np.ndarray, xs: Sequence[np.ndarray]) -> int:
     """The number of steps as an int, once all sequences are seen to be long enough."""
     steps = int(n)
     if steps < 0:
@@ -253,10 +262,11 @@ class Stack:
 
 def rows_of(stack: Stack, steps: int) -> np.ndarray:
     """What was stacked, without unused room."""
-    return stack.array if len(stack.array) == steps else stack.array[:steps].copy()
+    result: np.ndarray = stack.array if len(stack.array) == steps else stack.array[:steps].copy()
+    return result
 
 
-def run_loop(op: Any, step: Callable[..., Sequence[Any]], values: Sequence[Any]) -> tuple:
+def run_loop(op: Loop, step: Callable[..., Sequence[Any]], values: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a loop whose body is `step(*consts, *carries, *rows)`."""
     parts = Parts(op, values)
     steps = checked_steps(op, parts.n, parts.xs)
@@ -280,7 +290,7 @@ def run_loop(op: Any, step: Callable[..., Sequence[Any]], values: Sequence[Any])
     return (*carries, *ys, *([np.asarray(made, "int64")] if until else []))
 
 
-def _row_shapes(op: Any, step: Callable, parts: Parts) -> list[tuple]:
+def _row_shapes(op: Loop, step: Callable[..., Any], parts: Parts) -> list[tuple[int, ...]]:
     """The shapes of the ys of a loop that makes no step: where types leave lengths open, from a step on zeros."""
     if all(None not in r.type.shape for r in op.results):
         return [r.type.shape for r in op.results]
@@ -292,18 +302,18 @@ def _row_shapes(op: Any, step: Callable, parts: Parts) -> list[tuple]:
     return [y.shape for y in out[op.n_carry : op.n_carry + op.n_ys]]
 
 
-def reference_runner(op: Any) -> Runner:
+def reference_runner(op: Loop) -> Runner:
     """Runs the body by the reference evaluation, node by node."""
     leaves, body = op.leaves, op.params["body"]
 
-    def step(*values: np.ndarray) -> list:
+    def step(*values: np.ndarray) -> list[Any]:
         return evaluate(body, dict(zip(leaves, values)))
 
     return lambda *values: run_loop(op, step, values)
 
 
 # ---------------------------------------------------------------------- where bodies came from
-Places = Mapping[Any, tuple]  # term of a body -> (name, site) of the user's variable
+Places = Mapping[Any, tuple[Any, ...]]  # term of a body -> (name, site) of the user's variable
 _places: weakref.WeakKeyDictionary[Any, Callable[[], Places]] = weakref.WeakKeyDictionary()
 
 

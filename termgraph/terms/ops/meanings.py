@@ -16,7 +16,7 @@ from termgraph.terms.ops.dtype_rules import DtypeRule, common_dtype, complex_rul
 special = lazy("scipy.special")
 
 
-def fold(function: Callable, rule: DtypeRule, *values: np.ndarray) -> Any:
+def fold(function: Callable[..., Any], rule: DtypeRule, *values: np.ndarray) -> Any:
     if len(values) == 2:
         return function(*values)
     # In the common dtype from the first step on, so that the order of operands does not decide what overflows.
@@ -24,7 +24,7 @@ def fold(function: Callable, rule: DtypeRule, *values: np.ndarray) -> Any:
     return functools.reduce(function, [np.asarray(v).astype(loop[0], copy=False) for v in values])
 
 
-def in_dtype(function: Callable) -> Callable:
+def in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compute a function NumPy lacks in the dtype of `special_rule`, half precision by way of single."""
 
     @functools.wraps(function)
@@ -36,7 +36,7 @@ def in_dtype(function: Callable) -> Callable:
     return meaning
 
 
-def of_scipy(name: str) -> Callable:
+def of_scipy(name: str) -> Callable[..., Any]:
     """A SciPy special function, imported when first used."""
 
     def meaning(*values: np.ndarray) -> Any:
@@ -47,11 +47,13 @@ def of_scipy(name: str) -> Callable:
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
-    return special.expit(x)
+    result: np.ndarray = special.expit(x)
+    return result
 
 
 def log1mexp(x: np.ndarray) -> np.ndarray:
-    return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+    result: np.ndarray = np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+    return result
 
 
 def switch(cond: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -85,7 +87,7 @@ def round(x: np.ndarray) -> np.ndarray:
     return np.rint(x) if kind_of(x.dtype) in "bfc" else x
 
 
-def exact_if_integer(function: Callable) -> Callable:
+def exact_if_integer(function: Callable[..., Any]) -> Callable[..., Any]:
     def meaning(x: np.ndarray) -> Any:
         x = np.asarray(x)
         return function(x) if kind_of(x.dtype) == "f" else x

@@ -24,7 +24,9 @@ POOL, MAX_GRAD, SUM_GRAD = "pool", "pool_max_grad", "pool_sum_grad"
 WINDOWS: dict[str, Any] = {"size": (), "stride": (), "pad": (), "ignore_border": True}
 
 
-def window_places(n: Any, k: int, s: int, p: int, whole: bool, most: Callable, floor: Callable) -> Any:
+def window_places(
+    n: Any, k: int, s: int, p: int, whole: bool, most: Callable[..., Any], floor: Callable[..., Any]
+) -> Any:
     """How many windows there are along n elements; with `whole` only those that lie in the array and its padding.
 
     Lengths may be symbolic: `most(a, b)` is then their maximum, `floor(a, b)` their quotient.
@@ -36,7 +38,7 @@ def window_places(n: Any, k: int, s: int, p: int, whole: bool, most: Callable, f
     return floor(most(n - 1 - k + s, 0), s) + 1
 
 
-def places(name: str, lengths: Sequence[int], p: dict) -> tuple[int, ...]:
+def places(name: str, lengths: Sequence[int], p: dict[str, Any]) -> tuple[int, ...]:
     """The lengths of the result."""
     out = []
     for d, (n, k, s, pad) in enumerate(zip(lengths, p["size"], p["stride"], p["pad"], strict=True)):
@@ -49,7 +51,7 @@ def places(name: str, lengths: Sequence[int], p: dict) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _pooled_shape(name: str, x: TensorType, p: dict) -> tuple:
+def _pooled_shape(name: str, x: TensorType, p: dict[str, Any]) -> tuple[int | None, ...]:
     n = len(p["size"])
     if x.ndim < n:
         raise TypeError(f"{name} takes arrays of at least {n} dimensions, got {x}")
@@ -57,7 +59,7 @@ def _pooled_shape(name: str, x: TensorType, p: dict) -> tuple:
     return (*x.shape[: x.ndim - n], *known)
 
 
-def _axis(p: dict, d: int) -> dict:
+def _axis(p: dict[str, Any], d: int) -> dict[str, Any]:
     """The windows along one of the pooled dimensions."""
     return {**{k: (p[k][d],) for k in ("size", "stride", "pad")}, "ignore_border": p["ignore_border"]}
 
@@ -83,7 +85,9 @@ def _infer_sum_grad(g: Any, *lengths: Type, **p: Any) -> TensorType:
 
 
 # ---------------------------------------------------------------------- meaning
-def _taps(x: np.ndarray, p: dict, fill: int, counts: Sequence[int]) -> tuple[np.ndarray, list, tuple]:
+def _taps(
+    x: np.ndarray, p: dict[str, Any], fill: int, counts: Sequence[int]
+) -> tuple[np.ndarray, list[Any], tuple[Any, ...]]:
     """The array with room around it, the place of each tap's elements in there, and where the array is in it."""
     n, spatial = len(p["size"]), x.shape[x.ndim - len(p["size"]) :]
     geometry = list(zip(counts, p["size"], p["stride"], p["pad"], spatial))
@@ -112,7 +116,8 @@ def _pool(x: np.ndarray, *, kind: str, **p: Any) -> np.ndarray:
     out = around[taps[0]].copy()
     for tap in taps[1:]:
         out = np.maximum(out, around[tap]) if kind == "max" else out + around[tap]
-    return out.astype(x.dtype, copy=False)
+    result: np.ndarray = out.astype(x.dtype, copy=False)
+    return result
 
 
 def _max_grad(x: np.ndarray, y: np.ndarray, g: np.ndarray, **p: Any) -> np.ndarray:
@@ -124,7 +129,8 @@ def _max_grad(x: np.ndarray, y: np.ndarray, g: np.ndarray, **p: Any) -> np.ndarr
     out = np.zeros(around.shape, working_dtype(g.dtype))
     for tap in taps:
         out[tap] += np.where(around[tap] == y, g, 0).astype(out.dtype)
-    return out[inner].astype(g.dtype, copy=False)
+    result: np.ndarray = out[inner].astype(g.dtype, copy=False)
+    return result
 
 
 def _sum_grad(g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
@@ -135,7 +141,8 @@ def _sum_grad(g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
     )
     for tap in taps:
         out[tap] += g
-    return out[inner].astype(g.dtype, copy=False)
+    result: np.ndarray = out[inner].astype(g.dtype, copy=False)
+    return result
 
 
 pool = OPS[POOL] = Op(

@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph._lazy import lazy
 from termgraph.terms.op import define
+from termgraph.terms.ops.dtype_rules import LoopDtypes, OperandDtype
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.spelling import Spelling
@@ -41,22 +42,25 @@ def philox_words(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> tuple[
 
 def _first(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> np.ndarray:
     c0, c1, _, _ = philox_words(key, step, index)
-    return c0 | (c1 << _HALF)
+    result: np.ndarray = c0 | (c1 << _HALF)
+    return result
 
 
 def _second(key: np.ndarray, step: np.ndarray, index: np.ndarray) -> np.ndarray:
     _, _, c2, c3 = philox_words(key, step, index)
-    return c2 | (c3 << _HALF)
+    result: np.ndarray = c2 | (c3 << _HALF)
+    return result
 
 
 def _scaled(bits: np.ndarray, width: np.ndarray) -> np.ndarray:
     b0, b1, w0, w1 = bits & _LOW, bits >> _HALF, width & _LOW, width >> _HALF
     low, middle, other = b0 * w0, b0 * w1, b1 * w0
     carry = ((low >> _HALF) + (middle & _LOW) + (other & _LOW)) >> _HALF
-    return b1 * w1 + (middle >> _HALF) + (other >> _HALF) + carry
+    result: np.ndarray = b1 * w1 + (middle >> _HALF) + (other >> _HALF) + carry
+    return result
 
 
-def _bits_rule(*dtypes: np.dtype | type) -> tuple:
+def _bits_rule(*dtypes: OperandDtype) -> LoopDtypes:
     if any(d != np.uint64 for d in dtypes):
         raise TypeError("random bits are made of uint64 numbers; cast the operands")
     return (np.dtype("uint64"),) * (len(dtypes) + 1)

@@ -13,14 +13,14 @@ import numpy as np
 
 from termgraph.terms import facts
 from termgraph.terms.dtypes import kind_of
-from termgraph.terms.op import Op, define
+from termgraph.terms.op import Infer, Meaning, Op, define
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import as_first, as_kept, require_tensor
-from termgraph.terms.types import TensorType, Type, dtype_name
+from termgraph.terms.types import Axes, Shape, TensorType, Type, dtype_name
 
 
 # ---------------------------------------------------------------------- typing
-def _checked(name: str, x: Type, axis: tuple) -> TensorType:
+def _checked(name: str, x: Type, axis: Axes) -> TensorType:
     """The operand's type, once `axis` is known to name its dimensions in order."""
     tensor = require_tensor(x, f"operand of {name}")
     if not isinstance(axis, tuple) or any(not isinstance(a, int) for a in axis):
@@ -33,7 +33,7 @@ def _checked(name: str, x: Type, axis: tuple) -> TensorType:
     return tensor
 
 
-def _left(tensor: TensorType, axis: tuple) -> tuple:
+def _left(tensor: TensorType, axis: Axes) -> Shape:
     return tuple([n for d, n in enumerate(tensor.shape) if d not in axis])
 
 
@@ -47,8 +47,8 @@ def _floating(tensor: TensorType) -> str:
     return "float64" if tensor.kind in "biu" else tensor.dtype
 
 
-def _infer_accumulating(name: str) -> Callable:
-    def infer(x: Type, *, axis: tuple, dtype: str) -> TensorType:
+def _infer_accumulating(name: str) -> Infer:
+    def infer(x: Type, *, axis: Axes, dtype: str) -> TensorType:
         tensor = _checked(name, x, axis)
         if tensor.kind == "c" and kind_of(dtype) != "c":
             raise TypeError(
@@ -59,23 +59,23 @@ def _infer_accumulating(name: str) -> Callable:
     return infer
 
 
-def _infer_same(name: str) -> Callable:
-    def infer(x: Type, *, axis: tuple) -> TensorType:
+def _infer_same(name: str) -> Infer:
+    def infer(x: Type, *, axis: Axes) -> TensorType:
         tensor = _checked(name, x, axis)
         return TensorType.of(tensor.dtype, _left(tensor, axis))
 
     return infer
 
 
-def _infer_bool(name: str) -> Callable:
-    def infer(x: Type, *, axis: tuple) -> TensorType:
+def _infer_bool(name: str) -> Infer:
+    def infer(x: Type, *, axis: Axes) -> TensorType:
         return TensorType.of("bool", _left(_checked(name, x, axis), axis))
 
     return infer
 
 
-def _infer_position(name: str) -> Callable:
-    def infer(x: Type, *, axis: tuple) -> TensorType:
+def _infer_position(name: str) -> Infer:
+    def infer(x: Type, *, axis: Axes) -> TensorType:
         tensor = _checked(name, x, axis)
         if len(axis) not in (1, tensor.ndim):
             raise ValueError(
@@ -87,20 +87,20 @@ def _infer_position(name: str) -> Callable:
     return infer
 
 
-def _infer_along(name: str) -> Callable:
+def _infer_along(name: str) -> Infer:
     def infer(x: Type, *, axis: int) -> TensorType:
         return _checked(name, x, (axis,))
 
     return infer
 
 
-def _infer_logsumexp(x: Type, *, axis: tuple) -> TensorType:
+def _infer_logsumexp(x: Type, *, axis: Axes) -> TensorType:
     tensor = _checked("logsumexp", x, axis)
     return TensorType.of(_floating(tensor), _left(tensor, axis))
 
 
-def _infer_softmax(name: str) -> Callable:
-    def infer(x: Type, *, axis: tuple) -> TensorType:
+def _infer_softmax(name: str) -> Infer:
+    def infer(x: Type, *, axis: Axes) -> TensorType:
         tensor = _checked(name, x, axis)
         if tensor.kind == "c":
             raise TypeError(f"{name} is defined for real numbers only, got {tensor.dtype}")
@@ -110,31 +110,31 @@ def _infer_softmax(name: str) -> Callable:
 
 
 # ---------------------------------------------------------------------- meanings
-def _accumulate(ufunc: np.ufunc) -> Callable:
-    def meaning(x: np.ndarray, *, axis: tuple, dtype: str) -> Any:
+def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
+    def meaning(x: np.ndarray, *, axis: Axes, dtype: str) -> Any:
         with np.errstate(all="ignore"):
             return ufunc.reduce(np.asarray(x), axis=axis, dtype=dtype)
 
     return meaning
 
 
-def _fold(ufunc: np.ufunc) -> Callable:
-    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
+def _fold(ufunc: np.ufunc) -> Callable[..., Any]:
+    def meaning(x: np.ndarray, *, axis: Axes) -> Any:
         with np.errstate(all="ignore"):
             return ufunc.reduce(np.asarray(x), axis=axis)
 
     return meaning
 
 
-def _decide(ufunc: np.ufunc) -> Callable:
-    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
+def _decide(ufunc: np.ufunc) -> Callable[..., Any]:
+    def meaning(x: np.ndarray, *, axis: Axes) -> Any:
         return ufunc.reduce(np.asarray(x) != 0, axis=axis)  # NaN != 0 holds: NaN is true, as in NumPy
 
     return meaning
 
 
-def _position(function: Callable) -> Callable:
-    def meaning(x: np.ndarray, *, axis: tuple) -> Any:
+def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+    def meaning(x: np.ndarray, *, axis: Axes) -> Any:
         x = np.asarray(x)
         found = function(x) if len(axis) == x.ndim else function(x, axis=axis[0])
         return np.asarray(found, dtype="int64")
@@ -142,7 +142,7 @@ def _position(function: Callable) -> Callable:
     return meaning
 
 
-def _running(ufunc: np.ufunc) -> Callable:
+def _running(ufunc: np.ufunc) -> Callable[..., Any]:
     def meaning(x: np.ndarray, *, axis: int) -> Any:
         x = np.asarray(x)
         with np.errstate(all="ignore"):
@@ -158,44 +158,47 @@ def _wide(x: np.ndarray) -> tuple[np.ndarray, np.dtype]:
     return x.astype(np.promote_types(out, np.float32), copy=False), out
 
 
-def _largest(x: np.ndarray, axis: tuple) -> np.ndarray:
+def _largest(x: np.ndarray, axis: Axes) -> np.ndarray:
     """The largest (real part) along the axes, 0 of nothing. Dimensions are kept."""
     if any(x.shape[a] == 0 for a in axis):
         return np.zeros([1 if d in axis else n for d, n in enumerate(x.shape)], x.real.dtype)
     return np.maximum.reduce(x.real, axis=axis, keepdims=True)
 
 
-def _finite_largest(x: np.ndarray, axis: tuple) -> np.ndarray:
+def _finite_largest(x: np.ndarray, axis: Axes) -> np.ndarray:
     """The largest where subtracting it is safe, else 0: a sum of exponentials may be 0 or infinite, not NaN."""
     largest = _largest(x, axis)
     return np.where(np.isfinite(largest), largest, 0).astype(x.real.dtype, copy=False)
 
 
-def _logsumexp(x: np.ndarray, *, axis: tuple) -> np.ndarray:
+def _logsumexp(x: np.ndarray, *, axis: Axes) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         shift = _finite_largest(x, axis)
         total = np.add.reduce(np.exp(x - shift), axis=axis, keepdims=True)
-        return np.squeeze(np.log(total) + shift, axis=axis).astype(out, copy=False)
+        result: np.ndarray = np.squeeze(np.log(total) + shift, axis=axis).astype(out, copy=False)
+        return result
 
 
-def _softmax(x: np.ndarray, *, axis: tuple) -> np.ndarray:
+def _softmax(x: np.ndarray, *, axis: Axes) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         powers = np.exp(x - _largest(x, axis))
-        return (powers / np.add.reduce(powers, axis=axis, keepdims=True)).astype(out, copy=False)
+        result: np.ndarray = (powers / np.add.reduce(powers, axis=axis, keepdims=True)).astype(out, copy=False)
+        return result
 
 
-def _log_softmax(x: np.ndarray, *, axis: tuple) -> np.ndarray:
+def _log_softmax(x: np.ndarray, *, axis: Axes) -> np.ndarray:
     x, out = _wide(x)
     with np.errstate(all="ignore"):
         shifted = x - _finite_largest(x, axis)
         total = np.add.reduce(np.exp(shifted), axis=axis, keepdims=True)
-        return (shifted - np.log(total)).astype(out, copy=False)
+        result: np.ndarray = (shifted - np.log(total)).astype(out, copy=False)
+        return result
 
 
 # ---------------------------------------------------------------------- the table
-def _reduction(name: str, infer: Callable, meaning: Callable, doc: str, **params: Any) -> Op:
+def _reduction(name: str, infer: Callable[[str], Infer], meaning: Meaning, doc: str, **params: Any) -> Op:
     return define(
         name,
         arity=1,
@@ -230,7 +233,13 @@ logsumexp = define(
 )
 
 
-def _along(name: str, infer: Callable, meaning: Callable, default: int | tuple, doc: str) -> Op:
+def _along(
+    name: str,
+    infer: Callable[[str], Infer],
+    meaning: Meaning,
+    default: int | tuple[Any, ...],
+    doc: str,
+) -> Op:
     return define(
         name,
         arity=1,

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.types import TensorType, Type, shape_text
+from termgraph.terms.types import Shape, TensorType, Type, shape_text
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-Shape = tuple[int | None, ...]
-Axes = tuple[int, ...]
 # Where the length of an axis of a term comes from: an operand and its axis, or an operand that *is* the length. None if
 # it is computed. Stands on the op as `length_from`.
 Source = tuple[Any, int] | None
@@ -71,17 +69,17 @@ def require_tensor(type_: Type, what: str) -> TensorType:
     return type_
 
 
-def normal_axis(axis: Any, ndim: int, what: str = "axis") -> int:
+def normal_axis(axis: object, ndim: int, what: str = "axis") -> int:
     """An axis in 0..ndim-1."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"{what} must be an integer, got {axis!r}")
-    axis = axis.__index__()
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"{what} {axis} is out of range for an array with {ndim} dimensions")
-    return axis % ndim
+    i: int = axis.__index__()
+    if not -ndim <= i < ndim:
+        raise ValueError(f"{what} {i} is out of range for an array with {ndim} dimensions")
+    return i % ndim
 
 
-def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def normal_axes(axis: object, ndim: int) -> tuple[int, ...]:
     """Sorted distinct axes; None means all of them."""
     if axis is None:
         return tuple(range(ndim))

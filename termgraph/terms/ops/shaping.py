@@ -16,7 +16,7 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import CONST, define
 from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length
-from termgraph.terms.types import TensorType, Type, dtype_name, shape_text
+from termgraph.terms.types import Axes, TensorType, Type, dtype_name, shape_text
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Const
@@ -186,13 +186,13 @@ make_vector = define(
 )
 
 
-def _known_flags(known: tuple, ndim: int) -> tuple[bool, ...]:
+def _known_flags(known: tuple[bool, ...], ndim: int) -> tuple[bool, ...]:
     if not isinstance(known, tuple) or len(known) != ndim:
         raise TypeError(f"specify_shape: known must have one bool per dimension ({ndim}), got {known!r}")
     return known
 
 
-def _infer_specify_shape(x: AnyTerm, *lengths: Const | AnyTerm, known: tuple, told: str) -> TensorType:
+def _infer_specify_shape(x: AnyTerm, *lengths: Const | AnyTerm, known: tuple[bool, ...], told: str) -> TensorType:
     tensor = require_tensor(x.type, "operand of specify_shape")
     flags = _known_flags(known, tensor.ndim)
     if len(lengths) != sum(map(bool, flags)):
@@ -205,7 +205,7 @@ def _infer_specify_shape(x: AnyTerm, *lengths: Const | AnyTerm, known: tuple, to
     return TensorType.of(tensor.dtype, shape)
 
 
-def _specify_shape(x: np.ndarray, *lengths: np.ndarray, known: tuple, told: str) -> np.ndarray:
+def _specify_shape(x: np.ndarray, *lengths: np.ndarray, known: tuple[bool, ...], told: str) -> np.ndarray:
     given = iter(_run_time_lengths(lengths))
     for d, (n, flag) in enumerate(zip(x.shape, known, strict=True)):
         if flag and n != (want := next(given)):
@@ -234,7 +234,7 @@ specify_shape = define(
 )
 
 
-def _infer_unbroadcast(x: Type, *, axis: tuple) -> TensorType:
+def _infer_unbroadcast(x: Type, *, axis: Axes) -> TensorType:
     tensor = require_tensor(x, "operand of unbroadcast")
     for a in axis:
         if not 0 <= a < tensor.ndim:

@@ -120,7 +120,7 @@ def _infer_unique_all(x: Type, *, axis: int | None) -> TupleType:
     return TupleType((values, places, inverse, places))
 
 
-def _unique_all(x: object, *, axis: int | None) -> tuple:
+def _unique_all(x: object, *, axis: int | None) -> tuple[np.ndarray, ...]:
     x = np.asarray(x)
     values, index, inverse, counts = np.unique(x, axis=axis, return_index=True, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))

@@ -12,7 +12,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.op import define
+from termgraph.terms.op import Meaning, define
 from termgraph.terms.ops.shapes import require_tensor, same_length
 from termgraph.terms.sparse import INDEX, SparseType, matrix_of
 from termgraph.terms.types import TensorType, TupleType, Type
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     from termgraph.terms.op import Op
 
+Lengths = tuple[Any, ...]  # numbers, or arrays of no dimension
 _BLOCK = 1 << 20  # how many products of a sampled product are held at once
 _VECTOR = TensorType.of(INDEX, (None,))
 
 
 # ---------------------------------------------------------------------- apart and together
-def _part(name: str, type_of: Callable[..., Any], meaning: Callable[..., Any], doc: str) -> Op:
+def _part(name: str, type_of: Callable[[SparseType], TensorType], meaning: Meaning, doc: str) -> Op:
     def infer(s: Type) -> TensorType:
         if not isinstance(s, SparseType):
             raise TypeError(f"{name} takes a sparse matrix, got {s}")
@@ -142,7 +143,9 @@ def _dot(
     return np.asarray(matrix @ x.astype(dtype, copy=False)).astype(dtype, copy=False)
 
 
-def checked_matrix(format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple) -> Any:
+def checked_matrix(
+    format: str, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[Any, ...]
+) -> Any:
     """The matrix, or an error if an index points outside of it: SciPy's routines would read there."""
     matrix = matrix_of(format, data, indices, indptr, shape)
     minor = matrix.shape[1 if format == "csr" else 0]
@@ -178,7 +181,8 @@ def _infer_sample(indices: Type, rows: Type, x: Type, y: Type) -> TensorType:
 
 def _sample(i: np.ndarray, j: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.ndim == 1:
-        return x[i] * y[j]
+        result: np.ndarray = x[i] * y[j]
+        return result
     if x.shape[1] != y.shape[1]:
         raise ShapeError(f"csm_sample: rows of lengths {x.shape[1]} and {y.shape[1]} have no inner product")
     out = np.empty(len(i), promote(x.dtype, y.dtype))
@@ -206,7 +210,7 @@ def _infer_switch(indices: Type, indptr: Type, minor: Type) -> TupleType:
     return TupleType((TensorType.of(INDEX, n), TensorType.of(INDEX, n), _VECTOR))
 
 
-def _switch(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple:
+def _switch(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple[np.ndarray, ...]:
     _checked_majors(indices, indptr, int(minor))
     order = np.arange(len(indices), dtype=INDEX)
     other = checked_matrix("csr", order, indices, indptr, (len(indptr) - 1, minor)).tocsc()
@@ -229,7 +233,7 @@ def _infer_sorted(indices: Type, indptr: Type, minor: Type) -> TupleType:
     return TupleType([TensorType.of(INDEX, require_tensor(indices, "indices").shape)] * 2)
 
 
-def _sorted(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple:
+def _sorted(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple[np.ndarray, ...]:
     order = np.lexsort((indices, _checked_majors(indices, indptr, int(minor)))).astype(INDEX)
     return order, indices[order]
 
@@ -258,7 +262,7 @@ def _infer_merged(one: Type, one_ends: Type, two: Type, two_ends: Type, minor: T
 
 def _merged(
     one: np.ndarray, one_ends: np.ndarray, two: np.ndarray, two_ends: np.ndarray, minor: np.ndarray, *, both: bool
-) -> tuple:
+) -> tuple[np.ndarray, ...]:
     if len(one_ends) != len(two_ends):
         raise ShapeError(
             f"the matrices must have the same shape: their indptr have lengths {len(one_ends)} and {len(two_ends)}"
@@ -304,7 +308,7 @@ def _infer_kept(mask: Type, indptr: Type) -> TupleType:
     return TupleType((TensorType.of(INDEX, m.shape), TensorType.of(INDEX, require_tensor(indptr, "indptr").shape)))
 
 
-def _kept(mask: np.ndarray, indptr: np.ndarray) -> tuple:
+def _kept(mask: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, ...]:
     _majors(mask, indptr)
     places = np.zeros(len(mask), INDEX)
     found = np.flatnonzero(mask)

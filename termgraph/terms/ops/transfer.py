@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from termgraph.terms.op import CONST, Op, define
 from termgraph.terms.term import mk
@@ -31,6 +31,7 @@ resident = _copy("resident", "x, an array that is on a device already.", device=
 to_device = _copy("to_device", "x, wanted on a device; what is computed from it is computed there.", device=0)
 ON_DEVICE = (gpu_from_host, gpu_from_gpu, resident)
 COPIES = (*ON_DEVICE, host_from_gpu)
+V = TypeVar("V")
 
 
 def device_number(target: str) -> int | None:
@@ -77,7 +78,7 @@ class Judge:
             return int(t.op.params["device"])
         return next((d for a in t.args if (d := self._device[a]) is not None), None)
 
-    def can(self, op: Op, args: tuple) -> bool:
+    def can(self, op: Op, args: tuple[Any, ...]) -> bool:
         """Whether an operation on the host might move to a device."""
         if not args or op.family in COPIES or any(self.device(a) is not None for a in args):
             return False
@@ -85,7 +86,7 @@ class Judge:
             return isinstance(args[0].type, TensorType)
         return self.why_not(mk(op, tuple([self.plain(a) for a in args]))) is None
 
-    def moved(self, op: Op, args: tuple) -> Any:
+    def moved(self, op: Op, args: tuple[Any, ...]) -> Any:
         """The operation on the device where its first operand comes from, its result on the host."""
         comes = [a.op.params["device"] for a in args if a.args and a.op.family is host_from_gpu]
         if op.family is to_device:
@@ -96,7 +97,7 @@ class Judge:
         return mk(host_from_gpu.bind(device=up.params["device"]), (there,))
 
 
-def _worked_out(t: AnyTerm, known: dict, rule: Callable[[Any], Any]) -> Any:
+def _worked_out(t: AnyTerm, known: dict[Any, V], rule: Callable[[Any], V]) -> V:
     """The value of a term by a rule that needs those of its operands; each is worked out once."""
     stack = [t]
     while stack:

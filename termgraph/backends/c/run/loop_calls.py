@@ -76,7 +76,7 @@ def _steps(n: int) -> np.ndarray:
     return np.empty((n, 0), "int8")
 
 
-def _whole(op: Op, run: Callable) -> Callable[..., tuple]:
+def _whole(op: Loop, run: Callable) -> Callable[..., tuple]:
     def whole(n: Any, *operands: Any) -> tuple:
         steps = checked_steps(op, n, Parts(op, (n, *operands)).xs)
         return tuple(run(_steps(steps), *operands))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from termgraph.terms.ops import draws
+from termgraph.terms.ops.random import MOST_POISSON
 
 _INLINE = "static inline __attribute__((always_inline)) "
 _COLD = "static __attribute__((noinline, cold)) "
@@ -221,6 +222,6 @@ def draw_functions() -> dict[str, str]:
         "tg_stirling": _STIRLING_REST,
         "tg_log_poisson": _LOG_POISSON,
         "tg_log_binomial": _LOG_BINOMIAL,
-        "tg_poisson_draw": _POISSON.replace("SEARCHED", searched).replace("MOST", repr(draws.MOST_POISSON)),
-        "tg_binomial_draw": _BINOMIAL.replace("SEARCHED", searched).replace("MOST", repr(draws.MOST_POISSON)),
+        "tg_poisson_draw": _POISSON.replace("SEARCHED", searched).replace("MOST", repr(MOST_POISSON)),
+        "tg_binomial_draw": _BINOMIAL.replace("SEARCHED", searched).replace("MOST", repr(MOST_POISSON)),
     }
