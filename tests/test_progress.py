@@ -2,17 +2,22 @@
 
 import io
 import logging
+import re
+import signal
 import subprocess
 import sys
 import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import progress
+from termgraph.backends.c.run.glue import provider
+from termgraph.progress import Line
 from termgraph.stages import Ledger
 
 
@@ -93,6 +98,172 @@ def test_loops_of_ones_own(terminal):
     assert "sampling  2/2" in terminal.getvalue()
     before = terminal.getvalue()
     assert list(tg.train.progress(iter([1, 2]), wanted=False)) == [1, 2] and terminal.getvalue() == before
+
+
+# ---------------------------------------------------------------------- steps of loops
+@pytest.fixture
+def looks(terminal, monkeypatch):
+    """Programs let the thread that called look at their steps whenever they ask."""
+    monkeypatch.setattr(progress, "REDRAW", 0.0)
+    provider().configure(-1, -1, -1, 0)
+    yield lambda: [s.strip() for s in terminal.getvalue().split("\r") if s.strip()]
+    provider().configure(-1, -1, -1, 50_000_000)
+
+
+def looped(body, n, mode="c", last=True, name="roll"):
+    x = T.dvector("x")
+    out, _ = tg.scan(body, outputs_info=x, n_steps=n if isinstance(n, int) else T.lscalar("n"))
+    inputs = [x] if isinstance(n, int) else [x, out.owner.inputs[0]]
+    return tg.function(inputs, out[-1] if last else out, mode=tg.Mode(linker=mode), name=name)
+
+
+def steps_in(shown):
+    """Of each line, how many steps are made, and of how many."""
+    found = [re.search(r"(\d+)(?:/(\d+))? steps?(?:, at most (\d+))?", text) for text in shown]
+    return [(int(m[1]), int(m[2] or m[3])) for m in found]
+
+
+STEP = {"vectors": lambda c: T.sqrt(c * c.sum() + 1.0), "numbers": lambda c: c * 0.999 + 0.001}
+
+
+@pytest.mark.parametrize("of", STEP)
+def test_a_compiled_loop_shows_its_steps(looks, terminal, of):
+    x = T.dvector("x") if of == "vectors" else T.dscalar("x")
+    steps = 3000 if of == "vectors" else 100_000  # numbers are asked every 8192 steps
+    out, _ = tg.scan(STEP[of], outputs_info=x, n_steps=steps)
+    f = tg.function([x], out[-1], mode=tg.Mode(linker="c"), name="roll")
+    assert str(f.why_not_native()) == "everything is compiled"
+    before = len(looks())  # those of the compile
+    f(np.ones(3) if of == "vectors" else 1.0)
+    shown = looks()[before:]
+    made = steps_in(shown)
+    assert len(made) > 2 and made == sorted(made) and {total for _, total in made} == {steps}
+    assert all(text.startswith("running roll, ") for text in shown) and shown[-1].endswith(" left")
+    assert terminal.getvalue().endswith(" \r") and Line._last is None  # and takes the line away
+
+
+def test_of_loops_in_loops_the_outermost_shows(looks):
+    def body(c):
+        inner, _ = tg.scan(lambda d: T.sqrt(d * d.sum() + 1.0), outputs_info=c, n_steps=300)
+        return inner[-1]
+
+    f = looped(body, 100)
+    before = len(looks())
+    f(np.ones(3))
+    made = steps_in(looks()[before:])
+    assert made == sorted(made) and {total for _, total in made} == {100} and made[-1][0] == 99
+
+
+def test_a_loop_that_may_stop_early_says_at_most(looks):
+    f = looped(lambda c: (c + 1.0, tg.scan_module.until(c.sum() > 3000)), 10**6)
+    before = len(looks())
+    assert f(np.ones(3))[0] == 1002
+    shown = looks()[before:]
+    assert all("at most 1000000" in text and "left" not in text for text in shown)
+    assert max(made for made, _ in steps_in(shown)) < 1002
+
+
+def test_the_loops_of_a_gradient_are_counted(looks):
+    x = T.dvector("x")
+    out, _ = tg.scan(STEP["vectors"], outputs_info=x, n_steps=2000)
+    f = tg.function([x], T.grad(out[-1].sum(), x), mode=tg.Mode(linker="c"), name="backwards")
+    before = len(looks())
+    f(np.ones(3))
+    shown = looks()[before:]
+    numbers = [", loop 2, " in text for text in shown]
+    assert any(numbers) and not all(numbers) and numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("mode, last", [("c", True), ("c", False), ("py", False)])
+def test_loops_whose_length_is_computed_count_on(looks, mode, last):
+    """They are run in pieces, or by Python step by step; what runs inside is part of them."""
+    x, n = T.dvector("x"), T.lscalar("n")
+    body = lambda c: (T.sqrt(c * c.sum() + 1.0), tg.scan_module.until(c.sum() < 0))  # noqa: E731
+    out, _ = tg.scan(body, outputs_info=x, n_steps=n, name="walk")
+    f = tg.function([x, n], out[-1] if last else out, mode=tg.Mode(linker=mode), name="walk")
+    before = len(looks())
+    f(np.ones(3), 3000)
+    shown = looks()[before:]
+    made = steps_in(shown)
+    assert all(text.startswith("running walk, ") for text in shown), shown
+    assert made == sorted(made) and {most for _, most in made} == {3000} and made[-1][0] > 2000
+
+
+def test_nothing_is_drawn_before_two_seconds_or_where_nobody_looks(looks, monkeypatch):
+    f = looped(STEP["vectors"], 5000)
+    before = looks()
+    with tg.config.change_flags(progress="off"):
+        f(np.ones(3))
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    f(np.ones(3))
+    assert looks() == before
+
+
+def test_ctrl_c_while_the_line_is_drawn_ends_the_call_and_leaves_everything_as_it_was(looks, terminal, monkeypatch):
+    w = tg.shared(np.ones(3), name="w")
+    out, _ = tg.scan(STEP["vectors"], outputs_info=w, n_steps=5000)
+    f = tg.function([], updates=[(w, out[-1])], mode=tg.Mode(linker="c"), name="step")
+    write = terminal.write
+
+    def interrupted(text):
+        write(text)
+        if "/5000 steps" in text:
+            monkeypatch.setattr(terminal, "write", write)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(terminal, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        f()
+    assert list(w.get_value()) == [1, 1, 1] and terminal.getvalue().endswith(" \r")
+    f()
+    assert w.get_value()[0] != 1
+
+
+def test_a_terminal_that_goes_away_does_not_end_the_work(looks, terminal, monkeypatch):
+    f = looped(STEP["vectors"], 5000)
+    with tg.config.change_flags(progress="off"):
+        expected = f(np.ones(3))
+
+    def gone(text):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(terminal, "write", gone)
+    assert (f(np.ones(3)) == expected).all()
+
+
+def test_one_thread_draws_at_a_time(terminal):
+    mine, other = Line(terminal), []
+    thread = threading.Thread(target=lambda: other.append(Line(terminal)))
+    thread.start()
+    thread.join()
+    mine.draw("mine")
+    time.sleep(0.002)
+    other[0].draw("theirs")
+    assert "theirs" not in terminal.getvalue()
+    mine.clear()
+    other[0].draw("theirs")
+    assert "theirs" in terminal.getvalue()
+    del other[:]  # a thread that has died with its line
+    time.sleep(0.002)
+    mine.draw("again")
+    assert terminal.getvalue().endswith("again ")  # over all of what was there
+    mine.clear()
+
+
+@pytest.mark.parametrize(
+    "step, steps, now, text",
+    [
+        (0, 100, 2.0, "running f, 0/100 steps, 2 s"),
+        (50, 100, 12.0, "running f, 50/100 steps, 5.0/s, 12 s, 10 s left"),
+        (2, 1000, 12.0, "running f, 2/1000 steps, 5.0 s/step, 12 s, 1 h 23 min left"),
+        (3000, -10_000, 12.0, "running f, 3000 steps, at most 10000, 300/s, 12 s"),
+        (1, -(1 << 62), 152.0, "running f, 1 step, 150.0 s/step, 2 min 32 s"),
+    ],
+)
+def test_what_is_said_of_steps(step, steps, now, text):
+    shown = progress.Steps("f")
+    shown.begin, shown.since, shown.first, shown.loop = 0.0, 2.0, 0, 1
+    assert shown.text(step, steps, now) == text
 
 
 # ---------------------------------------------------------------------- loggers

@@ -52,6 +52,7 @@ class Compilation:
         self._guard = threading.RLock()
         self._rewritten: Rewritten | None = rewritten
         self._placed: Placed | None = None
+        self.name = "function"  # what messages call it
         self.in_c = options.backend == "c"
         self.on_gpu = options.backend == "cuda"
         self.on_device: dict[Any, Any] = {}  # programs for the GPU, by what is on it already
@@ -210,7 +211,7 @@ class Compilation:
         if self._segmented is None:
             self.kept = self.kept or segments.Kept()
             how = segments.How(self.options.quick, self.options.fuse, self.options.multiply_add)
-            given = self.args, self.placed.roots, "f", how
+            given = self.args, self.placed.roots, self.name, how
             self.again = lambda: segments.link(*given, segments.Kept(), self.ledger)
             try:
                 self._segmented = segments.link(*given, self.kept, self.ledger)

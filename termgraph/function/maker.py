@@ -75,6 +75,7 @@ class FunctionMaker:
             options = self.mode.options()
         given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
         self.work = Compilation(captured, options, ledger, given)
+        self.work.name = name or self.work.name
         if given is None:
             warm.look_up(self.work, form_of(self), self.timed or self.watched())
         self.profile = profile if isinstance(profile, Profile) else Profile(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from termgraph import progress
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import places_of, run_loop, set_runner_maker
 from termgraph.vm.failures import explain
@@ -29,9 +30,10 @@ def make_runner(op: Any, program: Program | None = None, observers: Sequence[Obs
 
     body = Machine(program, observers=observers, lookup=lookup) if program.lazy or observers else None
     fast = None if body else straight_line(program)
+    name = op.params["name"] or "loop"
 
     def run(*values: np.ndarray) -> tuple:
-        made = 0
+        made, shown = 0, progress.Steps(name)
 
         def step(*row: np.ndarray) -> Sequence[Any]:
             nonlocal made
@@ -40,9 +42,13 @@ def make_runner(op: Any, program: Program | None = None, observers: Sequence[Obs
             except Exception as error:
                 raise _told(error, program, lookup, op, made) from None
             made += 1
+            if made == shown.next:
+                shown.look(made)
             return out
 
-        return run_loop(op, step, values)
+        most = int(values[0])
+        with progress.within(shown, -most if op.params["until"] else most):
+            return run_loop(op, step, values)
 
     return run
 

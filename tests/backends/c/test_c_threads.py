@@ -8,7 +8,9 @@ import time
 import numpy as np
 import pytest
 
+from termgraph import progress
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
+from termgraph.config import config
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -78,6 +80,50 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
     assert cell.value == 1
     f()
     assert cell.value == 2
+
+
+LOOP = """
+int tg_plan(int64_t *env, tg_status *st) { env[0] = 1000000; return 0; }
+int tg_run(char **buf, const int64_t *env, tg_status *st)
+{
+    st->loop++, st->steps = 8;
+    for (int64_t t = 0; t < 8; t++) {
+        st->step = t;
+        int64_t end = tg_rt->clock_ns() + 30000000;
+        while (tg_rt->clock_ns() < end) if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);
+    }
+    st->steps = 0;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("main", [True, False])
+def test_the_thread_that_called_shows_the_steps_of_a_loop(programs, monkeypatch, main):
+    seen = []
+
+    def draw(line, text):
+        seen.append((threading.current_thread(), text))
+        line.drawn = 1.0
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress.Line, "draw", draw)
+    monkeypatch.setattr(progress.Line, "clear", lambda line: seen.append((threading.current_thread(), "")))
+    f = programs.bind(LOOP, Signature((), returns="none"), "walk")
+
+    def run():
+        with config.change_flags(progress="on"):
+            f()
+
+    thread = threading.current_thread() if main else threading.Thread(target=run)
+    programs.module.configure(-1, -1, -1, 0)
+    try:
+        run() if main else (thread.start(), thread.join())
+    finally:
+        programs.module.configure(-1, -1, -1, 50_000_000)
+    assert {who for who, _ in seen} == {thread} and seen[-1][1] == ""
+    steps = [int(text.split("/8 steps")[0].removeprefix("running walk, ")) for _, text in seen if text]
+    assert steps == sorted(steps) and steps[0] < 4 and steps[-1] > 3
 
 
 # -- the team -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 2
+#define TG_ABI 3
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -37,6 +37,9 @@ typedef struct tg_status {
     int64_t *timers;                 /* room for timings, or NULL when nobody looks */
     volatile int stop;               /* nonzero once the call must end: loops in other threads look at this */
     void *who;                       /* the glue's own */
+    /* For who looks on: which loop over steps runs, counted from 1 (those inside another are part of it), how many of its
+       steps are made, and of how many. steps is negative where it may stop before, 0 while no such loop runs. */
+    int64_t loop, step, steps;
 } tg_status;
 
 typedef void (*tg_body)(void *context, int64_t begin, int64_t end, int64_t part);

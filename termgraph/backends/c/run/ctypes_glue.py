@@ -17,6 +17,7 @@ import numpy as np
 
 from termgraph.backends.c.run import ctypes_cells
 from termgraph.backends.c.run.ctypes_cells import Cell, commit, disown, own  # noqa: F401  the C glue has them too
+from termgraph.progress import Steps, stream
 
 _INT64_MAX = (1 << 63) - 1
 _ACCEPT_FLOAT, _ACCEPT_INT = 1, 2
@@ -30,6 +31,7 @@ _LONG_WORK = 50_000  # nanoseconds, as in glue.c
 
 _team: ctypes.CDLL | None = None
 _poll = 0
+_patience = 0.05  # seconds between two looks at the steps of loops
 
 
 class _Status(ctypes.Structure):
@@ -43,6 +45,9 @@ class _Status(ctypes.Structure):
         ("timers", ctypes.c_void_p),
         ("stop", ctypes.c_int),
         ("who", ctypes.c_void_p),
+        ("loop", ctypes.c_int64),
+        ("step", ctypes.c_int64),
+        ("steps", ctypes.c_int64),
     ]
 
 
@@ -75,8 +80,11 @@ def allow_vectorcall(cls: type) -> None:
     """Nothing to do here: `__call__` is a method."""
 
 
-def configure(limit: int, smallest: int, work: int) -> None:
-    """Nothing to do here: NumPy allocates, and ctypes always releases the GIL."""
+def configure(limit: int, smallest: int, work: int, looks: int = -1) -> None:
+    """The nanoseconds between two looks at steps are all there is here: NumPy allocates, ctypes releases the GIL."""
+    global _patience
+    if looks >= 0:
+        _patience = looks / 1e9
 
 
 def pool_state() -> dict[str, int]:
@@ -273,14 +281,16 @@ class Callable:
         return results[: self._returned]
 
     def _execute(self, buf: Any, env: np.ndarray, status: _Status) -> BaseException | None:
-        """Run. In the main thread a long program runs in a helper thread, so that signal handlers can stop it.
+        """Run. A long program runs in a helper thread: signal handlers, in the main thread, can stop it, and the thread
+        that called shows its steps to who looks.
 
         Returns what a handler raised if the program has finished nevertheless: then its results count.
         """
         interruption = None
         status.poll = _poll
         places = ctypes.addressof(buf), env.ctypes.data, ctypes.addressof(status)
-        if env[self._work_env] < _LONG_WORK or threading.current_thread() is not threading.main_thread():
+        aside = threading.current_thread() is threading.main_thread() or stream() is not None
+        if env[self._work_env] < _LONG_WORK or not aside:
             failed = self._run(*places)
         else:
             failed, interruption = self._run_aside(places, status)
@@ -304,12 +314,21 @@ class Callable:
         helper = threading.Thread(target=work)
         helper.start()
         interruption: BaseException | None = None
+        shown: Steps | None = None
         while not answer:
             try:
-                done.acquire()  # signal handlers run while it waits
+                done.acquire(timeout=_patience)  # signal handlers run while it waits
+                if status.loop:
+                    shown = shown or Steps(self._name)
+                    shown.show(status.loop, status.step, status.steps)
             except BaseException as error:  # stop the program, but wait for it: it writes to our memory
                 status.stop = 1
                 interruption = interruption or error
+        try:
+            if shown is not None:
+                shown.end()
+        except BaseException as error:
+            interruption = interruption or error
         return answer[0], interruption
 
     def _stop(self, status: _Status, code: int, *values: int) -> None:

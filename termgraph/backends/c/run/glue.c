@@ -1,4 +1,4 @@
-/* The callable that runs a compiled program: abi.h, python.h, pool.c, team.c and cells.c stand in front.
+/* The callable that runs a compiled program: abi.h, python.h, pool.c, team.c, cells.c and looks.c stand in front.
 
    One call: sort the arguments, check them, own the cells, plan (lengths of everything), make room for the outputs, run,
    commit the new values of shared variables by swapping pointers, hand the outputs over. Whatever fails before the
@@ -51,30 +51,6 @@ typedef struct {
     void *space;
     size_t space_size;
 } Call;
-
-/* ---- signals: asked by long programs, at most every 50 ms, in the thread that called ---- */
-typedef struct {
-    void *thread_state; /* NULL when the GIL is held */
-    pthread_t thread;
-    int64_t last;
-} Who;
-static RARE int poll_signals(tg_status *st)
-{
-    Who *who = st->who;
-    struct timespec t;
-    if (st->stop) return 1;
-    if (!pthread_equal(pthread_self(), who->thread)) return 0;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    int64_t now = t.tv_sec * 1000000000ll + t.tv_nsec;
-    if (!who->last) who->last = now;
-    if (now - who->last < 50000000) return 0;
-    who->last = now;
-    if (who->thread_state) PyEval_RestoreThread(who->thread_state);
-    int raised = PyErr_CheckSignals();
-    if (who->thread_state) who->thread_state = PyEval_SaveThread();
-    if (raised) st->stop = 1;
-    return raised;
-}
 
 /* ---- arguments ---- */
 /* The same dtype as another object, as unpickled arrays have it; `long long` is a second name of int64. */
@@ -437,13 +413,17 @@ static RARE void report(Fn *f, tg_status *st)
 }
 static int run_program(Fn *f, char **buf, const int64_t *env, tg_status *st)
 {
-    Who who = {NULL, pthread_self(), 0};
+    Who who = {NULL, pthread_self(), 0, f->name, NULL};
+    int failed;
     st->poll = poll_signals;
     st->who = &who;
-    if (env[f->work_env] < long_work) return f->run(buf, env, st);
-    who.thread_state = PyEval_SaveThread();
-    int failed = f->run(buf, env, st);
-    PyEval_RestoreThread(who.thread_state);
+    if (env[f->work_env] < long_work) failed = f->run(buf, env, st);
+    else {
+        who.thread_state = PyEval_SaveThread();
+        failed = f->run(buf, env, st);
+        PyEval_RestoreThread(who.thread_state);
+    }
+    if (who.shown && end_steps(&who)) st->stop = 1;
     return failed;
 }
 

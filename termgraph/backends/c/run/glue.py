@@ -25,6 +25,7 @@ from termgraph.backends.c.build.compilers import CompileError
 from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
+from termgraph.progress import Steps
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
-_PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "glue.c", "module.c")
+_PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "looks.c", "glue.c", "module.c")
 _RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
 _ACCEPT = {"float": 1, "int": 2}
 _HOLDS = {"b": "biufc", "i": "iufc", "u": "iufc", "f": "fc", "c": "c"}  # kinds of dtype for kinds of Python number
@@ -100,6 +101,7 @@ def load_glue() -> Any:
     module = _import_extension("_glue", library.path)
     module.start(_numpy_api(), np.arange(6, dtype="f4").reshape(2, 3).T, np.float64(1.5), np.bool_(True))
     module.configure(_pool_limit(), -1, -1)
+    module.watch(Steps)
     return module
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph import progress
 from termgraph.backends.c.generate import CProgram, generated
 from termgraph.backends.c.run.bind import compile_program
 from termgraph.stages import Ledger
@@ -85,9 +86,16 @@ def _whole(op: Loop, run: Callable) -> Callable[..., tuple]:
 
 
 def _pieces(op: Loop, run: Callable) -> Callable[..., tuple]:
+    name = op.params["name"] or "loop"
+
     def pieces(n: np.ndarray, *operands: Any) -> tuple:
         parts = Parts(op, (n, *operands))
         steps = checked_steps(op, n, parts.xs)
+        with progress.within(progress.Pieces(name), -steps) as shown:
+            *results, at = made_of(steps, parts, shown)
+        return (*results, np.asarray(at, "int64"))
+
+    def made_of(steps: int, parts: Parts, shown: progress.Pieces) -> list[Any]:
         carries, at, size, stacks = parts.inits, 0, min(steps, FIRST_PIECE), []
         while True:
             rows = [x[at : at + size] for x in parts.xs]
@@ -100,11 +108,12 @@ def _pieces(op: Loop, run: Callable) -> Callable[..., tuple]:
             carries, stopped, ys = out[: op.n_carry], out[op.n_carry], out[op.n_carry + 1 :]
             stacks.append([y[: int(made)] for y in ys])
             at += int(made)
+            shown.made = at
             if stopped or at == steps:
                 break
             size = min(steps - at, at)
         joined = [np.concatenate(found) if len(found) > 1 else found[0].copy() for found in zip(*stacks)]
-        return (*carries, *joined, np.asarray(at, "int64"))
+        return [*carries, *joined, at]
 
     return pieces
 

@@ -183,14 +183,21 @@ static Obj *allow_vectorcall(Obj *module, Obj *type)
 }
 static Obj *configure(Obj *module, Obj *args)
 {
-    long long limit, smallest, work;
-    if (!PyArg_ParseTuple(args, "LLL", &limit, &smallest, &work)) return NULL;
+    long long limit, smallest, work, looks = -1;
+    if (!PyArg_ParseTuple(args, "LLL|L", &limit, &smallest, &work, &looks)) return NULL;
     pthread_mutex_lock(&pool.mutex);
     if (limit >= 0) pool.limit = (size_t)limit;
     if (smallest >= 0) pool.smallest = (size_t)smallest;
     pthread_mutex_unlock(&pool.mutex);
     if (work >= 0) long_work = work;
+    if (looks >= 0) patience = looks;
     pool_trim(0);
+    return new_ref(None);
+}
+static Obj *watch(Obj *module, Obj *type)
+{
+    drop(steps_type);
+    steps_type = new_ref(type);
     return new_ref(None);
 }
 static Obj *pool_state(Obj *module, Obj *unused)
@@ -241,7 +248,9 @@ static Obj *start(Obj *module, Obj *args)
 static Method methods[] = {
     {"start", start, METH_VARARGS, "start(array API, three samples): connect to NumPy."},
     {"allow_vectorcall", allow_vectorcall, METH_O, "Make a subclass of Callable as fast to call as Callable."},
-    {"configure", configure, METH_VARARGS, "configure(pool limit, smallest pooled size, long work in ns); -1 keeps."},
+    {"configure", configure, METH_VARARGS,
+     "configure(pool limit, smallest pooled size, long work in ns, ns between looks at signals and steps); -1 keeps."},
+    {"watch", watch, METH_O, "watch(type): what shows the steps of loops; called with the name of a function."},
     {"pool_state", pool_state, METH_NOARGS, "What the pool holds, as a dict."},
     {"empty_pool", empty_pool, METH_NOARGS, "Give all free buffers back to the system."},
     {"set_threads", set_threads, METH_O, "Size of the team of threads."},

@@ -68,7 +68,7 @@ extern Obj *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_ValueError, *PyExc_Memo
 #define None (&_Py_NoneStruct)
 
 void Py_IncRef(Obj *), Py_DecRef(Obj *);
-void PyErr_Clear(void), PyErr_SetString(Obj *, const char *), PyEval_RestoreThread(void *), *PyEval_SaveThread(void), *PyMem_Malloc(size_t);
+void PyErr_Clear(void), PyErr_Fetch(Obj **, Obj **, Obj **), PyErr_Restore(Obj *, Obj *, Obj *), PyErr_SetString(Obj *, const char *), PyEval_RestoreThread(void *), *PyEval_SaveThread(void), *PyMem_Malloc(size_t);
 void PyMem_Free(void *), PyObject_GC_UnTrack(void *), *PyType_GetSlot(Type *, int), *PyLong_AsVoidPtr(Obj *);
 void *PyCapsule_GetPointer(Obj *, const char *);
 int PyErr_CheckSignals(void), PyArg_ParseTuple(Obj *, const char *, ...), PyUnicode_Compare(Obj *, Obj *), PyUnicode_CompareWithASCIIString(Obj *, const char *);
@@ -79,7 +79,8 @@ double PyFloat_AsDouble(Obj *);
 unsigned long PyType_GetFlags(Type *);
 Obj *PyType_FromSpec(Spec *), *PyVectorcall_Call(Obj *, Obj *, Obj *), *PyErr_Format(Obj *, const char *, ...);
 Obj *PyErr_NoMemory(void), *PyErr_Occurred(void), *PyList_New(Ssize), *PyTuple_New(Ssize), *PyTuple_GetItem(Obj *, Ssize);
-Obj *PyObject_CallFunction(Obj *, const char *, ...), *PyType_GenericNew(Type *, Obj *, Obj *);
+Obj *PyObject_CallFunction(Obj *, const char *, ...), *PyObject_CallMethod(Obj *, const char *, const char *, ...);
+Obj *PyType_GenericNew(Type *, Obj *, Obj *);
 Obj *PyType_GenericAlloc(Type *, Ssize), *PyLong_FromVoidPtr(void *), *PyLong_FromLongLong(long long);
 Obj *PyObject_GetAttrString(Obj *, const char *), *PyObject_Vectorcall(Obj *, Obj *const *, size_t, Obj *);
 Obj *Py_BuildValue(const char *, ...), *PyModule_Create2(Module *, int);

@@ -66,6 +66,7 @@ class KernelWriter:
         self.own_functions = 0
         self.kept: dict[Call, str] = {}  # products in loops, and where their right factors are packed
         self.kept_places = 0
+        self.loops_around = 0  # how many loops over steps what is written now is inside of
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []

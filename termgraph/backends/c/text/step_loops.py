@@ -1,7 +1,8 @@
 """Loops over steps in C: a function for one step, and the loop that moves the pointers it works on.
 
 Where a step is a few numbers, the whole loop is one function that keeps carries in registers. A failure notes its step,
-counted from one, in v[2] of the status, that of a loop further out in v[3].
+counted from one, in v[2] of the status, that of a loop further out in v[3]. A loop that is inside no other
+tells the status its steps, for who looks on (termgraph.progress).
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
     writer.count += 1
     with p.block(""):
         p.add(f"const int64_t steps = {p.poly(n.steps)};")
+        if not writer.loops_around:
+            p.add(f"st->loop++, st->step = 0, st->steps = {'-steps' if n.stop is not None else 'steps'};")
         _enter(writer, n, p)
         if in_registers(n):
             _ScalarSteps(writer, n).function(name)
@@ -54,8 +57,12 @@ def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
         else:
             writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
             _keep_factors(writer, n, p)
+            writer.loops_around += 1
             _part_function(writer, n.body, name, number)
+            writer.loops_around -= 1
             _steps(writer, n, p, name)
+        if not writer.loops_around:
+            p.add("st->steps = 0;")
         _leave(writer, n, p)
 
 
@@ -134,6 +141,8 @@ def _steps(writer: Any, n: Repeat, p: Printer, name: str) -> None:
     """The loop: move the pointers, make a step."""
     p.add("int64_t t = 0;")
     with p.block("for (; t < steps; t++)"):
+        if not writer.loops_around:
+            p.add("st->step = t;")
         p.add("if (!(t & 255) && TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
         for r in n.rows:
             _place_row(writer, r, p)
@@ -266,6 +275,7 @@ class _ScalarSteps(Printer):
             "    int64_t t = 0;",
             *first,
             "    while (t < steps && !stop) {",
+            *([] if self.writer.loops_around else ["        st->step = t;"]),
             "        if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);",
             f"        t = {name}_block(c, t, steps - t < 8192 ? steps : t + 8192, &s, &stop);",
             "        if (st->code) return (int)st->code;",
