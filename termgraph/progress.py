@@ -106,26 +106,25 @@ class Task:
     def __init__(self, what: str) -> None:
         self.what, self.begin = what, time.perf_counter()
         self.stages: list[str] = []
-        self.planned = self.printed = self.compilers = 0
+        self.planned = self.printed = self.writing = self.compilers = 0  # writing: in a stage that has not ended
 
     def enter(self, stage: str) -> None:
         """A stage begins, perhaps inside another."""
         self.stages.append(stage)
 
     def leave(self, stage: str, kernels: Callable[[], int]) -> None:
-        """A stage ends; `kernels` counts those in what it made."""
+        """A stage ends; `kernels` counts those in what it made: equal ones are written once."""
         self.stages.pop()
         if stage == "schedule":
             self.planned += kernels()
         elif stage == "print":
             self.printed += kernels()
+            self.planned, self.writing = self.printed, 0
 
     def __str__(self) -> str:
         inner = self.stages[-1:]
-        total = max(self.planned, self.printed)
-        counted = (
-            [f"{self.printed}/{total} kernels" if self.printed < total else _many(total, "kernel")] if total else []
-        )
+        total, written = max(self.planned, self.printed), self.printed + self.writing
+        counted = [f"{written}/{total} kernels" if written < total else _many(total, "kernel")] if total else []
         running = [f"{_many(self.compilers, 'compiler')} running"] if self.compilers else []
         return ", ".join([f"compiling {self.what}", *inner, *counted, *running, _duration(self.seconds)])
 
@@ -277,6 +276,12 @@ def current() -> Task | None:
     return _here.task
 
 
+def kernel_written() -> None:
+    """One kernel more has its text."""
+    if _here.task is not None:
+        _here.task.writing += 1
+
+
 @contextmanager
 def task(what: str) -> Iterator[None]:
     """Show what happens in the block, if it takes long and somebody looks. Inside another task it is part of that."""
@@ -322,4 +327,7 @@ def compiler() -> Iterator[None]:
             now.compilers -= 1
 
 
-__all__ = ["Line", "Pieces", "Steps", "Task", "compiler", "current", "is_notebook", "stream", "task", "within"]
+__all__ = [
+    "Line", "Pieces", "Steps", "Task", "compiler", "current", "is_notebook", "kernel_written", "stream", "task",
+    "within",
+]  # fmt: skip

@@ -53,6 +53,18 @@ def test_a_long_compile_draws_stages_kernels_and_the_compiler(terminal, tmp_path
     assert shown[-1].rstrip().endswith(", 1 kernel") and terminal.getvalue().count("\n") == 1
 
 
+def test_kernels_are_counted_while_they_are_written_and_equal_ones_once(terminal):
+    with progress.task("f"):
+        now = progress.current()
+        now.enter("schedule")
+        now.leave("schedule", lambda: 3)
+        now.enter("print")
+        progress.kernel_written()
+        assert ", print, 1/3 kernels, " in str(now)
+        now.leave("print", lambda: 2)
+        assert ", 2 kernels, " in str(now)
+
+
 @pytest.mark.parametrize("why", ["ci", "dumb", "off", "pipe", "quick"])
 def test_nothing_is_drawn_where_nobody_looks(terminal, monkeypatch, why):
     if why == "ci":

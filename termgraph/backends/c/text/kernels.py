@@ -41,6 +41,7 @@ from termgraph.lower.loops.tree import (
 )
 from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
+from termgraph.progress import kernel_written
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
 GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
@@ -177,6 +178,7 @@ class KernelWriter:
         self.count += 1
         self.kernels[name] = n
         self.kernel(n, name, p.outside)
+        kernel_written()
         if isinstance(n.node, Reduce):
             self.call_reduction(n.node, name, extent, cost, p)
         elif n.parallel:

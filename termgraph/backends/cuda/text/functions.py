@@ -14,6 +14,7 @@ from termgraph.backends.cuda.text.vector_access import Vectors
 from termgraph.lower.lengths.index import ONE, Poly
 from termgraph.lower.loops.tree import Call, Node, Repeat
 from termgraph.lower.push.kernel import Buf, operands_first
+from termgraph.progress import kernel_written
 from termgraph.terms.op import CONST
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class FunctionWriter:
         if not name:
             name = f"kernel{self.count}"
             self.count += 1
+        kernel_written()
         for r in p.rows:
             p.poly(r.length)
         params, text, head = self.parameters(p, kind)
