@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # A variable, an array, a number, or lists of these: what `T.as_tensor` takes.
 TensorLike: TypeAlias = "Variable | npt.ArrayLike | Sequence[TensorLike]"
+# What an element-wise function takes: no lists of variables.
+Operand: TypeAlias = "Variable | npt.ArrayLike"
 # "float32", np.float32, float; or None, for what the function does without one.
 DTypeLike: TypeAlias = "npt.DTypeLike | None"
 # An axis, several, or None: all of them, or what the function does without one.
@@ -24,4 +26,4 @@ BorderMode: TypeAlias = "str | int | Sequence[int | Sequence[int]]"
 # New values of shared variables, or what variables are replaced by: a dictionary or pairs.
 Pairs: TypeAlias = "Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None"
 
-__all__ = ["AxisLike", "BorderMode", "DTypeLike", "Pairs", "ShapeLike", "TensorLike"]
+__all__ = ["AxisLike", "BorderMode", "DTypeLike", "Operand", "Pairs", "ShapeLike", "TensorLike"]

@@ -13,24 +13,34 @@ from termgraph.theano import compiling
 from termgraph.theano.gradients import verify_grad as _verify_grad
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from termgraph.function.compiled import Function
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.op import Op
 
 
-def fetch_seed(pseed: Any = None) -> int:
+def fetch_seed(pseed: int | None = None) -> int:
     """The seed of tests: given, or 666."""
     return int(os.environ.get("THEANO_UNITTESTS_RSEED", 666) if pseed is None else pseed)
 
 
-def seed_rng(pseed: Any = None) -> int:
+def seed_rng(pseed: int | None = None) -> int:
     """Seed NumPy's generator."""
     seed = fetch_seed(pseed)
     np.random.seed(seed)  # noqa: NPY002
     return seed
 
 
-def verify_grad(op: Callable, pt: Sequence[Any], n_tests: int = 2, rng: Any = None, *args: Any, **kwargs: Any) -> None:
+def verify_grad(
+    op: Callable,
+    pt: Sequence[Any],
+    n_tests: int = 2,
+    rng: np.random.RandomState | None = None,
+    *args: Any,
+    **kwargs: Any,
+) -> None:
     """Compare gradients with finite differences, by a generator that is seeded alike in every run."""
     rng = np.random.RandomState(fetch_seed()) if rng is None else rng
     _verify_grad(op, pt, n_tests, rng, *args, **kwargs)
@@ -49,7 +59,7 @@ class MockRandomState:
         """An array of that number."""
         return np.zeros(shape, dtype="float64") + self.val
 
-    def randint(self, minval: Any, maxval: Any = None, size: Any = 1) -> Any:
+    def randint(self, minval: int, maxval: int | None = None, size: int | Sequence[int] = 1) -> Any:
         """Whole numbers."""
         out = np.zeros(size, dtype="int64")
         return out + self.val * (minval if maxval is None else maxval - minval - 1)
@@ -60,20 +70,20 @@ class TestOptimizationMixin:
 
     __test__ = False
 
-    def assertFunctionContains(self, f: Any, op: Op, min: int = 1, max: float = float("inf")) -> None:
+    def assertFunctionContains(self, f: Function, op: Op, min: int = 1, max: float = float("inf")) -> None:
         """The function has so many applications of an op."""
         n = sum(node.op is op or node.op == op for node in f.maker.fgraph.toposort())
         assert min <= n <= max, f"{n} applications of {op}, expected {min} to {max}"
 
-    def assertFunctionContains0(self, f: Any, op: Op) -> None:
+    def assertFunctionContains0(self, f: Function, op: Op) -> None:
         """The function does not have the op."""
         self.assertFunctionContains(f, op, 0, 0)
 
-    def assertFunctionContains1(self, f: Any, op: Op) -> None:
+    def assertFunctionContains1(self, f: Function, op: Op) -> None:
         """The function has the op once."""
         self.assertFunctionContains(f, op, 1, 1)
 
-    def assertFunctionContainsClass(self, f: Any, op: Any, min: int = 1, max: float = float("inf")) -> None:
+    def assertFunctionContainsClass(self, f: Function, op: type, min: int = 1, max: float = float("inf")) -> None:
         """The function has so many applications of ops of a class."""
         n = sum(isinstance(node.op, op) for node in f.maker.fgraph.toposort())
         assert min <= n <= max, f"{n} applications of {op}, expected {min} to {max}"
@@ -86,7 +96,7 @@ class InferShapeTester(unittest.TestCase):
 
     def _compile_and_check(
         self, inputs: Sequence[Any], outputs: Sequence[Any], numeric_inputs: Sequence[Any], cls: Any,
-        excluding: Any = None, warn: bool = True, check_topo: bool = True,
+        excluding: Sequence[str] | None = None, warn: bool = True, check_topo: bool = True,
     ) -> None:  # fmt: skip
         values = compiling.function(list(inputs), list(outputs), on_unused_input="ignore")(*numeric_inputs)
         shapes = compiling.function(list(inputs), [o.shape for o in outputs], on_unused_input="ignore")(*numeric_inputs)
@@ -97,7 +107,7 @@ class InferShapeTester(unittest.TestCase):
 class WrongValue(Exception):
     """Two arrays that should be equal are not."""
 
-    def __init__(self, expected_val: Any, val: TensorVariable, rtol: float, atol: float) -> None:
+    def __init__(self, expected_val: npt.ArrayLike, val: npt.ArrayLike, rtol: float, atol: float) -> None:
         super().__init__(str_diagnostic(expected_val, val, rtol, atol))
 
 
@@ -110,7 +120,9 @@ def str_diagnostic(
     return text if a.shape != b.shape else f"{text}; largest difference {np.abs(a - b).max(initial=0)}"
 
 
-def assert_allclose(expected: Any, value: Any, rtol: float | None = None, atol: float | None = None) -> None:
+def assert_allclose(
+    expected: npt.ArrayLike, value: npt.ArrayLike, rtol: float | None = None, atol: float | None = None
+) -> None:
     """Refuse arrays that differ by more than rounding."""
     low = np.asarray(value).dtype == np.float32
     rtol, atol = (1e-4 if low else 1e-7) if rtol is None else rtol, (1e-5 if low else 1e-8) if atol is None else atol

@@ -27,14 +27,17 @@ from termgraph.vm.profile import Profile
 
 if TYPE_CHECKING:
     from termgraph.function.fgraph import FunctionGraph
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.updates import OrderedUpdates
-    from termgraph.tensor.variable import Apply, TensorVariable
+    from termgraph.tensor.likes import Pairs, TensorLike
+    from termgraph.tensor.variable import Apply, TensorVariable, Variable
 
 
 # ---------------------------------------------------------------------- inputs
 def _in(
-    variable: TensorVariable, name: str | None = None, value: TensorLike | None = None, update: Any = None, **more: Any
+    variable: TensorVariable,
+    name: str | None = None,
+    value: TensorLike | None = None,
+    update: Variable | None = None,
+    **more: Any,
 ) -> NativeIn:
     """An input of a function."""
     more.pop("implicit", None)
@@ -61,15 +64,15 @@ SymbolicInput, SymbolicOutput = In, Out
 def function(
     inputs: Sequence[Any],
     outputs: Any = None,
-    mode: Any = None,
-    updates: Any = None,
-    givens: Any = None,
+    mode: NativeMode | str | None = None,
+    updates: Pairs = None,
+    givens: Pairs = None,
     no_default_updates: bool = False,
     accept_inplace: bool = False,
     name: str | None = None,
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
-    profile: Any = None,
+    profile: Profile | bool | str | None = None,
     on_unused_input: str | None = None,
     output_keys: Sequence[Any] | None = None,
 ) -> Any:
@@ -95,14 +98,14 @@ def _listed(outputs: Any) -> list:
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def _updates(updates: OrderedUpdates | Sequence | None) -> Any:
+def _updates(updates: Pairs) -> Any:
     """Updates as pairs, new values in the variable's broadcast pattern."""
     if updates is None:
         return None
     return list(updates.items() if isinstance(updates, Mapping) else updates)
 
 
-def _givens(givens: dict | None) -> Any:
+def _givens(givens: Pairs) -> Any:
     """Replacements whose values may be arrays, and shared variables for variables of the same type."""
     pairs = list(givens.items() if isinstance(givens, Mapping) else givens or ())
     return [(old, new if isinstance(new, T.Variable) else _like(old, new)) for old, new in pairs] or None
@@ -112,7 +115,7 @@ def _like(old: Any, new: Any) -> Any:
     return T.as_tensor(np.asarray(new, dtype=old.dtype)) if isinstance(old, T.TensorVariable) else new
 
 
-def _profile(profile: Any) -> Any:
+def _profile(profile: Profile | bool | str | None) -> Any:
     return True if isinstance(profile, str) else profile
 
 
@@ -121,12 +124,12 @@ def pfunc(params: Sequence[Any], outputs: Any = None, **options: Any) -> Any:
     return function(params, outputs, **options)
 
 
-def orig_function(inputs: Sequence[Any], outputs: Any, mode: Any = None, **options: Any) -> Any:
+def orig_function(inputs: Sequence[Any], outputs: Any, mode: NativeMode | str | None = None, **options: Any) -> Any:
     """`function` of `In` and `Out`."""
     return function(inputs, outputs, mode=mode, **options)
 
 
-def FunctionMaker(inputs: Sequence[Any], outputs: Any, mode: Any = None, **options: Any) -> Any:
+def FunctionMaker(inputs: Sequence[Any], outputs: Any, mode: NativeMode | str | None = None, **options: Any) -> Any:
     """What compiles a function; `create()` makes the callable."""
     return NativeFunctionMaker(inputs, outputs, _mode(mode), **options)
 
@@ -154,13 +157,15 @@ def register_checker(checker: Callable) -> None:
     """Accepted: DEBUG_MODE compares by the type of each variable."""
 
 
-def iter_over_pairs(pairs: Any) -> Any:
+def iter_over_pairs(pairs: Pairs) -> Any:
     """The pairs of a dictionary or a list of pairs."""
     return pairs.items() if isinstance(pairs, Mapping) else pairs
 
 
 # ---------------------------------------------------------------------- shared variables
-def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None, **more: Any) -> Any:
+def shared(
+    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None, **more: Any
+) -> Any:
     """A variable with memory."""
     if isinstance(value, T.Variable):
         raise TypeError(f"shared() takes a value, not the symbolic variable {value}; use its value, or .clone()")
@@ -197,7 +202,7 @@ class _Linker:
         new._fgraph = fgraph
         return new
 
-    def _function(self, allow_downcast: Any = None) -> Any:
+    def _function(self, allow_downcast: bool | None = None) -> Any:
         graph = self._fgraph
         return native_function(
             list(graph.inputs), list(graph.outputs), mode=NativeMode(linker=self.runs, optimizer="None"),
@@ -218,7 +223,7 @@ class _Linker:
         """`(run, input containers, output containers)`."""
         return self._function().maker.linker.make_thunk()
 
-    def clone(self, allow_gc: Any = None) -> _Linker:
+    def clone(self, allow_gc: bool | None = None) -> _Linker:
         """Another one of this kind."""
         return type(self)(allow_gc=allow_gc)
 
@@ -246,7 +251,7 @@ class DualLinker(Linker):
 class VM_Linker(LocalLinker):
     """Theano's virtual machine."""
 
-    def __init__(self, *args: Any, use_cloop: bool = False, c_thunks: Any = None, **options: Any) -> None:
+    def __init__(self, *args: Any, use_cloop: bool = False, c_thunks: bool | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.runs = "py" if c_thunks is False else "auto"
 
@@ -260,7 +265,7 @@ class PerformLinker(LocalLinker):
 class WrapLinker(Linker):
     """Linkers around others, which termgraph has as modes that watch: MonitorMode, NanGuardMode."""
 
-    def __init__(self, linkers: Any = (), wrapper: Any = None) -> None:
+    def __init__(self, linkers: Sequence[_Linker] = (), wrapper: Callable[..., Any] | None = None) -> None:
         super().__init__()
         if wrapper is not None:
             raise NotImplementedError("WrapLinker: use theano.compile.MonitorMode(pre_func, post_func)")
@@ -274,7 +279,7 @@ predefined_linkers: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def register_linker(name: str, linker: Any) -> None:
+def register_linker(name: str, linker: _Linker) -> None:
     """Make a linker known by a name."""
     if name in predefined_linkers:
         raise ValueError(f"there is a linker named {name!r} already")
@@ -312,7 +317,7 @@ def _rules(optimizer: str) -> str | None:
 Mode = stand_in("Mode", lambda m: isinstance(m, NativeMode), _make_mode)
 
 
-def _mode(mode: Any) -> Any:
+def _mode(mode: NativeMode | str | None) -> Any:
     if isinstance(mode, str):
         return get_mode(mode)
     return mode
@@ -333,7 +338,7 @@ def get_mode(orig_string: str | None = None) -> Any:
 _registered: dict[str, Any] = {}
 
 
-def register_mode(name: str, mode: Any) -> None:
+def register_mode(name: str, mode: NativeMode) -> None:
     """Make a mode known by a name."""
     native_register_mode(name, mode)
     _registered[name] = mode
@@ -385,10 +390,10 @@ DebugMode = stand_in("DebugMode", lambda m: isinstance(m, debug.DebugMode), _deb
 
 
 def _nan_guard(
-    nan_is_error: Any = None, inf_is_error: Any = None, big_is_error: Any = None, optimizer: Any = None,
-    linker: Any = None,
+    nan_is_error: bool | None = None, inf_is_error: bool | None = None, big_is_error: bool | None = None,
+    optimizer: Any = None, linker: Any = None,
 ) -> Any:  # fmt: skip
-    given = {"nan_is_error": nan_is_error, "inf_is_error": inf_is_error, "big_is_error": big_is_error}
+    given: dict[str, Any] = {"nan_is_error": nan_is_error, "inf_is_error": inf_is_error, "big_is_error": big_is_error}
     return debug.NanGuardMode(**{k: v for k, v in given.items() if v is not None})
 
 

@@ -309,22 +309,24 @@ class TypedParam(ConfigParam):
         super().__init__(default, mytype)
 
 
-def StrParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def StrParam(default: object, is_valid: Callable[..., bool] | None = None, allow_override: bool = True) -> ConfigParam:
     """A flag that holds text."""
     return TypedParam(default, str)
 
 
-def IntParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def IntParam(default: object, is_valid: Callable[..., bool] | None = None, allow_override: bool = True) -> ConfigParam:
     """A flag that holds a whole number."""
     return TypedParam(default, int)
 
 
-def FloatParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def FloatParam(
+    default: object, is_valid: Callable[..., bool] | None = None, allow_override: bool = True
+) -> ConfigParam:
     """A flag that holds a number."""
     return TypedParam(default, float)
 
 
-def BoolParam(default: object, is_valid: Any = None, allow_override: bool = True) -> ConfigParam:
+def BoolParam(default: object, is_valid: Callable[..., bool] | None = None, allow_override: bool = True) -> ConfigParam:
     """A flag that is true or false."""
     return ConfigParam(default, lambda v: v if isinstance(v, bool) else _as(str(v), True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,14 @@ from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
 from termgraph.terms.traverse import depends_on
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from termgraph.function.mode import Mode
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
+
+OneOrMore: TypeAlias = "Variable | Sequence[Any]"
+Held: TypeAlias = "Sequence[Variable] | None"  # what is taken for a constant
 
 disconnected_type = DisconnectedType()
 grad_time = 0
@@ -46,11 +51,11 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     return outputs[0]
 
 
-def _formed(like: Sequence | TensorVariable, outputs: list) -> Any:
+def _formed(like: OneOrMore, outputs: list) -> Any:
     return format_as(isinstance(like, list), isinstance(like, tuple), outputs)
 
 
-def _list(value: Sequence | TensorVariable) -> list:
+def _list(value: OneOrMore | None) -> list:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -63,8 +68,9 @@ def _noted(found: Sequence | TensorVariable, sources: Sequence[Any]) -> Any:
 
 # ---------------------------------------------------------------------- grad, also of and by whole numbers
 def grad(
-    cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise", add_names: bool = True,
-    known_grads: Any = None, return_disconnected: str = "zero", null_gradients: str = "raise",
+    cost: Variable | None, wrt: OneOrMore, consider_constant: Held = None, disconnected_inputs: str = "raise",
+    add_names: bool = True, known_grads: Mapping[Any, Any] | None = None, return_disconnected: str = "zero",
+    null_gradients: str = "raise",
 ) -> Any:  # fmt: skip
     """The gradient of a number.
 
@@ -75,7 +81,7 @@ def grad(
     5.0
     """
     asked = _list(wrt)
-    options = {
+    options: dict[str, Any] = {
         "consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs, "add_names": add_names,
         "return_disconnected": return_disconnected, "null_gradients": null_gradients,
     }  # fmt: skip
@@ -96,7 +102,7 @@ def grad(
     return _noted(_formed(wrt, found), [cost, *asked, *(known_grads or ())])
 
 
-def _zero(cost: Any, v: TensorVariable, disconnected: str, returned: str) -> Any:
+def _zero(cost: Variable, v: TensorVariable, disconnected: str, returned: str) -> Any:
     """The gradient of a whole number: none, but by itself."""
     if v.term is cost.term:
         return T.ones_like(v, dtype=config.floatX)
@@ -108,7 +114,7 @@ def _zero(cost: Any, v: TensorVariable, disconnected: str, returned: str) -> Any
     return T.zeros_like(v, dtype=v.dtype if v.type.kind in "fc" else config.floatX)
 
 
-def _by_whole(cost: Any, v: Any, known_grads: Any, options: dict) -> Any:
+def _by_whole(cost: Variable | None, v: Variable, known_grads: Mapping[Any, Any] | None, options: dict) -> Any:
     """The gradient by a whole number: its place is taken by a float of the same value."""
     real = T.TensorType(config.floatX, v.type.shape)(v.name)
     try:
@@ -123,7 +129,11 @@ def _by_whole(cost: Any, v: Any, known_grads: Any, options: dict) -> Any:
 
 # ---------------------------------------------------------------------- products and matrices of derivatives
 def Rop(
-    f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
+    f: OneOrMore,
+    wrt: OneOrMore,
+    eval_points: OneOrMore,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
 ) -> Any:
     """How f changes when wrt moves by eval_points; a list or tuple like f."""
     given = _list(wrt), _list(eval_points)
@@ -134,13 +144,21 @@ def Rop(
     return _noted(_formed(f, found), [*_list(f), *given[0], *given[1]])
 
 
-def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+def Lop(
+    f: OneOrMore,
+    wrt: OneOrMore,
+    eval_points: OneOrMore,
+    consider_constant: Held = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
     """The product of eval_points with the derivatives of f by wrt; a list or tuple like wrt."""
     found = native_Lop(_list(f), _list(wrt), _list(eval_points), consider_constant, disconnected_inputs)
     return _noted(_formed(wrt, found), [*_list(f), *_list(wrt), *_list(eval_points)])
 
 
-def jacobian(expression: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+def jacobian(
+    expression: Variable, wrt: OneOrMore, consider_constant: Held = None, disconnected_inputs: str = "raise"
+) -> Any:
     """All derivatives of a number or vector; a list or tuple like wrt."""
     if not isinstance(expression, Variable) or expression.ndim > 1:
         raise TypeError(f"jacobian: the expression must be a number or a vector, got {expression}")
@@ -150,7 +168,7 @@ def jacobian(expression: Any, wrt: Any, consider_constant: Any = None, disconnec
     return _noted(_formed(wrt, found), [expression, *_list(wrt)])
 
 
-def hessian(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+def hessian(cost: Variable, wrt: OneOrMore, consider_constant: Held = None, disconnected_inputs: str = "raise") -> Any:
     """All second derivatives of a number by vectors; a list or tuple like wrt."""
     for v in _list(wrt):
         if v.ndim != 1:
@@ -159,16 +177,22 @@ def hessian(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inp
     return _noted(_formed(wrt, found), [cost, *_list(wrt)])
 
 
-def subgraph_grad(wrt: TensorLike, end: Any, start: Any = None, cost: Any = None, details: bool = False) -> Any:
+def subgraph_grad(
+    wrt: TensorLike,
+    end: Sequence[Variable],
+    start: Mapping[Any, Any] | None = None,
+    cost: Variable | None = None,
+    details: bool = False,
+) -> Any:
     """Gradients through a part of a graph, as two lists."""
     return native_subgraph_grad(wrt, end, start, cost, details)
 
 
 # ---------------------------------------------------------------------- checks
 def verify_grad(
-    fun: Callable, pt: Sequence[Any], n_tests: int = 2, rng: Any = None, eps: Any = None, out_type: Any = None,
-    abs_tol: Any = None, rel_tol: Any = None, mode: str | Mode | None = None, cast_to_output_type: bool = False,
-    no_debug_ref: bool = True,
+    fun: Callable, pt: Sequence[Any], n_tests: int = 2, rng: np.random.RandomState | None = None,
+    eps: float | None = None, out_type: str | None = None, abs_tol: float | None = None, rel_tol: float | None = None,
+    mode: str | Mode | None = None, cast_to_output_type: bool = False, no_debug_ref: bool = True,
 ) -> None:  # fmt: skip
     """Compare the gradient of a function of variables with finite differences."""
     if rng is None:
@@ -181,7 +205,7 @@ class numeric_grad:
 
     type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
 
-    def __init__(self, f: Callable, pt: Any, eps: float | None = None, out_type: Any = None) -> None:
+    def __init__(self, f: Callable, pt: Any, eps: float | None = None, out_type: str | None = None) -> None:
         single = not isinstance(pt, (list, tuple))
         points = [np.array(p, copy=True) for p in ([pt] if single else pt)]
         self.gf: Any = [self._one(f, points, i, eps) for i in range(len(points))]
@@ -201,7 +225,7 @@ class numeric_grad:
         return found
 
     @staticmethod
-    def abs_rel_err(a: Any, b: Any) -> tuple:
+    def abs_rel_err(a: np.ndarray, b: np.ndarray) -> tuple:
         """Absolute and relative differences, element by element."""
         distance = np.abs(a - b)
         return distance, distance / np.maximum(np.abs(a) + np.abs(b), 1e-8)

@@ -25,8 +25,11 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from termgraph.function.fgraph import FunctionGraph
-    from termgraph.tensor.likes import AxisLike, DTypeLike, ShapeLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, DTypeLike, Operand, ShapeLike, TensorLike
+    from termgraph.tensor.variable import Apply
 
 db = lazy("termgraph.db")  # brings the rules
 
@@ -75,7 +78,7 @@ def _tensor_type(
     broadcastable: Sequence | None = None,
     name: str | None = None,
     sparse_grad: bool = False,
-    shape: Any = None,
+    shape: tuple[int | None, ...] | None = None,
 ) -> types.TensorType:
     """A type from a dtype and one flag per dimension; the name is for Theano's printouts and has no effect here."""
     if shape is not None:
@@ -103,7 +106,7 @@ def tensor(*args: Any, **options: Any) -> Any:
     return _tensor_type(*args, **options)(name=name)
 
 
-def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None) -> Any:
+def as_tensor_variable(x: TensorLike | Apply, name: str | None = None, ndim: int | None = None) -> Any:
     """A variable for a value, a list of variables, or an Apply with one output."""
     outputs = getattr(x, "outputs", None)
     if isinstance(x, T.Apply):
@@ -142,7 +145,7 @@ def tensor_copy(x: TensorLike) -> Any:
     return T.as_tensor(x) + 0 if not isinstance(x, Variable) else T.specify_shape(x, *x.type.shape)
 
 
-def shape(x: Any) -> Any:
+def shape(x: TensorLike) -> Any:
     """The lengths of an array as a vector."""
     return T.as_tensor(x).shape
 
@@ -171,7 +174,7 @@ def load_shared_variable(val: TensorLike) -> Any:
 
 # ---------------------------------------------------------------------- numbers that are known
 def get_scalar_constant_value(
-    v: Any, elemwise: bool = True, only_process_constants: bool = False, max_recur: int = 10
+    v: TensorLike | None, elemwise: bool = True, only_process_constants: bool = False, max_recur: int = 10
 ) -> Any:
     """The one number that a variable is known to be; NotScalarConstantError if there is none."""
     if v is None:
@@ -191,7 +194,7 @@ def get_scalar_constant_value(
     return found.flat[0].reshape(()) if hasattr(found.flat[0], "reshape") else found.flat[0]
 
 
-def _folded(v: Any) -> Any:
+def _folded(v: Variable) -> Any:
     found = db.rewrite(v, "+canonicalize")
     if not isinstance(found, Constant):
         raise NotScalarConstantError(f"{v} is not known while the graph is built")
@@ -216,14 +219,14 @@ def get_vector_length(v: TensorLike) -> int:
     return v.type.shape[0]
 
 
-def numpy_scalar(data: Any) -> Any:
+def numpy_scalar(data: npt.ArrayLike) -> Any:
     """The value of a 0-d array, as a NumPy scalar."""
     if np.ndim(data):
         raise NotScalarConstantError(f"expected a number, got an array of shape {np.shape(data)}")
     return np.asarray(data)[()]
 
 
-def check_equal_numpy(x: Any, y: Any) -> bool:
+def check_equal_numpy(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
     """Whether two values are the same array."""
     return np.shape(x) == np.shape(y) and np.asarray(x).dtype == np.asarray(y).dtype and bool(np.all(x == y))
 
@@ -245,7 +248,7 @@ class NumpyAutocaster:
 
 
 # ---------------------------------------------------------------------- arrays from arrays
-def fill(model: Any, value: TensorLike) -> Any:
+def fill(model: TensorLike, value: TensorLike) -> Any:
     """The value, spread over the shape of the model."""
     model, value = T.as_tensor(model), T.as_tensor(value)
     n = max(model.ndim, value.ndim)
@@ -255,7 +258,7 @@ def fill(model: Any, value: TensorLike) -> Any:
 second = fill
 
 
-def alloc(value: TensorLike, *shape: Any) -> Any:
+def alloc(value: TensorLike, *shape: int | Variable) -> Any:
     """The value spread over a shape, whose lengths are arguments of their own."""
     return T.alloc(value, *shape)
 
@@ -274,7 +277,7 @@ def stack(*tensors: Any, **options: Any) -> Any:
     return T.stack(list(tensors), **options) if tensors else T.stack(options.pop("tensors"), **options)
 
 
-def stacklists(arg: Any) -> Any:
+def stacklists(arg: TensorLike) -> Any:
     """Nested lists of variables as one array, a dimension for each level of lists.
 
     >>> a, b, c, d = T.dscalars("abcd")
@@ -290,7 +293,7 @@ def inv(a: TensorLike) -> Any:
     return T.reciprocal(a if a.type.kind in "fc" else T.cast(a, config.floatX))
 
 
-def complex_from_polar(abs: Any, angle: Any) -> Any:
+def complex_from_polar(abs: Variable, angle: Variable) -> Any:
     """The complex number of this absolute value and angle."""
     return T.complex(abs * T.cos(angle), abs * T.sin(angle))
 
@@ -301,7 +304,7 @@ def round_half_away_from_zero(a: TensorLike) -> Any:
     return T.sgn(a) * T.floor(T.abs_(a) + 0.5)
 
 
-def tri_gamma(x: Any) -> Any:
+def tri_gamma(x: Operand) -> Any:
     """The second derivative of gammaln."""
     return T.polygamma(1, x)
 
@@ -311,12 +314,12 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Any:
     return T.gammaincc(T.as_tensor(k) / 2.0, T.as_tensor(x) / 2.0)
 
 
-def gammau(k: Any, x: Any) -> Any:
+def gammau(k: Operand, x: Operand) -> Any:
     """The upper incomplete gamma function, not divided by gamma(k)."""
     return T.gammaincc(k, x) * T.gamma(k)
 
 
-def gammal(k: Any, x: Any) -> Any:
+def gammal(k: Operand, x: Operand) -> Any:
     """The lower incomplete gamma function, not divided by gamma(k)."""
     return T.gammainc(k, x) * T.gamma(k)
 
@@ -327,13 +330,13 @@ def xlogx(x: TensorLike) -> Any:
     return T.switch(T.eq(x, 0), T.zeros_like(x), x * T.log(x))
 
 
-def xlogy0(x: Any, y: Any) -> Any:
+def xlogy0(x: Operand, y: Operand) -> Any:
     """x * log(y), and 0 where x is 0."""
     x = T.as_tensor(x)
     return T.switch(T.eq(x, 0), T.zeros_like(x * T.log(y)), x * T.log(y))
 
 
-def isnan_(x: Any) -> Any:
+def isnan_(x: Operand) -> Any:
     """Where elements are NaN; never for whole numbers."""
     return T.isnan(x)
 
@@ -348,7 +351,7 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Any:
     return quotient + T.cast(T.neq(T.mod(a, b), 0), quotient.dtype)
 
 
-def divmod(x: Any, y: Any) -> list:
+def divmod(x: Operand, y: Operand) -> list:
     """Quotient rounded down, and what remains."""
     return [T.floor_div(x, y), T.mod(x, y)]
 
@@ -356,17 +359,17 @@ def divmod(x: Any, y: Any) -> list:
 div_proxy, mod_check = T.true_div, T.mod
 
 
-def smallest(*args: Any) -> Any:
+def smallest(*args: Operand) -> Any:
     """The smallest of some arrays, element by element."""
     return args[0] if len(args) == 1 else T.minimum(*args)
 
 
-def largest(*args: Any) -> Any:
+def largest(*args: Operand) -> Any:
     """The largest of some arrays, element by element."""
     return args[0] if len(args) == 1 else T.maximum(*args)
 
 
-def default(x: TensorLike, alternative: Any) -> Any:
+def default(x: TensorLike, alternative: TensorLike | None) -> Any:
     """The first, unless it is None."""
     return alternative if x is None else x
 
@@ -374,7 +377,7 @@ def default(x: TensorLike, alternative: Any) -> Any:
 setdefault = default
 
 
-def permute_row_elements(x: TensorLike, y: TensorLike, inverse: Any = 0) -> Any:
+def permute_row_elements(x: TensorLike, y: TensorLike, inverse: Operand = 0) -> Any:
     """The elements of each row of x in the order that y says, or put back from it with `inverse=1`."""
     x, y = T.as_tensor(x), T.as_tensor(y)
     order = T.switch(T.neq(inverse, 0), T.argsort(y, axis=-1), T.cast(y, "int64"))
@@ -387,7 +390,7 @@ def inverse_permutation(perm: TensorLike) -> Any:
     return T.argsort(perm, axis=-1)
 
 
-def is_flat(var: Any, ndim: Any = None, outdim: Any = None) -> bool:
+def is_flat(var: Variable, ndim: int | None = None, outdim: int | None = None) -> bool:
     """Whether an array has so many dimensions."""
     return var.ndim == (ndim or outdim or 1)
 
@@ -409,14 +412,14 @@ scalar_from_tensor = tensor_from_scalar
 numpy_diagonal_return_view = True
 
 
-def bartlett(M: Any) -> Any:
+def bartlett(M: Operand) -> Any:
     """The Bartlett window of M points."""
     n = T.arange(M, dtype="float64")
     half = (T.as_tensor(M) - 1) / 2.0
     return T.switch(T.le(M, 1), T.ones_like(n), 1 - T.abs_(n - half) / T.maximum(half, 0.5))
 
 
-def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Any:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Operand) -> Any:
     """The matrix with a value on the diagonal that lies `offset` to the right of the main one."""
     a = T.as_tensor(a)
     rows, columns = T.arange(a.shape[0]), T.arange(a.shape[1])

@@ -17,7 +17,9 @@ from termgraph.tensor.convolution import conv3d as native_conv3d
 from termgraph.theano.shapes import border_mode_to_pad
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
+    from collections.abc import Sequence
+
+    from termgraph.tensor.likes import BorderMode, Operand, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 conv3d_grad_wrt_inputs, conv3d_grad_wrt_weights = nnet.conv3d_grad_wrt_inputs, nnet.conv3d_grad_wrt_weights
@@ -54,17 +56,17 @@ def logsoftmax(c: TensorLike) -> Any:
     return nnet.log_softmax(_rows(c), axis=-1)
 
 
-def softmax_with_bias(x: Any, b: Any) -> Any:
+def softmax_with_bias(x: Operand, b: Operand) -> Any:
     """softmax of x + b."""
     return softmax(T.as_tensor(x) + b)
 
 
-def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **_: object) -> list:
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Operand, b: Operand, y_idx: Operand, **_: object) -> list:
     """Losses, softmax, largest probabilities and their labels, of x + b."""
     return nnet.crossentropy_softmax_max_and_argmax_1hot(T.as_tensor(x) + b, y_idx)
 
 
-def prepend_scalar_to_each_row(val: Any, mat: TensorLike) -> Any:
+def prepend_scalar_to_each_row(val: TensorLike | None, mat: TensorLike) -> Any:
     """The matrix with a first column that is one number."""
     mat = T.as_tensor(mat)
     return T.concatenate([T.alloc(T.cast(val, mat.dtype), mat.shape[0], 1), mat], axis=1)
@@ -90,9 +92,10 @@ def _shape(*given: Any) -> Any:
 
 
 def conv2d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
-    subsample: Any = (1, 1), filter_flip: bool = True, image_shape: Any = None, filter_dilation: Any = (1, 1),
-    num_groups: int = 1, unshared: bool = False, **kwargs: Any,
+    input: TensorLike, filters: TensorLike, input_shape: ShapeLike = None, filter_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid", subsample: Sequence[int] = (1, 1), filter_flip: bool = True,
+    image_shape: ShapeLike = None, filter_dilation: Sequence[int] = (1, 1), num_groups: int = 1, unshared: bool = False,
+    **kwargs: Any,
 ) -> TensorVariable:  # fmt: skip
     """Images convolved with filters; `image_shape` is the old name of `input_shape`."""
     _no_more(kwargs, unshared)
@@ -110,16 +113,17 @@ def _no_more(kwargs: dict, unshared: bool = False) -> None:
 
 
 def old_conv2d(
-    input: Any, filters: Any, image_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
-    subsample: Any = (1, 1), **kwargs: Any,
+    input: TensorLike, filters: TensorLike, image_shape: ShapeLike = None, filter_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid", subsample: Sequence[int] = (1, 1), **kwargs: Any,
 ) -> Any:  # fmt: skip
     """theano.tensor.nnet.conv.conv2d; what was about how it is computed makes no difference."""
     return nnet.conv2d(input, filters, _shape(image_shape), _shape(filter_shape), border_mode, tuple(subsample))
 
 
 def conv3d(
-    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: BorderMode = "valid",
-    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+    input: TensorLike, filters: TensorLike, input_shape: ShapeLike = None, filter_shape: ShapeLike = None,
+    border_mode: BorderMode = "valid", subsample: Sequence[int] = (1, 1, 1), filter_flip: bool = True,
+    filter_dilation: Sequence[int] = (1, 1, 1), num_groups: int = 1,
 ) -> Any:  # fmt: skip
     """Volumes convolved with filters."""
     return native_conv3d(
@@ -134,7 +138,7 @@ def signal_conv2d(
     image_shape: ShapeLike = None,
     filter_shape: ShapeLike = None,
     border_mode: BorderMode = "valid",
-    subsample: Any = (1, 1),
+    subsample: Sequence[int] = (1, 1),
     **kwargs: Any,
 ) -> Any:
     """theano.tensor.signal.conv.conv2d: each image of a stack with each filter of another, no channels."""
@@ -231,7 +235,7 @@ def conv2d_grad_wrt_weights(
 
 
 def causal_conv1d(
-    input: TensorLike, filters: TensorLike, filter_shape: Any, input_shape: ShapeLike = None, subsample: int = 1,
+    input: TensorLike, filters: TensorLike, filter_shape: ShapeLike, input_shape: ShapeLike = None, subsample: int = 1,
     filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False,
 ) -> TensorVariable:  # fmt: skip
     """A convolution along time in which no result depends on what comes later."""
@@ -261,9 +265,9 @@ def pool_2d(
     stride: ShapeLike = None,
     pad: ShapeLike = (0, 0),
     mode: str = "max",
-    ds: Any = None,
-    st: Any = None,
-    padding: Any = None,
+    ds: tuple[Any, ...] | None = None,
+    st: tuple[Any, ...] | None = None,
+    padding: tuple[Any, ...] | None = None,
 ) -> Any:
     """Pooling with Theano's keywords, the old ones (`ds`, `st`, `padding`) among them."""
     return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
@@ -272,13 +276,13 @@ def pool_2d(
 def pool_3d(
     input: TensorLike,
     ws: ShapeLike = None,
-    ignore_border: Any = None,
+    ignore_border: bool | None = None,
     stride: ShapeLike = None,
     pad: ShapeLike = (0, 0, 0),
     mode: str = "max",
-    ds: Any = None,
-    st: Any = None,
-    padding: Any = None,
+    ds: tuple[Any, ...] | None = None,
+    st: tuple[Any, ...] | None = None,
+    padding: tuple[Any, ...] | None = None,
 ) -> Any:
     """`pool_2d` over three dimensions."""
     return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
@@ -330,7 +334,7 @@ def _ints(values: Any) -> Any:
     return tuple([_ints(v) for v in values])
 
 
-def max_pool_2d_same_size(input: TensorLike, patch_size: Any) -> Any:
+def max_pool_2d_same_size(input: TensorLike, patch_size: tuple[int, int]) -> Any:
     """The array with zeros everywhere but at the maximum of each window."""
     x = T.as_tensor(input)
     most = pool_2d(x, patch_size, ignore_border=True)
@@ -340,7 +344,7 @@ def max_pool_2d_same_size(input: TensorLike, patch_size: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- sparse blocks
-def sparse_block_dot(W: TensorLike, h: TensorLike, inputIdx: Any, b: TensorLike, outputIdx: Any) -> Any:
+def sparse_block_dot(W: TensorLike, h: TensorLike, inputIdx: TensorLike, b: TensorLike, outputIdx: TensorLike) -> Any:
     """The product of chosen blocks of a matrix with blocks of a vector, added to blocks of b."""
     W, h, b = T.as_tensor(W), T.as_tensor(h), T.as_tensor(b)
     batched = h.ndim == 3

@@ -13,6 +13,8 @@ from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
@@ -27,7 +29,7 @@ class TypedListType(Type):
             raise ValueError(f"TypedListType: depth must be >= 0, got {depth}")
         self.ttype = ttype if depth == 0 else TypedListType(ttype, depth - 1)
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> list:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> list:
         """The list, its items in the form of their type."""
         if not isinstance(value, list):
             raise TypeError(f"expected a list of {self.ttype}, got {type(value).__name__}")
@@ -99,20 +101,21 @@ class _ListOp(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         """The Apply on a list and further operands."""
-        variables = [v if isinstance(v, Variable) else T.as_tensor(v) for v in inputs]
+        variables: list[Any] = [v if isinstance(v, Variable) else T.as_tensor(v) for v in inputs]
         if not isinstance(variables[0].type, TypedListType):
             raise TypeError(f"{self} takes a list, got {variables[0].type}")
         return Apply(self, variables, [self.types(*[v.type for v in variables])()])
 
-    def types(self, x: Any, *others: Any) -> Any:
+    def types(self, x: TypedListType, *others: Type) -> Any:
         """The type of the result."""
         return x
 
-    def perform(self, node: Any, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list) -> None:
         """Run it on values."""
-        output_storage[0][0] = self.run(node.inputs[0].type, *inputs)
+        kind: Any = node.inputs[0].type
+        output_storage[0][0] = self.run(kind, *inputs)
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         """The result on values."""
         raise NotImplementedError
 
@@ -120,7 +123,7 @@ class _ListOp(Op):
         return type(self).__name__
 
 
-def _place(type_: Any, x: list, item: object) -> int:
+def _place(type_: TypedListType, x: list, item: object) -> int:
     for i, v in enumerate(x):
         if type_.ttype.values_eq(v, item):
             return i
@@ -136,10 +139,10 @@ class GetItem(_ListOp):
             return _Slice((index.start, index.stop, index.step)).make_node(x)
         return super().make_node(x, index)
 
-    def types(self, x: Any, *others: Any) -> Any:
+    def types(self, x: TypedListType, *others: Type) -> Any:
         return x.ttype
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return x[int(others[0])]
 
 
@@ -151,7 +154,7 @@ class _Slice(_ListOp):
     def __init__(self, parts: tuple) -> None:
         self.parts = parts
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return x[slice(*self.parts)]
 
 
@@ -165,21 +168,21 @@ class _InPlace(_ListOp):
 class Append(_InPlace):
     """A list with an item more."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return [*x, others[0]]
 
 
 class Extend(_InPlace):
     """A list with the items of another."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return [*x, *others[0]]
 
 
 class Insert(_InPlace):
     """A list with an item put in."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         i = int(others[0])
         return [*x[:i], others[1], *x[i:]]
 
@@ -187,7 +190,7 @@ class Insert(_InPlace):
 class Remove(_InPlace):
     """A list without an item."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         i = _place(type_, x, others[0])
         return x[:i] + x[i + 1 :]
 
@@ -195,33 +198,33 @@ class Remove(_InPlace):
 class Reverse(_InPlace):
     """A list from its end."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return x[::-1]
 
 
 class _Number(_ListOp):
-    def types(self, x: Any, *others: Any) -> Any:
+    def types(self, x: TypedListType, *others: Type) -> Any:
         return TensorType("int64", ())
 
 
 class Index(_Number):
     """The place of an item."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return np.asarray(_place(type_, x, others[0]))
 
 
 class Count(_Number):
     """How often an item is there."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return np.asarray(sum(type_.ttype.values_eq(v, others[0]) for v in x))
 
 
 class Length(_Number):
     """The number of items."""
 
-    def run(self, type_: Any, x: list, *others: Any) -> Any:
+    def run(self, type_: TypedListType, x: list, *others: Any) -> Any:
         return np.asarray(len(x))
 
 
@@ -237,7 +240,7 @@ class MakeList(_ListOp):
             raise TypeError("make_list takes variables of one type, at least one")
         return Apply(self, variables, [TypedListType(variables[0].type)()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list) -> None:
         """The list itself."""
         output_storage[0][0] = list(inputs)
 

@@ -13,7 +13,7 @@ import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from termgraph.terms.types import TensorType, dtype_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import IO
 
     from termgraph.tensor.likes import DTypeLike, TensorLike
     from termgraph.tensor.variable import Apply, TensorVariable
@@ -46,7 +47,7 @@ def operator_div(a: Any, b: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- arrays
-def _asarray(a: TensorLike, dtype: DTypeLike, order: Any = None) -> np.ndarray:
+def _asarray(a: TensorLike, dtype: DTypeLike, order: Literal["K", "A", "C", "F"] | None = None) -> np.ndarray:
     """The array in exactly this dtype; "floatX" is the flag's."""
     return np.asarray(a, dtype=dtype_name(dtype), order=order)
 
@@ -59,7 +60,7 @@ def may_share_memory(a: TensorLike, b: TensorLike, raise_other_type: bool = True
     return all(both) and np.may_share_memory(a, b)
 
 
-def hash_from_ndarray(data: Any) -> str:
+def hash_from_ndarray(data: np.ndarray) -> str:
     """A hash of an array's type, shape and content."""
     text = f"{data.dtype}{data.shape}{data.strides}".encode()
     return hashlib.sha256(text + np.ascontiguousarray(data).tobytes()).hexdigest()
@@ -169,7 +170,7 @@ class FrozenOrderedDict(frozendict):
 class PersistentNdarrayID:
     """Writes arrays into a zip file, by number."""
 
-    def __init__(self, zip_file: Any) -> None:
+    def __init__(self, zip_file: zipfile.ZipFile) -> None:
         self.zip_file, self.count = zip_file, 0
         self.seen: dict[int, tuple] = {}
 
@@ -193,7 +194,7 @@ class PersistentNdarrayID:
 class PersistentSharedVariableID(PersistentNdarrayID):
     """Names arrays of shared variables after these."""
 
-    def __init__(self, zip_file: Any, allow_unnamed: bool = True, allow_duplicates: bool = True) -> None:
+    def __init__(self, zip_file: zipfile.ZipFile, allow_unnamed: bool = True, allow_duplicates: bool = True) -> None:
         super().__init__(zip_file)
         self.names: dict[int, str] = {}
 
@@ -210,7 +211,7 @@ class PersistentSharedVariableID(PersistentNdarrayID):
 class PersistentNdarrayLoad:
     """Reads arrays from a zip file."""
 
-    def __init__(self, zip_file: Any) -> None:
+    def __init__(self, zip_file: zipfile.ZipFile) -> None:
         self.zip_file = zip_file
         self.cache: dict[str, Any] = {}
 
@@ -227,11 +228,13 @@ Pickler = pickle.Pickler
 class StripPickler(pickle.Pickler):
     """A pickler; what Theano strips from variables is not written in any case."""
 
-    def __init__(self, file: Any, protocol: int = 0, extra_tag_to_remove: Any = None) -> None:
+    def __init__(self, file: IO[bytes], protocol: int = 0, extra_tag_to_remove: Any = None) -> None:
         super().__init__(file, protocol)
 
 
-def dump(obj: Any, file_handler: Any, protocol: int = 2, persistent_id: Any = PersistentSharedVariableID) -> None:
+def dump(
+    obj: Any, file_handler: str | IO[bytes], protocol: int = 2, persistent_id: Any = PersistentSharedVariableID
+) -> None:
     """Write an object into a zip file, arrays as .npy files that NumPy reads too.
 
     Arrays of shared variables get the names of these.
@@ -256,7 +259,7 @@ def _shared_variables(obj: TensorVariable | tuple) -> list:
     return [v for item in obj for v in _shared_variables(item)] if isinstance(obj, (list, tuple)) else []
 
 
-def load(f: Any, persistent_load: Any = PersistentNdarrayLoad) -> Any:
+def load(f: str | IO[bytes], persistent_load: Any = PersistentNdarrayLoad) -> Any:
     """Read what `dump` wrote. The file is a pickle: only load files that you trust."""
     with zipfile.ZipFile(f, "r") as archive:
         unpickler = pickle.Unpickler(archive.open("pkl"))
@@ -267,7 +270,7 @@ def load(f: Any, persistent_load: Any = PersistentNdarrayLoad) -> Any:
 class CompatUnpickler(pickle.Unpickler):
     """Reads pickles of Python 2: text in them is latin-1."""
 
-    def __init__(self, file: Any, **options: Any) -> None:
+    def __init__(self, file: IO[bytes], **options: Any) -> None:
         super().__init__(file, encoding=options.pop("encoding", "latin1"), **options)
 
 
@@ -287,7 +290,7 @@ class LoadFromDisk(Op):
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
 
-    def __init__(self, dtype: Any, broadcastable: Any, mmap_mode: Any = None) -> None:
+    def __init__(self, dtype: DTypeLike, broadcastable: Sequence[bool], mmap_mode: Literal["c"] | None = None) -> None:
         if mmap_mode not in (None, "c"):
             raise ValueError(f"mmap_mode must be None or 'c', got {mmap_mode!r}")
         self.dtype, self.broadcastable, self.mmap_mode = np.dtype(dtype).name, tuple(broadcastable), mmap_mode
@@ -298,7 +301,7 @@ class LoadFromDisk(Op):
         type_ = TensorType(self.dtype, tuple([1 if b else None for b in self.broadcastable]))
         return T.Apply(self, [T.as_tensor(text)], [type_()])
 
-    def perform(self, node: Apply, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: list) -> None:
         """Read the file."""
         path = inputs[0].tobytes().decode()
         found = np.load(path, mmap_mode=self.mmap_mode)
@@ -307,7 +310,9 @@ class LoadFromDisk(Op):
         output_storage[0][0] = np.asarray(found)
 
 
-def _load_array(path: str, dtype: DTypeLike, broadcastable: Any, mmap_mode: Any = None) -> Any:
+def _load_array(
+    path: str, dtype: DTypeLike, broadcastable: Sequence[bool], mmap_mode: Literal["c"] | None = None
+) -> Any:
     """The array of a .npy file, read at each call."""
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)
 
@@ -322,7 +327,7 @@ class DoubleOp(Op):
         x = T.as_tensor(x)
         return T.Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: Any, output_storage: list) -> None:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: list) -> None:
         """Double it."""
         output_storage[0][0] = inputs[0] * 2
 
@@ -330,25 +335,25 @@ class DoubleOp(Op):
         """The shape of the operand."""
         return i0_shapes
 
-    def grad(self, inputs: TensorLike, output_grads: Any) -> list:
+    def grad(self, inputs: TensorLike, output_grads: Sequence[TensorVariable]) -> list:
         """Twice the gradient."""
         return [output_grads[0] * 2]
 
 
 # ---------------------------------------------------------------------- processes and texts
-def subprocess_Popen(command: Any, **params: Any) -> Any:
+def subprocess_Popen(command: str | Sequence[str], **params: Any) -> Any:
     """A process."""
     return subprocess.Popen(command, **params)
 
 
-def call_subprocess_Popen(command: Any, **params: Any) -> int:
+def call_subprocess_Popen(command: str | Sequence[str], **params: Any) -> int:
     """The exit code of a process whose output is thrown away."""
     return subprocess.run(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, **params
     ).returncode
 
 
-def output_subprocess_Popen(command: Any, **params: Any) -> tuple:
+def output_subprocess_Popen(command: str | Sequence[str], **params: Any) -> tuple:
     """Output, errors and exit code of a process."""
     done = subprocess.run(command, capture_output=True, check=False, **params)
     return done.stdout, done.stderr, done.returncode

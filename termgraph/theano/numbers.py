@@ -20,8 +20,8 @@ from termgraph.theano.tools import MethodNotDefined
 from termgraph.theano.walking import io_toposort
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
-    from termgraph.tensor.variable import Apply, TensorVariable
+    from termgraph.tensor.likes import DTypeLike, Operand, TensorLike
+    from termgraph.tensor.variable import Apply, TensorVariable, Variable
     from termgraph.terms.types import Type
 
 
@@ -38,7 +38,7 @@ def _scalar(dtype: DTypeLike) -> TensorType:
     return TensorType(config.floatX if dtype == "floatX" else dtype, ())
 
 
-def _is_scalar(t: Any) -> bool:
+def _is_scalar(t: Type) -> bool:
     return isinstance(t, TensorType) and t.ndim == 0
 
 
@@ -97,7 +97,7 @@ def upcast(*dtypes: Any) -> str:
     return np.result_type(*[getattr(d, "dtype", d) for d in dtypes]).name
 
 
-def as_common_dtype(*variables: Any) -> tuple:
+def as_common_dtype(*variables: Variable) -> tuple:
     """The variables in the dtype that holds all of them."""
     dtype = upcast(*variables)
     return tuple([T.cast(v, dtype) for v in variables])
@@ -112,7 +112,7 @@ def upcast_out(*types: Type) -> tuple:
 upcast_out_no_complex = upcast_out_nobool = upcast_out_min8 = upcast_out
 
 
-def upgrade_to_float(*types: Any) -> list:
+def upgrade_to_float(*types: TensorType) -> list:
     """Floats for whole numbers: float32 for those of up to 16 bits, else float64."""
     found = []
     for t in types:
@@ -150,7 +150,7 @@ def float_out(*types: Type) -> tuple:
 int_out_nocomplex, float_out_nocomplex = int_out, float_out
 
 
-def real_out(type: Any) -> list:
+def real_out(type: TensorType) -> list:
     """The type of the real part."""
     return [_scalar({"complex64": "float32", "complex128": "float64"}.get(type.dtype, type.dtype))]
 
@@ -158,10 +158,10 @@ def real_out(type: Any) -> list:
 class transfer_type:
     """Results of the types of some operands, by number, or of given types."""
 
-    def __init__(self, *transfer: Any) -> None:
+    def __init__(self, *transfer: int | TensorType | None) -> None:
         self.transfer = transfer
 
-    def __call__(self, *types: Any) -> list:
+    def __call__(self, *types: TensorType) -> list:
         return [upcast_out(*types)[0] if i is None else types[i] if isinstance(i, int) else i for i in self.transfer]
 
     def __eq__(self, other: object) -> bool:
@@ -174,7 +174,7 @@ class transfer_type:
 class specific_out(transfer_type):
     """Results of given types."""
 
-    def __call__(self, *types: Any) -> list:
+    def __call__(self, *types: TensorType) -> list:
         return list(self.transfer)
 
 
@@ -185,7 +185,7 @@ class unary_out_lookup(specific_out):
         super().__init__(*table)
         self.table = dict(*table)
 
-    def __call__(self, *types: Any) -> list:
+    def __call__(self, *types: TensorType) -> list:
         return [self.table[types[0]]]
 
 
@@ -214,10 +214,10 @@ class ScalarOp:
         """The result on numbers."""
         raise MethodNotDefined(f"{type(self).__name__} defines no impl")
 
-    def __call__(self, *inputs: Any, **_: object) -> Any:
+    def __call__(self, *inputs: Operand, **_: object) -> Any:
         return self.for_arrays()(*inputs)
 
-    def make_node(self, *inputs: TensorLike) -> Any:
+    def make_node(self, *inputs: Operand) -> Any:
         """The Apply on variables."""
         return self(*inputs).owner
 
@@ -414,12 +414,12 @@ def second(a: TensorLike, b: TensorLike) -> Any:
     return T.as_tensor(b)
 
 
-def inrange(x: Any, low: Any, high: Any) -> Any:
+def inrange(x: Operand, low: Operand, high: Operand) -> Any:
     """Whether a number lies between two others, the bounds among it."""
     return T.and_(T.ge(x, low), T.le(x, high))
 
 
-def inopenrange(x: Any, low: Any, high: Any) -> Any:
+def inopenrange(x: Operand, low: Operand, high: Operand) -> Any:
     """Whether a number lies between two others, the bounds excluded."""
     return T.and_(T.gt(x, low), T.lt(x, high))
 

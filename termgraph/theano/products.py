@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import termgraph.tensor as T
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import Operand, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
-def gemm(z: Any, alpha: Any, x: Any, y: Any, beta: Any) -> Any:
+def gemm(z: Operand, alpha: Operand, x: Operand, y: Operand, beta: Operand) -> Any:
     """beta * z + alpha * dot(x, y)."""
     return beta * T.as_tensor(z) + alpha * T.dot(x, y)
 
@@ -19,7 +19,7 @@ def gemm(z: Any, alpha: Any, x: Any, y: Any, beta: Any) -> Any:
 gemv = gemm_inplace = gemm_no_inplace = gemv_inplace = gemv_no_inplace = gemm
 
 
-def ger(A: Any, alpha: Any, x: Any, y: Any) -> Any:
+def ger(A: Operand, alpha: Operand, x: Operand, y: Operand) -> Any:
     """A + alpha * outer(x, y)."""
     return T.as_tensor(A) + alpha * T.outer(x, y)
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Apply
+    from termgraph.tensor.variable import Apply, Variable
 
 
 # ---------------------------------------------------------------------- features of graphs
@@ -42,7 +44,7 @@ class Feature:
         """Called for an application that goes."""
 
     def on_change_input(
-        self, function_graph: FunctionGraph, node: Apply, i: Any, r: TensorLike, new_r: Any, reason: object = None
+        self, function_graph: FunctionGraph, node: Apply, i: int, r: TensorLike, new_r: Variable, reason: object = None
     ) -> None:
         """Called when an input is replaced."""
 
@@ -128,7 +130,7 @@ class Optimizer:
 class LocalOptimizer:
     """A rewriting of one application. `transform(node)` can be called, but takes no part in compiling functions."""
 
-    def __init__(self, function: Callable | None = None, tracks: Any = None) -> None:
+    def __init__(self, function: Callable | None = None, tracks: Sequence[Any] | None = None) -> None:
         self.function, self._tracks = function, tracks
         self.__name__ = getattr(function, "__name__", type(self).__name__)
 
@@ -136,7 +138,7 @@ class LocalOptimizer:
         """The ops that it looks at."""
         return self._tracks
 
-    def transform(self, node: Any) -> Any:
+    def transform(self, node: Apply) -> Any:
         """The replacements of the application's results, or False."""
         return False if self.function is None else self.function(node)
 
@@ -144,7 +146,9 @@ class LocalOptimizer:
         return self.transform(*args)
 
 
-def local_optimizer(tracks: Any, inplace: bool = False, requirements: Any = ()) -> Callable[[Callable], LocalOptimizer]:
+def local_optimizer(
+    tracks: Sequence[Any] | None, inplace: bool = False, requirements: Sequence[Any] = ()
+) -> Callable[[Callable], LocalOptimizer]:
     """Decorator of a rewriting of one application; see LocalOptimizer."""
     return lambda function: LocalOptimizer(function, tracks)
 
@@ -230,7 +234,7 @@ def register_rewriting(*names: object, **_: object) -> Any:
     return register_rewriting
 
 
-def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
+def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: Variable | Sequence[Variable]) -> Any:
     """The variable that a rewriting made; where it comes from is remembered in any case."""
     return to_var
 
@@ -247,7 +251,13 @@ def check_stack_trace(f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: s
 class Query:
     """A question to Theano's database; `str` gives it as tags for termgraph's."""
 
-    def __init__(self, include: Any, require: Any = None, exclude: Any = None, **_: object) -> None:
+    def __init__(
+        self,
+        include: Iterable[str],
+        require: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        **_: object,
+    ) -> None:
         self.include, self.require_, self.exclude = set(include), set(require or ()), set(exclude or ())
 
     def including(self, *tags: str) -> Query:

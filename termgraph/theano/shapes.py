@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from termgraph.function.mode import Mode
     from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
 
+Lengths = Sequence[Any]  # numbers; None where a length is unknown
+
 
 def _pair(border: Any, d: int, k: Any, dilation: int) -> tuple[Any, Any]:
     """Zeros before and after, along one dimension."""
@@ -50,7 +52,11 @@ def _each(value: Any, n: int) -> list:
 
 
 def get_conv_output_shape(
-    image_shape: Any, kernel_shape: Any, border_mode: Any, subsample: Any, filter_dilation: Any = None
+    image_shape: Lengths,
+    kernel_shape: Lengths,
+    border_mode: BorderMode,
+    subsample: Lengths,
+    filter_dilation: Lengths | None = None,
 ) -> tuple:
     """The shape of a convolution's result."""
     n = len(subsample)
@@ -73,8 +79,8 @@ def get_conv_gradweights_shape_1axis(
 
 
 def get_conv_gradweights_shape(
-    image_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, filter_dilation: Any = None,
-    num_groups: int = 1, unshared: bool = False,
+    image_shape: Lengths, top_shape: Lengths, border_mode: BorderMode, subsample: Lengths,
+    filter_dilation: Lengths | None = None, num_groups: int = 1, unshared: bool = False,
 ) -> tuple:  # fmt: skip
     """The shape of filters, where images and results determine it."""
     n = len(subsample)
@@ -97,8 +103,8 @@ def get_conv_gradinputs_shape_1axis(
 
 
 def get_conv_gradinputs_shape(
-    kernel_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, filter_dilation: Any = None,
-    num_groups: int = 1,
+    kernel_shape: Lengths, top_shape: Lengths, border_mode: BorderMode, subsample: Lengths,
+    filter_dilation: Lengths | None = None, num_groups: int = 1,
 ) -> tuple:  # fmt: skip
     """The shape of images, where filters and results determine it."""
     n = len(subsample)
@@ -111,8 +117,8 @@ def get_conv_gradinputs_shape(
 
 
 def check_conv_gradinputs_shape(
-    image_shape: Any, kernel_shape: Any, output_shape: Any, border_mode: BorderMode, subsample: ShapeLike,
-    filter_dilation: ShapeLike = None,
+    image_shape: Lengths, kernel_shape: Lengths, output_shape: Lengths, border_mode: BorderMode, subsample: Lengths,
+    filter_dilation: Lengths | None = None,
 ) -> bool:  # fmt: skip
     """Whether a convolution of images of this shape can have results of that shape."""
     if len(image_shape) != len(kernel_shape) or len(image_shape) != len(output_shape):

@@ -21,6 +21,11 @@ from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+    import numpy as np
+
     from termgraph.function.compiled import Function
     from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import TensorLike
@@ -35,7 +40,7 @@ default_colorCodes = {"GpuFromHost": "red", "HostFromGpu": "red", "Scan": "yello
 
 # ---------------------------------------------------------------------- trees
 def debugprint(
-    obj: object, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
+    obj: object, depth: int = -1, print_type: bool = False, file: TextIO | str | None = None, ids: str = "CHAR",
     stop_on_name: bool = False, done: Any = None, print_storage: bool = False, print_clients: bool = False,
     used_ids: dict | None = None, **more: Any,
 ) -> Any:  # fmt: skip
@@ -81,7 +86,9 @@ class PPrinter:
     def __call__(self, *args: Any) -> str:
         return self.process_graph(*args) if len(args) > 1 else self.process(args[0])
 
-    def process_graph(self, inputs: Any, outputs: Any, updates: Any = None, display_inputs: bool = False) -> str:
+    def process_graph(
+        self, inputs: Any, outputs: Any, updates: Mapping[Any, Any] | None = None, display_inputs: bool = False
+    ) -> str:
         """Several outputs, and updates, one after the other."""
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         lines = [self.process(o) for o in outputs]
@@ -97,7 +104,7 @@ class PPrinter:
             made[v] = self._own(v, made) or _text(v, made)
         return made[root]
 
-    def _own(self, v: TensorLike, made: dict) -> str | None:
+    def _own(self, v: Variable, made: dict) -> str | None:
         for condition, printer in self.printers:
             holds = _is_made_by(v, condition) if isinstance(condition, (Op, type)) else condition(None, v)
             if holds:
@@ -105,7 +112,7 @@ class PPrinter:
         return None
 
 
-def _is_made_by(v: Any, condition: Any) -> bool:
+def _is_made_by(v: Variable, condition: Op | type) -> bool:
     """Whether a variable is the result of an op, or of an op of a class."""
     if v.owner is None:
         return False
@@ -118,11 +125,11 @@ class _Made:
     def __init__(self, printer: PPrinter, made: dict) -> None:
         self.printer, self.made = printer, made
 
-    def process(self, v: Any, pstate: PrinterState | None = None) -> str:
+    def process(self, v: Variable, pstate: PrinterState | None = None) -> str:
         return self.made[v] if v in self.made else self.printer.process(v)
 
 
-def _text(v: Any, made: dict) -> str:
+def _text(v: Variable, made: dict) -> str:
     """A variable from the texts of what it is computed from."""
     if v.owner is None or (v.name and not isinstance(v, Constant)):
         return v.name or short_repr(v, "theano")
@@ -164,6 +171,8 @@ def _shuffled(order: tuple, text: str) -> str:
 class PrinterState:
     """What a printer of a user gets beside the variable."""
 
+    pprinter: Any
+
     def __init__(self, props: Any = None, **more: Any) -> None:
         self.memo: dict[Any, str] = {}
         self.__dict__.update(more)
@@ -175,7 +184,7 @@ class OperatorPrinter:
     def __init__(self, operator: str, precedence: float = 0, assoc: str = "left") -> None:
         self.operator, self.precedence, self.assoc = operator, precedence, assoc
 
-    def process(self, output: TensorVariable, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: PrinterState) -> str:
         """The text of one variable."""
         parts = [pstate.pprinter.process(i, pstate) for i in output.owner.inputs]
         return f"({self.operator}{parts[0]})" if len(parts) == 1 else f"({f' {self.operator} '.join(parts)})"
@@ -187,7 +196,7 @@ class FunctionPrinter:
     def __init__(self, *names: str) -> None:
         self.names = names
 
-    def process(self, output: TensorVariable, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: PrinterState) -> str:
         """The text of one variable."""
         parts = [pstate.pprinter.process(i, pstate) for i in output.owner.inputs]
         return f"{self.names[output.owner.outputs.index(output)]}({', '.join(parts)})"
@@ -196,10 +205,10 @@ class FunctionPrinter:
 class PatternPrinter:
     """Writes a pattern such as `|%(0)s|` with the operands put in."""
 
-    def __init__(self, *patterns: Any) -> None:
+    def __init__(self, *patterns: str | Sequence[Any]) -> None:
         self.patterns = [p if isinstance(p, str) else p[0] for p in patterns]
 
-    def process(self, output: TensorVariable, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: PrinterState) -> str:
         """The text of one variable."""
         parts = {str(k): pstate.pprinter.process(i, pstate) for k, i in enumerate(output.owner.inputs)}
         return self.patterns[output.owner.outputs.index(output)] % parts
@@ -208,7 +217,7 @@ class PatternPrinter:
 class IgnorePrinter:
     """Writes the operand alone."""
 
-    def process(self, output: TensorVariable, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: PrinterState) -> str:
         """The text of one variable."""
         return pstate.pprinter.process(output.owner.inputs[0], pstate)
 
@@ -216,7 +225,7 @@ class IgnorePrinter:
 class DefaultPrinter:
     """Writes the op and its operands."""
 
-    def process(self, output: TensorVariable, pstate: Any) -> str:
+    def process(self, output: TensorVariable, pstate: PrinterState) -> str:
         """The text of one variable."""
         if output.owner is None:
             return str(output)
@@ -285,7 +294,7 @@ def apply_label(node: Apply) -> str:
 
 
 # ---------------------------------------------------------------------- descriptions
-def min_informative_str(obj: Any, indent_level: int = 0, **_: object) -> str:
+def min_informative_str(obj: Variable, indent_level: int = 0, **_: object) -> str:
     """A variable and what it is computed from, as far as named variables and constants.
 
     >>> print(min_informative_str(T.dscalar("x") + 1))
@@ -324,7 +333,7 @@ def position_independent_str(obj: object) -> str:
     raise NotImplementedError(f"there is no such text for {obj!r:.60}")
 
 
-def hex_digest(x: Any) -> str:
+def hex_digest(x: np.ndarray) -> str:
     """A hash of an array: its bytes, strides and shape."""
     text = hashlib.md5(x.tobytes(), usedforsecurity=False).hexdigest()
     return f"{text}|strides=[{','.join(map(str, x.strides))}]|shape=[{','.join(map(str, x.shape))}]"

@@ -47,7 +47,7 @@ bcast, wcast, icast, lcast, fcast, dcast, ccast, zcast = map(
 
 
 # ---------------------------------------------------------------------- parts
-def get_item_list(x: Any, index: Any) -> Any:
+def get_item_list(x: Any, index: TensorLike) -> Any:
     """The rows of some numbers."""
     return x[index]
 

@@ -15,6 +15,7 @@ from termgraph.theano.walking import general_toposort
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import Variable
 
 generic = Generic()
 
@@ -30,7 +31,7 @@ class NullType(Type):
     def __init__(self, why_null: str = "(no explanation given)") -> None:
         self.why_null = why_null
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         raise ValueError("a gradient that does not exist has no value")
 
 
@@ -40,10 +41,10 @@ null_type = NullType()
 class CDataType(Type):
     """A pointer to something of C."""
 
-    def __init__(self, ctype: str, freefunc: Any = None, **_: object) -> None:
+    def __init__(self, ctype: str, freefunc: str | None = None, **_: object) -> None:
         self.ctype = ctype
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         return value
 
 
@@ -56,11 +57,11 @@ class EnumType(Type):
     def __init__(self, **names: Any) -> None:
         self.__dict__.update({k: v for k, v in names.items() if k not in ("ctype", "cname")})
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         return getattr(self, value) if isinstance(value, str) else value
 
 
-def EnumList(*names: Any, **_: object) -> EnumType:
+def EnumList(*names: str | Sequence[str], **_: object) -> EnumType:
     """Names numbered from 0."""
     return EnumType(**{(n if isinstance(n, str) else n[0]): i for i, n in enumerate(names)})
 
@@ -82,7 +83,7 @@ class ParamsType(Type):
     def __init__(self, **types: Any) -> None:
         self.types = tuple(sorted(types.items()))
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         if not isinstance(value, Params):
             raise TypeError(f"expected Params, got {value!r:.60}")
         return value
@@ -160,7 +161,7 @@ ANY_TYPE, FALL_THROUGH, undef = Keyword("ANY_TYPE"), Keyword("FALL_THROUGH"), Ke
 simple_types = (int, float, str, bool, type(None), Keyword)
 
 
-def comm_guard(type1: Any, type2: Any) -> Callable:
+def comm_guard(type1: type | tuple[type, ...], type2: type | tuple[type, ...]) -> Callable:
     """A decorator that runs the function for arguments of two types in either order."""
 
     def wrap(f: Callable) -> Callable:
@@ -172,7 +173,7 @@ def comm_guard(type1: Any, type2: Any) -> Callable:
     return wrap
 
 
-def type_guard(type1: Any) -> Callable:
+def type_guard(type1: type | tuple[type, ...]) -> Callable:
     """A decorator that runs the function for a first argument of a type."""
 
     def wrap(f: Callable) -> Callable:
@@ -277,7 +278,7 @@ def add_tag_trace(thing: object, user_line: Any = None) -> Any:
     return thing
 
 
-def get_variable_trace_string(v: Any) -> str:
+def get_variable_trace_string(v: Variable) -> str:
     """The lines of the program that made a variable."""
     return "".join(
         f'  File "{file}", line {line}, in {function}\n    {text}\n' for file, line, function, text in v.frames

@@ -14,7 +14,9 @@ from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import equal_up_to_inputs
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
+    from collections.abc import Mapping
+
+    from termgraph.tensor.likes import DTypeLike, Pairs, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 Node = (Apply, Variable)
@@ -53,7 +55,7 @@ def ancestors(variable_list: Iterable[Any], blockers: Iterable[Any] | None = Non
     """The variables and what they are computed from, each before its inputs."""
     stop = set(blockers or ())
 
-    def expand(v: Any) -> list:
+    def expand(v: Variable) -> list:
         return [] if v in stop or v.owner is None else list(reversed(v.owner.inputs))
 
     return stack_search(reversed(list(variable_list)), expand, "dfs")
@@ -91,7 +93,12 @@ def list_of_nodes(inputs: Sequence[Any], outputs: Sequence[Any]) -> list:
     return list(dict.fromkeys(v.owner for v in ancestors(outputs, inputs) if v.owner is not None and v not in stop))
 
 
-def io_toposort(inputs: Sequence[Any], outputs: Sequence[Any], orderings: Any = None, clients: Any = None) -> list:
+def io_toposort(
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    orderings: Mapping[Any, Any] | None = None,
+    clients: Mapping[Any, Any] | None = None,
+) -> list:
     """The applications between inputs and outputs, each after those it needs."""
     return native.applies_between(inputs, outputs)
 
@@ -117,7 +124,7 @@ def general_toposort(outputs: Iterable[Any], deps: Callable, **_: object) -> lis
     return order
 
 
-def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
+def is_in_ancestors(l_node: Apply, f_node: Apply) -> bool:
     """Whether one application needs another."""
     return any(v.owner is f_node for v in ancestors(l_node.outputs))
 
@@ -140,11 +147,11 @@ def nodes_constructed() -> Any:
 
 # ---------------------------------------------------------------------- copies
 def clone(
-    output: Any,
-    replace: Any = None,
+    output: Variable | Sequence[Variable],
+    replace: Pairs = None,
     strict: bool = True,
     share_inputs: bool = True,
-    copy_inputs: Any = None,
+    copy_inputs: bool | None = None,
     **_: object,
 ) -> Any:
     """The expression with parts replaced; `share_inputs=False` gives it inputs of its own.
@@ -233,7 +240,7 @@ def equal_computations(
     return len(xs) == len(moved) and all(a.term is b.term for a, b in zip(map(T.as_tensor, xs), moved))
 
 
-def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False) -> bool:
+def is_same_graph(var1: Variable, var2: Variable, givens: Pairs = None, debug: bool = False) -> bool:
     """Whether two variables are the same expression of the same inputs, with replacements made in both."""
     pairs = list(givens.items() if isinstance(givens, dict) else givens or ())
     one, two = (native.clone([var1, var2], pairs, strict=False)) if pairs else (var1, var2)
@@ -243,12 +250,12 @@ def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False)
 is_same_graph_with_merge = is_same_graph
 
 
-def default_leaf_formatter(leaf: Any) -> str:
+def default_leaf_formatter(leaf: Variable) -> str:
     """A leaf as text."""
     return str(leaf)
 
 
-def default_node_formatter(op: Any, argstrings: Sequence[str]) -> str:
+def default_node_formatter(op: Apply, argstrings: Sequence[str]) -> str:
     """An application as text."""
     return f"{op.op}({', '.join(argstrings)})"
 
@@ -267,7 +274,7 @@ def as_string(
     number: dict[Any, int] = {}
     first: set[Any] = set()
 
-    def text(v: Any) -> str:
+    def text(v: Variable) -> str:
         if v in stop or v.owner is None:
             return leaf_formatter(v)
         if uses.get(v.owner, 0) > 1:
@@ -283,7 +290,7 @@ def as_string(
     return [text(v) if v.owner is None or uses.get(v.owner, 0) > 1 else made[v.owner] for v in o]
 
 
-def op_as_string(i: Sequence[Any], op: Any, **formatters: Any) -> str:
+def op_as_string(i: Sequence[Any], op: Apply, **formatters: Any) -> str:
     """An application as text."""
     return as_string(i, list(op.outputs[:1]), **formatters)[0]
 
@@ -310,7 +317,7 @@ def posort(l: Iterable[Any], *cmps: Callable) -> list:
 def make_dependence_cmp() -> Callable:
     """A comparison of applications by who needs whom."""
 
-    def compare(a: TensorLike, b: TensorLike) -> int:
+    def compare(a: Apply, b: Apply) -> int:
         return 1 if is_in_ancestors(a, b) else -1 if is_in_ancestors(b, a) else 0
 
     return compare
