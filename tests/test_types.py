@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "termgraph"
 MOST = 0.09  # of all parameters; lower it when you type some
 MOST_IN = {  # by room
-    "terms": 0.085, "rules": 0.07, "lower": 0.045, "function": 0.075, "tensor": 0.11, "theano": 0.15, "pytensor": 0.07,
+    "terms": 0.085, "rules": 0.067, "lower": 0.045, "function": 0.075, "tensor": 0.11, "theano": 0.15, "pytensor": 0.07,
 }  # fmt: skip
 
 

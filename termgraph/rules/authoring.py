@@ -57,7 +57,7 @@ def generation() -> int:
     return _generation
 
 
-def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Callable[[Callable], RuleTable]:
+def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Callable[[Callable[..., Any]], RuleTable]:
     """Turn a generator function into a rule set. Tags say which stages and queries use its rules.
 
         @ruleset("canonicalize")
@@ -70,7 +70,7 @@ def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Cal
         if not isinstance(tag, str):
             raise TypeError(f'ruleset takes tags: @ruleset("canonicalize"); got {tag!r:.60}')
 
-    def define(function: Callable) -> RuleTable:
+    def define(function: Callable[..., Any]) -> RuleTable:
         topic = name or function.__name__
         code = function.__code__
         table = RuleTable(topic, tags, f"{code.co_filename}:{code.co_firstlineno}", function.__doc__ or "")
@@ -96,7 +96,7 @@ def fill(table: RuleTable, items: Iterable[Any], kinds: dict[Var, Kind], overwri
     return table
 
 
-def _metavariables(function: Callable, topic: str) -> list[Pattern]:
+def _metavariables(function: Callable[..., Any], topic: str) -> list[Pattern]:
     patterns = []
     for p in inspect.signature(function, eval_str=True).parameters.values():
         kind = None if p.annotation is p.empty else p.annotation
@@ -111,7 +111,7 @@ def _metavariables(function: Callable, topic: str) -> list[Pattern]:
     return patterns
 
 
-def _items(found: Iterator, table: RuleTable) -> Iterator[Any]:
+def _items(found: Iterator[Any], table: RuleTable) -> Iterator[Any]:
     """The yielded rules; an error inside the function ends it, but keeps what came before."""
     try:
         yield from found
@@ -158,7 +158,7 @@ def collecting_errors(replacing: bool = False) -> Iterator[list[RuleError]]:
         _local.errors, _local.replacing = before
 
 
-def forget(names: Sequence) -> None:
+def forget(names: Sequence[Any]) -> None:
     """Remove rules by name (tests, and files that are loaded again)."""
     global _generation
     for n in list(names):

@@ -25,7 +25,7 @@ class BareGoal:
 
     counts_clients = False
 
-    def __init__(self, function: Callable, variables: tuple[Var, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], variables: tuple[Var, ...]) -> None:
         self.function, self.variables = function, variables
         self.name = _name(function)
         self.__doc__ = function.__doc__

@@ -70,7 +70,7 @@ def _is_collected_sum(t: AnyTerm) -> bool:
     return True
 
 
-def _operands(t: AnyTerm) -> list:
+def _operands(t: AnyTerm) -> list[Any]:
     """The operands of a sum `P - N`, and whether they are in N."""
     if t.op is ew.add:
         return [(a, False) for a in t.args]
@@ -95,7 +95,7 @@ def _positive_base(t: AnyTerm) -> Any:
 class _Sum:
     """Operands with coefficients: `order` as first met, `coefficient` and the term each came in as."""
 
-    def __init__(self, t: Any, in_order: bool = False) -> None:
+    def __init__(self, t: AnyTerm, in_order: bool = False) -> None:
         self.t, self.dtype = t, t.type.np_dtype
         self.in_order = in_order  # only what is computed first is opened, so that no operand moves
         self.moves = False  # whether an inner sum is opened that is computed after others
@@ -204,13 +204,13 @@ class _Sum:
             self._add_constant(plus)
         return self._joined(plus, minus)
 
-    def _add_constant(self, plus: list) -> None:
+    def _add_constant(self, plus: list[Any]) -> None:
         if len(self.constants) == 1 and self.constants[0][1] > 0 and self.constant != 0:
             plus.append(self.constants[0][0])
         elif self.constant != 0:
             plus.append(Const(np.asarray(self.constant, dtype=self.dtype)))
 
-    def _joined(self, plus: list, minus: list) -> AnyTerm:
+    def _joined(self, plus: list[Any], minus: list[Any]) -> AnyTerm:
         if not plus and not minus:
             return Const(np.asarray(0, dtype=self.dtype))
         if not minus:
@@ -241,7 +241,7 @@ def _scaled(base: AnyTerm, c: Any, dtype: np.dtype) -> AnyTerm:
     return mk(ew.mul, (number, base))
 
 
-def many(op: Op, operands: list) -> Any:
+def many(op: Op, operands: list[Any]) -> AnyTerm:
     """The operation of the operands; a single one as it is."""
     return operands[0] if len(operands) == 1 else mk(op, tuple(operands))
 

@@ -65,7 +65,7 @@ def _is_collected_product(t: AnyTerm) -> bool:
 class _Product:
     """Factors above and below the line, a sign, and constants."""
 
-    def __init__(self, t: Any) -> None:
+    def __init__(self, t: AnyTerm) -> None:
         self.t, self.dtype = t, t.type.np_dtype
         self.over: list[Any] = []
         self.under: list[Any] = []
@@ -209,7 +209,7 @@ class _Product:
             number = self.dtype.type(number / self.dtype.type(c.scalar))
         return number
 
-    def _joined(self, over: list, under: list, sign: int) -> AnyTerm:
+    def _joined(self, over: list[Any], under: list[Any], sign: int) -> AnyTerm:
         if not over:
             ones = self.constants[0]
             over = [ones[0] if ones and ones[0].scalar == 1 else Const(np.asarray(1, dtype=self.dtype))]
@@ -242,7 +242,7 @@ def _less(factors: list[Any], gone: list[Any]) -> list[Any]:
     return kept
 
 
-def _in_written_order(factors: list, written: AnyTerm) -> list:
+def _in_written_order(factors: list[Any], written: AnyTerm) -> list[Any]:
     """The factors as they stand in a product, if they are the same ones: nothing changes for the sake of order."""
     if written.op is ew.mul and Counter(written.args) == Counter(factors):
         return list(written.args)

@@ -45,7 +45,7 @@ _SHOWN = 50  # rules in a notebook
 REWRITING = threading.RLock()
 
 
-def _one_at_a_time(method: Callable) -> Callable[..., Any]:
+def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def alone(*args: Any, **options: Any) -> Any:
         with REWRITING:
@@ -82,13 +82,13 @@ class RuleSet:
         self.compile_seconds = 0.0
         self.matchers: dict[Any, Any] = {}
         self._sources: dict[Any, str] = {}
-        self._verdicts: dict[tuple, Verdicts] = {}  # by the sets beside this one
+        self._verdicts: dict[tuple[Any, ...], Verdicts] = {}  # by the sets beside this one
         self._judges: list[Verdicts] = []  # all that ask this set
         self._candidates: dict[Any, Any] = {}  # by signature: the matcher, or False
         self.passes: Sequence[Any] = ()  # graph passes selected by the same query
         self.stamp: Any = None
         self._version = -1
-        self._without: dict[frozenset, RuleSet] = {}
+        self._without: dict[frozenset[Any], RuleSet] = {}
 
     # ------------------------------------------------------------------ looking
     @property
@@ -107,7 +107,7 @@ class RuleSet:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def __contains__(self, rule: str) -> bool:
+    def __contains__(self, rule: object) -> bool:
         return any(r is rule or r.name == rule for r in self.rules)
 
     def __getitem__(self, name: str) -> Rule:
@@ -246,7 +246,7 @@ class RuleSet:
         if passed := [test for test in self._activation.awaited if test(t)]:
             self.meet(passed)
 
-    def verdicts(self, soon: tuple = (), last: tuple = ()) -> Verdicts:
+    def verdicts(self, soon: tuple[Any, ...] = (), last: tuple[Any, ...] = ()) -> Verdicts:
         """What is known about signatures when the sets of later stages are asked too."""
         found = self._verdicts.get((soon, last))
         if found is None:
@@ -256,7 +256,7 @@ class RuleSet:
                 o._judges.append(found)
         return found
 
-    def _compile(self, family: Any, rows: list) -> Callable:
+    def _compile(self, family: Any, rows: list[Any]) -> Callable[..., Any]:
         started = time.perf_counter()
         found, text = matcher(family, rows, self.assume, self.context)
         self._sources[family] = text
@@ -330,7 +330,7 @@ def rewrite_in_stages(expr: Any, sets: Sequence[RuleSet], strict: bool = False) 
     return wrap(terms, traces)
 
 
-_warned: set[tuple] = set()
+_warned: set[tuple[Any, ...]] = set()
 
 
 def _warn_once(err: Exception, names: list[str]) -> None:

@@ -59,14 +59,16 @@ class Rule:
         "tags", "where",
     )  # fmt: skip
 
-    def __init__(self, name: str, lhs: Any, rhs: Any, goals: tuple, assumes: Iterable[str], where: str, doc: str):
+    def __init__(
+        self, name: str, lhs: Any, rhs: Any, goals: tuple[GoalCall, ...], assumes: Iterable[str], where: str, doc: str
+    ):
         self.name, self.goals, self.where, self.doc = name, goals, where, doc
         self.lhs, self.rhs = lhs, rhs
         self.assumes = frozenset(assumes)
         self.tags: frozenset[str] = frozenset()
         self.kinds: dict[Var, Kind] = {}
         self.guards: dict[Var, Guard] = {}
-        self.order: tuple = ()
+        self.order: tuple[Any, ...] = ()
         self._staged: Any = None
         self._staged_version = -1
 
@@ -84,11 +86,12 @@ class Rule:
         """A kanren goal: `a` becomes `b` by this rule, applied at the root. Either side may be unknown."""
         return relations.rule_relation(self, a, b)
 
-    def instances(self) -> list:
+    def instances(self) -> list[Any]:
         """The rule with its goals over operators solved: one instance per answer, in a fixed order."""
         if self._staged_version != version():
             self._staged, self._staged_version = stage(self), version()
-        return self._staged
+        instances: list[Any] = self._staged
+        return instances
 
     @property
     def topic(self) -> str:
@@ -150,7 +153,7 @@ def rule(
     return made
 
 
-def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], order: tuple) -> Rule:
+def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], order: tuple[Any, ...]) -> Rule:
     """Complete and check a rule that a `@ruleset` function yielded; RuleError says what is wrong and where."""
     if not isinstance(made, Rule):
         raise RuleError(f"rule set {topic!r} yielded {type(made).__name__} {made!r:.60}; yield rule(name, left, right)")
@@ -226,7 +229,7 @@ def _check_node(r: Rule, p: Term) -> None:
             raise RuleError(f"{a.token} is declared `param` but stands for an operand in {pattern_text(p)}")
 
 
-def _check_goal(r: Rule, g: GoalCall, bound: set) -> None:
+def _check_goal(r: Rule, g: GoalCall, bound: set[Any]) -> None:
     if not isinstance(g, GoalCall):
         what = "a Python truth value" if isinstance(g, bool) else f"{type(g).__name__} {g!r:.60}"
         raise RuleError(

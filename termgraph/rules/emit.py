@@ -42,14 +42,14 @@ COMMON: dict[str, Any] = {
 class Writer:
     """Writes the code of one instance: rest of the match, goals, right side."""
 
-    def __init__(self, source: Source, instance: Instance, number: int, assume: frozenset, context: Any) -> None:
+    def __init__(self, source: Source, instance: Instance, number: int, assume: frozenset[str], context: Any) -> None:
         self.out, self.instance, self.number = source, instance, number
         self.rule = instance.rule
         self.assume, self.context = assume, context
         self.carried: tuple[str, str] | None = None  # (op, rest) of an n-ary root whose other operands stay
 
     # ------------------------------------------------------------------ matching
-    def match(self, todo: list, bound: Bindings, ind: int, then: Callable[[Bindings, int], None]) -> None:
+    def match(self, todo: list[Any], bound: Bindings, ind: int, then: Callable[[Bindings, int], None]) -> None:
         """Match (pattern, expression) pairs, the most determined first, and go on with `then`."""
         if not todo:
             then(bound, ind)
@@ -154,7 +154,9 @@ class Writer:
         return bound, ind + 1
 
     # ------------------------------------------------------------------ operands
-    def operands(self, p: PatternTerm, args: str, rest: list, bound: Bindings, ind: int, then: Callable) -> None:
+    def operands(
+        self, p: PatternTerm, args: str, rest: list[Any], bound: Bindings, ind: int, then: Callable[..., None]
+    ) -> None:
         """Match the operands of `p` with the tuple `args`."""
         if is_nary(p.op):
             self.any_order(p, args, rest, bound, ind, then, root=False)
@@ -170,7 +172,14 @@ class Writer:
         self.match([*zip(p.args, names, strict=True), *rest], bound, ind, then)
 
     def sequence(
-        self, items: list, args: str, start: str, rest: list, bound: Bindings, ind: int, then: Callable
+        self,
+        items: list[Any],
+        args: str,
+        start: str,
+        rest: list[Any],
+        bound: Bindings,
+        ind: int,
+        then: Callable[..., None],
     ) -> None:
         """Operands in order, with segments that take any number of them."""
         out = self.out
@@ -210,10 +219,10 @@ class Writer:
         self,
         p: PatternTerm,
         args: str,
-        rest: list,
+        rest: list[Any],
         bound: Bindings,
         ind: int,
-        then: Callable,
+        then: Callable[..., None],
         root: bool,
         node: str = "",
     ) -> None:
@@ -239,7 +248,7 @@ class Writer:
             self.out.put(ind, f"if len({args}) == {least}:")
         self._pick(picks, state, [], bound, ind + 1)
 
-    def _pick(self, picks: list, state: _Picks, taken: list[str], bound: Bindings, ind: int) -> None:
+    def _pick(self, picks: list[Any], state: _Picks, taken: list[str], bound: Bindings, ind: int) -> None:
         if not picks:
             self._left_over(state, taken, bound, ind)
             return
@@ -279,7 +288,7 @@ class Writer:
         self.match(state.rest, bound, ind, state.then)
 
     # ------------------------------------------------------------------ goals
-    def goals(self, calls: tuple, bound: Bindings, ind: int) -> None:
+    def goals(self, calls: tuple[Any, ...], bound: Bindings, ind: int) -> None:
         """Conditions and computations, in order, then the result."""
         if not calls:
             self.result(bound, ind)
@@ -290,7 +299,7 @@ class Writer:
         else:
             self._search(call, rest, bound, ind)
 
-    def _python_goal(self, call: GoalCall, rest: tuple, bound: Bindings, ind: int) -> None:
+    def _python_goal(self, call: GoalCall, rest: tuple[Any, ...], bound: Bindings, ind: int) -> None:
         goal, out = call.goal, self.out
         mode = call.pick_mode(set(bound))
         assert mode is not None, f"goal {call!r} of {self.rule.name} was checked when it was defined"
@@ -324,7 +333,7 @@ class Writer:
         self.out.put(ind, f"if {' or '.join(goal.some.format(name) for name in segment.names)}:")
         return ind + 1
 
-    def _bind_outputs(self, outputs: list, names: list[str], bound: Bindings, ind: int) -> tuple[Bindings, int]:
+    def _bind_outputs(self, outputs: list[Any], names: list[str], bound: Bindings, ind: int) -> tuple[Bindings, int]:
         for a, name in zip(outputs, names, strict=True):
             if isinstance(a, Var) and a not in bound:
                 guard = self.rule.guards.get(a)
@@ -349,7 +358,7 @@ class Writer:
             return f"{self.out.ref(goal.proved, goal.name)}({', '.join(inputs)})"
         return invoke
 
-    def _search(self, call: GoalCall, rest: tuple, bound: Bindings, ind: int) -> None:
+    def _search(self, call: GoalCall, rest: tuple[Any, ...], bound: Bindings, ind: int) -> None:
         """A kanren search on the matched terms."""
         out = self.out
         outputs = sorted((v for v in call.variables() if v not in bound), key=lambda v: str(v.token))
@@ -453,8 +462,8 @@ class _Picks:
         self,
         pattern: AnyTerm,
         args: str,
-        rest: list,
-        then: Callable,
+        rest: list[Any],
+        then: Callable[..., None],
         segment: Any,
         absorber: Any,
         root: bool,

@@ -29,7 +29,7 @@ def unwrap(expr: Any) -> tuple[list[Any], Callable[[list[Any], Any], Any]]:
 
 
 def _ground(e: AnyTerm | TensorVariable) -> AnyTerm:
-    term = as_term(e)
+    term: AnyTerm = as_term(e)
     if not is_term(term) or term.lvars:
         raise TypeError(f"expected an expression (a variable or a term), got {type(e).__name__} {e!r:.60}")
     return term
@@ -42,14 +42,14 @@ class _Sites:
         self.trace = trace
         self.view: DeferredView | None = None
 
-    def get(self, t: Any, default: tuple = ()) -> tuple:
+    def get(self, t: Any, default: tuple[Any, ...] = ()) -> tuple[Any, ...]:
         """The place, or the default."""
         origin = t if self.trace is None else self.trace.origin(t)
         known = self.view.known.get(origin) if self.view is not None else None
         return default if known is None else known.site
 
 
-def _rewrapped(given: list, old: list, new: list, trace: Trace | Traces) -> list:
+def _rewrapped(given: list[Any], old: list[Any], new: list[Any], trace: Trace | Traces) -> list[Any]:
     variables = [e for e in given if isinstance(e, Variable)]
     if not variables:
         return new

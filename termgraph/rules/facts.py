@@ -64,7 +64,7 @@ class TermFact(Goal):
         self.rules: dict[Op, Callable[[Any, Ask], bool | None]] = {}
         self.implied_by: list[tuple[TermFact, ...]] = []
         self.excluded_by: list[TermFact] = []
-        self._memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._memo: weakref.WeakKeyDictionary[AnyTerm, bool | None] = weakref.WeakKeyDictionary()
         self.asked = 1 << 2 * len(FACTS)  # bits in the notes of a term: whether a proof was tried, and found
         self.holding = 2 * self.asked
         FACTS[name] = self
@@ -111,7 +111,7 @@ class TermFact(Goal):
             return type_.__class__ is TensorType and self.by_kind.get(type_.kind) is False
         return _derive(self, term, lambda f, t: _derive(f, t, _no_answer)) is False
 
-    def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
+    def holds(self, mode: str, inputs: tuple[Any, ...], assume: frozenset[str]) -> bool:
         """Proved, or taken on trust and not refuted."""
         return not self.refuted(*inputs) if self.name in assume else self.proved(*inputs)
 
@@ -136,7 +136,7 @@ class _Provable:
             if f.by_kind.get(kind, kind and (anything or family in f.rules)):
                 self._direct |= f.asked
         self.facts = self._following(0)
-        self._plans: dict[TermFact, tuple] = {}
+        self._plans: dict[TermFact, tuple[Any, ...]] = {}
 
     def _following(self, barred: int) -> int:
         """All facts that may follow without the `barred` one."""
@@ -148,14 +148,14 @@ class _Provable:
                     facts |= f.asked
         return facts
 
-    def plan(self, f: TermFact) -> tuple[Callable, list]:
+    def plan(self, f: TermFact) -> tuple[Callable[..., Any], list[Any]]:
         """The rule to try, and then the premises from which the fact may follow that do not follow from it only."""
         found = self._plans.get(f)
         if found is None:
             found = self._plans[f] = self._rule(f), self._ways(f)
         return found
 
-    def _rule(self, f: TermFact) -> Callable:
+    def _rule(self, f: TermFact) -> Callable[..., Any]:
         if not self._kind or self._kind in f.by_kind:
             says = f.by_kind.get(self._kind)
             return lambda t, ask: says
@@ -165,7 +165,7 @@ class _Provable:
             return lambda t, ask: _declared_or_known(f, t, ask)
         return f.rules.get(self._family, _unruled)
 
-    def _ways(self, f: TermFact) -> list:
+    def _ways(self, f: TermFact) -> list[Any]:
         if not self._kind or self._kind in f.by_kind or self._family is CONST:
             return []
         facts = self._following(f.asked)
@@ -200,11 +200,11 @@ def _declared_or_known(f: TermFact, t: AnyTerm, ask: Ask) -> bool | None:
     return ask(f, t.args[0]) or None if found is None else found
 
 
-def _within(facts: int, premises: tuple) -> bool:
+def _within(facts: int, premises: tuple[Any, ...]) -> bool:
     return all(facts & p.asked for p in premises)
 
 
-_MISSING = object()
+_MISSING: Any = object()
 _kinds: dict[tuple[Any, str], _Provable] = {}
 _proofs_noted = False
 
@@ -294,7 +294,7 @@ def _work_out(fact: TermFact, term: AnyTerm) -> bool | None:
 
     def ask(f: TermFact, t: AnyTerm) -> bool | None:
         nonlocal depth
-        found = f._memo.get(t, _MISSING)
+        found: bool | None = f._memo.get(t, _MISSING)
         if found is not _MISSING:
             return found
         place = (f.asked, id(t))
@@ -362,7 +362,7 @@ def _implied(f: TermFact, t: AnyTerm, ask: Ask) -> bool | None:
     return None
 
 
-def _every(test: Callable) -> Callable[[np.ndarray], Any]:
+def _every(test: Callable[..., Any]) -> Callable[[np.ndarray], Any]:
     def of_value(value: np.ndarray) -> Any:
         if kind_of(value.dtype) == "c":
             raise TypeError("complex numbers have no order")
@@ -372,7 +372,7 @@ def _every(test: Callable) -> Callable[[np.ndarray], Any]:
     return of_value
 
 
-def _is_matrix(test: Callable) -> Callable[[np.ndarray], Any]:
+def _is_matrix(test: Callable[..., Any]) -> Callable[[np.ndarray], Any]:
     return lambda v: v.ndim >= 2 and v.shape[-1] == v.shape[-2] and test(v)
 
 

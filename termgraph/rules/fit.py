@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name
-_numbers: dict[tuple, Const] = {}
+_numbers: dict[tuple[Any, ...], Const] = {}
 _NOTED = 8  # how many steps apart terms note where their lengths come from
 
 
@@ -59,12 +59,12 @@ def _bound(family: Op, name: str, value: int) -> Op:
     return family.bind(**{name: value})
 
 
-def left_over(operands: tuple, taken: tuple) -> tuple:
+def left_over(operands: tuple[Any, ...], taken: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands whose places are not taken."""
     return tuple([a for i, a in enumerate(operands) if i not in taken])
 
 
-def rest_term(op: Op, operands: tuple, node: AnyTerm) -> Any:
+def rest_term(op: Op, operands: tuple[Any, ...], node: AnyTerm) -> Any:
     """The operands of `node` that a pattern left over, as one term of the same dtype."""
     if len(operands) == 1:
         return operands[0]
@@ -74,14 +74,14 @@ def rest_term(op: Op, operands: tuple, node: AnyTerm) -> Any:
     return term
 
 
-def carry(op: Op, made: Any, rest: tuple) -> Any:
+def carry(op: Op, made: Any, rest: tuple[Any, ...]) -> Any:
     """A replacement for some operands of an n-ary term, together with the others."""
     if not rest:
         return made
     return mk(op, (*made.args, *rest) if made.op is op else (made, *rest))
 
 
-def nary(op: Op, operands: tuple) -> Any:
+def nary(op: Op, operands: tuple[Any, ...]) -> Any:
     """`op(*operands)`; a single operand is itself."""
     return operands[0] if len(operands) == 1 else mk(op, operands)
 

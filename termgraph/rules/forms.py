@@ -41,7 +41,13 @@ class Instance:
     __slots__ = ("answer", "goals", "lhs", "main", "place", "rhs", "rule")
 
     def __init__(
-        self, rule: Stated, lhs: PatternTerm, rhs: PatternTerm, goals: tuple, answer: tuple = (), main: bool = True
+        self,
+        rule: Stated,
+        lhs: PatternTerm,
+        rhs: PatternTerm,
+        goals: tuple[GoalCall, ...],
+        answer: tuple[Any, ...] = (),
+        main: bool = True,
     ) -> None:
         self.rule, self.lhs, self.rhs, self.goals = rule, lhs, rhs, goals
         self.answer = answer  # the operators and numbers this instance was made for
@@ -75,7 +81,7 @@ def is_nary(op: PatternHead) -> bool:
     return isinstance(op, Op) and op.arity is None and op.associative and op.commutative
 
 
-def loose_operands(items: list) -> list[Var]:
+def loose_operands(items: list[Any]) -> list[Var]:
     """The metavariables among the operands of an n-ary pattern that may take several: those that occur only once."""
     used = [v for a in items for v in (a.lvars if a.__class__ is Term else (a,))]
     return [a for a in items if is_var(a) and used.count(a) == 1]

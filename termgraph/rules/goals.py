@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from unification import Var
 
@@ -25,14 +25,15 @@ class GoalCall:
 
     __slots__ = ("args", "goal")
 
-    def __init__(self, goal: Any, args: tuple) -> None:
+    def __init__(self, goal: Any, args: tuple[Any, ...]) -> None:
         self.goal = goal
         self.args = tuple([a.term if isinstance(a, Pattern) else a for a in args])
 
     @property
     def name(self) -> str:
         """The goal's name."""
-        return self.goal.name
+        name: str = self.goal.name
+        return name
 
     @property
     def over_operators(self) -> bool:
@@ -43,7 +44,7 @@ class GoalCall:
         """The metavariables it mentions."""
         return {v for a in self.args for v in free_variables(a)}
 
-    def pick_mode(self, bound: set) -> str | None:
+    def pick_mode(self, bound: set[Any]) -> str | None:
         """A mode whose inputs are all bound: every call runs left to right. None if there is no such mode."""
         if not isinstance(self.goal, Goal):
             return "r"
@@ -60,7 +61,7 @@ class GoalCall:
         return f"{self.name}({', '.join(map(pattern_text, self.args))})"
 
 
-def _as_goal(self: Pattern, relation: OpRelation, args: tuple) -> GoalCall:
+def _as_goal(self: Pattern, relation: OpRelation, args: tuple[Any, ...]) -> GoalCall:
     """Called by a relation over operators that got a pattern: the goal, as data."""
     return GoalCall(relation, args)
 
@@ -73,16 +74,17 @@ class Goal:
 
     trusted = False  # whether a query may take it on trust (facts about terms)
 
-    def __init__(self, function: Callable, mode: str | None, source: str | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], mode: str | None, source: str | None = None) -> None:
         self.name, self.__doc__ = function.__name__, function.__doc__
-        self.modes: dict[str, Callable] = {}
-        self.relation: Callable | None = None
+        self.modes: dict[str, Callable[..., Any]] = {}
+        self.relation: Callable[..., Any] | None = None
         self.source = source  # Python text of the test over {0}, {1}, ...
         self.counts_clients = False  # whether it asks how often terms are used
         self.each: str | None = None  # for a test that all operands of a segment pass: the text for one of them
         self.some: str | None = None  # what some operand must be for the goal to be worth calling: text for one
-        self.after: Callable | None = None  # it cannot hold before a graph has a term that passes this test
-        self.worth: Callable | None = None  # on what is known: False where operators and types alone rule it out
+        self.after: Callable[..., Any] | None = None  # it cannot hold before a graph has a term that passes this test
+        # on what is known: False where operators and types alone rule it out
+        self.worth: Callable[..., Any] | None = None
         if mode is None:
             self.relation = function
             self.arity = len(inspect.signature(function).parameters)
@@ -96,12 +98,12 @@ class Goal:
         assert self.worth is not None
         return len(inspect.signature(self.worth).parameters)
 
-    def mode(self, mode: str) -> Callable[[Callable], Goal]:
+    def mode(self, mode: str) -> Callable[[Callable[..., Any]], Goal]:
         """Add a direction: a string of `i` (known) and `o` (computed), one per argument."""
         if not mode or set(mode) - {"i", "o"} or len(mode) != self.arity:
             raise RuleError(f"goal {self.name}: a mode is {self.arity} letters i or o, got {mode!r}")
 
-        def add(function: Callable) -> Goal:
+        def add(function: Callable[..., Any]) -> Goal:
             self.modes[mode] = function
             return self
 
@@ -116,14 +118,14 @@ class Goal:
             return self.relation(*args)
         return self.run("i" * self.arity, args)
 
-    def run(self, mode: str, args: tuple) -> Any:
+    def run(self, mode: str, args: tuple[Any, ...]) -> Any:
         """Run one direction on known values."""
         function = self.modes.get(mode)
         if function is None:
             raise TypeError(f"goal {self.name} cannot be asked this way ({mode}); it has {sorted(self.modes)}")
         return function(*[a for a, c in zip(args, mode, strict=True) if c == "i"])
 
-    def holds(self, mode: str, inputs: tuple, assume: frozenset) -> bool:
+    def holds(self, mode: str, inputs: tuple[Any, ...], assume: frozenset[str]) -> bool:
         """Whether a test holds; unknown (None) does not."""
         return bool(self.modes[mode](*inputs))
 
@@ -131,15 +133,17 @@ class Goal:
         return f"<goal {self.name}>"
 
 
+@overload
+def goal(mode: Callable[..., Any]) -> Goal: ...
+@overload
 def goal(
-    mode: str | None = None,
-    *,
-    source: str | None = None,
-    each: str | None = None,
-    some: str | None = None,
-    worth: Callable | bool | None = None,
-    after: Callable | None = None,
-) -> Any:
+    mode: str | None = None, *, source: str | None = None, each: str | None = None, some: str | None = None,
+    worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None,
+) -> Callable[[Callable[..., Any]], Goal]: ...  # fmt: skip
+def goal(
+    mode: Callable[..., Any] | str | None = None, *, source: str | None = None, each: str | None = None,
+    some: str | None = None, worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None,
+) -> Any:  # fmt: skip
     """Declare a goal.
 
     `@goal("i")` is a test: the function returns True to hold; None means unknown, and unknown does not fire.
@@ -164,7 +168,7 @@ def goal(
     if mode is not None and not isinstance(mode, str):
         raise TypeError(f'goal takes a mode such as "i" or "iio", got {mode!r}')
 
-    def declare(function: Callable) -> Goal:
+    def declare(function: Callable[..., Any]) -> Goal:
         made = Goal(function, mode, source)
         made.each, made.some, made.after = each, some, after
         made.worth = function if worth is True else worth or None
@@ -173,7 +177,7 @@ def goal(
     return declare
 
 
-def answers(function: Callable, args: tuple, outputs: int) -> list[tuple]:
+def answers(function: Callable[..., Any], args: tuple[Any, ...], outputs: int) -> list[tuple[Any, ...]]:
     """All answers of a computing mode, as tuples of output values."""
     found = function(*args)
     if inspect.isgeneratorfunction(function):

@@ -34,7 +34,7 @@ class Matcher:
     def __init__(self, guards: Mapping[Var, Guard]) -> None:
         self.guards = guards
 
-    def root(self, p: PatternTerm, t: AnyTerm, order: tuple | None = None) -> Iterator[Env]:
+    def root(self, p: PatternTerm, t: AnyTerm, order: tuple[Any, ...] | None = None) -> Iterator[Env]:
         """All ways in which the whole term matches the left side, with its operands in one order if told which."""
         env: Env = {this.term: t}
         if p.__class__ is Term and is_nary(p.op):
@@ -101,7 +101,7 @@ class Matcher:
         elif p == value:
             yield from self._parameters(rest, env)
 
-    def _in_order(self, items: tuple, args: tuple, env: Env) -> Iterator[Env]:
+    def _in_order(self, items: tuple[Any, ...], args: tuple[Any, ...], env: Env) -> Iterator[Env]:
         if not items:
             if not args:
                 yield env
@@ -135,7 +135,7 @@ class Matcher:
             elif not rest:
                 yield bound
 
-    def _pick(self, picks: list, left: tuple, env: Env) -> Iterator[tuple[Env, tuple]]:
+    def _pick(self, picks: list[Any], left: tuple[Any, ...], env: Env) -> Iterator[tuple[Env, tuple[Any, ...]]]:
         if not picks:
             yield env, left
             return
@@ -145,7 +145,7 @@ class Matcher:
 
 
 # ---------------------------------------------------------------------- goals
-def solve(goals: Iterable[GoalCall], env: Env, assume: frozenset = frozenset()) -> Iterator[Env]:
+def solve(goals: Iterable[GoalCall], env: Env, assume: frozenset[str] = frozenset()) -> Iterator[Env]:
     """All ways in which the goals hold, left to right, given what is bound."""
     goals = tuple(goals)
     if not goals:
@@ -156,7 +156,7 @@ def solve(goals: Iterable[GoalCall], env: Env, assume: frozenset = frozenset()) 
         yield from solve(rest, bound, assume)
 
 
-def _solve_one(call: GoalCall, env: Env, assume: frozenset) -> Iterator[Env]:
+def _solve_one(call: GoalCall, env: Env, assume: frozenset[str]) -> Iterator[Env]:
     goal = call.goal
     if not isinstance(goal, Goal) or goal.relation is not None:
         yield from _search(call, env)
@@ -218,7 +218,7 @@ def build(p: PatternTerm, env: Env) -> Any:
     return nary(op, tuple(operands)) if is_nary(op) else mk(op, tuple(operands))
 
 
-def _singles(p: Term, operands: list) -> list[tuple[Any, Any]]:
+def _singles(p: Term, operands: list[Any]) -> list[tuple[Any, Any]]:
     if any(a.__class__ is SegVar for a in p.args):
         return [(o, None) for o in operands if o.__class__ is not Lit]
     return [(o, a) for o, a in zip(operands, p.args, strict=True) if o.__class__ is not Lit]
@@ -227,11 +227,14 @@ def _singles(p: Term, operands: list) -> list[tuple[Any, Any]]:
 def build_head(op: PatternHead, env: Env) -> Op:
     """The op a head pattern stands for."""
     if isinstance(op, Var):
-        return env[op]
+        head: Op = env[op]
+        return head
     if isinstance(op, Captured):
-        return env[op.var]
+        found: Op = env[op.var]
+        return found
     if isinstance(op, HeadWith):
-        return env[op.var].bind(**{k: parameter(v, env) for k, v in op.params})
+        bare: Op = env[op.var]
+        return bare.bind(**{k: parameter(v, env) for k, v in op.params})
     return op.family.bind(**{k: parameter(v, env) for k, v in op.params.items()}) if op.lvars else op
 
 

@@ -95,7 +95,8 @@ def limits(t: AnyTerm) -> Range | None:
 def _look_up(t: AnyTerm) -> _Found | None:
     notes = t._notes
     if notes is not None and _RANGE in notes:
-        return notes[_RANGE]
+        known: _Found | None = notes[_RANGE]
+        return known
     stack = [t]
     while stack:
         top = stack[-1]
@@ -110,16 +111,17 @@ def _look_up(t: AnyTerm) -> _Found | None:
         if top._notes is None:
             top._notes = {}
         top._notes[_RANGE] = _work_out(top, operands)
-    return t._notes[_RANGE]  # type: ignore[index]
+    found: _Found | None = t._notes[_RANGE]  # type: ignore[index]
+    return found
 
 
-def _operands(t: Any) -> tuple:
+def _operands(t: Any) -> tuple[Any, ...]:
     """The operands on whose ranges that of a term depends."""
     family = t.op.family
     return t.args if family in _RULES and family not in _FROM_SHAPE and limits(t) is not None else ()
 
 
-def _work_out(t: Any, operands: tuple) -> _Found | None:
+def _work_out(t: Any, operands: tuple[Any, ...]) -> _Found | None:
     around = limits(t)
     if around is None:
         return None

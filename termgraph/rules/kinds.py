@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PatternTerm: TypeAlias = "AnyTerm | Var"  # one side of a rule, or a part of it: a term with holes, or a hole
 
 
-class SegVar(Var):
+class SegVar(Var):  # type: ignore[misc]  # unification has no types
     """The logic variable of a `seg`: stands for a tuple of operands."""
 
     __slots__ = ()
-    _refs: dict = {}  # a table of its own: `xs: seg` and a plain `xs` are different variables
+    _refs: dict[Any, Any] = {}  # a table of its own: `xs: seg` and a plain `xs` are different variables
 
 
 class Kind:

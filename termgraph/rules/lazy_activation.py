@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from termgraph.rules.forms import Instance
 from termgraph.rules.pattern import Captured
-from termgraph.rules.stage import ARITHMETIC, Instance
+from termgraph.rules.stage import ARITHMETIC
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 
@@ -30,7 +31,7 @@ class LazyActivation:
         rows = [(families(r.lhs) - _MAY_BE_SPELLED, _awaited(r), r, number) for number, r in enumerate(rules)]
         self.awaited = list(dict.fromkeys(test for _, tests, _, _ in rows for test in tests))
         self._rules = [(names.union(tests), r, number) for names, tests, r, number in rows]
-        self._forms: list[tuple[frozenset, Form]] = []
+        self._forms: list[tuple[frozenset[Any], Form]] = []
 
     def meet(self, new: Iterable[Any]) -> list[Form]:
         """The forms of rules that may match from now on, because a graph has these families of operators too."""
@@ -51,7 +52,7 @@ class LazyActivation:
         return active
 
 
-def _awaited(rule: Any) -> list[Callable]:
+def _awaited(rule: Any) -> list[Callable[..., Any]]:
     return [test for g in rule.goals if (test := getattr(g.goal, "after", None)) is not None]
 
 

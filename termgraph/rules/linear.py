@@ -29,7 +29,7 @@ _MOST = 120  # terms that are looked at for one question
 _WIDEST = 24  # terms of a form; a longer sum is taken as a whole
 _TRIES = 40  # bounds that are tried for one question
 
-Atom = frozenset  # the factors of a product, each with how often it occurs
+Atom = frozenset[tuple[Any, int]]  # the factors of a product, each with how often it occurs
 Form = tuple[dict[Atom, int], int]
 
 

@@ -16,6 +16,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.reduce import logsumexp, softmax
 
 if TYPE_CHECKING:
+    from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
 
 Powers = dict[Any, int]  # factors and their exponents, or summands and how often they are there
@@ -46,23 +47,23 @@ def worth_moving(factors: Sequence[Any], gone: Sequence[Any]) -> bool:
     return any(t is not u and (a is None or b is None or a & b) for i, (t, a) in enumerate(found) for u, b in found[:i])
 
 
-def _stays_on_the_way(old: AnyTerm, new: AnyTerm, parts: Sequence[Any], ops: frozenset) -> bool:
+def _stays_on_the_way(old: AnyTerm, new: AnyTerm, parts: Sequence[Any], ops: frozenset[Op]) -> bool:
     stops = {id(t) for t in parts}
-    farthest: dict[frozenset, int] = {}
+    farthest: dict[frozenset[Any], int] = {}
     for p in (*_on_the_way(old, stops, ops), *(_part(t, ops) for t in parts)):
         direction, n = _root(p)
         farthest[direction] = max(n, farthest.get(direction, 0))
     return all(n <= farthest.get(direction, 0) for direction, n in map(_root, _on_the_way(new, stops, ops)))
 
 
-def _on_the_way(t: AnyTerm, stops: set[int], ops: frozenset) -> list[Powers]:
+def _on_the_way(t: AnyTerm, stops: set[int], ops: frozenset[Op]) -> list[Powers]:
     """The numbers that are computed, from the left to the right in each operation; the last is the result."""
     found: list[Powers] = []
     _powers(t, stops, ops, found)
     return found
 
 
-def _powers(t: AnyTerm, stops: set[int], ops: frozenset, found: list[Powers]) -> Powers:
+def _powers(t: AnyTerm, stops: set[int], ops: frozenset[Op], found: list[Powers]) -> Powers:
     """What a term is as a product of powers, or as a sum of multiples; notes all that are met."""
     if id(t) in stops or t.op not in ops:
         return _part(t, ops)
@@ -77,7 +78,7 @@ def _powers(t: AnyTerm, stops: set[int], ops: frozenset, found: list[Powers]) ->
     return {base: -n for base, n in whole.items()} if t.op is ew.neg and ops is _SUMS else whole
 
 
-def _part(t: Any, ops: frozenset) -> Powers:
+def _part(t: Any, ops: frozenset[Op]) -> Powers:
     """A factor as a power of a base; nothing for constants and counts, which move no number far. A summand as it is."""
     if ops is _SUMS:
         return {t: 1}
@@ -90,7 +91,7 @@ def _part(t: Any, ops: frozenset) -> Powers:
     return {t: 1}
 
 
-def _root(p: Powers) -> tuple[frozenset, int]:
+def _root(p: Powers) -> tuple[frozenset[Any], int]:
     """What a product is a power of, and the exponent: a root, or a reciprocal, leaves the range no sooner."""
     items = sorted(p.items(), key=lambda item: id(item[0]))
     n = gcd(*(k for _, k in items))

@@ -28,9 +28,10 @@ class Memo:
     def _restart(self) -> None:
         self._at = 0
         self.settled, self.half = object(), object()
-        self.firsts: dict[tuple, Any] = {}  # commutative terms of more than two operands, by these in one order
+        # commutative terms of more than two operands, by these in one order
+        self.firsts: dict[tuple[Any, ...], Any] = {}
 
-    def enter(self, rs: Any) -> tuple[tuple, tuple] | None:
+    def enter(self, rs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
         """The rule sets still to come as a stage begins, the last one apart; None if it is not the pipeline's next."""
         if self._at == len(self.stages):
             self._restart()  # the pipeline runs once more
@@ -65,7 +66,7 @@ class Verdicts:
     it was.
     """
 
-    def __init__(self, rs: Any, soon: tuple, last: tuple) -> None:
+    def __init__(self, rs: Any, soon: tuple[Any, ...], last: tuple[Any, ...]) -> None:
         self.rs, self.soon, self.last = rs, soon, last
         self.merging = any(s.merges_commuted for s in (rs, *soon, *last))
         self.forget()

@@ -21,7 +21,7 @@ from termgraph.terms.op import is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Lit, Term, mk
 
-Form = tuple[Any, Any, tuple]  # left side, right side, goals
+Form = tuple[Any, Any, tuple[Any, ...]]  # left side, right side, goals
 
 
 class LeftOut:
@@ -34,7 +34,7 @@ class LeftOut:
         return f"{self.variable.token} = {self.number}"
 
 
-def parts_left_out(rule: Stated, form: Form | None) -> Iterator[tuple[tuple, Form | None]]:
+def parts_left_out(rule: Stated, form: Form | None) -> Iterator[tuple[tuple[Any, ...], Form | None]]:
     """The forms without some of the optional parts, the shortest first, and what each leaves out."""
     optional = {v: g.left_out for v, g in rule.guards.items() if g.left_out is not None}
     if form is None or not optional:
@@ -78,28 +78,28 @@ def _tidy(p: Any, values: dict[Var, Lit]) -> Any:
     return made
 
 
-def _sum(args: list, gone: list[int]) -> Any:
+def _sum(args: list[Any], gone: list[int]) -> Any:
     if any(args[i] is not ZERO for i in gone):
         return None
     kept = [a for i, a in enumerate(args) if i not in gone]
     return mk(ew.add, tuple(kept)) if len(kept) > 1 else kept[0] if kept else ZERO
 
 
-def _difference(args: list, gone: list[int]) -> Any:
+def _difference(args: list[Any], gone: list[int]) -> Any:
     x, y = args
     if any(args[i] is not ZERO for i in gone):
         return None
     return x if 1 in gone else mk(ew.neg, (y,))
 
 
-def _product(args: list, gone: list[int]) -> Any:
+def _product(args: list[Any], gone: list[int]) -> Any:
     if any(args[i] is ZERO for i in gone):
         return ZERO
     kept = [a for i, a in enumerate(args) if i not in gone]
     return mk(ew.mul, tuple(kept)) if len(kept) > 1 else kept[0] if kept else ONE
 
 
-def _quotient(args: list, gone: list[int]) -> Any:
+def _quotient(args: list[Any], gone: list[int]) -> Any:
     x, y = args
     if 0 in gone and x is ZERO:
         return ZERO
@@ -108,7 +108,7 @@ def _quotient(args: list, gone: list[int]) -> Any:
     return mk(ew.true_div, (x, y))  # 1 / y
 
 
-def _negative(args: list, gone: list[int]) -> Any:
+def _negative(args: list[Any], gone: list[int]) -> Any:
     return ZERO if args[0] is ZERO else mk(ew.neg, tuple(args))
 
 

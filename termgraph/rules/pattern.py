@@ -27,7 +27,7 @@ class HeadWith:
         self.var, self.params = var, params
         self.lvars = frozenset((var, *(v for _, v in params if is_var(v))))
 
-    _table: dict[tuple, HeadWith] = {}
+    _table: dict[tuple[Any, ...], HeadWith] = {}
 
     @classmethod
     def of(cls, var: Var, params: dict[str, Any]) -> HeadWith:
@@ -41,7 +41,7 @@ class HeadWith:
 class Captured:
     """Any bound op of one family, remembered in a head metavariable: how `head[sum_]` looks inside a pattern."""
 
-    _table: dict[tuple, Captured] = {}
+    _table: dict[tuple[Any, ...], Captured] = {}
 
     def __init__(self, var: Var, family: Op) -> None:
         self.var, self.family = var, family
@@ -127,18 +127,18 @@ def operand(value: Any) -> Any:
     return as_term(value)
 
 
-def _apply(op: Op, args: tuple) -> Pattern:
+def _apply(op: Op, args: tuple[Any, ...]) -> Pattern:
     return Pattern(mk(op, tuple([operand(a) for a in args])))
 
 
 Pattern.apply_op = Lift(3, _apply)  # type: ignore[attr-defined]
 
 
-def _binary(op: Op) -> tuple[Callable, Callable]:
+def _binary(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return (lambda self, other: op(self, other)), (lambda self, other: op(other, self))
 
 
-def _unary(op: Op) -> Callable:
+def _unary(op: Op) -> Callable[..., Any]:
     return lambda self: op(self)
 
 
@@ -161,7 +161,7 @@ def _install() -> None:
 _install()
 
 
-def free_variables(term: Any) -> frozenset:
+def free_variables(term: Any) -> frozenset[Any]:
     """The logic variables of a pattern term (operands, heads and parameters)."""
     if is_var(term):
         return frozenset((term,))

@@ -33,7 +33,9 @@ State = Any
 Stream = Iterator[State]
 
 
-def rule_relation(rule: Stated, a: object, b: object, assume: frozenset = frozenset()) -> Callable[[State], Stream]:
+def rule_relation(
+    rule: Stated, a: object, b: object, assume: frozenset[str] = frozenset()
+) -> Callable[[State], Stream]:
     """A kanren goal: `a` becomes `b` by the rule, at the root."""
     a, b = getattr(a, "term", a), getattr(b, "term", b)
 
@@ -53,7 +55,7 @@ def rule_relation(rule: Stated, a: object, b: object, assume: frozenset = frozen
 
 
 def ruleset_relation(
-    rules: Iterable[Stated], a: object, b: object, assume: frozenset = frozenset()
+    rules: Iterable[Stated], a: object, b: object, assume: frozenset[str] = frozenset()
 ) -> Callable[[State], Stream]:
     """A kanren goal: some rule takes `a` to `b` at the root."""
     rules = tuple(rules)
@@ -70,7 +72,7 @@ def ruleset_relation(
 
 
 # ---------------------------------------------------------------------- forwards
-def results(rule: Stated, t: AnyTerm, assume: frozenset = frozenset()) -> Iterator[Any]:
+def results(rule: Stated, t: AnyTerm, assume: frozenset[str] = frozenset()) -> Iterator[Any]:
     """Everything the rule makes of a term, with the type kept, each once."""
     seen: set[int] = set()
     for instance in rule.instances():
@@ -80,7 +82,9 @@ def results(rule: Stated, t: AnyTerm, assume: frozenset = frozenset()) -> Iterat
                 yield new
 
 
-def _results_of(instance: Instance, t: AnyTerm, assume: frozenset, order: tuple | None = None) -> Iterator[Any]:
+def _results_of(
+    instance: Instance, t: AnyTerm, assume: frozenset[str], order: tuple[Any, ...] | None = None
+) -> Iterator[Any]:
     """Everything that one form of a rule makes of a term; of an n-ary one, if told, with its operands in that order."""
     rule = instance.rule
     for env in Matcher(rule.guards).root(instance.lhs, t, order):
@@ -91,7 +95,11 @@ def _results_of(instance: Instance, t: AnyTerm, assume: frozenset, order: tuple 
 
 
 def step(
-    instance: Instance, t: AnyTerm, made: AnyTerm, assume: frozenset = frozenset(), order: tuple | None = None
+    instance: Instance,
+    t: AnyTerm,
+    made: AnyTerm,
+    assume: frozenset[str] = frozenset(),
+    order: tuple[Any, ...] | None = None,
 ) -> Callable[[State], Stream]:
     """A kanren goal: one form of a rule makes `made` of the term `t`."""
 
@@ -112,7 +120,7 @@ def _made(instance: Instance, t: AnyTerm, env: Env, rule: Stated) -> Any:
     return new if new.type is t.type else fit(new, t, rule.name)
 
 
-def _forwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State, assume: frozenset) -> Stream:
+def _forwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State, assume: frozenset[str]) -> Stream:
     for new in results(rule, left, assume):
         extended = unify(right, new, state)
         if extended is not False:
@@ -198,7 +206,7 @@ def _solve_any_order(goals: Iterable[GoalCall], env: Env) -> Iterator[tuple[Env,
     yield env, waiting
 
 
-def _told(found: dict | None, env: Env, rest: list[GoalCall], waiting: list[GoalCall]) -> Any:
+def _told(found: dict[Any, Any] | None, env: Env, rest: list[GoalCall], waiting: list[GoalCall]) -> Any:
     return iter([(env, waiting)]) if found is None else _solve_any_order(rest, {**env, **found})
 
 
@@ -206,10 +214,10 @@ def _is_relation(call: GoalCall) -> bool:
     return not isinstance(call.goal, Goal) or call.goal.relation is not None
 
 
-def interleave(streams: Iterable[Iterator]) -> Iterator:
+def interleave(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:
     """Answers of several streams in turn, so that an endless one, or endlessly many, hide no other."""
     coming = iter(streams)
-    running: list[Iterator] = []
+    running: list[Iterator[Any]] = []
     more = True
     while more or running:
         if more:
@@ -311,7 +319,7 @@ def _patterns(rule: Stated, left: PatternTerm, right: PatternTerm, state: State)
                 yield from _with_delayed(rule, open_goals, known, fresh, extended)
 
 
-def _renamed(p: PatternTerm, fresh: dict) -> Any:
+def _renamed(p: PatternTerm, fresh: dict[Any, Any]) -> Any:
     return open_term(p, fresh) or p
 
 
@@ -337,7 +345,7 @@ class DelayedStore(PredicateStore):
         return isinstance(lvt, _Delayed)
 
     def constraint_check(self, lv: Any, lvt: Any) -> bool:
-        return lvt.test(lv)
+        return bool(lvt.test(lv))
 
     def constraint_isground(self, lv: Any, lvar_map: Any) -> bool:
         return not isinstance(lv, Var) and all(_is_known(v) for v in (lv if isinstance(lv, tuple) else (lv,)))
@@ -347,7 +355,7 @@ def _is_known(value: object) -> bool:
     return not isinstance(value, Var) and not getattr(value, "lvars", None)
 
 
-def _with_delayed(rule: Stated, open_goals: list[GoalCall], env: Env, fresh: dict, state: State) -> Stream:
+def _with_delayed(rule: Stated, open_goals: list[GoalCall], env: Env, fresh: dict[Any, Any], state: State) -> Stream:
     """The state with guards and goals on unknowns attached; conditions on known values are checked now."""
     conditions: list[tuple[Any, _Delayed]] = []
     for v, guard in rule.guards.items():
@@ -370,11 +378,11 @@ def _open_argument(a: PatternTerm, env: Env) -> Any:
     return open_term(a, env) if a.__class__ is Term else a
 
 
-def _tester(call: GoalCall) -> Callable[[tuple], bool]:
+def _tester(call: GoalCall) -> Callable[[tuple[Any, ...]], bool]:
     trust = frozenset((call.name,)) if call.goal.trusted else frozenset()
 
-    def test(values: tuple) -> bool:
-        return call.goal.holds("i" * call.goal.arity, values, trust)
+    def test(values: tuple[Any, ...]) -> bool:
+        return bool(call.goal.holds("i" * call.goal.arity, values, trust))
 
     return test
 
@@ -389,5 +397,6 @@ def _delay(value: object, condition: _Delayed, state: State) -> State:
         handle = var()
         state.data = {**state.data, handle: known}
         known = handle
-    state.constraints.setdefault(DelayedStore, DelayedStore()).add(known, condition)
+    store: Callable[[], PredicateStore] = DelayedStore
+    state.constraints.setdefault(DelayedStore, store()).add(known, condition)
     return state

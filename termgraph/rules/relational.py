@@ -14,8 +14,8 @@ from kanren import run
 from unification import var
 
 from termgraph.rules.compiled import RuleSet
+from termgraph.rules.forms import Instance
 from termgraph.rules.relation import step
-from termgraph.rules.stage import Instance
 from termgraph.rules.tree import forms_as_tried
 from termgraph.terms.term import Term
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 class RelationalRuleSet(RuleSet):
     """The same rules, answered by kanren. `asked` counts the questions, `answered` those that had an answer."""
 
-    def _begin(self, assume: Iterable, name: str) -> None:
+    def _begin(self, assume: Iterable[Any], name: str) -> None:
         super()._begin(assume, name)
         self.asked = self.answered = 0
 
-    def _compile(self, family: Any, rows: list) -> Callable:
+    def _compile(self, family: Any, rows: list[Any]) -> Callable[..., Any]:
         """What takes a term of that family one step further: the first answer of the first form that has one."""
 
         numbers = dict(rows)
-        orders: dict[int, list[tuple[Instance, tuple | None]]] = {}
+        orders: dict[int, list[tuple[Instance, tuple[Any, ...] | None]]] = {}
 
         def match(t: Term) -> Any:
             n = len(t.args)

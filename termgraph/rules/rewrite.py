@@ -95,7 +95,7 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Me
     return found
 
 
-def _introduce(roots: Sequence[Any], sets: tuple) -> None:
+def _introduce(roots: Sequence[Any], sets: tuple[Any, ...]) -> None:
     """Tell rule sets that are new which operators there are, at once; later they meet others one by one."""
     for rs in sets:
         if rs.is_new:
@@ -106,7 +106,13 @@ class _Run:
     """One run of the driver."""
 
     def __init__(
-        self, roots: Sequence[Any], rs: Any, budget: int | None, memo: Memo | None, soon: tuple, last: tuple
+        self,
+        roots: Sequence[Any],
+        rs: Any,
+        budget: int | None,
+        memo: Memo | None,
+        soon: tuple[Any, ...],
+        last: tuple[Any, ...],
     ) -> None:
         self.roots, self.rs, self.budget = list(roots), rs, budget
         depends = rs.counts_clients or rs.merges_commuted  # on the graph: what another one left behind does not count
@@ -361,7 +367,7 @@ class _Run:
         ) from err
 
 
-def _some_match(matchers: tuple, t: AnyTerm) -> bool:
+def _some_match(matchers: tuple[Any, ...], t: AnyTerm) -> bool:
     """Whether a rule of another stage would match; one that fails will say so when its stage comes."""
     try:
         return any(match(t) is not None for match in matchers)

@@ -43,7 +43,7 @@ class Saturated:
 
 
 def saturate(
-    roots: Sequence[Any], rules: Sequence[Rule], price: Callable[[Any], float], assume: frozenset = frozenset(),
+    roots: Sequence[Any], rules: Sequence[Rule], price: Callable[[Any], float], assume: frozenset[str] = frozenset(),
     rounds: int = 8, limit: int = 5000,
 ) -> Saturated:  # fmt: skip
     """The cheapest terms that are equal to the roots by these rules, read from left to right and from right to left."""
@@ -64,7 +64,7 @@ def joined(
     b: PatternTerm,
     rules: Sequence[Rule],
     price: Callable[[Any], float],
-    assume: frozenset,
+    assume: frozenset[str],
     rounds: int,
     limit: int,
 ) -> bool:
@@ -103,7 +103,9 @@ def reversed_rule(r: Rule) -> Rule | None:
 
 
 class _Search:
-    def __init__(self, roots: Sequence[Any], rules: list[Rule], price: Callable, assume: frozenset, limit: int) -> None:
+    def __init__(
+        self, roots: Sequence[Any], rules: list[Rule], price: Callable[[Any], float], assume: frozenset[str], limit: int
+    ) -> None:
         self.roots, self.rules, self.price, self.limit = list(roots), rules, price, limit
         self.classes = Classes(price)
         self.ids = [self.classes.add(t) for t in self.roots]
@@ -135,7 +137,7 @@ class _Search:
                 break
         return changed
 
-    def _terms(self, node: tuple) -> Iterator[Any]:
+    def _terms(self, node: tuple[Any, ...]) -> Iterator[Any]:
         """A node on the forms of its operands: the cheapest of all, then one operand in another form, then all."""
         op, operands = node
         if not operands:

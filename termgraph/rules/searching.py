@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     pass
 
 
-def searcher(call: GoalCall, known: list[Var], outputs: list[Var], rule: Any) -> Callable[..., Iterator[tuple]]:
+def searcher(
+    call: GoalCall, known: list[Var], outputs: list[Var], rule: Any
+) -> Callable[..., Iterator[tuple[Any, ...]]]:
     """A function of the known values that runs a kanren goal and yields the values of the unknown variables."""
 
-    def search(*values: Any) -> Iterator[tuple]:
+    def search(*values: Any) -> Iterator[tuple[Any, ...]]:
         given = dict(zip(known, values, strict=True))
         for state in call.goal(*[reify(a, given) for a in call.args])({}):
             answer = tuple([_value(reify(v, state)) for v in outputs])

@@ -32,7 +32,7 @@ kanren = lazy("kanren")
 _MOST_ORDERS = 16
 
 
-def _of_other_kind(rule: Stated, answer: tuple, lhs: AnyTerm, rhs: PatternTerm) -> bool:
+def _of_other_kind(rule: Stated, answer: tuple[Any, ...], lhs: AnyTerm, rhs: PatternTerm) -> bool:
     """Whether a rule must not be used for these operators, since its sides would be of different kinds; reported."""
     try:
         refuse_other_kind(lhs, rhs, rule.guards)
@@ -61,12 +61,12 @@ def stage(rule: Stated) -> list[Instance]:
     return out
 
 
-def _solved(rule: Stated) -> list[tuple[tuple, Any]]:
+def _solved(rule: Stated) -> list[tuple[tuple[Any, ...], Any]]:
     staged = [g for g in rule.goals if g.over_operators]
     rest = tuple(g for g in rule.goals if not g.over_operators)
     variables = sorted({v for g in staged for v in g.variables()}, key=lambda v: str(v.token))
     choices = _families(rule, variables)
-    found: list[tuple[tuple, Any]] = []
+    found: list[tuple[tuple[Any, ...], Any]] = []
     for answer in _answers(staged, variables):
         if not all(_admitted(rule.kinds.get(v), value) for v, value in zip(variables, answer, strict=True)):
             continue
@@ -96,14 +96,14 @@ def _families(rule: Stated, solved: list[Var]) -> dict[Var, tuple[Op, ...]]:
     }
 
 
-def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple]:
+def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple[Any, ...]]:
     if not staged:
         return [()]
     goals = [g.goal(*g.args) for g in staged]
     return sorted(set(kanren.run(0, tuple(variables), *goals)), key=stable_text)
 
 
-def _specialised(rule: Stated, goals: tuple, values: dict[Var, Any]) -> Any:
+def _specialised(rule: Stated, goals: tuple[GoalCall, ...], values: dict[Var, Any]) -> Any:
     try:
         lhs = flat_pattern(substitute(rule.lhs, values))
         rhs = substitute(rule.rhs, values)
@@ -230,7 +230,7 @@ def canonical_form(p: PatternTerm) -> Any:
     return mk(p.op, args)
 
 
-def _canonical_sum(op: Op, args: tuple) -> Any:
+def _canonical_sum(op: Op, args: tuple[Any, ...]) -> Any:
     plus: list[Any] = []
     minus: list[Any] = []
     for i, a in enumerate(args):
@@ -242,7 +242,7 @@ def _canonical_sum(op: Op, args: tuple) -> Any:
     return mk(ew.sub, (_joined(ew.add, plus), _joined(ew.add, minus)))
 
 
-def _signed_terms(a: PatternTerm, negative: bool, plus: list, minus: list) -> None:
+def _signed_terms(a: PatternTerm, negative: bool, plus: list[Any], minus: list[Any]) -> None:
     op = a.op if a.__class__ is Term else None
     if op in (ew.add, ew.sub, ew.neg) and not any(x.__class__ is SegVar for x in a.args):
         for i, x in enumerate(a.args):
@@ -253,7 +253,7 @@ def _signed_terms(a: PatternTerm, negative: bool, plus: list, minus: list) -> No
         (minus if negative else plus).append(a)
 
 
-def _canonical_product(op: Op, args: tuple) -> Any:
+def _canonical_product(op: Op, args: tuple[Any, ...]) -> Any:
     over: list[Any] = []
     under: list[Any] = []
     sign = 1
@@ -272,7 +272,7 @@ def _canonical_product(op: Op, args: tuple) -> Any:
     return mk(ew.neg, (out,)) if sign < 0 else out
 
 
-def _factors(a: PatternTerm, inverted: bool, over: list, under: list) -> int:
+def _factors(a: PatternTerm, inverted: bool, over: list[Any], under: list[Any]) -> int:
     op = a.op if a.__class__ is Term else None
     if op is ew.neg:
         return -_factors(a.args[0], inverted, over, under)
@@ -285,5 +285,5 @@ def _factors(a: PatternTerm, inverted: bool, over: list, under: list) -> int:
     return 1
 
 
-def _joined(op: Op, operands: list) -> Any:
+def _joined(op: Op, operands: list[Any]) -> Any:
     return operands[0] if len(operands) == 1 else mk(op, tuple(operands))

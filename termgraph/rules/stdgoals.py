@@ -22,7 +22,7 @@ LARGEST_FOLD = 1 << 16  # elements; larger results stay computations, so that co
 
 
 @goal("i", each="{0}.op is CONST")
-def literals(xs: tuple) -> bool:
+def literals(xs: tuple[Any, ...]) -> bool:
     """All operands are constants."""
     for x in xs:  # a loop, since this is asked of every node
         if x.op is not CONST:
@@ -31,7 +31,7 @@ def literals(xs: tuple) -> bool:
 
 
 @goal("iio")
-def evaluate(f: Any, xs: tuple) -> Any:
+def evaluate(f: Any, xs: tuple[Any, ...]) -> Any:
     """The value of `f(*xs)` on constants; no answer where evaluation fails or the result is large."""
     if f.nout != 1 or f.kind in ("random", "check", "tuple") or not getattr(f, "foldable", True):
         return None
@@ -55,7 +55,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _too_large(type_: TensorType, values: list) -> bool:
+def _too_large(type_: TensorType, values: list[Any]) -> bool:
     if None in type_.shape:
         return False
     size = math.prod([n or 0 for n in type_.shape])
@@ -65,7 +65,7 @@ def _too_large(type_: TensorType, values: list) -> bool:
 @goal("ii", source="{0}.type.dtype == {1}.type.dtype", worth=True)
 def same_dtype(x: Any, y: AnyTerm) -> bool:
     """Both have the same dtype."""
-    return x.type.dtype == y.type.dtype
+    return bool(x.type.dtype == y.type.dtype)
 
 
 @goal("ii", source="{0}.type is {1}.type", worth=True)
@@ -85,7 +85,8 @@ def same_shape(x: AnyTerm, y: AnyTerm) -> bool | None:
 @goal("io")
 def dtype_of(x: AnyTerm) -> str:
     """The dtype of a term, for an operator's `dtype` parameter."""
-    return x.type.dtype
+    dtype: str = x.type.dtype
+    return dtype
 
 
 @goal("io")

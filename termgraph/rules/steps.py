@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Steps:
     """Rules sorted by the operator at the root of their left sides; `of(term)` gives (number of the rule, new term)."""
 
-    def __init__(self, rules: Sequence[Rule], assume: frozenset = frozenset()) -> None:
+    def __init__(self, rules: Sequence[Rule], assume: frozenset[str] = frozenset()) -> None:
         self.rules, self.assume = rules, assume
-        self.by_family: dict[Any, list] = {}
-        self.anywhere: list = []
+        self.by_family: dict[Any, list[Any]] = {}
+        self.anywhere: list[Any] = []
         for number, r in enumerate(rules):
             matcher = Matcher(r.guards)
             for instance in r.instances():

@@ -95,7 +95,7 @@ class StoredRuleSet(RuleSet):
         rows = self._general(family)
         return self._compile(family, rows) if rows else False
 
-    def _general(self, family: Any) -> list:
+    def _general(self, family: Any) -> list[Any]:
         """The forms of rules that match any operator, for one that the image does not know, such as a user's."""
         forms = [
             (settled, number)

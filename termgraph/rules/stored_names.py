@@ -46,7 +46,8 @@ def found(names: bytes, context: Context) -> dict[str, Any]:
     """The objects behind `named` bytes in this process. Imports the modules of the goals among them."""
     finder = _Finder(io.BytesIO(names))
     finder.context = context
-    return finder.load()
+    objects: dict[str, Any] = finder.load()
+    return objects
 
 
 class _Namer(pickle.Pickler):
@@ -95,9 +96,8 @@ def _function(module: str, attribute: str, part: str | None) -> Callable[..., An
     if module.startswith(_rulelib.PACKAGE):
         _rulelib.package()
     held = getattr(import_module(module), attribute)
-    if part is None:
-        return held
-    return held.test if part == "test" else held.modes[part]
+    function: Callable[..., Any] = held if part is None else held.test if part == "test" else held.modes[part]
+    return function
 
 
 __all__ = ["Nameless", "found", "named"]

@@ -101,7 +101,7 @@ class Trace:
         return f"<trace: {len(self.steps)} rewrites, {self.visited} nodes visited>"
 
 
-class Traces(list):
+class Traces(list[Any]):
     """The traces of several stages, one after the other, as far as provenance goes."""
 
     def origin(self, term: AnyTerm) -> Any:

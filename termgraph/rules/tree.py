@@ -37,7 +37,7 @@ class Candidate:
 
     __slots__ = ("bound", "checks", "equal", "late", "order", "pending", "writer")
 
-    def __init__(self, writer: Writer, bound: Bindings, order: tuple | None = None) -> None:
+    def __init__(self, writer: Writer, bound: Bindings, order: tuple[Any, ...] | None = None) -> None:
         self.writer = writer
         self.order = order  # of an n-ary pattern, the operands in the order in which they are looked for
         self.pending: dict[str, Any] = {}  # operand name -> pattern
@@ -64,7 +64,9 @@ class Candidate:
             self.pending[name] = p
 
 
-def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> tuple[Callable, str]:
+def matcher(
+    family: Op, rows: list[tuple[Instance, int]], assume: frozenset[str], context: Any
+) -> tuple[Callable[..., Any], str]:
     """The compiled matcher of one op family, and its source, which also defines `screen` (see there)."""
     env, text = _compiled(family, len(rows), write_matcher(family, rows, assume, context))
     found = env["match"]
@@ -80,13 +82,13 @@ def matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, con
     return found, text
 
 
-def matcher_of_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Any:
+def matcher_of_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset[str], context: Any) -> Any:
     """The part of the matcher of an n-ary op for more than two operands, and its source."""
     env, text = _compiled(family, len(rows), write_many(family, rows, assume, context))
     return env["many"], text
 
 
-def write_matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Source:
+def write_matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozenset[str], context: Any) -> Source:
     """The source of the matcher of one op family, which defines `match` and, for one or two operands, `screen`."""
     source = Source()
     tree = Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows])
@@ -95,7 +97,7 @@ def write_matcher(family: Op, rows: list[tuple[Instance, int]], assume: frozense
     return source
 
 
-def write_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset, context: Any) -> Source:
+def write_many(family: Op, rows: list[tuple[Instance, int]], assume: frozenset[str], context: Any) -> Source:
     """The source of `many`, the part of the matcher of an n-ary op for more than two operands."""
     source = Source()
     Tree(family, source, [(Writer(source, i, n, assume, context), i) for i, n in rows]).write_many()
@@ -172,7 +174,7 @@ class Tree:
             self._general(writer, instance, 1)
         self.out.put(1, "return None")
 
-    def _rows(self, arity: int, orders: Callable[[Any], list[tuple]]) -> list[Candidate]:
+    def _rows(self, arity: int, orders: Callable[[Any], list[tuple[Any, ...]]]) -> list[Candidate]:
         """Rows for patterns that fit `arity` operands; a lone segment takes what the others leave."""
         rows = []
         for writer, instance in self.writers:
@@ -207,7 +209,7 @@ class Tree:
             writer.operands(p, "args", [], bound, ind, self._finish(writer))
         writer.carried = None
 
-    def _finish(self, writer: Writer) -> Callable:
+    def _finish(self, writer: Writer) -> Callable[..., Any]:
         return lambda bound, ind: writer.goals(writer.instance.goals, bound, ind)
 
     def _check_head(self, writer: Writer, op: Op, name: str, bound: Bindings, ind: int) -> tuple[Bindings, int]:
@@ -262,7 +264,7 @@ class Tree:
         self.branch([row], ind, set())
 
     def _group(
-        self, name: str, head: str, key: tuple, rows: list[Candidate], word: str, ind: int, loaded: set[str]
+        self, name: str, head: str, key: tuple[Any, ...], rows: list[Candidate], word: str, ind: int, loaded: set[str]
     ) -> None:
         out = self.out
         if key[0] == "const":
@@ -327,7 +329,7 @@ class Tree:
                 bound, ind = writer.params(op, name, bound, ind)
         self._late(row.late, writer, bound, ind)
 
-    def _late(self, late: list, writer: Writer, bound: Bindings, ind: int) -> None:
+    def _late(self, late: list[Any], writer: Writer, bound: Bindings, ind: int) -> None:
         if not late:
             writer.goals(writer.instance.goals, bound, ind)
             return
@@ -345,9 +347,9 @@ class Tree:
 class Priorities(Tree):
     """The tree without its tests: in which order the forms of rules are tried."""
 
-    def forms(self, arity: int) -> list[tuple[Instance, tuple | None]]:
+    def forms(self, arity: int) -> list[tuple[Instance, tuple[Any, ...] | None]]:
         """The forms for terms of the family with so many operands; of a pair, each order of its pattern by itself."""
-        self.tried: dict[tuple[Instance, tuple | None], None] = {}
+        self.tried: dict[tuple[Instance, tuple[Any, ...] | None], None] = {}
         if self.family.arity is None and not (is_nary(self.family) and arity == 2):
             return [(instance, None) for _, instance in self.writers]
         orders = _both_orders if is_nary(self.family) else lambda p: [p.args]
@@ -358,14 +360,16 @@ class Priorities(Tree):
         self.tried[row.writer.instance, row.order] = None
 
 
-def forms_as_tried(family: Op, rows: list[tuple[Instance, int]], arity: int) -> list[tuple[Instance, tuple | None]]:
+def forms_as_tried(
+    family: Op, rows: list[tuple[Instance, int]], arity: int
+) -> list[tuple[Instance, tuple[Any, ...] | None]]:
     """The forms of rules for a family, with the order of operands, in the order its compiled matcher tries them."""
     source = Source()
     writers = [(Writer(source, i, n, frozenset(), None), i) for i, n in rows]
     return Priorities(family, source, writers).forms(arity)
 
 
-def _group_key(p: Lit | AnyTerm) -> tuple | None:
+def _group_key(p: Lit | AnyTerm) -> tuple[Any, ...] | None:
     """What of an operand the tree tests first; None if any head may match."""
     if p.__class__ is not Term:
         return ("const", None)
@@ -379,7 +383,7 @@ def _group_key(p: Lit | AnyTerm) -> tuple | None:
     return None
 
 
-def _both_orders(p: AnyTerm) -> list[tuple]:
+def _both_orders(p: AnyTerm) -> list[tuple[Any, ...]]:
     """The operands of an n-ary pattern as a pair, in both orders; the segment, if any, last."""
     segments = [a for a in p.args if a.__class__ is SegVar]
     items = [a for a in p.args if a.__class__ is not SegVar]
@@ -392,7 +396,7 @@ def _both_orders(p: AnyTerm) -> list[tuple]:
     return [tuple(segments)] if segments and not items else []
 
 
-def _expand_segment(items: tuple, arity: int) -> list[tuple[Any, list[str]]] | None:
+def _expand_segment(items: tuple[Any, ...], arity: int) -> list[tuple[Any, list[str]]] | None:
     """Which operand names each item takes when there are `arity` operands; None if they do not fit."""
     segments = [i for i, a in enumerate(items) if a.__class__ is SegVar]
     free = arity - (len(items) - len(segments))

@@ -91,7 +91,7 @@ def _narrow(leaf: Any) -> Any:
     return Input(leaf.name, TensorType.of("float32", leaf.type.shape))
 
 
-def _in_single(t: Any, args: tuple, narrow: dict) -> Any:
+def _in_single(t: Any, args: tuple[Any, ...], narrow: dict[Any, Any]) -> Any:
     if t in narrow:
         return narrow[t]
     if t.op is CONST:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from termgraph.rules.checking.draw import Draw, Head, Want
 from termgraph.rules.checking.families import sampler
 from termgraph.terms.errors import ShapeError
@@ -11,7 +13,7 @@ from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, places
 DTYPES = ("float64", "float64", "float32", "int64")
 
 
-def _form(d: Draw, h: Head) -> tuple[tuple, tuple, tuple]:
+def _form(d: Draw, h: Head) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Shapes of images, filters and results for the parameters of a head, which are chosen."""
     algo = h.settle("algo", lambda: d.rng.choice((None, None, "gemm", "direct", "fft", "winograd")))
     few = algo == "winograd"  # which knows squares of 3x3 that move by one
@@ -37,33 +39,33 @@ def _form(d: Draw, h: Head) -> tuple[tuple, tuple, tuple]:
     )  # fmt: skip
 
 
-def _lengths(shape: tuple) -> list[Want]:
+def _lengths(shape: tuple[int, ...]) -> list[Want]:
     return [Want((), "int64", (n, n)) for n in shape[2:]]
 
 
 @sampler(FORWARD)
-def _forward(d: Draw, h: Head, args: list, want: Want) -> list:
+def _forward(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     image, filters, _ = _form(d, h)
     dtype = d.rng.choice(DTYPES)
     return d.fill(args, [Want(image, dtype), Want(filters, dtype)])
 
 
 @sampler(INPUTS)
-def _inputs(d: Draw, h: Head, args: list, want: Want) -> list:
+def _inputs(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     image, filters, result = _form(d, h)
     dtype = d.rng.choice(DTYPES)
     return d.fill(args, [Want(filters, dtype), Want(result, dtype), *_lengths(image)])
 
 
 @sampler(WEIGHTS)
-def _weights(d: Draw, h: Head, args: list, want: Want) -> list:
+def _weights(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     image, filters, result = _form(d, h)
     dtype = d.rng.choice(DTYPES)
     return d.fill(args, [Want(image, dtype), Want(result, dtype), *_lengths(filters)])
 
 
 @sampler(POOL, MAX_GRAD, SUM_GRAD)
-def _pooling(d: Draw, h: Head, args: list, want: Want) -> list:
+def _pooling(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     n = d.rng.choice((1, 2))
     if "kind" in h.family.defaults:
         h.settle("kind", lambda: d.rng.choice(("max", "max", "sum")))

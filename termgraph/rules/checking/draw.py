@@ -122,7 +122,7 @@ class Draw:
         facts: Mapping[Var, frozenset[str]] | None = None,
         fancy: float = 0.12,
         dtypes: Sequence[str] | None = None,
-        shapes: Sequence[tuple] = SHAPES,
+        shapes: Sequence[tuple[int, ...]] = SHAPES,
         ranged: bool = False,
     ) -> None:
         self.rng, self.guards, self.facts, self.fancy = rng, guards or {}, facts or {}, fancy
@@ -183,7 +183,7 @@ class Draw:
         """A ground term of a pattern with an operator."""
         return self.apply(self._head(p.op, p.args), list(p.args), want)
 
-    def apply(self, head: Head, args: list, want: Want) -> Any:
+    def apply(self, head: Head, args: list[Any], want: Want) -> Any:
         """`head` applied to operands drawn by the sampler of its family."""
         if self.depth > 12:
             raise Retry
@@ -202,7 +202,7 @@ class Draw:
         finally:
             self.depth -= 1
 
-    def _spread(self, family: Op, args: list, whole: PatternTerm | None) -> list:
+    def _spread(self, family: Op, args: list[Any], whole: PatternTerm | None) -> list[Any]:
         """Operand patterns as samplers like them: leading operands one by one, known segments opened."""
         if whole is None:
             return [t for a in args for t in (self.env[a] if a.__class__ is SegVar and a in self.env else (a,))]
@@ -212,7 +212,7 @@ class Draw:
         lead = [self.fresh() for _ in range(LEADING.get(family.name, 0))]
         return [*lead, SegVar(f"fresh {self._fresh}")]
 
-    def _head(self, op: PatternHead, args: tuple) -> Head:
+    def _head(self, op: PatternHead, args: tuple[Any, ...]) -> Head:
         if isinstance(op, Captured):
             return self._of_variable(op.var, args, op.family, {})
         if isinstance(op, HeadWith):
@@ -221,7 +221,7 @@ class Draw:
             return self._of_variable(op, args, None, {})
         return Head(self, op.family, op.params)
 
-    def _of_variable(self, v: Var, args: tuple, family: Op | None, params: dict) -> Head:
+    def _of_variable(self, v: Var, args: tuple[Any, ...], family: Op | None, params: dict[str, Any]) -> Head:
         bound = self.env.get(v)
         if bound is not None:
             return Head(self, bound.family, {**bound.params, **params})
@@ -229,7 +229,7 @@ class Draw:
             family = self._some_family(args)
         return Head(self, family, params, v)
 
-    def _some_family(self, args: tuple) -> Op:
+    def _some_family(self, args: tuple[Any, ...]) -> Op:
         open_ended = any(a.__class__ is SegVar for a in args)
         fits = [f for f in families() if open_ended or f.arity == len(args) or f.arity is None]
         if self.chance(0.75):
@@ -346,12 +346,12 @@ class Draw:
                 return self.rng.choice(again)
         return self.input(shape, dtype, None, facts)
 
-    def _integers(self, shape: tuple, low: int, high: int, dtype: str) -> Any:
+    def _integers(self, shape: tuple[int, ...], low: int, high: int, dtype: str) -> Any:
         if self.chance(0.5 if low != high else 0.85):
             return Const(self.numbers.integers(low, high + 1, shape).astype(dtype))
         return self.input(shape, dtype, (low, high))
 
-    def constant(self, shape: tuple, dtype: str, facts: frozenset[str] = frozenset()) -> Const:
+    def constant(self, shape: tuple[int, ...], dtype: str, facts: frozenset[str] = frozenset()) -> Const:
         """A constant, often one number throughout."""
         if self.chance(0.5):
             number = self.rng.choice(_DIVISORS if self.ranged else (0, 1, 1, 2, -1, 3, 0.5, -2, 4))
@@ -366,7 +366,11 @@ class Draw:
         return Const(made)
 
     def input(
-        self, shape: tuple, dtype: str, bounds: tuple[int, int] | None = None, facts: frozenset[str] = frozenset()
+        self,
+        shape: tuple[int, ...],
+        dtype: str,
+        bounds: tuple[int, int] | None = None,
+        facts: frozenset[str] = frozenset(),
     ) -> Any:
         """An input; with facts it comes wrapped in an `assume` or, now and then, bare."""
         if None in shape or None in (bounds or ()) or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
@@ -384,7 +388,7 @@ class Draw:
             return assume.bind(facts=tuple(sorted(facts)))(leaf)
         return leaf
 
-    def number(self, lit: Lit, beside: Iterable[Any], shape: tuple = ()) -> Const:
+    def number(self, lit: Lit, beside: Iterable[Any], shape: tuple[int, ...] = ()) -> Const:
         """A pattern's number as a graph has it: of its neighbours' dtype, mostly without dimensions."""
         if isinstance(lit.value, bool):
             return Const(np.asarray(lit.value))

@@ -34,7 +34,7 @@ class Example:
 
     __slots__ = ("after", "before", "draw", "facts", "instance")
 
-    def __init__(self, instance: Instance, draw: Draw, before: Any, after: Any, facts: list) -> None:
+    def __init__(self, instance: Instance, draw: Draw, before: Any, after: Any, facts: list[Any]) -> None:
         self.instance, self.draw, self.before, self.after, self.facts = instance, draw, before, after, facts
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class Examples:
                         return out
         return out
 
-    def _made(self, instance: Instance, before: AnyTerm, env: dict) -> Any:
+    def _made(self, instance: Instance, before: AnyTerm, env: dict[Any, Any]) -> Any:
         try:
             new = result(instance.rhs, instance.lhs.op, before, env)
         except BAD_TYPES:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from termgraph.terms.op import OPS, Op
 
-Sampler = Callable[..., list]  # of a draw, a head, patterns of operands, and what is wanted
+Sampler = Callable[..., list[Any]]  # of a draw, a head, patterns of operands, and what is wanted
 SAMPLERS: dict[str, Sampler] = {}
 FALLBACKS: dict[str, Sampler] = {}  # for families nobody wrote a sampler for
 # How many operands come before those that a family takes any number of.

@@ -192,7 +192,7 @@ def _between_devices(d: Draw) -> Any:
     return mk(_op("gpu_from_host", device=0), (mk(_op("host_from_gpu", device=1), (x,)),))
 
 
-def _sparse_arrays(d: Draw) -> tuple:
+def _sparse_arrays(d: Draw) -> tuple[Any, ...]:
     """The arrays of a sparse matrix of three rows and four columns, with an empty row."""
     rest = (np.asarray([1, 3, 0], "int32"), np.asarray([0, 2, 2, 3], "int32"), np.asarray([3, 4]))
     return (d.input((3,), d.rng.choice(("float64", "float32", "int64"))), *map(Const, rest))
@@ -238,10 +238,10 @@ class _Padded(Op):
         x = as_tensor(x)
         return Apply(self, [x], [TensorType(x.type.dtype, (None,))()])
 
-    def perform(self, node: Apply, inputs: list, outputs: list) -> None:
+    def perform(self, node: Apply, inputs: list[Any], outputs: list[Any]) -> None:
         outputs[0][0] = np.append(inputs[0], inputs[0][:1] * 0) if len(inputs[0]) else np.zeros(1, inputs[0].dtype)
 
-    def infer_shape(self, node: Apply, shapes: list) -> list:
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [(shapes[0][0] + 1,)]
 
 

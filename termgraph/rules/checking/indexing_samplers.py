@@ -12,16 +12,16 @@ from termgraph.terms.ops.indexing import FULL, numpy_index
 
 
 @sampler("subtensor", "set_subtensor", "inc_subtensor")
-def _basic(d: Draw, h: Head, args: list, want: Want) -> list:
+def _basic(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return _indexed(d, h, args, want, arrays=False)
 
 
 @sampler("gather", "scatter_set", "scatter_add")
-def _advanced(d: Draw, h: Head, args: list, want: Want) -> list:
+def _advanced(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return _indexed(d, h, args, want, arrays=True)
 
 
-def _indexed(d: Draw, h: Head, args: list, want: Want, arrays: bool) -> list:
+def _indexed(d: Draw, h: Head, args: list[Any], want: Want, arrays: bool) -> list[Any]:
     reads = h.family.name in ("subtensor", "gather")
     index = h.known("index")
     shape = _shape_for(d, index, want, reads)
@@ -58,7 +58,7 @@ def _least_length(entry: Any) -> int:
     return 0 if isinstance(entry, tuple) else 2
 
 
-def _index(d: Draw, shape: tuple, arrays: bool) -> tuple:
+def _index(d: Draw, shape: tuple[int, ...], arrays: bool) -> tuple[Any, ...]:
     entries = [_entry(d, n, arrays) for n in shape]
     if arrays and "a" not in entries:
         entries[d.rng.randrange(len(entries))] = "a"
@@ -78,7 +78,7 @@ def _entry(d: Draw, n: int, arrays: bool) -> Any:
     return FULL if r < 0.6 else _slice(d, n)
 
 
-def _slice(d: Draw, n: int) -> tuple:
+def _slice(d: Draw, n: int) -> tuple[Any, ...]:
     r = d.rng.randrange(8)
     plain = (
         ("s", 1, None, None), ("s", None, -1, None), ("s", None, None, -1), ("s", None, None, 2), ("s", 0, 2, None),
@@ -87,7 +87,7 @@ def _slice(d: Draw, n: int) -> tuple:
     return plain[r]
 
 
-def _operand_wants(d: Draw, index: tuple, shape: tuple) -> list[Want]:
+def _operand_wants(d: Draw, index: tuple[Any, ...], shape: tuple[int, ...]) -> list[Want]:
     wants = []
     common = d.rng.choice(((2,), (3,), (2, 2), (), (1,)))
     for axis, entry in enumerate(index):
@@ -106,11 +106,12 @@ def _operand_wants(d: Draw, index: tuple, shape: tuple) -> list[Want]:
     return wants
 
 
-def _part(shape: tuple, index: tuple) -> tuple[int, ...]:
+def _part(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]:
     """The lengths of the part an index names, with zeros for operands."""
     count = sum(e == "?" or e == "a" for e in index) + sum(p == "?" for e in index if isinstance(e, tuple) for p in e)
     zeros = tuple([np.zeros((), int) if "a" not in index else np.zeros(1, int)] * count)
     try:
-        return np.empty(shape)[numpy_index(index, zeros)].shape
+        part: np.ndarray = np.empty(shape)[numpy_index(index, zeros)]
+        return part.shape
     except IndexError:
         raise Retry from None

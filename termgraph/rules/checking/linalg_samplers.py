@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from unification import Var
 
 from termgraph.rules.checking.draw import Draw, Head, Retry, Want
@@ -16,7 +18,7 @@ def _dtype(d: Draw, want: Want) -> str:
 
 
 @sampler("dot")
-def _dot(d: Draw, h: Head, args: list, want: Want) -> list:
+def _dot(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     k = d.length()
     dtype = _dtype(d, want)
     ranks = {0: [(1, 1)], 1: [(2, 1), (1, 2)], 2: [(2, 2)]}
@@ -37,7 +39,7 @@ def _dot(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("matmul")
-def _matmul(d: Draw, h: Head, args: list, want: Want) -> list:
+def _matmul(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if want.shape is not None and len(want.shape) < 2:
         raise Retry
     shape = want.shape or (*d.rng.choice(((), (2,), (2,), (1, 2))), d.length(), d.length())
@@ -50,7 +52,7 @@ def _matmul(d: Draw, h: Head, args: list, want: Want) -> list:
 
 def _square(d: Draw, want: Want) -> Want:
     n = d.rng.choice((1, 2, 3, 3))
-    batch: tuple = ()
+    batch: tuple[Any, ...] = ()
     if want.shape is not None and len(want.shape) >= 2:
         batch, n = want.shape[:-2], want.shape[-1]
     elif d.chance(0.15):
@@ -59,12 +61,12 @@ def _square(d: Draw, want: Want) -> Want:
 
 
 @sampler("inv", "det", "slogdet", "expm", "eig", "eigvals")
-def _of_square(d: Draw, h: Head, args: list, want: Want) -> list:
+def _of_square(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return d.fill(args, [_square(d, want if h.family.name in ("inv", "expm") else Want())])
 
 
 @sampler("cholesky", "eigh", "eigvalsh", "sqrtm")
-def _of_definite(d: Draw, h: Head, args: list, want: Want) -> list:
+def _of_definite(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     """Mostly A A^T: anything else has no Cholesky factor."""
     if "lower" in h.family.defaults:
         h.settle("lower", lambda: True)
@@ -84,14 +86,14 @@ def _of_definite(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("qr", "svd", "svdvals", "pinv")
-def _of_any_matrix(d: Draw, h: Head, args: list, want: Want) -> list:
+def _of_any_matrix(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if "full_matrices" in h.family.defaults:
         h.settle("full_matrices", lambda: d.chance(0.5))
     return d.fill(args, [Want((d.length(), d.length()), d.rng.choice(FLOATING))])
 
 
 @sampler("solve", "solve_triangular", "lstsq")
-def _solve(d: Draw, h: Head, args: list, want: Want) -> list:
+def _solve(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     w = _square(d, Want())
     dtype = w.dtype
     columns = want.shape[-1] if want.shape and len(want.shape) >= 2 else d.length()

@@ -178,7 +178,7 @@ def lint(rules: Any, seed: int = 0, pairs: int = 4000, around: Around | None = N
     return LintReport(findings, len(chosen), tried, order, _suggestions(found, order))
 
 
-def _listed(rules: Sequence) -> list[Rule]:
+def _listed(rules: Sequence[Any]) -> list[Rule]:
     if isinstance(rules, Rule):
         return [rules]
     return [r for item in rules for r in _listed(item)]
@@ -214,7 +214,7 @@ def copies_across(groups: Iterable[Iterable[Rule]]) -> LintReport:
     return LintReport(found, 0, 0, find_order([]), [])
 
 
-def _shape_of(r: Rule) -> tuple:
+def _shape_of(r: Rule) -> tuple[Any, ...]:
     names: dict[Any, Any] = {}
     numbered = _Numbered()
     sides = [pattern_text(renamed(p, "", numbered)) for p in (r.lhs, r.rhs)]
@@ -225,7 +225,7 @@ def _shape_of(r: Rule) -> tuple:
     return (*sides, tuple(goals), tuple(guards), tuple(heads))
 
 
-class _Numbered(dict):
+class _Numbered(dict[Any, Any]):
     """Metavariables by the order in which they are met."""
 
     def setdefault(self, v: PatternTerm, default: object = None) -> Any:

@@ -23,7 +23,7 @@ ROUNDED_DIFFERENTLY = frozenset(
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-def evaluate_there(order: Sequence[Any], given: dict) -> list:
+def evaluate_there(order: Sequence[Any], given: dict[Any, Any]) -> list[Any]:
     """The values of terms, operands first, on the other machine."""
     values = dict(given)
     for t in order:
@@ -43,7 +43,7 @@ def has_such(order: Sequence[Any]) -> bool:
     return any(t.op.name in ROUNDED_DIFFERENTLY for t in order)
 
 
-def _moved(name: str, made: np.ndarray, args: list) -> np.ndarray:
+def _moved(name: str, made: np.ndarray, args: list[Any]) -> np.ndarray:
     """The result with some elements a last place nearer to zero, or further from it, as the operands' digits decide."""
     if not isinstance(made, np.ndarray) or kind_of(made.dtype) != "f" or made.dtype.itemsize < 4:
         return made

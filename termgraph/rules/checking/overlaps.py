@@ -118,7 +118,7 @@ def _overlaps_at(
 
 
 def _sharing(
-    first: Instance, left: PatternTerm, second: Instance, right: PatternTerm, guards: dict
+    first: Instance, left: PatternTerm, second: Instance, right: PatternTerm, guards: dict[Any, Any]
 ) -> Iterator[Overlap]:
     """Two sums that share one operand: `a + b + c` where both rules want `b`."""
     if any(a.__class__ is SegVar for a in (*left.args, *right.args)):
@@ -133,7 +133,7 @@ def _sharing(
                 return
 
 
-def _merged(guards: dict, s: dict) -> dict:
+def _merged(guards: dict[Any, Any], s: dict[Any, Any]) -> dict[Any, Any]:
     out: dict[Any, Guard] = {}
     for v, g in guards.items():
         w = v

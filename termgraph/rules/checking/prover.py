@@ -161,7 +161,7 @@ class _Trials:
                 advice = f"if that is meant, declare {remedies}; if not, add a goal that rules it out"
                 v.undeclared.append(f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown}")
 
-    def _outcome(self, example: Example, given: dict, kinds: frozenset) -> tuple[Outcome | None, str]:
+    def _outcome(self, example: Example, given: dict[Any, Any], kinds: frozenset[str]) -> tuple[Outcome | None, str]:
         given = {k: x for k, x in given.items() if k.op is INPUT}
         order = list(children_first([example.before]))
         try:
@@ -184,7 +184,12 @@ class _Trials:
         return self._beside(lefts, evaluate_there, example, given, kinds)
 
     def _beside(
-        self, lefts: list, machine: Callable[..., list], example: Example, given: dict, kinds: frozenset
+        self,
+        lefts: list[Any],
+        machine: Callable[..., list[Any]],
+        example: Example,
+        given: dict[Any, Any],
+        kinds: frozenset[str],
     ) -> tuple[Outcome, str]:
         """What the right side gives on a machine beside the values that the left side has there."""
         left = lefts[-1]
@@ -202,7 +207,7 @@ class _Trials:
         return outcome, self._shown(example, given, left, rights[-1], outcome)
 
     def _shown(
-        self, example: Example, given: dict, left: np.ndarray, right: Any, outcome: Outcome | None = None
+        self, example: Example, given: dict[Any, Any], left: np.ndarray, right: Any, outcome: Outcome | None = None
     ) -> str:
         lines = [f"    {example.before!r:.300}", f"      is    {_text(left, outcome)}"]
         lines += [f"    {example.after!r:.300}", f"      is    {_text(right, outcome)}"]
@@ -213,7 +218,7 @@ class _Trials:
         return "\n".join(lines)
 
 
-def _holds(fact: TermFact, t: Any, given: dict) -> bool:
+def _holds(fact: TermFact, t: Any, given: dict[Any, Any]) -> bool:
     """Whether a fact holds of the values: of whole numbers, by computing them again without limits."""
     value = _value(t, given)
     if fact is not no_overflow:
@@ -225,14 +230,14 @@ def _holds(fact: TermFact, t: Any, given: dict) -> bool:
     return bool(np.all(exact == value.astype(object)))
 
 
-_UNLIMITED: dict[str, Callable] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+_UNLIMITED: dict[str, Callable[..., Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def _leaves_text(t: AnyTerm) -> list[str]:
     return [f"      where {leaf!r}: {leaf.type}" for leaf in free_inputs([t])]
 
 
-def _value(t: Any, given: dict) -> np.ndarray:
+def _value(t: Any, given: dict[Any, Any]) -> np.ndarray:
     return np.asarray(evaluate([t], given)[0]) if is_term(t) else np.asarray(t)
 
 
@@ -245,7 +250,7 @@ def _occurs(leaf: Input, term: AnyTerm) -> bool:
     return any(t is leaf for t in children_first([term]))
 
 
-def _moved(before: AnyTerm, given: dict, left: np.ndarray) -> np.ndarray | None:
+def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarray | None:
     """How far the left side moves when every number met on the way moves by some roundings."""
     rng = np.random.default_rng(0)
     total = np.zeros(np.shape(left))

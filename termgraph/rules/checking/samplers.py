@@ -20,7 +20,7 @@ from termgraph.terms.ops.reduce import default_sum_dtype
 
 # ---------------------------------------------------------------------- element-wise and unknown ops
 @fallback("elementwise")
-def elementwise(d: Draw, h: Head, args: list, want: Want) -> list:
+def elementwise(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     """Operands whose shapes broadcast together."""
     shape = d.shape() if want.shape is None else want.shape
     n = d.count(h, args)
@@ -31,40 +31,40 @@ def elementwise(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @fallback("other")
-def others(d: Draw, h: Head, args: list, want: Want) -> list:
+def others(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     """Operands of any shape, for ops nobody wrote a sampler for."""
     return d.fill(args, [Want(d.shape()) for _ in range(d.count(h, args))])
 
 
 @sampler("cast")
-def _cast(d: Draw, h: Head, args: list, want: Want) -> list:
+def _cast(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     h.settle("dtype", lambda: want.dtype or d.rng.choice(d.dtypes))
     return d.fill(args, [Want(want.shape)])
 
 
 @sampler("switch")
-def _switch(d: Draw, h: Head, args: list, want: Want) -> list:
+def _switch(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     shape = d.shape() if want.shape is None else want.shape
     condition = Want(d.narrowed(shape), "bool" if d.chance(0.75) else None)
     return d.fill(args, [condition, Want(shape, want.dtype), Want(d.narrowed(shape), want.dtype)])
 
 
 @sampler("left_shift", "right_shift")
-def _shift(d: Draw, h: Head, args: list, want: Want) -> list:
+def _shift(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     shape = d.shape() if want.shape is None else want.shape
     dtype = want.dtype or d.rng.choice(("int64", "int64", "int32", "uint8"))
     return d.fill(args, [Want(shape, dtype), Want(d.narrowed(shape), dtype, (0, 6))])
 
 
 @sampler("pow")
-def _pow(d: Draw, h: Head, args: list, want: Want) -> list:
+def _pow(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     shape = d.shape() if want.shape is None else want.shape
     small = d.chance(0.5)
     return d.fill(args, [Want(shape, want.dtype), Want(d.narrowed(shape), None, (0, 4) if small else None)])
 
 
 # ---------------------------------------------------------------------- along axes
-def _with_axes(d: Draw, shape: tuple | None, axis: tuple, least: int = 0) -> tuple[int, ...]:
+def _with_axes(d: Draw, shape: tuple[int, ...] | None, axis: tuple[int, ...], least: int = 0) -> tuple[int, ...]:
     """Lengths of an operand that has the axes; with `shape`, what is left without them."""
     if not isinstance(axis, tuple):
         axis = (axis,)
@@ -85,7 +85,7 @@ def _some_axes(d: Draw, ndim: int) -> tuple[int, ...]:
 
 
 @sampler("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "logsumexp")
-def _reduction(d: Draw, h: Head, args: list, want: Want) -> list:
+def _reduction(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     if axis is None and want.shape is not None:
         rank = len(want.shape) + d.rng.choice((1, 1, 2))
@@ -95,7 +95,7 @@ def _reduction(d: Draw, h: Head, args: list, want: Want) -> list:
     ndim = x.type.ndim
     one = h.family.name in ("argmax", "argmin")
 
-    def choose() -> tuple:
+    def choose() -> tuple[Any, ...]:
         if axis is not None and all(a < ndim for a in axis) and not one:
             return axis
         return _some_axes(d, ndim) if not one else d.rng.choice([tuple(range(ndim))] + [(a,) for a in range(ndim)])
@@ -107,7 +107,7 @@ def _reduction(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("softmax", "log_softmax")
-def _softmax(d: Draw, h: Head, args: list, want: Want) -> list:
+def _softmax(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     least = max(axis, default=-1) + 1 if axis is not None else 1
     (x,) = d.fill(args, [Want(want.shape or d.shape(least=least))])
@@ -116,7 +116,7 @@ def _softmax(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("cumsum", "cumprod", "sort", "argsort", "fft", "ifft", "rfft", "irfft", "unique", "unique_all")
-def _along(d: Draw, h: Head, args: list, want: Want) -> list:
+def _along(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     shape = want.shape or d.shape(least=(axis or 0) + 1)
     (x,) = d.fill(args, [Want(shape, "float64" if h.family.kind == "fft" and d.chance(0.8) else None)])
@@ -130,7 +130,7 @@ def _along(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("shape_i")
-def _shape_i(d: Draw, h: Head, args: list, want: Want) -> list:
+def _shape_i(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     (x,) = d.fill(args, [Want(d.shape(least=(axis or 0) + 1))])
     if x.type.ndim == 0:
@@ -141,7 +141,7 @@ def _shape_i(d: Draw, h: Head, args: list, want: Want) -> list:
 
 # ---------------------------------------------------------------------- shapes
 @sampler("dimshuffle")
-def _dimshuffle(d: Draw, h: Head, args: list, want: Want) -> list:
+def _dimshuffle(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     order = h.known("order")
     if order is not None:
         rank = max([p for p in order if isinstance(p, int)], default=-1) + 1
@@ -159,7 +159,7 @@ def _dimshuffle(d: Draw, h: Head, args: list, want: Want) -> list:
     return [x]
 
 
-def _order_for(d: Draw, shape: tuple) -> tuple[tuple, tuple]:
+def _order_for(d: Draw, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """An order and the lengths of an operand that it takes to `shape`."""
     kept = [i for i, n in enumerate(shape) if n != 1 or d.chance(0.5)]
     if d.chance(0.6):
@@ -171,7 +171,7 @@ def _order_for(d: Draw, shape: tuple) -> tuple[tuple, tuple]:
     return order, inner
 
 
-def _some_order(d: Draw, shape: tuple) -> tuple:
+def _some_order(d: Draw, shape: tuple[int, ...]) -> tuple[Any, ...]:
     order: list[Any] = list(range(len(shape)))
     if d.chance(0.6):
         d.rng.shuffle(order)
@@ -182,12 +182,12 @@ def _some_order(d: Draw, shape: tuple) -> tuple:
     return tuple(order)
 
 
-def _lengths(shape: tuple) -> list[Want]:
+def _lengths(shape: tuple[int, ...]) -> list[Want]:
     return [Want((), "int64", (n, n)) for n in shape]
 
 
 @sampler("reshape")
-def _reshape(d: Draw, h: Head, args: list, want: Want) -> list:
+def _reshape(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if want.shape is not None:
         inner, target = _same_size(d, want.shape), want.shape
         return d.fill(args, [Want(inner, want.dtype), *_lengths(target)])
@@ -200,7 +200,7 @@ def _reshape(d: Draw, h: Head, args: list, want: Want) -> list:
     return [x, *d.fill(args[1:], _lengths(target if fixed is None or fixed == len(target) else (0,) * fixed))]
 
 
-def _fixed_count(d: Draw, patterns: list) -> int | None:
+def _fixed_count(d: Draw, patterns: list[Any]) -> int | None:
     """How many operands patterns stand for, if a `seg` does not leave that open."""
     total = 0
     for p in patterns:
@@ -213,7 +213,7 @@ def _fixed_count(d: Draw, patterns: list) -> int | None:
     return total
 
 
-def _same_size(d: Draw, shape: tuple) -> tuple[int, ...]:
+def _same_size(d: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Other lengths with the same product."""
     style = d.rng.randrange(6)
     size = math.prod(shape)
@@ -233,7 +233,7 @@ def _same_size(d: Draw, shape: tuple) -> tuple[int, ...]:
 
 
 @sampler("alloc")
-def _alloc(d: Draw, h: Head, args: list, want: Want) -> list:
+def _alloc(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     shape = d.shape() if want.shape is None else want.shape
     fixed = _fixed_count(d, args[1:])
     if fixed is not None and fixed != len(shape):
@@ -244,7 +244,7 @@ def _alloc(d: Draw, h: Head, args: list, want: Want) -> list:
     return d.fill(args, [Want(d.narrowed(shape) if d.chance(0.6) else (), want.dtype), *_lengths(shape)])
 
 
-def _broadcasts(inner: tuple, outer: tuple) -> bool:
+def _broadcasts(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
     try:
         return np.broadcast_shapes(inner, outer) == outer
     except ValueError:
@@ -252,7 +252,7 @@ def _broadcasts(inner: tuple, outer: tuple) -> bool:
 
 
 @sampler("make_vector")
-def _make_vector(d: Draw, h: Head, args: list, want: Want) -> list:
+def _make_vector(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     n = want.shape[0] if want.shape and len(want.shape) == 1 else max(1, d.count(h, args))
     dtype = h.known("dtype") or want.dtype or d.some_dtype()
     items = d.fill(args, [Want((), dtype)] * n)
@@ -261,7 +261,7 @@ def _make_vector(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("specify_shape")
-def _specify_shape(d: Draw, h: Head, args: list, want: Want) -> list:
+def _specify_shape(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     x = d.make(args[0], Want(want.shape, want.dtype))
     known = h.settle("known", lambda: tuple([d.chance(0.6) for _ in x.type.shape]))
     h.settle("told", lambda: "")
@@ -270,7 +270,7 @@ def _specify_shape(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("unbroadcast")
-def _unbroadcast(d: Draw, h: Head, args: list, want: Want) -> list:
+def _unbroadcast(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     shape = want.shape if want.shape is not None else d.shape(least=max(axis or (), default=-1) + 1)
     (x,) = d.fill(args, [Want(shape, want.dtype)])
@@ -279,7 +279,7 @@ def _unbroadcast(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("join")
-def _join(d: Draw, h: Head, args: list, want: Want) -> list:
+def _join(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     shape = want.shape if want.shape else d.shape(least=(axis or 0) + 1)
     if not shape:
@@ -301,7 +301,7 @@ def _parts(d: Draw, total: int, n: int) -> list[int]:
 
 
 @sampler("arange")
-def _arange(d: Draw, h: Head, args: list, want: Want) -> list:
+def _arange(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     n = want.shape[0] if want.shape and len(want.shape) == 1 else d.rng.randrange(5)
     h.settle("dtype", lambda: "int64")
     if d.chance(0.6):
@@ -312,14 +312,14 @@ def _arange(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("eye")
-def _eye(d: Draw, h: Head, args: list, want: Want) -> list:
+def _eye(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     n, m = want.shape if want.shape and len(want.shape) == 2 else (d.length(), d.length())
     h.settle("dtype", lambda: want.dtype or d.dtype)
     return d.fill(args, [*_lengths((n, m)), Want((), "int64", (-2, 2) if d.chance(0.3) else (0, 0))])
 
 
 @sampler("diagonal", "alloc_diag")
-def _diagonal(d: Draw, h: Head, args: list, want: Want) -> list:
+def _diagonal(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     deep = 2 if h.family.name == "diagonal" else 1
     (x,) = d.fill(args, [Want(d.shape(least=deep))])
     h.settle("offset", lambda: d.rng.choice((0, 0, 1, -1)))
@@ -327,13 +327,13 @@ def _diagonal(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("assume")
-def _assume(d: Draw, h: Head, args: list, want: Want) -> list:
+def _assume(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     h.settle("facts", tuple)
     return d.fill(args, [want])
 
 
 @sampler("nth")
-def _nth(d: Draw, h: Head, args: list, want: Want) -> list:
+def _nth(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     (x,) = d.fill(args, [ANY])
     types = getattr(x.type, "types", None)
     if not types:
@@ -343,7 +343,7 @@ def _nth(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("ifelse")
-def _ifelse(d: Draw, h: Head, args: list, want: Want) -> list:
+def _ifelse(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     n = h.settle("n", lambda: d.rng.choice((1, 2)) if want is ANY else 1)
     shape = d.shape() if want.shape is None else want.shape
     dtype = want.dtype or d.some_dtype()
@@ -352,6 +352,6 @@ def _ifelse(d: Draw, h: Head, args: list, want: Want) -> list:
 
 
 @sampler("check")
-def _check(d: Draw, h: Head, args: list, want: Want) -> list:
+def _check(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     x = d.make(args[0], want)  # first: it may settle which conditions there are
     return [x, *d.fill(args[1:], [Want((), "bool")] * (d.count(h, args) - 1))]

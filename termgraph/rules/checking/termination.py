@@ -33,10 +33,10 @@ class Order(NamedTuple):
     duplicating: list[str]  # instances whose right side repeats what the left side has fewer times
 
 
-def _count(p: PatternTerm) -> tuple[Counter, Counter]:
+def _count(p: PatternTerm) -> tuple[Counter[Any], Counter[Any]]:
     """Operators and leaves, and metavariables, of a pattern."""
-    ops: Counter = Counter()
-    names: Counter = Counter()
+    ops: Counter[Any] = Counter()
+    names: Counter[Any] = Counter()
     stack = [p]
     while stack:
         q = stack.pop()

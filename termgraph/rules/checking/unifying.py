@@ -166,14 +166,14 @@ def _arguments(a: Term, b: Term, s: Subst) -> Iterator[Subst]:
         yield from _bind_segment(right[0], tuple(left), s)
 
 
-def _bind_segment(v: PatternTerm, values: tuple, s: Subst) -> Iterator[Subst]:
+def _bind_segment(v: PatternTerm, values: tuple[Any, ...], s: Subst) -> Iterator[Subst]:
     if values == (v,):
         yield s
     elif not occurs(v, values, s):
         yield {**s, v: values}
 
 
-def _opened(args: tuple, s: Subst) -> list[Any]:
+def _opened(args: tuple[Any, ...], s: Subst) -> list[Any]:
     out: list[Any] = []
     for a in args:
         if a.__class__ is SegVar and a in s:
@@ -183,7 +183,7 @@ def _opened(args: tuple, s: Subst) -> list[Any]:
     return out
 
 
-def _with_segment(holder: list, plain: list, s: Subst) -> Iterator[Subst]:
+def _with_segment(holder: list[Any], plain: list[Any], s: Subst) -> Iterator[Subst]:
     i = next(k for k, x in enumerate(holder) if x.__class__ is SegVar)
     n = len(plain) - (len(holder) - 1)
     if n < 0:

@@ -35,7 +35,7 @@ MATRIX_FACTS = frozenset(
 )
 
 
-def ordinary(rng: np.random.Generator, shape: tuple, dtype: np.dtype | str) -> np.ndarray:
+def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype | str) -> np.ndarray:
     """Everyday numbers of a dtype: moderate, of both signs, whole ones among them."""
     dtype = numpy_dtype(dtype)
     if dtype.kind == "b":
@@ -49,7 +49,7 @@ def ordinary(rng: np.random.Generator, shape: tuple, dtype: np.dtype | str) -> n
     return np.asarray(found, dtype=dtype)
 
 
-def _reals(rng: np.random.Generator, shape: tuple) -> np.ndarray:
+def _reals(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     style = rng.integers(5)
     if style == 0:
         return rng.uniform(-1, 1, shape)
@@ -73,7 +73,7 @@ def specials_for(dtype: np.dtype, turn: int) -> list[Special]:
     return [Special(base[name] + n, "zero" if (name, n) == ("zero", 0) else "int limits") for name, n in group]
 
 
-def mixed(rng: np.random.Generator, shape: tuple, dtype: np.dtype, specials: Iterable[Special]) -> np.ndarray:
+def mixed(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, specials: Iterable[Special]) -> np.ndarray:
     """Everyday numbers with some of the specials among them."""
     found = ordinary(rng, shape, dtype)
     chosen = list(specials)

@@ -47,7 +47,7 @@ def oriented(a: PatternTerm, b: PatternTerm, first: Sequence[str] = ()) -> tuple
     Where the cost is the same, the form that makes do with operators that are named earlier is the better one.
     """
 
-    def cost(t: AnyTerm) -> tuple:
+    def cost(t: AnyTerm) -> tuple[Any, ...]:
         return (*cost_of_term(t), _places(t, first))
 
     before, after = sorted((a, b), key=cost, reverse=True)
@@ -62,7 +62,7 @@ def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:
     return sorted([places.get(s.op.name, -1) for s in children_first([t]) if s.args], reverse=True)
 
 
-def _inputs(t: AnyTerm) -> set:
+def _inputs(t: AnyTerm) -> set[Any]:
     return {s for s in children_first([t]) if not s.args and s.op is not CONST}
 
 
@@ -74,7 +74,7 @@ class Generaliser:
         self.names = {t: Var(input_of(t).name) for t in vocabulary.leaves}
         self.plain = {input_of(t): v for t, v in self.names.items()}  # rules may take an input out of what is assumed
         self.used: set[str] = set()
-        self.refused: set[tuple] = set()
+        self.refused: set[tuple[Any, ...]] = set()
 
     def finding(self, before: AnyTerm, after: AnyTerm) -> Finding | None:
         """The most general rule that takes one term to the other and that the prover accepts."""
@@ -145,7 +145,7 @@ class Generaliser:
         return found
 
     def _assuming(
-        self, left: PatternTerm, right: PatternTerm, kinds: dict, goals: dict[Var, list[str]]
+        self, left: PatternTerm, right: PatternTerm, kinds: dict[Any, Any], goals: dict[Var, list[str]]
     ) -> Finding | None:
         """With the assumptions that the prover asks for, if there are such."""
         calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
@@ -166,7 +166,12 @@ class Generaliser:
         return None
 
     def _rule(
-        self, left: PatternTerm, right: PatternTerm, kinds: dict, goals: tuple, assumes: Iterable[str]
+        self,
+        left: PatternTerm,
+        right: PatternTerm,
+        kinds: dict[Any, Any],
+        goals: tuple[GoalCall, ...],
+        assumes: Iterable[str],
     ) -> Rule | None:
         made = Rule(self._name(left), left, right, goals, assumes, "found by machine", "")
         try:
@@ -224,7 +229,7 @@ def _has_axis(t: AnyTerm) -> bool:
     return any(s.args and s.op.kind == "reduce" for s in children_first([t]))
 
 
-def _free(pattern: PatternTerm) -> frozenset:
+def _free(pattern: PatternTerm) -> frozenset[Any]:
     return frozenset((pattern,)) if isinstance(pattern, Var) else getattr(pattern, "lvars", frozenset())
 
 

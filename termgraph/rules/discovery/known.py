@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.definition import Rule, is_nary
+from termgraph.rules.definition import Rule
+from termgraph.rules.forms import is_nary
 from termgraph.rules.price import price
 from termgraph.rules.saturation import joined
 from termgraph.terms.op import CONST
@@ -92,7 +93,7 @@ class Known:
 def in_one_order(t: AnyTerm) -> Any:
     """The term with the operands of sums, products and the like in an order that does not depend on how it was made."""
 
-    def ordered(s: AnyTerm, args: tuple) -> Any:
+    def ordered(s: AnyTerm, args: tuple[Any, ...]) -> Any:
         if not args:
             return s
         if is_nary(s.op) or s.op.commutative:

@@ -32,7 +32,7 @@ class Values:
 
     __slots__ = ("around", "core")
 
-    def __init__(self, core: tuple, around: tuple) -> None:
+    def __init__(self, core: tuple[Any, ...], around: tuple[Any, ...]) -> None:
         self.core, self.around = core, around
 
 
@@ -47,7 +47,7 @@ class Points:
         self.core = [self._world(rng, _CORE, True) for _ in range(1 if small else _MATRICES)]
         self.around = [self._world(rng, _AROUND, False) for _ in range(1 if small else _MATRICES)]
 
-    def _world(self, rng: np.random.Generator, n: int, core: bool) -> dict:
+    def _world(self, rng: np.random.Generator, n: int, core: bool) -> dict[Any, Any]:
         return {x: self._drawn(rng, x.type, n, core) for x in self.inputs}
 
     def _drawn(self, rng: np.random.Generator, type_: TensorType, n: int, core: bool) -> np.ndarray:
@@ -82,7 +82,7 @@ class Points:
         except Exception:  # an op refuses values in its own way, such as a singular matrix
             return None
 
-    def _one(self, t: Any, world: dict, args: list) -> Any:
+    def _one(self, t: Any, world: dict[Any, Any], args: list[Any]) -> Any:
         if t.op is CONST:
             return t.value
         return apply_meaning(t, args) if args else world[t]
@@ -94,7 +94,7 @@ class Points:
         return made
 
 
-def key_of(t: AnyTerm, arrays: tuple) -> tuple:
+def key_of(t: AnyTerm, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """What terms of (nearly) the same values have in common."""
     return (t.type, *[_rounded(v) for v in arrays])
 
@@ -105,8 +105,10 @@ def _rounded(v: np.ndarray) -> bytes:
     with np.errstate(all="ignore"):
         scaled = np.where(np.abs(v) < 1e-10, 0.0, v) * _ODD
         part, power = np.frexp(scaled)
-        text = np.where(np.isfinite(v), np.round(part * 2**22), 0).astype(np.int64).tobytes() + power.tobytes()
-    return text + np.isnan(v).tobytes() + (np.sign(v) * np.isinf(v)).tobytes()
+        text: bytes = np.where(np.isfinite(v), np.round(part * 2**22), 0).astype(np.int64).tobytes() + power.tobytes()
+    infinite: np.ndarray = np.sign(v) * np.isinf(v)
+    nowhere: np.ndarray = np.isnan(v)
+    return text + nowhere.tobytes() + infinite.tobytes()
 
 
 def same_everywhere(values: Values) -> float | None:

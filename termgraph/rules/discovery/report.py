@@ -92,7 +92,7 @@ def _words_of(rules: list[Rule]) -> set[str]:
 
 
 def _variables(r: Rule) -> list[Any]:
-    left: frozenset = getattr(r.lhs, "lvars", frozenset())
+    left: frozenset[Any] = getattr(r.lhs, "lvars", frozenset())
     return sorted(left, key=lambda v: str(v.token))
 
 

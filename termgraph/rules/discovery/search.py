@@ -74,7 +74,7 @@ class _Search:
         self.points = Points(words)
         self.generaliser = Generaliser(words)
         self.levels: list[list[_Entry]] = [[], []]
-        self.classes: dict[tuple, list[_Entry]] = {}
+        self.classes: dict[tuple[Any, ...], list[_Entry]] = {}
         self.seen: set[Any] = set()
         self.order = {t: i for i, t in enumerate(words.leaves)}
         self.met: list[Any] = []
@@ -273,7 +273,7 @@ def _leaves_in_order(t: AnyTerm) -> Iterator[Any]:
             yield s
 
 
-def _simplicity(pair: tuple[Any, Any]) -> tuple:
+def _simplicity(pair: tuple[Any, Any]) -> tuple[Any, ...]:
     inputs = sum(1 for t in children_first(list(pair)) if not t.args and t.op is not CONST)
     return sum(cost_of_term(t)[1] + cost_of_term(t)[2] for t in pair), -inputs, repr(pair)
 

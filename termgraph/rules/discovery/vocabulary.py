@@ -39,7 +39,7 @@ class Word(NamedTuple):
     arity: int
     commutative: bool
     plain: bool  # arithmetic and choices, of which any number may be nested
-    make: Callable[[tuple], list]
+    make: Callable[[tuple[Any, ...]], list[Any]]
 
 
 def words(asked: Sequence[str]) -> list[Word]:
@@ -68,7 +68,7 @@ def _word(name: str) -> Word:
 
 
 # ---------------------------------------------------------------------- terms
-def _applied(op: Op, args: tuple) -> list:
+def _applied(op: Op, args: tuple[Any, ...]) -> list[Any]:
     """The op on these operands, if they are of the sort that it is for."""
     if not _fits(op, [a.type for a in args]):
         return []
@@ -91,12 +91,12 @@ def _fits(op: Op, types: list[Any]) -> bool:
     return "b" not in kinds and len({t.dtype for t in types}) == 1
 
 
-def _transposed(args: tuple) -> list:
+def _transposed(args: tuple[Any, ...]) -> list[Any]:
     (x,) = args
     return [mk(OPS["dimshuffle"].bind(order=(1, 0)), args)] if x.type.ndim == 2 else []
 
 
-def _reduced(op: Op, args: tuple) -> list:
+def _reduced(op: Op, args: tuple[Any, ...]) -> list[Any]:
     """A reduction along each axis, and along all."""
     (x,) = args
     logical = op.name in ("any", "all")
