@@ -17,7 +17,7 @@ from termgraph.db.discovering import library
 from termgraph.rules.definition import Rule
 from termgraph.rules.discovery.report import Discovery
 from termgraph.rules.discovery.vocabulary import ALONG, SYMBOLS
-from termgraph.rules.facts import TermFact
+from termgraph.rules.facts import TermFact, no_overflow
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.stage import Instance
 from termgraph.rules.stdgoals import same_dtype
@@ -47,6 +47,7 @@ class Domain(NamedTuple):
 
 ONE: dict[str, Any] = {"variables": 1}
 TWO: dict[str, Any] = {"variables": 2}
+INTEGERS: dict[str, Any] = {"dtype": "int64", "numbers": (0,)}
 LOGS = ("logs", "sigmoids", "softplus", "exponentials")
 
 DOMAINS = {
@@ -62,7 +63,13 @@ DOMAINS = {
         LOGS, (Search("exp expm1 log log1p sigmoid softplus log1mexp neg + - /", 5, ONE | {"numbers": (1,)}),)
     ),
     "trigonometry": Domain(("trigonometry",), (Search("sin cos tan sqr + - * /", 7, ONE | {"numbers": (1,)}),)),
-    "hyperbolic": Domain(("hyperbolic",), (Search("sinh cosh tanh exp sqr neg + - /", 7, ONE | {"numbers": ()}),)),
+    "hyperbolic": Domain(
+        ("hyperbolic",),
+        (
+            Search("sinh cosh tanh exp sqr neg + - /", 7, ONE | {"numbers": ()}),
+            Search("sinh cosh sqr + -", 7, ONE | {"numbers": (1,)}),
+        ),
+    ),
     "bounds": Domain(
         ("bounds",),
         (
@@ -73,10 +80,13 @@ DOMAINS = {
     ),
     "choices": Domain(("switch", "choices"), (Search("where not < max min", 5, TWO | {"numbers": (0, 1)}),)),
     "integers": Domain(
-        ("divisions", "algebra"),
+        ("quotients", "remainders", "order"),
         (
-            Search("// % + * -", 5, TWO | {"dtype": "int64"}),
-            Search("// % + * min max", 5, TWO | {"dtype": "int64", "facts": "positive"}),
+            Search("// % + * -", 6, TWO | INTEGERS | {"facts": "no_overflow nonzero"}),
+            Search("// % + *", 7, INTEGERS | {"numbers": (), "facts": "no_overflow positive"}),
+            Search("min max +", 7, INTEGERS | {"numbers": (), "facts": "no_overflow"}),
+            Search("< +", 7, INTEGERS | {"facts": "no_overflow"}),
+            Search("< *", 7, INTEGERS | {"facts": "no_overflow positive"}),
         ),
     ),
     "comparisons": Domain(
@@ -89,7 +99,14 @@ DOMAINS = {
         ),
     ),
     "logic": Domain(("logic",), (Search("and or not logical_xor ^ & |", 5, {"dtype": "bool"}),)),
-    "reductions": Domain(("reductions",), (Search("sum max_ min_ * neg exp", 5, {"numbers": (2,)}),)),
+    "reductions": Domain(
+        ("reductions",),
+        (
+            Search("sum prod max_ min_ * neg exp", 4, TWO | {"numbers": (2,)}),
+            Search("any all max_ min_ not", 4, ONE | {"dtype": "bool"}),
+            Search("any all max_ min_ not !=", 4, ONE | {"numbers": (0,)}),
+        ),
+    ),
     "matrices": Domain(("dots", "matrix_inverses"), (Search("dot T inv neg", 6, TWO | {"numbers": ()}),)),
 }
 
@@ -101,20 +118,29 @@ def main() -> None:
     words.add_argument("--again", action="store_true", help="leave out the topics of a domain, and look for them")
     words.add_argument("--seconds", type=float, default=120.0, help="for each domain (%(default)s)")
     words.add_argument("--show", action="store_true", help="print the rules found")
+    words.add_argument("--progress", action="store_true", help="say after each size how far a search is")
     given = words.parse_args()
     warnings.simplefilter("ignore")
     for name in given.domains:
         topics, searches = DOMAINS[name]
-        found = [
-            db.discover(s.ops, s.size, without=topics if given.again else (), seconds=given.seconds, **s.options)
-            for s in searches
-        ]
-        for one, search in zip(found, searches, strict=True):
-            print(f"{name:14} {search.ops} {search.options.get('facts', '')}: {one.summary}", flush=True)
+        found = []
+        for search in searches:
+            found.append(
+                db.discover(
+                    search.ops, search.size, without=topics if given.again else (), seconds=given.seconds / len(searches),
+                    report=say if given.progress else str, **search.options,
+                )
+            )  # fmt: skip
+            print(f"{name:14} {search.ops} {search.options.get('facts', '')}: {found[-1].summary}", flush=True)
             if given.show:
-                print(one.text(), flush=True)
+                print(found[-1].text(), flush=True)
         if given.again:
-            print(f"{name:14} found again: {found_again(topics, found)}", flush=True)
+            print(f"{name:14} {found_again(topics, found)}", flush=True)
+
+
+def say(line: str) -> None:
+    """Where output goes to a file, too, a line is seen at once."""
+    print("   ", line, flush=True)
 
 
 # ---------------------------------------------------------------------- found again
@@ -128,12 +154,13 @@ class Again(NamedTuple):
 
     def __str__(self) -> str:
         missing = f"; missing: {'; '.join(self.missing)}" if self.missing else ""
-        return f"{self.found} of {self.within_reach} within reach, of {self.data} data rules{missing}"
+        return f"left out {self.within_reach} rules within reach (of {self.data}), {self.found} found again{missing}"
 
 
 def found_again(topics: tuple[str, ...], found: list[Discovery]) -> Again:
     """Which rules of the topics join with what was found, and did not without."""
-    without, by_found = library(topics), library(topics)
+    facts = {f for one in found for f in one.words.facts}
+    without, by_found = library(topics, facts), library(topics, facts)
     for r in (r for one in found for r in one.rules):
         by_found.add(r)
     data, reach, met, missing = 0, 0, 0, []
@@ -158,17 +185,20 @@ def is_data(rule: Rule) -> bool:
 
 def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any] | None:
     """Both sides about inputs; None where other operators, numbers or longer terms are needed than were searched."""
-    facts = {v: g.goal.name for g in rule.goals if isinstance(g.goal, TermFact) for v in g.variables()}
+    told = [g for g in rule.goals if isinstance(g.goal, TermFact) and g.goal is not no_overflow]
+    facts = {v: g.goal.name for g in told for v in g.variables()}
     first = found.words.leaves[0].type
     try:
         left, right = (_ground(p, rule, facts, first) for p in (instance.lhs, instance.rhs))
-    except (LookupError, TypeError):  # operators that are not for this dtype
+    except (LookupError, TypeError, ValueError):  # operators that are not for this dtype, or this rank
+        return None
+    if any(t.op.kind == "reduce" and t.op.params.get("axis") == () for t in children_first([left]) if t.args):
         return None
     ops = {t.op.name for t in children_first([left, right]) if t.args} - {"assume"}
-    numbers = {t.value.item() for t in children_first([left, right]) if t.op is CONST}
+    numbers = {t.value.item() for t in children_first([left, right]) if t.op is CONST and t.type.dtype != "bool"}
     said = {SYMBOLS.get(w.name, ALONG.get(w.name, w.name)) for w in found.words.words}
     said |= {"dimshuffle"} if "T" in said else set()
-    known = {n.value.item() for n in found.words.numbers} | {True, False}
+    known = {n.value.item() for n in found.words.numbers if n.type.dtype != "bool"}
     assumed = set(facts.values()) <= set(found.words.facts)
     return (left, right) if assumed and ops <= said and numbers <= known and _size(left) <= found.size else None
 

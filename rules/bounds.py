@@ -22,7 +22,7 @@ INF = float("inf")
 
 
 @ruleset("canonicalize")
-def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f: head, xs: seg, ys: seg,
+def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f: head, xs: seg, ys: seg,
            m: head[maximum, minimum], o: head):
     yield rule("max_nonnegative", maximum(u, 0),                                 u,
                                   nonnegative(u), assumes=["signed_zero"])
@@ -42,6 +42,10 @@ def bounds(x, y, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f
     # bounds within bounds
     yield rule("absorbs",        m(u, o(u, v)),                                  u,
                                  dual(m, o), finite(v), assumes=["signed_zero"])
+    yield rule("of_bounds",      m(o(u, v), o(u, t)),                            o(u, m(v, t)),
+                                 dual(m, o), needed_once(o(u, v)), needed_once(o(u, t)), assumes=["signed_zero"])
+    yield rule("again",          m(o(m(u, v), t), u),                            m(o(v, t), u),
+                                 dual(m, o), assumes=["signed_zero"])
     yield rule("of_negatives",   m(-w, -q),                                      -o(w, q),
                                  dual(m, o), assumes=["signed_zero"])
     yield rule("abs",            maximum(w, -w),                                 abs_(w), assumes=["signed_zero"])

@@ -76,6 +76,11 @@ def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
     yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x))
     yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x))
     yield rule("sinh_plus_exp_neg", sinh(x) + exp(-x),               cosh(x),                    assumes=["reassoc"])
+    yield rule("tanh_over_sinh",  tanh(x) / sinh(x),                 1 / cosh(x),
+                                  assumes=["domain", "reassoc"])
+    yield rule("cosh_over_sinh",  cosh(x) / sinh(x),                 1 / tanh(x))
+    yield rule("cosh2_minus_one", sqr(cosh(x)) - 1,                  sqr(sinh(x)))
+    yield rule("one_plus_sinh2",  1 + sqr(sinh(x)),                  sqr(cosh(x)),                assumes=["reassoc"])
     yield rule("sinh_over_tanh",  sinh(x) / tanh(x),                 cosh(x),
                                   assumes=["domain", "reassoc"])
     yield rule("tanh_cosh",       tanh(x) * cosh(x),                 sinh(x),

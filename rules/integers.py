@@ -108,6 +108,10 @@ def remainders(i: Integer, j: Integer, k: Integer, c: Number, d: Number):
                                  divides(c, d), no_overflow(i * c))
     yield rule("twice",          mod(mod(i, c), d),              mod(i, d),
                                  nonzero(c), divides(d, c))
+    yield rule("of_larger",      mod(mod(i, j * k), j),          mod(i, j),
+                                 nonzero(k), no_overflow(j * k))
+    yield rule("within_larger",  mod(mod(i, j), j * k),          mod(i, j),
+                                 positive(k), no_overflow(j * k))
     yield rule("of_sum",         mod(mod(i, j) + k, j),          mod(i + k, j),
                                  no_overflow(i + k), no_overflow(mod(i, j) + k))
     yield rule("of_factor",      mod(mod(i, j) * k, j),          mod(i * k, j),

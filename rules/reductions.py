@@ -17,9 +17,9 @@ from termgraph.rulelib._goals_reduce import (
     surely_some,
     without_short_axes,
 )
-from termgraph.rules import Bool, Float, Uniform, head, nonzero, param, rule, ruleset, seg, this
+from termgraph.rules import Bool, Float, Uniform, head, nonzero, param, positive, rule, ruleset, seg, this
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast, logical_not, mul, neq, switch
+from termgraph.terms.ops.elementwise import cast, exp, logical_not, mul, neq, sqr, switch
 from termgraph.terms.ops.reduce import all_, any_, argmax, argmin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_
 from termgraph.terms.ops.shaping import alloc, join
 from termgraph.terms.ops.sorting import argsort, sort
@@ -28,9 +28,9 @@ ROUNDS = ["reassoc"]
 
 
 @ruleset("canonicalize")
-def reductions(x, y, z, n, w: Float, j: Uniform, p: Bool, f: head, xs: seg, ns: seg, a: param, b: param, c: param,
-               d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp], s: head[sum_],
-               q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
+def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f: head, xs: seg, ns: seg, a: param,
+               b: param, c: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+               s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
     yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
                                  assumes=["signed_zero"])
@@ -80,6 +80,14 @@ def reductions(x, y, z, n, w: Float, j: Uniform, p: Bool, f: head, xs: seg, ns: 
                                  increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
     yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),
                                  increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
+    yield rule("max_scaled",     max_(v * w, axis=a),                            v * max_(w, axis=a),
+                                 positive(v), needed_once(v * w), assumes=["overflow"])
+    yield rule("min_scaled",     min_(v * w, axis=a),                            v * min_(w, axis=a),
+                                 positive(v), needed_once(v * w), assumes=["overflow"])
+    yield rule("prod_exp",       prod(exp(w), axis=a, dtype=d),                  exp(sum_(w, axis=a, dtype=d)),
+                                 needed_once(exp(w)), assumes=["overflow", "reassoc"])
+    yield rule("prod_sqr",       prod(sqr(w), axis=a, dtype=d),                  sqr(prod(w, axis=a, dtype=d)),
+                                 assumes=["reassoc"])
     yield rule("any_not",        any_(logical_not(x), axis=a),                   logical_not(all_(x, axis=a)))
     yield rule("all_not",        all_(logical_not(x), axis=a),                   logical_not(any_(x, axis=a)))
     yield rule("any_neq",        any_(neq(x, 0), axis=a),                        any_(x, axis=a))

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from termgraph.db.database import query
+from termgraph.db.query import TRUSTED
 from termgraph.rules.discovery.known import Known
 from termgraph.rules.discovery.report import Discovery
 from termgraph.rules.discovery.search import discover as search
+from termgraph.rules.discovery.vocabulary import NO_OVERFLOW
 from termgraph.terms.term import as_term
 
 
@@ -48,15 +50,17 @@ def discover(
     given = tuple(facts.split()) if isinstance(facts, str) else tuple(facts)
     terms = [as_term(e) for e in corpus]
     return search(
-        chosen, size, library(without), facts=given, dtype=dtype, numbers=numbers, variables=variables,
+        chosen, size, library(without, given), facts=given, dtype=dtype, numbers=numbers, variables=variables,
         seconds=seconds, corpus=terms, both_ways=query("+saturate").rules, report=report,
     )  # fmt: skip
 
 
-def library(without: Iterable[str] = ()) -> Known:
-    """What the library knows, but for some topics."""
+def library(without: Iterable[str] = (), facts: Iterable[str] = ()) -> Known:
+    """What the library knows, but for some topics; that whole numbers do not wrap around is taken on trust if asked."""
     left_out = [f"-{name}" for name in without]
+    trusted = TRUSTED | ({NO_OVERFLOW} & set(facts))
     canonical, stable, cheap = (
-        query("+fast_run -unsafe", f"&{stage}", *left_out) for stage in ("canonicalize", "stabilize", "specialize")
+        query("+fast_run -unsafe", f"&{stage}", *left_out, assume=trusted)
+        for stage in ("canonicalize", "stabilize", "specialize")
     )
     return Known([canonical, stable, canonical], [cheap])

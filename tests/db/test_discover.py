@@ -9,6 +9,7 @@ import termgraph.tensor as T
 from termgraph import cli, db
 from termgraph.rules import authoring
 from termgraph.rules.checking.compare import ASSUMPTIONS
+from termgraph.rules.discovery.algebra import Arithmetic
 from termgraph.rules.discovery.generalise import chosen_assumptions, oriented
 from termgraph.rules.discovery.points import DIFFERENT, EQUAL, INSIDE, OUTSIDE, Points, agreement, same_everywhere
 from termgraph.rules.discovery.vocabulary import vocabulary, words
@@ -73,6 +74,39 @@ def test_truth_values_and_choices():
 def test_matrices():
     found = db.discover("dot T", 5, variables=2, numbers=(), without=["dots"])
     assert any(r.before.count("dimshuffle") == 2 and r.after.count("dimshuffle") == 1 for r in found)
+
+
+def test_whole_numbers_that_do_not_wrap_around():
+    found = db.discover(
+        "// % *", 5, facts="no_overflow nonzero", dtype="int64", numbers=(), variables=2,
+        without=["quotients", "remainders"],
+    )  # fmt: skip
+    conditions = {r.before: r.conditions() for r in found}
+    assert {"nonzero(x)", "no_overflow(x * y)"} <= set(conditions["x * y // x"])
+    assert tg.rules.prove(found.rules, samples=8).ok
+
+
+def test_what_arithmetic_alone_says_is_no_news_of_a_function():
+    found = db.discover("sin cos tan sqr + - * /", 5, variables=1, numbers=(1,), without=["trigonometry"])
+    assert {"1.0 - sqr(cos(x)) -> sqr(sin(x))", "sin(x) / cos(x) -> tan(x)"} <= said(found)
+    assert found.arithmetic > 10 and "(1.0 + x) * x -> sqr(x) + x" not in said(found)
+    x, y = T.dvectors("x", "y")
+    same = Arithmetic()
+    assert same.joins(((x + 1) * x).term, (x * x + x).term) and not same.joins((x + y).term, (x * y).term)
+    assert same.joins(T.sin(x - y).term, (-T.sin(y - x)).term) and same.joins(T.cos(x - y).term, T.cos(y - x).term)
+    assert not same.joins(T.exp(x - y).term, T.exp(y - x).term)
+    assert not same.joins((T.sin(x) ** 2 + T.cos(x) ** 2).term, (x / x).term)
+
+
+def test_reductions_of_truth_values_are_tried_on_enough_of_them():
+    found = db.discover("any all max_ min_ not", 4, dtype="bool", variables=1, without=["reductions"])
+    assert {r.before.partition("(")[0] for r in found} == {"any", "all", "max", "min"}
+    assert all(r.after not in ("True", "False") for r in found)
+
+
+def test_differences_of_large_operands_are_numbers_too():
+    found = db.discover("cosh sinh sqr -", 7, variables=1, numbers=(1,), without=["hyperbolic"])
+    assert any(r.after == "1.0" for r in found)
 
 
 def test_time_is_bounded_and_said():

@@ -13,7 +13,7 @@ from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.checking.verdict import ACCURATE, Verdict
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.discovery.known import cost_of_term
-from termgraph.rules.discovery.vocabulary import Vocabulary, input_of
+from termgraph.rules.discovery.vocabulary import NO_OVERFLOW, Vocabulary, input_of
 from termgraph.rules.facts import FACTS
 from termgraph.rules.goals import GoalCall
 from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, param
@@ -131,12 +131,15 @@ class Generaliser:
 
     def _with_facts(self, left: PatternTerm, right: PatternTerm, kinds: dict[Var, Kind]) -> Finding | None:
         """With the facts that the inputs have, each of them left out or weakened where the rule holds without."""
-        metavariables = [v for v in self.names.values() if v in _free(left)]
-        goals = {v: list(self.vocabulary.facts) for v in metavariables}
+        goals: dict[Any, list[str]] = {
+            v: [f for f in self.vocabulary.facts if f != NO_OVERFLOW] for v in self.names.values() if v in _free(left)
+        }
+        if NO_OVERFLOW in self.vocabulary.facts:
+            goals |= {s: [NO_OVERFLOW] for s in dict.fromkeys([*_preorder(left), *_preorder(right)]) if _may_wrap(s)}
         found = self._assuming(left, right, kinds, goals)
         if found is None or not self.vocabulary.facts:
             return found
-        for v in metavariables:
+        for v in goals:
             for fewer in _weakened(goals[v]):
                 less = self._assuming(left, right, kinds, {**goals, v: fewer})
                 if less is not None and less.rule.assumes <= found.rule.assumes | {"domain"}:
@@ -145,7 +148,7 @@ class Generaliser:
         return found
 
     def _assuming(
-        self, left: PatternTerm, right: PatternTerm, kinds: dict[Any, Any], goals: dict[Var, list[str]]
+        self, left: PatternTerm, right: PatternTerm, kinds: dict[Any, Any], goals: dict[Any, list[str]]
     ) -> Finding | None:
         """With the assumptions that the prover asks for, if there are such."""
         calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
@@ -223,6 +226,11 @@ def _weakened(facts: list[str]) -> Iterator[list[str]]:
     for fact in facts:
         for weaker in _WEAKER.get(fact, ()):
             yield [weaker]
+
+
+def _may_wrap(pattern: PatternTerm) -> bool:
+    """Whether whole numbers are computed that may be too large for their dtype."""
+    return bool(pattern.args) and pattern.op.name in ("add", "sub", "mul")
 
 
 def _has_axis(t: AnyTerm) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from termgraph.terms.types import TensorType
 
 _CORE, _AROUND = 48, 64  # points where most functions are defined, and points of all signs
-_MATRICES = 3  # of each sort
+_MATRICES = 3  # worlds of each sort, where terms are computed from whole matrices
+_TRUTHS = 12  # worlds of truth values: few of them tell little
+_TIES = 0.15  # share of the places at which an input has the value of the first one
+_OFFSETS = (0.0, -4.0, 4.0)  # matrices of numbers of all signs, and such of one sign
 _ODD = 0.7310585786300049  # no value that terms usually have is a round number times this
 _CLOSE, _TINY = 1e-8, 1e-11
 EQUAL, INSIDE, OUTSIDE, DIFFERENT = "equal", "inside", "outside", "different"
@@ -43,27 +46,36 @@ class Points:
         self.facts = vocabulary.facts
         rng = np.random.default_rng(seed)
         self.inputs = [input_of(t) for t in vocabulary.leaves]
-        small = vocabulary.elementwise
-        self.core = [self._world(rng, _CORE, True) for _ in range(1 if small else _MATRICES)]
-        self.around = [self._world(rng, _AROUND, False) for _ in range(1 if small else _MATRICES)]
+        truths = any(kind_of(x.type.np_dtype) == "b" for x in self.inputs)
+        worlds = 1 if vocabulary.elementwise else _TRUTHS if truths else _MATRICES
+        self.core = [self._world(rng, _CORE, True) for _ in range(worlds)]
+        self.around = [self._world(rng, _AROUND, False, _OFFSETS[i % len(_OFFSETS)]) for i in range(worlds)]
 
-    def _world(self, rng: np.random.Generator, n: int, core: bool) -> dict[Any, Any]:
-        return {x: self._drawn(rng, x.type, n, core) for x in self.inputs}
+    def _world(self, rng: np.random.Generator, n: int, core: bool, offset: float = 0.0) -> dict[Any, Any]:
+        share = rng.uniform(0.05, 0.95)
+        drawn = {x: self._drawn(rng, x.type, n, core, offset, share) for x in self.inputs}
+        first = drawn[self.inputs[0]]
+        for x, v in drawn.items():
+            if not core and v is not first and v.dtype == first.dtype and v.shape == first.shape:
+                drawn[x] = np.where(rng.random(v.shape) < _TIES, first, v)
+        return drawn
 
-    def _drawn(self, rng: np.random.Generator, type_: TensorType, n: int, core: bool) -> np.ndarray:
+    def _drawn(
+        self, rng: np.random.Generator, type_: TensorType, n: int, core: bool, offset: float, share: float
+    ) -> np.ndarray:
         matrices = any(x.type.ndim > 1 for x in self.inputs)
         shape = (3,) * type_.ndim if matrices else (n,) * type_.ndim
         kind = kind_of(type_.np_dtype)
         if kind == "b":
-            return rng.random(shape) < 0.5
+            return rng.random(shape) < (share if matrices else 0.5)
         if kind in "iu":
             low = 1 if core else 0 if kind == "u" else -9
             return self._with_facts(rng.integers(low, 10, shape)).astype(type_.np_dtype)
         if core:
             return self._with_facts(rng.uniform(0.1, 3.0, shape)).astype(type_.np_dtype)
         mixed = np.where(rng.random(shape) < 0.4, rng.uniform(-1, 1, shape), rng.normal(size=shape) * 2)
-        whole = rng.integers(-3, 4, shape).astype(float)
-        found = mixed if matrices else np.where(rng.random(shape) < 0.2, whole, mixed)
+        whole = rng.integers(-3 if offset <= 0 else 0, 4 if offset >= 0 else 1, shape).astype(float)
+        found = np.where(rng.random(shape) < 0.2, whole, mixed + offset)
         return self._with_facts(found).astype(type_.np_dtype)
 
     def _with_facts(self, v: np.ndarray) -> np.ndarray:
@@ -111,16 +123,27 @@ def _rounded(v: np.ndarray) -> bytes:
     return text + nowhere.tobytes() + infinite.tobytes()
 
 
-def same_everywhere(values: Values) -> float | None:
-    """The number that a term is at all points, if it is one."""
+def same_everywhere(values: Values, operands: Sequence[Values] = ()) -> float | None:
+    """The number that a term is at all points, if it is one; differences of large operands are less exact."""
     arrays = [*values.core, *values.around]
-    first = arrays[0].flat[0] if arrays[0].size else np.nan
+    if kind_of(arrays[0].dtype) == "c":
+        return None
+    scales = [_scale(v, [[*o.core, *o.around][i] for o in operands]) for i, v in enumerate(arrays)]
     with np.errstate(all="ignore"):
-        if not np.isfinite(first) or kind_of(arrays[0].dtype) == "c":
+        first = float(arrays[0].flat[int(np.argmin(scales[0]))]) if arrays[0].size else np.nan
+        if not np.isfinite(first):
             return None
-        near = all(np.all(np.isnan(v) | (np.abs(v - float(first)) <= _TINY)) for v in arrays)
-    number = float(first)
-    return (round(number) if abs(number - round(number)) <= _TINY else number) if near else None
+        near = all(np.all(np.isnan(v) | (np.abs(v - first) <= _TINY * s)) for v, s in zip(arrays, scales, strict=True))
+    return (round(first) if abs(first - round(first)) <= _TINY else first) if near else None
+
+
+def _scale(value: np.ndarray, operands: list[np.ndarray]) -> np.ndarray:
+    """How large the operands are, element by element, and 1 at least."""
+    out = np.ones(value.shape)
+    for v in operands:
+        if v.shape in (value.shape, ()) and kind_of(v.dtype) in "fiu":
+            out = np.fmax(out, np.minimum(np.abs(v.astype(np.float64)), 1e6))
+    return out
 
 
 def mostly_finite(values: Values) -> bool:

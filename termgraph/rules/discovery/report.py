@@ -30,7 +30,7 @@ class Discovery:
         self.findings: list[Finding] = []
         self.both_ways: list[tuple[Any, Any]] = []  # equal terms neither of which is cheaper
         self.uses: dict[str, int] = {}
-        self.terms = self.candidates = self.refused = self.derivable = 0
+        self.terms = self.candidates = self.arithmetic = self.refused = self.derivable = 0
         self.seconds = 0.0
         self.stopped = ""
 
@@ -50,7 +50,8 @@ class Discovery:
         """The search in a line."""
         parts = [
             f"{self.terms} terms", f"{self.candidates} pairs of equal values that no rule joined",
-            f"{len(self)} rules", f"{self.derivable} more that follow from others",
+            f"{self.arithmetic} more by arithmetic alone", f"{len(self)} rules",
+            f"{self.derivable} more that follow from others",
             f"{self.refused} pairs without a rule, {len(self.both_ways)} of them equally cheap",
             f"{self.seconds:.1f} s",
         ]  # fmt: skip

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.rules.definition import Rule
+from termgraph.rules.discovery.algebra import Arithmetic, only_arithmetic
 from termgraph.rules.discovery.generalise import Finding, Generaliser, oriented
 from termgraph.rules.discovery.known import Known, cost_of_term
 from termgraph.rules.discovery.points import (
@@ -73,12 +74,14 @@ class _Search:
         self.corpus, self.both_ways = corpus, both_ways
         self.points = Points(words)
         self.generaliser = Generaliser(words)
+        self.arithmetic = None if only_arithmetic(words) else Arithmetic()
         self.levels: list[list[_Entry]] = [[], []]
         self.classes: dict[tuple[Any, ...], list[_Entry]] = {}
         self.seen: set[Any] = set()
         self.order = {t: i for i, t in enumerate(words.leaves)}
         self.met: list[Any] = []
         self.out = Discovery(words, size)
+        self.seconds = seconds
         self.began = time.process_time()
         self.until = self.began + seconds
 
@@ -103,6 +106,7 @@ class _Search:
                 self.out.stopped = f"stopped after {self.until - self.began:g} s, within size {size}"
                 break
         self._minimise()
+        self.report(f"{self.out.derivable} rules follow from others, {time.process_time() - self.began:.0f} s")
         self._rank()
         self.out.seconds = time.process_time() - self.began
         return self.out
@@ -121,13 +125,22 @@ class _Search:
                 continue
             self.out.terms += 1
             nest = max(e.nest for e in operands) + _steep(term)
-            number = same_everywhere(values)
+            number = same_everywhere(values, [e.values for e in operands])
             equal = self._take(term, values, nest, level) if number is None else self._number(term, number)
             if equal is not None and self._in_order(term):
                 self.met.append(term)
-                if not self.known.joins(term, equal):
+                if not self.known.joins(term, equal) and not self._mere_arithmetic(term, equal):
                     pairs.append((term, equal))
         return pairs
+
+    def _mere_arithmetic(self, term: AnyTerm, equal: AnyTerm) -> bool:
+        """Whether two terms, or their forms, are equal whatever the functions in them are."""
+        if self.arithmetic is None:
+            return False
+        forms = self.known.form(term), self.known.form(equal)
+        found = self.arithmetic.joins(term, equal) or self.arithmetic.joins(*forms)
+        self.out.arithmetic += found
+        return found
 
     def _number(self, term: AnyTerm, number: float) -> Any:
         """The number that a term always is; numbers that are not in the vocabulary are no right sides."""
@@ -193,7 +206,7 @@ class _Search:
         for term, equal in sorted(pairs, key=_simplicity):
             if self.late:
                 return
-            if self.known.joins(term, equal):
+            if self.known.joins(term, equal) or self._mere_arithmetic(term, equal):
                 continue
             found = self._rule_for(term, equal)
             if found is None:
@@ -220,8 +233,13 @@ class _Search:
         return False
 
     def _minimise(self) -> None:
-        """Leave out rules that the others make needless, the longest first."""
-        for found in sorted(self.out.findings, key=lambda f: -_length(f.rule)):
+        """Leave out rules that the others make needless, the longest first, for half as long as the search at most."""
+        until = time.process_time() + self.seconds / 2
+        for n, found in enumerate(sorted(self.out.findings, key=lambda f: -_length(f.rule))):
+            if time.process_time() > until:
+                left_over = f"{len(self.out.findings) + self.out.derivable - n} rules were not compared with the others"
+                self.out.stopped = "; ".join(filter(None, (self.out.stopped, left_over)))
+                return
             left, right = self._sides(found.rule)
             self.known.remove(found.rule)
             if self.known.joins(left, right) or self.known.saturates(left, right, self.both_ways):

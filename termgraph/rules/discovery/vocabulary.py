@@ -24,6 +24,7 @@ SYMBOLS = {
     "where": "switch", "not": "logical_not", "and": "logical_and", "or": "logical_or", "@": "dot",
 }  # fmt: skip
 TRANSPOSE = "T"
+NO_OVERFLOW = "no_overflow"
 REDUCTIONS = frozenset(("sum", "prod", "any", "all", "logsumexp"))
 ALONG = {"max_": "max", "min_": "min", "amax": "max", "amin": "min"}
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "neq"))
@@ -99,8 +100,8 @@ def _transposed(args: tuple[Any, ...]) -> list[Any]:
 def _reduced(op: Op, args: tuple[Any, ...]) -> list[Any]:
     """A reduction along each axis, and along all."""
     (x,) = args
-    logical = op.name in ("any", "all")
-    if not x.type.ndim or (kind_of(x.type.np_dtype) == "b") != logical:
+    truths = op.name in ("any", "all", "max", "min")
+    if not x.type.ndim or (kind_of(x.type.np_dtype) == "b" and not truths):
         return []
     axes: list[tuple[int, ...]] = [(i,) for i in range(x.type.ndim)]
     axes += [tuple(range(x.type.ndim))] if x.type.ndim > 1 else []
@@ -115,7 +116,7 @@ class Vocabulary(NamedTuple):
     words: list[Word]
     leaves: list[Any]
     numbers: list[Any]
-    facts: tuple[str, ...]
+    facts: tuple[str, ...]  # of all inputs; `no_overflow` of all whole numbers that are computed
 
     @property
     def names(self) -> list[str]:
@@ -148,7 +149,8 @@ def vocabulary(
         types = [matrix, vector, matrix][:variables]
     else:
         types = [TensorType.of(dtype, (None,))] * variables
-    leaves = [_leaf(name, t, tuple(facts)) for name, t in zip("xyzwuv", types, strict=False)]
+    of_inputs = tuple([f for f in facts if f != NO_OVERFLOW])
+    leaves = [_leaf(name, t, of_inputs) for name, t in zip("xyzwuv", types, strict=False)]
     if names & (_LOGICAL | {"switch"}) or dtype == "bool":
         leaves += [Input(name, TensorType.of("bool", types[0].shape)) for name in ("p", "q")]
     values = (False, True) if dtype == "bool" else numbers
