@@ -123,11 +123,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in given.domains:
         topics, searches = DOMAINS[name]
-        found = []
+        found, share = [], given.seconds / len(searches)
         for search in searches:
             found.append(
                 db.discover(
-                    search.ops, search.size, without=topics if given.again else (), seconds=given.seconds / len(searches),
+                    search.ops, search.size, without=topics if given.again else (), seconds=share,
                     report=say if given.progress else str, **search.options,
                 )
             )  # fmt: skip
