@@ -35,7 +35,7 @@ class Arithmetic:
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
         self._values: dict[Any, int | None] = {}
-        self._applied: dict[tuple, int] = {}  # values of functions, by their operands' values
+        self._applied: dict[tuple[Any, ...], int] = {}  # values of functions, by their operands' values
 
     def joins(self, a: AnyTerm, b: AnyTerm) -> bool:
         """Whether two terms are the same fraction of polynomials."""
