@@ -234,9 +234,11 @@ erfc = elementwise("erfc", 1, meanings.of_scipy("erfc"), special_rule, "erfc", v
 erfcx = elementwise("erfcx", 1, meanings.of_scipy("erfcx"), special_rule, "tg_erfcx")
 erfinv = elementwise("erfinv", 1, meanings.of_scipy("erfinv"), special_rule, "tg_erfinv")
 erfcinv = elementwise("erfcinv", 1, meanings.of_scipy("erfcinv"), special_rule, "tg_erfcinv")
-gamma = elementwise("gamma", 1, meanings.of_scipy("gamma"), special_rule, "tgamma")
-gammaln = elementwise("gammaln", 1, meanings.of_scipy("gammaln"), special_rule, "tg_gammaln")
-digamma = elementwise("digamma", 1, meanings.of_scipy("digamma"), special_rule, "tg_digamma")
+gamma = elementwise(
+    "gamma", 1, meanings.of_scipy("gamma"), special_rule, "tg_gamma", cuda=Spelling(f="tgamma"), vector=True
+)
+gammaln = elementwise("gammaln", 1, meanings.of_scipy("gammaln"), special_rule, "tg_gammaln", vector=True)
+digamma = elementwise("digamma", 1, meanings.of_scipy("digamma"), special_rule, "tg_digamma", vector=True)
 polygamma = elementwise("polygamma", 2, meanings.of_scipy("polygamma"), special_rule, "tg_polygamma", cost=2000)
 gammainc = elementwise("gammainc", 2, meanings.of_scipy("gammainc"), special_rule, "tg_gammainc", cost=500)
 gammaincc = elementwise("gammaincc", 2, meanings.of_scipy("gammaincc"), special_rule, "tg_gammaincc", cost=500)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, erfinv, float32
+from termgraph.backends.c.text import bessel, erfinv, float32, gammas
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -47,7 +47,7 @@ def _words(op: Op, numbers: str = "f") -> list[str]:
 
 
 VECTOR, VECTOR_2 = _named(1, vector=True), _named(2, vector=True)  # glibc 2.35 and later have vector versions
-SCALAR, SCALAR_2 = _named(1, vector=False) | {"lgamma"}, _named(2, vector=False) | {"fmod"}  # both in helpers only
+SCALAR, SCALAR_2 = _named(1, vector=False), _named(2, vector=False) | {"fmod"}  # in a helper only
 COMPLEX, COMPLEX_2 = _named(1, numbers="c"), _named(2, numbers="c")
 VECTOR_HELPERS = frozenset([w for op in OPS.values() if op.vector for w in _words(op) if w.startswith("tg_")])
 _INLINE = "static inline __attribute__((always_inline)) "
@@ -138,7 +138,6 @@ _FLOAT = {
 {{
     return x > ({T})-0.693147180559945309417232121458176568 ? log{S}(-expm1{S}(x)) : log1p{S}(-exp{S}(x));
 }}""",
-    "gammaln": "{T} tg_gammaln_{N}({T} x) {{ return x == -__builtin_inf{S}() ? x : lgamma{S}(x); }}",
     "heaviside": "{T} tg_heaviside_{N}({T} x, {T} h) {{ return x != x ? x : x == 0 ? h : ({T})(x > 0); }}",
 }
 _INTEGER = {
@@ -336,6 +335,7 @@ _FIXED = {
     **float32.functions(_INLINE),
     **bessel.functions(_INLINE),
     **erfinv.functions(_INLINE),
+    **gammas.functions(_INLINE),
 }
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
