@@ -205,8 +205,8 @@ _TRIGAMMA = f"""double tg_trigamma_f64(double x)
     const double far = v + w * (0.5 + v * {_of("trigamma_far", "w")});
     const double close = b < 2 ? near : next, right = a >= 5.5 ? far : close, square = pole * pole;
     const double added = a < 1 ? square : 0, left = square - right, y = x < 0 ? left : right + added;
-    const double end = part == 0 ? __builtin_inf() : y; /* 0, -1, -2, ... */
-    return x == __builtin_inf() ? 0 : end;
+    const double pole_or_y = part == 0 ? __builtin_inf() : y, end = x < 0 ? __builtin_inf() : 0; /* as SciPy */
+    return fabs(x) == __builtin_inf() ? end : pole_or_y;
 }}"""
 # From 5.5 on gamma(n + f) = gamma(n) e^y of the nearest whole number n, for which there is a table: so results at whole
 # numbers are the nearest there are, and y is small. Left of 0 numerator and denominator change places.
