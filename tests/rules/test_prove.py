@@ -1,9 +1,11 @@
 """The prover finds false, type-changing, raising and undeclared rules, and says exactly where they go wrong."""
 
 import importlib
+import random
 
 import numpy as np
 import pytest
+from unification import Var
 
 import termgraph.tensor as T
 from termgraph.rules import (
@@ -25,6 +27,7 @@ from termgraph.rules import (
 )
 from termgraph.rules.checking import draw as proving_draw
 from termgraph.rules.checking import examples as proving_examples
+from termgraph.rules.checking import indexing_samplers
 from termgraph.rules.checking import prover as proving
 from termgraph.rules.checking.other_machine import evaluate_there
 from termgraph.rules.checking.prover import examples
@@ -345,3 +348,28 @@ def test_rules_are_tried_on_floats_of_16_bits_too(monkeypatch):
     twice, flipped, wrong = prove(mine, samples=12).verdicts
     assert twice.kind == "exact" and flipped.ok and not wrong.ok
     assert "float16" in wrong.details()
+
+
+# ---------------------------------------------------------------------- samplers
+def test_a_mistake_of_a_sampler_is_not_taken_for_an_operand_that_does_not_fit(monkeypatch):
+    def mistaken(d, h, args, want):
+        raise TypeError("no such thing")
+
+    monkeypatch.setattr(proving_draw, "sampler_of", lambda family: mistaken)
+
+    @ruleset()
+    def table(x: Float):
+        yield rule("same", sin(x), sin(x + 0))
+
+    with pytest.raises(TypeError, match="no such thing"):
+        verdict(table)
+
+
+def test_parts_of_indices_that_are_numbers_and_arrays():
+    assert indexing_samplers._part((3, 4), ("?", "a")) == (1,)
+    assert indexing_samplers._part((3, 4), (("slice", "?", None, None), "?")) == (3,)
+
+
+def test_wanted_lengths_are_never_left_open():
+    made = proving_draw.Draw(random.Random(0), {}, {}, 0.0).make(Var("x"), proving_draw.Want((None, 2), "float64"))
+    assert made.type.shape == (3, 2)

@@ -171,6 +171,8 @@ class Draw:
     # ------------------------------------------------------------------ patterns
     def make(self, p: PatternTerm, want: Want = ANY) -> Any:
         """A ground term of the pattern; metavariables met for the first time are bound."""
+        if want.shape is not None and None in want.shape:  # lengths of another operand, which may be left open
+            want = want._replace(shape=chosen_lengths(want.shape))
         if isinstance(p, Var):
             return self._variable(p, want)
         if p.__class__ is Lit:
@@ -196,11 +198,19 @@ class Draw:
             op = head.op()
             if is_nary(op) and len(operands) == 1:
                 return operands[0]
-            return mk(op, tuple(operands))
-        except (TypeError, ValueError, IndexError, GraphError, OverflowError) as err:
+            return self._made(op, operands)
+        except (ValueError, IndexError, GraphError, OverflowError) as err:
             raise Retry(str(err)) from None
         finally:
             self.depth -= 1
+
+    @staticmethod
+    def _made(op: Op, operands: Sequence[Any]) -> Any:
+        """The op on its operands, if it takes them; a TypeError from anywhere else is a sampler's own mistake."""
+        try:
+            return mk(op, tuple(operands))
+        except TypeError as err:
+            raise Retry(str(err)) from None
 
     def _spread(self, family: Op, args: list[Any], whole: PatternTerm | None) -> list[Any]:
         """Operand patterns as samplers like them: leading operands one by one, known segments opened."""
@@ -453,6 +463,11 @@ class Draw:
             return substitute([term], renamed)[0], renamed
         except (TypeError, ValueError, IndexError, GraphError):
             return term, {leaf: leaf for leaf in renamed}
+
+
+def chosen_lengths(shape: Iterable[int | None]) -> tuple[int, ...]:
+    """A shape in which no length is left open."""
+    return tuple([3 if n is None else n for n in shape])
 
 
 def _same(value: object) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rules.checking.draw import Draw, Head, Retry, Want
+from termgraph.rules.checking.draw import Draw, Head, Retry, Want, chosen_lengths
 from termgraph.rules.checking.families import sampler
 from termgraph.terms.ops.indexing import FULL, numpy_index
 
@@ -26,9 +26,7 @@ def _indexed(d: Draw, h: Head, args: list[Any], want: Want, arrays: bool) -> lis
     index = h.known("index")
     shape = _shape_for(d, index, want, reads)
     x = d.make(args[0], Want(shape, want.dtype))
-    shape = x.type.shape
-    if any(n is None for n in shape):
-        shape = tuple([3 if n is None else n for n in shape])
+    shape = chosen_lengths(x.type.shape)
     chosen = index if index is not None else _index(d, shape, arrays)
     index = h.settle("index", lambda: chosen)
     operands = _operand_wants(d, index, shape)
@@ -108,8 +106,8 @@ def _operand_wants(d: Draw, index: tuple[Any, ...], shape: tuple[int, ...]) -> l
 
 def _part(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]:
     """The lengths of the part an index names, with zeros for operands."""
-    count = sum(e == "?" or e == "a" for e in index) + sum(p == "?" for e in index if isinstance(e, tuple) for p in e)
-    zeros = tuple([np.zeros((), int) if "a" not in index else np.zeros(1, int)] * count)
+    parts = [p for e in index for p in (e if isinstance(e, tuple) else (e,)) if p in ("?", "a")]
+    zeros = tuple([np.zeros(1 if p == "a" else (), int) for p in parts])
     try:
         part: np.ndarray = np.empty(shape)[numpy_index(index, zeros)]
         return part.shape

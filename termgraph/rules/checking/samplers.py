@@ -192,6 +192,8 @@ def _reshape(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
         inner, target = _same_size(d, want.shape), want.shape
         return d.fill(args, [Want(inner, want.dtype), *_lengths(target)])
     x = d.make(args[0])
+    if None in x.type.shape:
+        raise Retry  # nobody knows how many elements there are
     fixed = _fixed_count(d, args[1:])
     for _ in range(8):
         target = _same_size(d, x.type.shape)
@@ -239,7 +241,7 @@ def _alloc(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if fixed is not None and fixed != len(shape):
         shape = tuple(d.length() for _ in range(fixed))
     known = [a.type for a in [d.env.get(args[0])] if a is not None] if not isinstance(args[0], tuple) else []
-    if known and not _broadcasts(known[0].shape, shape):
+    if known and None not in known[0].shape and not _broadcasts(known[0].shape, shape):
         shape = known[0].shape if fixed in (None, known[0].ndim) else shape
     return d.fill(args, [Want(d.narrowed(shape) if d.chance(0.6) else (), want.dtype), *_lengths(shape)])
 
