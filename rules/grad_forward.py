@@ -9,7 +9,7 @@ from __future__ import annotations
 import termgraph.tensor as T
 from termgraph.rules import Complex, goal, head, param, rule, ruleset, seg
 from termgraph.terms.build import filled_like
-from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.derivative import no_gradient, pushforward
 from termgraph.terms.ops.elementwise import abs_, add, complex_, conj, eq, imag, real, sign, switch
 from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
@@ -33,7 +33,7 @@ from termgraph.terms.ops.shaping import (
     specify_shape,
     unbroadcast,
 )  # fmt: skip
-from termgraph.terms.ops.sorting import argsort, sort
+from termgraph.terms.ops.sorting import argsort, sort, unique, unique_all
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import mk, mk1
 
@@ -72,6 +72,13 @@ def in_sorted_order(x, t, axis):
     return T.take_along_axis(t, mk1(argsort.bind(axis=axis), x), axis=axis)
 
 
+@goal("iiio")
+def at_first_places(x, t, axis):
+    """The tangents of the elements or slices of x that are distinct, of each the first."""
+    place = mk1(nth.bind(i=1), mk1(unique_all.bind(axis=axis), x))
+    return T.take(t, place, axis=axis)
+
+
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
@@ -95,6 +102,8 @@ def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg,
                             both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
     yield rule("sort",      pushforward(sort(x, axis=a), t),             v,
                             in_sorted_order(x, t, a, v))
+    yield rule("unique",    pushforward(unique(x, axis=a), t),           v,
+                            at_first_places(x, t, a, v))
 
 
 @ruleset("grad")

@@ -9,7 +9,7 @@ import termgraph.tensor as T
 from termgraph.rules import goal, param, rule, ruleset, seg
 from termgraph.tensor.lifting import handle
 from termgraph.terms.build import filled_like, length, lengths, number_like
-from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.derivative import no_gradient, pullback, tup
 from termgraph.terms.ops.elementwise import add, cast, eq, switch
 from termgraph.terms.ops.indexing import (
@@ -32,7 +32,7 @@ from termgraph.terms.ops.shaping import (
     specify_shape,
     unbroadcast,
 )  # fmt: skip
-from termgraph.terms.ops.sorting import argsort, bincount, sort
+from termgraph.terms.ops.sorting import argsort, bincount, sort, unique, unique_all
 from termgraph.terms.term import Const, mk, mk1, mk2
 
 NOTHING = mk(no_gradient, ())
@@ -131,6 +131,15 @@ def unsorted(x, g, axis):
     return T.take_along_axis(g, back, axis=axis)
 
 
+@goal("iiio")
+def at_first_places(x, g, axis):
+    """g where in x each distinct element or slice is first, zeros elsewhere."""
+    place, nothing = handle(mk1(nth.bind(i=1), mk1(unique_all.bind(axis=axis), x))), T.zeros_like(handle(x))
+    if axis is None:
+        return T.set_subtensor(T.ravel(nothing)[place], g).reshape(handle(x).shape).term
+    return T.set_subtensor(nothing[(slice(None),) * axis + (place,)], g).term
+
+
 @goal("io")
 def steps(g):
     """0, 1, 2, ... as far as g goes, in its dtype."""
@@ -162,7 +171,7 @@ def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms:
 
 
 @ruleset("grad")
-def grad_index(x, y, g, o, c, a: param, ns: seg, hs: seg):
+def grad_index(x, y, g, o, c, u, a: param, ns: seg, hs: seg):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
                                 tup(inc_subtensor(o, g, *ns, index=a), *hs),
                                 zeros(x, o), nothing_for_each(ns, hs))
@@ -181,5 +190,9 @@ def grad_index(x, y, g, o, c, a: param, ns: seg, hs: seg):
                                 zero(g, o), last_written(x, y, ns, a, c), nothing_for_each(ns, hs))
     yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),
                                 unsorted(x, g, a, o))
+    yield rule("unique",        pullback(unique(x, axis=a), g),                 (o,),
+                                at_first_places(x, g, a, o))
+    yield rule("unique_all",    pullback(unique_all(x, axis=a), g, y, c, u),    (o,),
+                                at_first_places(x, g, a, o))
     yield rule("bincount",      pullback(bincount(x, c, y), g),
                                 (None, None, gather(g, x, index=("a",))))

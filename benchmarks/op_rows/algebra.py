@@ -36,6 +36,27 @@ op("outer", "x:f[n] y:f[m]", grad=True)
 op("inner", "x:f[n,k] y:f[m,k]", flops="2*n*m*k", **P)
 op("vdot", "x:f[n] y:f[n]", family="vector", grad=True)
 op("vecdot", "x y", torch="torch.linalg.vecdot(x, y)", grad=True)
+op(
+    "matvec",
+    "x:f[b,n,k] y:f[b,k]",
+    family="batch",
+    numpy="(x @ y[..., None])[..., 0]",
+    jax="(x @ y[..., None])[..., 0]",
+    torch="torch.einsum('bnk,bk->bn', x, y)",
+    flops="2*b*n*k",
+    grad=True,
+)
+op(
+    "vecmat",
+    "y:f[b,k] x:f[b,k,m]",
+    "T.vecmat(y, x)",
+    family="batch",
+    numpy="(y[:, None] @ x)[:, 0]",
+    jax="(y[:, None] @ x)[:, 0]",
+    torch="torch.einsum('bk,bkm->bm', y, x)",
+    flops="2*b*k*m",
+    grad=True,
+)
 op("kron", "x:f[k,k] y:f[n,m]", grad=True)
 op("cross", "x:f[n,3] y:f[n,3]", torch="torch.linalg.cross(x, y)", grad=True)
 op("einsum", "x:f[b,n,k] y:f[b,m,k]", "T.einsum('bnk,bmk->nm', x, y)", family="cube", flops="2*b*n*m*k", grad=True,

@@ -7,7 +7,14 @@ F64 = {"dtypes": ("float64",)}
 
 # ---------------------------------------------------------------------- statistics
 op("nansum nanmean", grad=True)
-op("nanmax nanmin nanprod nanvar nanstd", torch=None)
+op("nanmax nanmin nanprod nanvar nanstd nancumsum nancumprod nanmedian", torch=None)
+op(
+    "nanquantile",
+    text="T.nanquantile(x, 0.3, axis=1)",
+    jax="jnp.nanquantile(x, 0.3, axis=1)",
+    torch="torch.nanquantile(x, 0.3, dim=1)",
+)
+op("nanpercentile", text="T.nanpercentile(x, 30.0, axis=1)", torch="torch.nanquantile(x, 0.3, dim=1)")
 op(
     "quantile",
     text="T.quantile(x, 0.3, axis=1)",
@@ -20,9 +27,19 @@ op("corrcoef", torch="torch.corrcoef(x)", family="costly")
 op("gradient", "x:f[n]", "T.gradient(x)", torch="torch.gradient(x)[0]", family="vector", grad=True)
 op("trapezoid", text="T.trapezoid(x, axis=1)", torch="torch.trapezoid(x, dim=1)", grad=True)
 op("isin", "x:i[n]<m y:i[m]<m", "T.isin(x, y)", family="vector", dtypes=("int64",), sizes=MIDDLE)
+SETS = {"family": "vector", "dtypes": ("int64",), "sizes": MIDDLE, "jax": None, "torch": None}
+op("union1d intersect1d setdiff1d setxor1d", "x:i[n]<m y:i[m]<m", "T.NAME(x, y)", **SETS)
+op("lexsort", "x:i[n]<k y:f[n]", "T.lexsort([y, x])", family="vector", torch=None, dtypes=("float64",), sizes=MIDDLE)
 op("select", "x y", "T.select([x > 1, x > 0], [y, x], 0.0)", jax="jnp.select([x > 1, x > 0], [y, x], 0.0)",
    torch="torch.where(x > 1, y, torch.where(x > 0, x, 0.0))", grad=True)  # fmt: skip
 op("vander", "x:u[n]", "T.vander(x, 4)", torch="torch.flip(torch.vander(x, 4), (1,))", family="vector", sizes=MIDDLE)
+
+# ---------------------------------------------------------------------- polynomials
+op("polyval", "p:f[5] x:f[n]", "T.polyval(p, x)", torch=None, family="vector", grad=True)
+op("polyfit", "x:u[n] y:f[n]", "T.polyfit(x, y, 3)", torch=None, family="vector", sizes=MIDDLE, grad=True, **F64)
+op("polyder polyint", "p:f[m]", "T.NAME(p)", torch=None, family="vector", grad=True)
+op("polyadd polysub", "p:f[m] q:f[n]", "T.NAME(p, q)", torch=None, family="vector", sizes=MIDDLE)
+op("polymul", "p:f[m] q:f[n]", "T.polymul(p, q)", torch=None, family="vector", sizes=MIDDLE, grad=True)
 
 # ---------------------------------------------------------------------- blocks and bits
 op(

@@ -54,6 +54,8 @@ _MODULES = (
     "grids",
     "arranging",
     "statistics",
+    "sets",
+    "polynomials",
 )
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 

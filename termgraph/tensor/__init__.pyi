@@ -98,6 +98,13 @@ from termgraph.tensor.joining import vstack as vstack
 from termgraph.tensor.likes import DTypeLike
 from termgraph.tensor.padding import pad as pad
 from termgraph.tensor.placing import transfer as transfer
+from termgraph.tensor.polynomials import polyadd as polyadd
+from termgraph.tensor.polynomials import polyder as polyder
+from termgraph.tensor.polynomials import polyfit as polyfit
+from termgraph.tensor.polynomials import polyint as polyint
+from termgraph.tensor.polynomials import polymul as polymul
+from termgraph.tensor.polynomials import polysub as polysub
+from termgraph.tensor.polynomials import polyval as polyval
 from termgraph.tensor.products import batched_dot as batched_dot
 from termgraph.tensor.products import batched_tensordot as batched_tensordot
 from termgraph.tensor.products import cov as cov
@@ -106,11 +113,13 @@ from termgraph.tensor.products import dot as dot
 from termgraph.tensor.products import inner as inner
 from termgraph.tensor.products import kron as kron
 from termgraph.tensor.products import matmul as matmul
+from termgraph.tensor.products import matvec as matvec
 from termgraph.tensor.products import outer as outer
 from termgraph.tensor.products import tensordot as tensordot
 from termgraph.tensor.products import trace as trace
 from termgraph.tensor.products import vdot as vdot
 from termgraph.tensor.products import vecdot as vecdot
+from termgraph.tensor.products import vecmat as vecmat
 from termgraph.tensor.reductions import all as all
 from termgraph.tensor.reductions import allclose as allclose
 from termgraph.tensor.reductions import any as any
@@ -119,6 +128,7 @@ from termgraph.tensor.reductions import argmin as argmin
 from termgraph.tensor.reductions import average as average
 from termgraph.tensor.reductions import count_nonzero as count_nonzero
 from termgraph.tensor.reductions import cumprod as cumprod
+from termgraph.tensor.reductions import cumprod as cumulative_prod
 from termgraph.tensor.reductions import cumsum as cumsum
 from termgraph.tensor.reductions import cumsum as cumulative_sum
 from termgraph.tensor.reductions import log_softmax as log_softmax
@@ -147,6 +157,10 @@ from termgraph.tensor.selecting import select as select
 from termgraph.tensor.selecting import take as take
 from termgraph.tensor.selecting import take_along_axis as take_along_axis
 from termgraph.tensor.selecting import where as where
+from termgraph.tensor.sets import intersect1d as intersect1d
+from termgraph.tensor.sets import setdiff1d as setdiff1d
+from termgraph.tensor.sets import setxor1d as setxor1d
+from termgraph.tensor.sets import union1d as union1d
 from termgraph.tensor.shaping import addbroadcast as addbroadcast
 from termgraph.tensor.shaping import atleast_1d as atleast_1d
 from termgraph.tensor.shaping import atleast_2d as atleast_2d
@@ -187,6 +201,7 @@ from termgraph.tensor.sorting import digitize as digitize
 from termgraph.tensor.sorting import ediff1d as ediff1d
 from termgraph.tensor.sorting import interp as interp
 from termgraph.tensor.sorting import isin as isin
+from termgraph.tensor.sorting import lexsort as lexsort
 from termgraph.tensor.sorting import median as median
 from termgraph.tensor.sorting import one_hot as one_hot
 from termgraph.tensor.sorting import one_hot as to_one_hot
@@ -198,10 +213,15 @@ from termgraph.tensor.sorting import unique as unique
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
 from termgraph.tensor.statistics import histogram as histogram
+from termgraph.tensor.statistics import nancumprod as nancumprod
+from termgraph.tensor.statistics import nancumsum as nancumsum
 from termgraph.tensor.statistics import nanmax as nanmax
 from termgraph.tensor.statistics import nanmean as nanmean
+from termgraph.tensor.statistics import nanmedian as nanmedian
 from termgraph.tensor.statistics import nanmin as nanmin
+from termgraph.tensor.statistics import nanpercentile as nanpercentile
 from termgraph.tensor.statistics import nanprod as nanprod
+from termgraph.tensor.statistics import nanquantile as nanquantile
 from termgraph.tensor.statistics import nanstd as nanstd
 from termgraph.tensor.statistics import nansum as nansum
 from termgraph.tensor.statistics import nanvar as nanvar

@@ -134,9 +134,10 @@ def _weights(bitorder: str) -> TensorVariable:
 
 
 # Names of the array API's standard for what has another one in NumPy's older versions.
-asarray, astype, concat, permute_dims, cumulative_sum = as_tensor_variable, cast, concatenate, transpose, cumsum
+asarray, astype, concat, permute_dims = as_tensor_variable, cast, concatenate, transpose
+cumulative_sum, cumulative_prod = cumsum, cumprod
 bitwise_left_shift, bitwise_right_shift = ew.left_shift, ew.right_shift
 __all__ = [
-    "asarray", "astype", "bitwise_left_shift", "bitwise_right_shift", "block", "concat", "cumulative_sum", "packbits",
-    "permute_dims", "unpackbits", "vander",
+    "asarray", "astype", "bitwise_left_shift", "bitwise_right_shift", "block", "concat", "cumulative_prod",
+    "cumulative_sum", "packbits", "permute_dims", "unpackbits", "vander",
 ]  # fmt: skip

@@ -187,6 +187,33 @@ def vecdot(a: TensorLike, b: TensorLike, axis: int = -1) -> TensorVariable:
 
 
 @on_terms
+def matvec(x1: TensorLike, x2: TensorLike) -> TensorVariable:
+    """Matrices times vectors: those of the last dimensions, the others are broadcast.
+
+    >>> import termgraph.tensor as T
+    >>> T.matvec([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]).eval()
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    x2 = as_tensor(x2)
+    return matmul(x1, dimshuffle(x2, *range(x2.ndim), "x"))[..., 0]
+
+
+@on_terms
+def vecmat(x1: TensorLike, x2: TensorLike) -> TensorVariable:
+    """Vectors, conjugated, times matrices: those of the last dimensions, the others are broadcast.
+
+    >>> import termgraph.tensor as T
+    >>> T.vecmat([[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [3.0, 4.0]]).eval()
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    x1 = as_tensor(x1)
+    rows = dimshuffle(x1, *range(x1.ndim - 1), "x", x1.ndim - 1)
+    return matmul(ew.conj(rows) if x1.type.kind == "c" else rows, x2)[..., 0, :]
+
+
+@on_terms
 def kron(a: Any, b: TensorLike) -> TensorVariable:
     """The Kronecker product: blocks of `b` scaled by the elements of `a`."""
     a, b = as_tensor(a), as_tensor(b)
@@ -297,6 +324,19 @@ def _rmatmul(self: Any, other: object) -> Any:
 
 METHODS = {"dot": dot, "trace": trace, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
 __all__ = [
-    "batched_dot", "batched_tensordot", "cov", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace",
-    "vdot", "vecdot",
+    "batched_dot",
+    "batched_tensordot",
+    "cov",
+    "cross",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "matvec",
+    "outer",
+    "tensordot",
+    "trace",
+    "vdot",
+    "vecdot",
+    "vecmat",
 ]  # fmt: skip

@@ -49,6 +49,31 @@ def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> Te
     return ops.argsort(x, axis=axis)
 
 
+@on_terms
+def lexsort(keys: Any, axis: int = -1) -> TensorVariable:
+    """The positions that sort by several keys along an axis: by the last one, and where that is equal by those before.
+
+    `keys` are a list of arrays, or an array whose first length is known.
+
+    >>> import termgraph.tensor as T
+    >>> T.lexsort([[9, 4, 0, 4], [1, 5, 1, 4]]).eval()
+    array([2, 0, 3, 1])
+    """
+    if not isinstance(keys, (list, tuple)):
+        keys = as_tensor(keys)
+        if keys.ndim == 0 or keys.type.shape[0] is None:
+            raise ValueError(f"lexsort: how many keys there are is not known of {keys.type}; give a list of them")
+        keys = [keys[k] for k in range(keys.type.shape[0])]
+    if not keys:
+        raise TypeError("lexsort: need at least one key")
+    first, *others = map(as_tensor, keys)
+    axis = normal_axis(axis, first.ndim)
+    order = ops.argsort(first, axis=axis)
+    for key in others:  # sorting is stable, so the order of what is equal stays
+        order = take_along_axis(order, ops.argsort(take_along_axis(key, order, axis), axis=axis), axis)
+    return order
+
+
 def _part(axis: int, part: slice) -> tuple:
     return (slice(None),) * axis + (part,)
 
@@ -302,7 +327,7 @@ METHODS = {
     "searchsorted": lambda self, v, side="left", sorter=None: searchsorted(self, v, side, sorter),
 }  # fmt: skip
 __all__ = [
-    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "median", "one_hot",
+    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort", "median", "one_hot",
     "searchsorted",
     "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
 ]  # fmt: skip

@@ -14,17 +14,18 @@ from termgraph.tensor.creation import diagonal, linspace, ones_like, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import cov
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import axes_of
+from termgraph.tensor.reductions import axes_of, cumprod, cumsum
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape
-from termgraph.tensor.sorting import searchsorted, sort
+from termgraph.tensor.sorting import median, searchsorted, sort
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -33,7 +34,7 @@ from termgraph.terms.ops.shapes import normal_axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 
 METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
 
@@ -72,6 +73,28 @@ def nanprod(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Ten
     array(6.)
     """
     return prod_over(_filled(as_tensor(a), 1), axis, keepdims=keepdims)
+
+
+@on_terms
+def nancumsum(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
+    """Running sums in which NaN counts as 0, along an axis or of the flattened array.
+
+    >>> import termgraph.tensor as T
+    >>> T.nancumsum([1.0, T.nan, 2.0]).eval()
+    array([1., 1., 3.])
+    """
+    return cumsum(_filled(as_tensor(a), 0), axis, dtype)
+
+
+@on_terms
+def nancumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
+    """Running products in which NaN counts as 1, along an axis or of the flattened array.
+
+    >>> import termgraph.tensor as T
+    >>> T.nancumprod([3.0, T.nan, 2.0]).eval()
+    array([3., 3., 6.])
+    """
+    return cumprod(_filled(as_tensor(a), 1), axis, dtype)
 
 
 @on_terms
@@ -168,30 +191,84 @@ def quantile(
     >>> T.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5]).eval()
     array([1. , 2.5])
     """
-    if method not in METHODS_OF_QUANTILES:
-        raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
-    a = as_tensor(a)
-    whole = a.type.kind != "f"
-    q = as_tensor(np.asarray(q, "float64" if whole else a.dtype)) if isinstance(q, (int, float)) else as_tensor(q)
+    a, q = _numbers_and_shares(a, q, method)
     axes = axes_of(axis, a.ndim)
-    left = [d for d in range(a.ndim) if d not in axes]
-    rows = reshape(dimshuffle(a, *left, *axes), [*[length(a, d) for d in left], -1])
-    n = length(rows, -1)
-    ordered = sort(rows, -1)
+    ordered, n = _ordered(a, axes)
     place = q * cast(n - 1, q.dtype)
     below = cast(ew.floor(place), "int64")
     low, high = ordered[..., below], ordered[..., ew.minimum(below + 1, n - 1)]
-    part = place - cast(below, q.dtype)
-    if method in ("linear", "midpoint"):
-        low, high = (cast(low, "float64"), cast(high, "float64")) if whole else (low, high)
-        share = part if method == "linear" else as_tensor(np.asarray(0.5, q.dtype))
-        found = ew.switch(ew.eq(part, 0), low, low + (high - low) * share)  # an infinity stays itself
-    else:
-        found = low if method == "lower" else ew.switch(ew.gt(part, 0), high, low)
-    if not whole:
+    found = _between(low, high, place - cast(below, q.dtype), method)
+    if a.type.kind == "f":
         last = ordered[..., -1]  # NaN is sorted to the end
         found = ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
-    found = moveaxis(found, range(len(left), len(left) + q.ndim), range(q.ndim)) if q.ndim else found
+    return _shares_first(found, a, q, axes, keepdims)
+
+
+@on_terms
+def nanquantile(
+    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+) -> TensorVariable:
+    """`quantile` of what is not NaN; NaN where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanquantile([1.0, T.nan, 2.0], 0.5).eval()
+    array(1.5)
+    """
+    a, q = _numbers_and_shares(a, q, method)
+    if not _has_nan(a):
+        return quantile(a, q, axis, method, keepdims)
+    axes = axes_of(axis, a.ndim)
+    ordered, _ = _ordered(a, axes)
+    each = [*range(ordered.ndim - 1), *["x"] * q.ndim]
+    last = dimshuffle(_count(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
+    place = q * ew.maximum(cast(last, q.dtype), 0)
+    below = cast(ew.floor(place), "int64")
+    low, high = [_picked(ordered, p) for p in (below, ew.maximum(ew.minimum(below + 1, last), 0))]
+    return _shares_first(_between(low, high, place - cast(below, q.dtype), method), a, q, axes, keepdims)
+
+
+def _picked(ordered: TensorVariable, places: TensorVariable) -> TensorVariable:
+    """Elements of each row, at places of its own."""
+    if ordered.ndim == 1:
+        return ordered[places]
+    rows = lengths(ordered)[:-1]
+    flat = take_along_axis(ordered, reshape(places, [*rows, -1]), -1)
+    return reshape(flat, lengths(places))
+
+
+def _numbers_and_shares(a: TensorLike, q: TensorLike, method: str) -> tuple[TensorVariable, TensorVariable]:
+    if method not in METHODS_OF_QUANTILES:
+        raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
+    a = as_tensor(a)
+    if isinstance(q, (int, float)):
+        q = np.asarray(q, a.dtype if a.type.kind == "f" else "float64")
+    return a, as_tensor(q)
+
+
+def _ordered(a: TensorVariable, axes: Sequence[int]) -> tuple[TensorVariable, Any]:
+    """What lies along axes as sorted rows, and how long a row is."""
+    left = [d for d in range(a.ndim) if d not in axes]
+    rows = reshape(dimshuffle(a, *left, *axes), [*[length(a, d) for d in left], -1])
+    return sort(rows, -1), length(rows, -1)
+
+
+def _between(low: TensorVariable, high: TensorVariable, part: TensorVariable, method: str) -> TensorVariable:
+    """The quantile a `part` of the way between two neighbours."""
+    if method == "lower":
+        return low
+    if method == "higher":
+        return ew.switch(ew.gt(part, 0), high, low)
+    low, high = [cast(v, "float64") if v.type.kind != "f" else v for v in (low, high)]
+    share = part if method == "linear" else as_tensor(np.asarray(0.5, part.dtype))
+    return ew.switch(ew.eq(part, 0), low, low + (high - low) * share)  # an infinity stays itself
+
+
+def _shares_first(
+    found: TensorVariable, a: TensorVariable, q: TensorVariable, axes: Sequence[int], keepdims: bool
+) -> TensorVariable:
+    """The dimensions of the shares in front of those that are left of the array."""
+    rows = a.ndim - len(axes)
+    found = moveaxis(found, range(rows, rows + q.ndim), range(q.ndim)) if q.ndim else found
     if not keepdims:
         return found
     kept = iter(range(q.ndim, found.ndim))
@@ -208,10 +285,37 @@ def percentile(
     >>> T.percentile([1.0, 2.0, 3.0, 4.0], 50).eval()
     array(2.5)
     """
-    a = as_tensor(a)
-    if isinstance(q, (int, float)):
-        q = as_tensor(np.asarray(q, a.dtype if a.type.kind == "f" else "float64"))
+    a, q = _numbers_and_shares(a, q, method)
     return quantile(a, ew.true_div(q, 100), axis, method, keepdims)
+
+
+@on_terms
+def nanpercentile(
+    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+) -> TensorVariable:
+    """`nanquantile` with shares from 0 to 100.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanpercentile([1.0, T.nan, 2.0], 50).eval()
+    array(1.5)
+    """
+    a, q = _numbers_and_shares(a, q, method)
+    return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims)
+
+
+@on_terms
+def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """The middle of what is not NaN, or the mean of the two middle elements; NaN where everything is.
+
+    >>> import termgraph.tensor as T
+    >>> T.nanmedian([1.0, T.nan, 2.0]).eval()
+    array(1.5)
+    """
+    a = as_tensor(a)
+    if not _has_nan(a):
+        return median(a, axis, keepdims)
+    low, high = [nanquantile(a, 0.5, axis, method, keepdims) for method in ("lower", "higher")]
+    return ew.switch(ew.eq(low, high), low, (low + high) / 2)
 
 
 @on_terms
@@ -381,17 +485,6 @@ def _one_sided(f: list, near: TensorVariable, far: TensorVariable) -> Any:
 
 
 __all__ = [
-    "corrcoef",
-    "gradient",
-    "histogram",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "percentile",
-    "quantile",
-    "trapezoid",
-]
+    "corrcoef", "gradient", "histogram", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
+    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "quantile", "trapezoid",
+]  # fmt: skip

@@ -144,6 +144,93 @@ def test_gradients():
         tg.verify_grad(function, [value], rng=rng, mode="FAST_COMPILE")
 
 
+def test_quantiles_of_what_is_there():
+    holes = np.where(X > 1, np.nan, X)
+    holes[0, 1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for axis in (None, 1, (0, 2)):
+            for method in ("linear", "lower", "higher", "midpoint"):
+                at = [0.1, 0.5, 1.0]
+                same(T.nanquantile(C(holes), at, axis, method), np.nanquantile(holes, at, axis, method=method))
+            same(T.nanmedian(C(holes), axis, True), np.nanmedian(holes, axis, keepdims=True))
+        same(T.nanpercentile(C(holes), 30.0, axis=1), np.nanpercentile(holes, 30.0, axis=1))
+    same(T.nanmedian([-np.inf, 1.0, np.nan]), np.float64(-np.inf))
+    same(T.nancumsum(C(holes), 1), np.nancumsum(holes, 1))
+    same(T.nancumprod(C(holes)), np.nancumprod(holes))
+
+
+@pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
+def test_sets(name):
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 9, (3, 7)), rng.integers(2, 14, 11)
+    with_nan = [np.array([1.0, np.nan, 2.0]), np.array([np.nan, 2.0])]
+    for pair in ((a, b), (a.astype(float), b), (a > 4, b > 4), (a, b[:0]), with_nan):
+        same(getattr(T, name)(*map(C, pair)), getattr(np, name)(*pair))
+    if name != "union1d":
+        u, v = rng.permutation(9), rng.permutation(12)[:7]
+        same(getattr(T, name)(C(u), C(v), True), getattr(np, name)(u, v, True))
+    if name == "intersect1d":
+        for pair, unique in (((a, b), False), ((u, v), True)):
+            for ours, numpys in zip(T.intersect1d(*map(C, pair), unique, True), np.intersect1d(*pair, unique, True)):
+                same(ours, numpys)
+    x = rng.normal(size=6)
+    tg.verify_grad(lambda p: getattr(T, name)(p, C(rng.normal(size=3) + 9)), [x], rng=rng, mode="FAST_COMPILE")
+
+
+def test_slopes_of_what_is_distinct():
+    x, t = T.dvector("x"), T.dvector("t")
+    given = {x: [3.0, 1.0, 3.0, 2.0], t: [1.0, 2.0, 3.0, 4.0]}
+    assert list(tg.grad((T.unique(x) * T.arange(1, 4)).sum(), x).eval({x: given[x]})) == [3, 1, 0, 2]
+    values, inverse = T.unique(x, return_inverse=True)
+    assert list(tg.grad((values[inverse] * T.arange(1, 5)).sum(), x).eval({x: given[x]})) == [4, 2, 0, 4]
+    assert list(tg.Rop(T.unique(x), x, t).eval(given)) == [2, 4, 1]
+    rng = np.random.default_rng(0)
+    tg.verify_grad(lambda m: T.unique(m, axis=1), [X[0]], rng=rng, mode="FAST_COMPILE")
+
+
+def test_orders_by_several_keys():
+    keys = np.random.default_rng(0).integers(0, 3, (3, 4, 8))
+    same(T.lexsort(C(keys)), np.lexsort(keys))
+    same(T.lexsort(list(map(C, keys)), axis=0), np.lexsort(keys, axis=0))
+    with pytest.raises(ValueError, match="how many keys"):
+        T.lexsort(T.dmatrix())
+    with pytest.raises(TypeError, match="at least one key"):
+        T.lexsort([])
+
+
+def test_polynomials():
+    rng = np.random.default_rng(0)
+    p, q, x, y, w = (rng.normal(size=n) for n in (5, 3, 30, 30, 30))
+    unknown = T.dvector("p")
+    for at in (X[0], 2.5, np.arange(4), x + 1j):
+        same(T.polyval(C(p), C(at)), np.polyval(p, at))
+        np.testing.assert_allclose(T.polyval(unknown, C(at)).eval({unknown: p}), np.polyval(p, at))
+    same(T.polyval([1, 2, 3], [4, 5]), np.polyval([1, 2, 3], [4, 5]))
+    same(T.polyfit(C(x), C(y), 3, w=C(abs(w))), np.polyfit(x, y, 3, w=abs(w)))
+    same(T.polyfit(C(x), C(np.stack([y, w], 1)), 2), np.polyfit(x, np.stack([y, w], 1), 2))
+    for m in (0, 1, 2, 7):
+        same(T.polyder(C(p), m), np.polyder(p, m))
+        same(T.polyint(C(p), m), np.polyint(p, m))
+    same(T.polyint(C(p), 2, [3.0, 4.0]), np.polyint(p, 2, [3.0, 4.0]))
+    same(T.polyadd(C(p), C(q)), np.polyadd(p, q))
+    same(T.polysub(C(q), C(p)), np.polysub(q, p))
+    same(T.polymul(C(p), C(q)), np.polymul(p, q))
+    for wrong in (lambda: T.polyval(T.dmatrix(), 1.0), lambda: T.polyfit(x, y, -1), lambda: T.polyder(p, -1)):
+        with pytest.raises(ValueError, match="poly"):
+            wrong()
+    for function, values in {
+        lambda a: T.polyfit(a, y, 3): x, lambda b: T.polyfit(x, b, 3): y, lambda c: T.polyval(c, X[0]): p,
+    }.items():  # fmt: skip
+        tg.verify_grad(function, [values], rng=rng, mode="FAST_COMPILE")
+
+
+def test_matrices_times_vectors():
+    a, b, c = X[:2, :3, :4] + 1j, X[0, 0, :4] * 1j, X[:2, 0, :3] * 1j
+    same(T.matvec(C(a), C(b)), a @ b)
+    same(T.vecmat(C(c), C(a)), np.einsum("bn,bnm->bm", c.conj(), a))
+
+
 def test_softmax_of_a_matrix_asks_for_the_axis():
     x, v = T.dmatrix("x"), T.dvector("v")
     for function in (T.softmax, T.log_softmax):

@@ -123,6 +123,22 @@ def _numpys_vecdot(x, y, axis):
 row("vecdot", T.vecdot, _numpys_vecdot, _vecdot, ranks=(1, 2, 3, 4), **EXACT)
 
 
+def _matvec(c):
+    n, m = c.n("n"), c.n("m")
+    c.given(c.numbers(c.dtype, (2, n, m), special=False))
+    c.given(c.numbers(c.dtype, (m,), special=False))
+
+
+def _vecmat(c):
+    n, m = c.n("n"), c.n("m")
+    c.given(c.numbers(c.dtype, (2, n), special=False))
+    c.given(c.numbers(c.dtype, (n, m), special=False))
+
+
+row("matvec", T.matvec, np.matmul, _matvec, ranks=(3,), **EXACT)
+row("vecmat", T.vecmat, lambda x, y: np.matmul(x.conj() if x.dtype.kind == "c" else x, y), _vecmat, ranks=(2,), **EXACT)
+
+
 def _kron(c):
     c.x(special=False)
     c.x(dtype=c.other_dtype(), shape=tuple(c.n(("k", k)) for k in range(c.structure.randint(max(c.rank - 1, 0), min(c.rank + 1, 3)))))

@@ -50,6 +50,11 @@ for name in ["nansum", "nanmean"]:
 
 for name in ["nanmax", "nanmin", "nanprod"]:
     row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64"), scaled=True, loose=40)
+for name in ["nancumsum", "nancumprod"]:
+    row(name, getattr(T, name), getattr(np, name), lambda c: [c.x(special=False), {"axis": c.axis()}][1], ranks=(1, 2, 3),
+        dtypes=(*WIDE, "int64"), **PLAIN)  # fmt: skip
+row("nanmedian", lambda x, axis, keepdims: T.nanmedian(x, axis, keepdims),
+    lambda x, axis, keepdims: np.nanmedian(x, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)  # fmt: skip
 for name in ["nanvar", "nanstd"]:
     row(name, lambda x, axis, keepdims, f=getattr(T, name): f(x, axis, keepdims=keepdims),
         lambda x, axis, keepdims, f=getattr(np, name): f(x, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=name == "nanvar", **{**PLAIN, "loose": 100})  # fmt: skip
@@ -60,6 +65,9 @@ def _with_share(c):
 
 
 row("quantile", T.quantile, np.quantile, _with_share, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)
+row("nanquantile", T.nanquantile, np.nanquantile, _with_share, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)
+row("nanpercentile", lambda x, axis, keepdims: T.nanpercentile(x, 30, axis, keepdims=keepdims),
+    lambda x, axis, keepdims: np.nanpercentile(x, 30, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)  # fmt: skip
 row("percentile", lambda x, axis, keepdims: T.percentile(x, 30, axis, keepdims=keepdims),
     lambda x, axis, keepdims: np.percentile(x, 30, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)  # fmt: skip
 
@@ -108,6 +116,25 @@ def _among(c):
 
 
 row("isin", T.isin, np.isin, _among, dtypes=("bool", *INTEGERS, "float32", "float64"), smooth=False)
+
+
+def _two_sets(c):
+    c.x()
+    c.x(shape=(c.n("k"),))
+    return {}
+
+
+for name in ["union1d", "intersect1d", "setdiff1d", "setxor1d"]:
+    row(name, getattr(T, name), getattr(np, name), _two_sets, dtypes=("bool", *INTEGERS, "float32", "float64"), signs=False, smooth=False)
+
+
+def _keys(c):
+    n = c.n("n")
+    c.given(c.values.integers(0, 3, (3, n)).astype(c.dtype))
+    return {}
+
+
+row("lexsort", lambda k: T.lexsort([k[0], k[1], k[2]]), np.lexsort, _keys, ranks=(2,), dtypes=("int64", "float64"), special=False, smooth=False)
 row("select", lambda x, y: T.select([x > 1, x > 0], [x, y], y), lambda x, y: np.select([x > 1, x > 0], [x, y], y),
     lambda c: [c.x(), c.partner(dtype=c.dtype)], dtypes=(*WIDE, "int64"))  # fmt: skip
 
@@ -164,3 +191,43 @@ row("linalg.cho_factor", lambda a: T.linalg.cho_factor(a, True)[0], np.linalg.ch
     dtypes=(*WIDE, "complex128"), smooth=False, **SOLVED)  # fmt: skip
 row("linalg.sqrtm", T.linalg.sqrtm, _each(sla.sqrtm), _positive, ranks=(2, 3), dtypes=("float64", "complex128"), smooth=False, **SOLVED)
 row(".copy", lambda x: x.copy(), lambda x: x.copy(), lambda c: c.x(), dtypes=REAL)
+
+
+# ---------------------------------------------------------------------- polynomials
+def _polynomial(c):
+    c.at_least(1, False).x(special=False)
+    return {}
+
+
+def _at_places(c):
+    c.given(c.values.integers(-3, 4, 4).astype(c.dtype))
+    c.x(special=False)
+    return {}
+
+
+def _two_polynomials(c):
+    _polynomial(c)
+    c.x(special=False, shape=(c.n("k") + 1,))
+    return {}
+
+
+def _two_factors(c):
+    c.given(c.values.integers(1, 4, c.n("n") + 1).astype(c.dtype))
+    c.given(c.values.integers(1, 4, c.n("k") + 1).astype(c.dtype))
+    return {}
+
+
+def _points(c):
+    c.given(c.values.permutation(7) / 3.5 - 1)
+    c.given(c.values.normal(size=7))
+    return {"deg": c.pick(0, 1, 3)}
+
+
+NUMBERS = {"ranks": (1,), "dtypes": (*WIDE, "int64"), **PLAIN}
+row("polyval", T.polyval, np.polyval, _at_places, dtypes=(*WIDE, "int64"), **PLAIN)
+row("polyfit", T.polyfit, np.polyfit, _points, ranks=(1,), dtypes=("float64",), **{**PLAIN, "loose": 1000})
+row("polyder", T.polyder, np.polyder, _polynomial, **NUMBERS)
+row("polyint", T.polyint, np.polyint, _polynomial, **NUMBERS)
+row("polymul", T.polymul, np.polymul, _two_factors, **NUMBERS)
+for name in ["polyadd", "polysub"]:
+    row(name, getattr(T, name), getattr(np, name), _two_polynomials, **NUMBERS)

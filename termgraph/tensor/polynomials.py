@@ -1,0 +1,171 @@
+"""Polynomials as vectors of coefficients, the highest power first, with NumPy's names: polyval, polyfit, polyder.
+
+All of them are composed of other functions, so their gradients, loops and kernels are those of what they are made of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from termgraph.tensor.arranging import vander
+from termgraph.tensor.convolution import convolve
+from termgraph.tensor.creation import arange, zeros
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.joining import concatenate
+from termgraph.tensor.lengths import length, lengths
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.linalg import pinv
+from termgraph.tensor.products import dot
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
+from termgraph.terms.ops import elementwise as ew
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
+HORNER = 64  # coefficients up to which the text of a kernel is one line for each
+
+
+def _coefficients(p: TensorLike, who: str) -> TensorVariable:
+    p = as_tensor(p)
+    if p.ndim > 1:
+        raise ValueError(f"{who} takes a vector of coefficients, {p} has {p.ndim} dimensions")
+    return ravel(p)
+
+
+@on_terms
+def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
+    """The values at `x` of the polynomial with coefficients `p`, by Horner's scheme where their number is known.
+
+    >>> import termgraph.tensor as T
+    >>> T.polyval([1.0, 0.0, -2.0], [0.0, 1.0, 2.0]).eval()
+    array([-2., -1.,  2.])
+    """
+    p, x = _coefficients(p, "polyval"), as_tensor(x)
+    (n,) = p.type.shape
+    dtype = promote(p.type.np_dtype, x.type.np_dtype).name
+    p, x = cast(p, dtype), cast(x, dtype)
+    if n is None or n > HORNER:
+        return cast(reshape(dot(vander(ravel(x), length(p, 0)), p), lengths(x)), dtype)  # powers are wide
+    if n == 0:
+        return zeros(lengths(x), dtype)
+    value = broadcast_to(p[0], lengths(x))
+    for k in range(1, n):
+        value = value * x + p[k]
+    return value
+
+
+@on_terms
+def polyfit(
+    x: TensorLike, y: TensorLike, deg: int, rcond: float | None = None, w: TensorLike | None = None
+) -> TensorVariable:
+    """The coefficients of the polynomial of degree `deg` that fits points best by least squares, each weighted by `w`.
+
+    `y` may be a matrix with a set of points in each column. Where the points leave coefficients open, the smallest ones
+    are given.
+
+    >>> import termgraph.tensor as T
+    >>> T.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0], 1).eval().round(9)
+    array([2., 1.])
+    """
+    x, y = [cast(v, "float64") if v.type.kind in "biu" else v for v in (as_tensor(x), as_tensor(y))]
+    if x.ndim != 1 or y.ndim not in (1, 2):
+        raise ValueError(f"polyfit takes places in a vector, values in a vector or matrix, got {x.type} and {y.type}")
+    if isinstance(deg, bool) or not isinstance(deg, (int, np.integer)) or deg < 0:
+        raise ValueError(f"polyfit: deg must be an integer of at least 0, got {deg!r}")
+    powers = vander(x, int(deg) + 1)
+    if w is not None:
+        w = as_tensor(w)
+        powers, y = powers * dimshuffle(w, 0, "x"), y * (w if y.ndim == 1 else dimshuffle(w, 0, "x"))
+    norms = ew.sqrt(sum_over(ew.real(powers * ew.conj(powers)), 0))  # columns of one size: fewer digits are lost
+    found = dot(pinv(powers / norms, rcond), y)
+    return found / (norms if y.ndim == 1 else dimshuffle(norms, 0, "x"))
+
+
+@on_terms
+def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
+    """The coefficients of the derivative of a polynomial, taken `m` times.
+
+    >>> import termgraph.tensor as T
+    >>> T.polyder([1.0, 4.0, 5.0]).eval()
+    array([2., 4.])
+    """
+    p = _coefficients(p, "polyder")
+    _check_times(m, "polyder")
+    for _ in range(m):
+        p = p[:-1] * arange(length(p, 0) - 1, 0, -1)
+    return p
+
+
+@on_terms
+def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVariable:
+    """The coefficients of the integral of a polynomial, taken `m` times; `k` are the constants of integration, or 0.
+
+    >>> import termgraph.tensor as T
+    >>> T.polyint([2.0, 4.0], k=5).eval()
+    array([1., 4., 5.])
+    """
+    p = _coefficients(p, "polyint")
+    _check_times(m, "polyint")
+    constants = as_tensor(0.0 if k is None else k)
+    for time in range(m):
+        constant = constants if constants.ndim == 0 else constants[time if constants.type.shape != (1,) else 0]
+        parts = [ew.true_div(p, arange(length(p, 0), 0, -1)), dimshuffle(constant, "x")]
+        p = concatenate(parts)
+    return p
+
+
+def _check_times(m: int, who: str) -> None:
+    if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 0:
+        raise ValueError(f"{who}: m must be an integer of at least 0, got {m!r}")
+
+
+@on_terms
+def polyadd(a1: TensorLike, a2: TensorLike) -> TensorVariable:
+    """The coefficients of the sum of two polynomials.
+
+    >>> import termgraph.tensor as T
+    >>> T.polyadd([1.0, 2.0], [9.0, 5.0, 4.0]).eval()
+    array([9., 6., 6.])
+    """
+    first, second = _as_long(a1, a2, "polyadd")
+    return first + second
+
+
+@on_terms
+def polysub(a1: TensorLike, a2: TensorLike) -> TensorVariable:
+    """The coefficients of the difference of two polynomials.
+
+    >>> import termgraph.tensor as T
+    >>> T.polysub([2.0, 10.0, -2.0], [3.0, 10.0, -4.0]).eval()
+    array([-1.,  0.,  2.])
+    """
+    first, second = _as_long(a1, a2, "polysub")
+    return first - second
+
+
+def _as_long(a1: TensorLike, a2: TensorLike, who: str) -> list[TensorVariable]:
+    """Both with zeros in front, as many as the other one has more."""
+    pair = [_coefficients(a, who) for a in (a1, a2)]
+    n, m = [length(p, 0) for p in pair]
+    missing = [ew.maximum(as_tensor(other - own), 0) for own, other in ((n, m), (m, n))]
+    return [concatenate([zeros((k,), p.dtype), p]) for k, p in zip(missing, pair, strict=True)]
+
+
+@on_terms
+def polymul(a1: TensorLike, a2: TensorLike) -> TensorVariable:
+    """The coefficients of the product of two polynomials. Zeros in front stay, NumPy drops them.
+
+    >>> import termgraph.tensor as T
+    >>> T.polymul([1.0, 2.0], [1.0, -2.0]).eval()
+    array([ 1.,  0., -4.])
+    """
+    return convolve(_coefficients(a1, "polymul"), _coefficients(a2, "polymul"))
+
+
+__all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval"]
