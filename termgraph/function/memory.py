@@ -41,7 +41,7 @@ def memory_of(f: Function, arguments: Sequence[int], cells: Sequence[int], value
     results = [b for b in targets.values() if b not in scheduled.modes]  # others are written over old values
     env = _lengths(f, arguments, cells, values)
     try:
-        return memory_plan(f._title(), steps, names, plan.rooms, plan.guests, results, what, env)
+        return memory_plan(f._title(), steps, names, plan.places, results, what, env)
     except KeyError as missing:
         k = int(str(missing.args[0])[1:].partition("_")[0])
         name = inputs[k].name or f"argument {k}"

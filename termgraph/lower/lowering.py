@@ -190,11 +190,10 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Planned:
-    """A scheduled tree with its memory: temporaries that are in one room are never alive together."""
+    """A scheduled tree with its memory: in which rooms temporaries lie, and where in them."""
 
     scheduled: Scheduled
-    rooms: list[list[Buf]]
-    guests: Mapping[Buf, Buf] = field(default_factory=dict)  # temporaries that lie in a result, and which
+    places: Rooms
 
     @property
     def lowered(self) -> Lowered:
@@ -202,8 +201,9 @@ class Planned:
         return self.scheduled.lowered
 
     def __str__(self) -> str:
-        rooms = [f"room {k}: {', '.join(b.name for b in room)}" for k, room in enumerate(self.rooms)]
-        rooms += [f"{b.name} in {host.name}" for b, host in self.guests.items()]
+        at = {b: f"{b.name} at {offset}" for b, offset in self.places.offsets.items()}
+        rooms = [f"room {k}: {', '.join(at.get(b, b.name) for b in room)}" for k, room in enumerate(self.places.rooms)]
+        rooms += [f"{b.name} in {host.name}" for b, host in self.places.guests.items()]
         return "\n".join(rooms) or "no room for temporaries"
 
     def sizes(self) -> dict[str, int]:
@@ -268,16 +268,16 @@ def planned(value: Scheduled) -> Planned:
     found = rooms_of(value.nodes, temps, hosts)
     if sum(product(b.shape).const or 0 for b in temps) >= LARGE:
         found = _smaller(found, value.nodes, temps, hosts)
-    plain = Planned(value, found.rooms, found.guests)
+    plain = Planned(value, found)
     return plain if region.memory_limit is None else _limited(plain, temps, hosts, region.memory_limit)
 
 
 def _smaller(found: Rooms, nodes: list[Node], temps: list[Buf], hosts: list[Buf]) -> Rooms:
-    """Rooms, or those in which large arrays choose first, if these hold less."""
+    """Rooms, or one in which large arrays choose their offsets first, if that holds less."""
     try:
         st = of_sizes.Statements(nodes, temps, hosts)
         other = of_sizes.rooms_by_size(st, st.lives(st.all))
-        return min(found, other, key=lambda r: of_sizes.bytes_of(r.rooms))
+        return min(found, other, key=of_sizes.bytes_of)
     except of_sizes.UnknownLength:
         return found
 
@@ -287,7 +287,7 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
     value = plain.scheduled
     try:
         results = sum(of_sizes.size_of(b) for b in targets_of(value.lowered).values() if b not in value.modes)
-        whole = results + of_sizes.bytes_of(plain.rooms)
+        whole = results + of_sizes.bytes_of(plain.places)
         most = int(limit * whole) if isinstance(limit, float) else limit
         if whole <= most:
             return plain
@@ -305,7 +305,7 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
             f"memory_limit is {most} bytes, and the smallest plan that was found holds {least} beside the arguments, "
             f"{results} of them results (without a limit: {whole}). Allow at least {least}, or ask for fewer results"
         )
-    return Planned(replace(value, nodes=found.nodes), found.rooms.rooms, found.rooms.guests)
+    return Planned(replace(value, nodes=found.nodes), found.rooms)
 
 
 LOWERING = (

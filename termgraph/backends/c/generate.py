@@ -144,7 +144,10 @@ class _Writer:
         self.d = CDialect()
         self.consts = list(self.st.consts)
         self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
-        self.rooms, self.guests = value.rooms, value.guests
+        self.rooms, self.guests, self.offsets = value.places.rooms, value.places.guests, value.places.offsets
+        self.inner = sorted(
+            {(k, n) for k, room in enumerate(self.rooms) for b in room if (n := self.offsets.get(b, 0))}
+        )
         self.targets = targets_of(lowered)
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
@@ -198,7 +201,10 @@ class _Writer:
         out |= {b: output + k for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: place + k for k, b in enumerate(self.places)}
         out |= {inner: out[b] for inner, b in (*self.finished.items(), *self.guests.items())}
-        return out | {b: workspace + k for k, room in enumerate(self.rooms) for b in room}
+        inside = {at: place + len(self.places) + k for k, at in enumerate(self.inner)}
+        for k, room in enumerate(self.rooms):
+            out |= {b: inside.get((k, self.offsets.get(b, 0)), workspace + k) for b in room}
+        return out
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
@@ -207,7 +213,7 @@ class _Writer:
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = kernels.finish(self.run_text(kernels))
         plan = self.plan_text()
-        size = self.signature.buf_size + len(self.places)
+        size = self.signature.buf_size + len(self.places) + len(self.inner)
         packing = self.packing()
         clock = (timers.TEXT + timers.STEPS).strip() if self.timed else ""
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
@@ -248,7 +254,8 @@ class _Writer:
         lines += self.numbers(p, lengths)
         if self.packed:
             lines += self.room_for_copies(s.workspace_env(0))
-        sizes = [functools.reduce(maximum, [self.bytes_of(b) for b in room]) for room in self.rooms]
+        ends = [[self.bytes_of(b) + self.offsets.get(b, 0) for b in room] for room in self.rooms]
+        sizes = [functools.reduce(maximum, room) for room in ends]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
         head = [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms]
@@ -353,6 +360,7 @@ class _Writer:
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
         if self.packed:
             lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
+        lines += self.inside_rooms()
         lines += kernels.head(top, restrict=False)
         lines += [timers.BEGIN] if self.timed else []
         lines += top.lines
@@ -363,6 +371,18 @@ class _Writer:
         return "\n".join([
             "TG_EXPORT int tg_run(char **buf, const int64_t *env, tg_status *st)", "{", *lines, "    return 0;", "}",
         ])  # fmt: skip
+
+    def inside_rooms(self) -> list[str]:
+        """Where buffers begin that have an offset in their room."""
+        room, to = self.signature.workspace_buf(self.copied), self.signature.buf_size + len(self.places)
+        if len(self.inner) < MANY:
+            return [f"    c->buf[{to + j}] = buf[{room + k}] + {n};" for j, (k, n) in enumerate(self.inner)]
+        rows = ",".join(f"{room + k},{n}" for k, n in self.inner)
+        return [
+            f"    static const int64_t inside[] = {{{rows}}};",
+            f"    for (int k = 0; k < {len(self.inner)}; k++) "
+            f"c->buf[{to} + k] = buf[inside[2 * k]] + inside[2 * k + 1];",
+        ]
 
     def copies(self) -> list[str]:
         """Outputs that are equal are computed once."""

@@ -40,6 +40,7 @@ class CudaProgram:
     constants: dict[Buf, np.ndarray]
     outputs: list[Buf]  # one per root; equal roots share one
     rooms: list[list[Buf]]
+    offsets: dict[Buf, int]  # bytes from where their room begins
     partials: list[int]
     scalars: int  # bytes
     lowered: Lowered
@@ -94,9 +95,9 @@ class CudaProgram:
         return None
 
     def bytes_of(self, room: Sequence[Buf]) -> Poly:
-        """Size of the largest of some buffers."""
-        sizes = [product(b.shape) * np.dtype(b.dtype).itemsize for b in room]
-        return functools.reduce(maximum, sizes)
+        """Size of a room: the largest of some buffers, or where the last one ends."""
+        ends = [product(b.shape) * np.dtype(b.dtype).itemsize + self.offsets.get(b, 0) for b in room]
+        return functools.reduce(maximum, ends)
 
 
 def generate(
@@ -151,7 +152,8 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
         {t.index: b for t, b in st.inputs.items()},
         {b: np.ascontiguousarray(t.value) for t, b in st.consts.items()},
         [targets[first[t]] for t in lowered.outputs],
-        [*value.rooms, *[[b] for b in writer.holders]],
+        [*value.places.rooms, *[[b] for b in writer.holders]],
+        value.places.offsets,
         writer.partials,
         16 * len(writer.slots),
         lowered,

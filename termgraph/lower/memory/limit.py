@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Reduce, Routine
+from termgraph.lower.memory.arena import arena
 from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
@@ -49,7 +50,7 @@ class Statements:
         for s in self.all:
             for b in s.writes:
                 self.fillers.setdefault(b, []).append(s)
-        self.sizes = {b: size_of(b) for b in (*self.temps, *self.inside)}
+        self.sizes = {b: max(map(size_of, (b, *self.inside.get(b, ())))) for b in (*self.temps, *self.inside)}
         self.final = min([s.number for s in self.all if getattr(s.node, "final", False)], default=len(self.all))
 
     def _made(self, n: Node, number: int) -> Statement:
@@ -93,29 +94,25 @@ class UnknownLength(Exception):
 
 # ---------------------------------------------------------------------- rooms
 def rooms_by_size(st: Statements, lives: Lives) -> Rooms:
-    """Rooms for buffers that may live several times: large ones choose first, results lend their memory before."""
+    """One room with offsets for buffers that may live several times; results lend their memory before to large ones."""
     begin = {h: lives[h][0].first for h in st.hosts if h in lives}
     held: dict[Buf, list[Life]] = {h: [] for h in sorted(begin, key=lambda h: (size_of(h), h.name))}
-    rooms: list[list[Buf]] = []
-    taken: list[list[Life]] = []
     guests: dict[Buf, Buf] = {}
-    for b in sorted([b for b in st.sizes if b in lives], key=lambda b: (-st.sizes[b], lives[b][0], b.name)):
+    sizes = {b: st.sizes[b] for b in st.sizes if b in lives}
+    for b in sorted(sizes, key=lambda b: (-sizes[b], lives[b][0], b.name)):
         mine = lives[b]
         host = None if b in st.inside else next(
             (h for h, others in held.items()
-             if st.sizes[b] <= size_of(h) and mine[-1].last < begin[h] and not _meet(mine, others)), None
+             if sizes[b] <= size_of(h) and mine[-1].last < begin[h] and not _meet(mine, others)), None
         )  # fmt: skip
         if host is not None:
             guests[b] = host
             held[host] = sorted([*held[host], *mine])
-            continue
-        k = next((k for k, others in enumerate(taken) if not _meet(mine, others)), len(rooms))
-        if k == len(rooms):
-            rooms.append([])
-            taken.append([])
-        rooms[k].append(b)
-        taken[k] = sorted([*taken[k], *mine])
-    return Rooms([[*room, *[b for head in room for b in st.inside.get(head, ())]] for room in rooms], guests)
+            del sizes[b]
+    offsets = arena(sizes, lives).offsets
+    room = [x for b in sizes for x in (b, *st.inside.get(b, ()))]
+    offsets |= {x: offsets[b] for b in sizes for x in st.inside.get(b, ())}
+    return Rooms([room] if room else [], guests, offsets)
 
 
 def _meet(a: Sequence[Life], b: Sequence[Life]) -> bool:
@@ -131,9 +128,9 @@ def _meet(a: Sequence[Life], b: Sequence[Life]) -> bool:
     return False
 
 
-def bytes_of(rooms: Sequence[Sequence[Buf]]) -> int:
+def bytes_of(found: Rooms) -> int:
     """What all rooms hold."""
-    return sum(max(map(size_of, room)) for room in rooms)
+    return sum(max(found.offsets.get(b, 0) + size_of(b) for b in room) for room in found.rooms)
 
 
 # ---------------------------------------------------------------------- the search
@@ -154,7 +151,7 @@ class Fitted:
 def fitted(st: Statements, order: Sequence[Statement]) -> Fitted:
     """An order with its rooms."""
     rooms = rooms_by_size(st, st.lives(order))
-    return Fitted(list(order), rooms, bytes_of(rooms.rooms))
+    return Fitted(list(order), rooms, bytes_of(rooms))
 
 
 def within(nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf], limit: int) -> Fitted:

@@ -97,10 +97,14 @@ class Uses:
 
 @dataclass(frozen=True)
 class Rooms:
-    """Where temporaries lie: those of one list are never alive together; `guests` in a result that is written later."""
+    """Where temporaries lie: those of one list in one room, `guests` in a result that is written later.
+
+    They begin where the room does, and are never alive together; or at their offset, apart from others alive with them.
+    """
 
     rooms: list[list[Buf]]
     guests: dict[Buf, Buf] = field(default_factory=dict)  # and the result
+    offsets: dict[Buf, int] = field(default_factory=dict)  # in bytes
 
 
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:

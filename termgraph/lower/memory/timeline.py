@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.lower.lengths.index import Poly, evaluate, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node
-from termgraph.lower.memory.plan import Life, lives_of, loads, writes
+from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes
 from termgraph.lower.push.kernel import Buf
 
 WIDTH, HEIGHT = 640, 240  # of the picture
@@ -38,6 +38,7 @@ class Array(NamedTuple):
     last: int
     room: int | None
     host: str | None = None  # the result in whose memory it lies, before that is written
+    offset: int = 0  # bytes from where its room begins
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class MemoryPlan:
 
     @property
     def temporaries(self) -> int:
-        """The bytes of all rooms, in which the other arrays lie one after the other."""
+        """The bytes of all rooms, in which the other arrays lie one after the other, or where there is a gap."""
         return sum(self.rooms)
 
     @property
@@ -94,14 +95,14 @@ class MemoryPlan:
             f"most is alive in instruction {self.busiest}, {self.steps[self.busiest]}: "
             f"{_bytes(self.alive[self.busiest])} (marked *)"
         )
-        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>5}  array")
+        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>12}  array")
         shown = sorted(self.arrays, key=lambda a: (-a.nbytes, a.first, a.name))
         for a in shown[:MOST_ROWS]:
             mark = "*" if a.first <= self.busiest <= a.last else " "
-            room = a.host or ("-" if a.room is None else a.room)
+            room = a.host or ("-" if a.room is None else f"{a.room}+{a.offset}" if a.offset else a.room)
             lengths = " x ".join(map(str, a.shape)) or "number"
             lines.append(
-                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>5}  "
+                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>12}  "
                 f"{a.kind} {a.name}: {a.what} ({a.dtype}, {lengths})"
             )
         if len(shown) > MOST_ROWS:
@@ -121,7 +122,7 @@ class MemoryPlan:
                 places[a.name] = top
                 top += a.nbytes
         for a in sorted(self.arrays, key=lambda a: a.host is not None):
-            low = places[a.host or a.name] if a.room is None else at[a.room]
+            low = places[a.host or a.name] if a.room is None else at[a.room] + a.offset
             x, y = a.first / count * WIDTH, HEIGHT - (low + a.nbytes) / total * HEIGHT
             wide, high = (a.last + 1 - a.first) / count * WIDTH, a.nbytes / total * HEIGHT
             note = f"{a.kind} {a.name}: {a.what}, {_bytes(a.nbytes)}, instructions {a.first} to {a.last}"
@@ -148,8 +149,8 @@ class MemoryPlan:
 
 
 def memory_plan(
-    title: str, nodes: Sequence[Node], names: Sequence[str], rooms: Sequence[Sequence[Buf]],
-    guests: Mapping[Buf, Buf], results: Sequence[Buf], what: Mapping[Buf, str], env: Mapping[str, int],
+    title: str, nodes: Sequence[Node], names: Sequence[str], places: Rooms, results: Sequence[Buf],
+    what: Mapping[Buf, str], env: Mapping[str, int],
 ) -> MemoryPlan:  # fmt: skip
     """The plan of a scheduled tree. `names` are its instructions', `env` has the lengths of arguments by their symbols.
 
@@ -170,18 +171,19 @@ def memory_plan(
         each = [Life(each[0].first, max(len(steps) - 1, 0))] if kind == "result" else each
         shape = tuple([number(n) for n in b.shape])
         nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize
-        host = guests[b].name if b in guests else None
-        return [Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, *life, room, host) for life in each]
+        host = places.guests[b].name if b in places.guests else None
+        apart = places.offsets.get(b, 0)
+        return [Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, *life, room, host, apart) for life in each]
 
     own = {r[0] for n in steps if isinstance(n, Compound) for r in n.rooms}
     found = [
         a
-        for k, room in enumerate(rooms)
+        for k, room in enumerate(places.rooms)
         for b in room
         for a in arrays(b, "in a loop" if b in own or b not in lives else "temporary", k)
     ]
-    sizes = [max([a.nbytes for a in found if a.room == k], default=0) for k in range(len(rooms))]
-    found += [a for b in guests for a in arrays(b, "temporary", None)]
+    sizes = [max([a.offset + a.nbytes for a in found if a.room == k], default=0) for k in range(len(places.rooms))]
+    found += [a for b in places.guests for a in arrays(b, "temporary", None)]
     found += [a for b in results for a in arrays(b, "result", None)]
     return MemoryPlan(title, tuple(names), tuple(found), tuple(sizes))
 

@@ -67,7 +67,7 @@ class Plan:
         self.shapes = [tuple(evaluate(n, env) for n in b.shape) for b in program.outputs]
         for room in program.rooms:
             place = self.take(evaluate(program.bytes_of(room), env))
-            self.places.update(dict.fromkeys(room, place))
+            self.places.update({b: place + program.offsets.get(b, 0) for b in room})
         for k, size in enumerate(program.partials):
             self.places["partials", k] = self.take(size)
         self.places["scalars"] = self.take(program.scalars)

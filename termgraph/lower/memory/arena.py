@@ -1,0 +1,75 @@
+"""Offsets of buffers in one block of memory: those that are alive together lie apart, others may overlap.
+
+The largest choose first, each the smallest gap that it fits into, so that the block is hardly larger than what is ever
+alive at once. Rooms of which each holds one buffer at a time waste what the smaller ones of their guests leave free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from termgraph.lower.memory.plan import Life
+from termgraph.lower.push.kernel import Buf
+
+ALIGNED = 256  # bytes: what libraries of a GPU take for granted; lines of a processor's cache are shorter
+
+
+class Arena(NamedTuple):
+    """Where each buffer begins, and the bytes of all."""
+
+    offsets: dict[Buf, int]
+    nbytes: int
+
+
+def arena(sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]]) -> Arena:
+    """A place for each buffer: the smaller of two blocks, for which the largest choose first, or the largest and
+    longest alive."""
+    names = [b for b in sizes if b in lives]
+    alive = {b: sum(x.last + 1 - x.first for x in lives[b]) for b in names}
+    orders = [
+        sorted(names, key=lambda b: (-sizes[b], lives[b][0], b.name)),
+        sorted(names, key=lambda b: (-sizes[b] * alive[b], lives[b][0], b.name)),
+    ]
+    return min([_placed(order, sizes, lives) for order in orders], key=lambda a: a.nbytes)
+
+
+def _placed(order: Sequence[Buf], sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]]) -> Arena:
+    taken = _Taken(sum(len(lives[b]) for b in order))
+    offsets = {b: taken.place(-(-sizes[b] // ALIGNED) * ALIGNED, lives[b]) for b in order}
+    return Arena(offsets, taken.top)
+
+
+class _Taken:
+    """What lies where and when: a row for each life of each buffer, sorted by where the buffer begins."""
+
+    def __init__(self, most: int) -> None:
+        self.rows = np.empty((4, most), np.int64)  # begin and end of the place, first and last statement
+        self.count = 0
+        self.top = 0
+
+    def place(self, size: int, lives: Sequence[Life]) -> int:
+        """The smallest gap that is free in all these lives, or the first one behind everything."""
+        begin, end, first, last = self.rows[:, : self.count]
+        meets = np.zeros(self.count, bool)
+        for life in lives:
+            meets |= (first <= life.last) & (last >= life.first)
+        below = np.maximum.accumulate(np.concatenate([[0], end[meets]]))  # where the gaps before each of these begin
+        gaps = begin[meets] - below[:-1]
+        fits = np.flatnonzero(gaps >= size)
+        at = int(below[fits[np.argmin(gaps[fits])]] if fits.size else below[-1])
+        for life in lives:
+            self._insert((at, at + size, life.first, life.last))
+        self.top = max(self.top, at + size)
+        return at
+
+    def _insert(self, row: tuple[int, int, int, int]) -> None:
+        k = int(np.searchsorted(self.rows[0, : self.count], row[0]))
+        self.rows[:, k + 1 : self.count + 1] = self.rows[:, k : self.count].copy()
+        self.rows[:, k] = row
+        self.count += 1
+
+
+__all__ = ["ALIGNED", "Arena", "arena"]
