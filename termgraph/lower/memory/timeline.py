@@ -95,14 +95,17 @@ class MemoryPlan:
             f"most is alive in instruction {self.busiest}, {self.steps[self.busiest]}: "
             f"{_bytes(self.alive[self.busiest])} (marked *)"
         )
-        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>12}  array")
         shown = sorted(self.arrays, key=lambda a: (-a.nbytes, a.first, a.name))
-        for a in shown[:MOST_ROWS]:
+        rooms = [
+            a.host or ("-" if a.room is None else f"{a.room}+{a.offset}" if a.offset else str(a.room)) for a in shown
+        ]
+        wide = max(map(len, ["room ", *rooms[:MOST_ROWS]]))
+        lines.append(f"  {'bytes':>12}  {'alive':>11}  {'room':>{wide}}  array")
+        for a, room in zip(shown[:MOST_ROWS], rooms):
             mark = "*" if a.first <= self.busiest <= a.last else " "
-            room = a.host or ("-" if a.room is None else f"{a.room}+{a.offset}" if a.offset else a.room)
             lengths = " x ".join(map(str, a.shape)) or "number"
             lines.append(
-                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>12}  "
+                f"{mark} {a.nbytes:>12}  {f'{a.first}-{a.last}':>11}  {room:>{wide}}  "
                 f"{a.kind} {a.name}: {a.what} ({a.dtype}, {lengths})"
             )
         if len(shown) > MOST_ROWS:
