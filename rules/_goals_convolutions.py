@@ -196,15 +196,19 @@ def panels_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 @goal("iiiio")
 def panels_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
-    """The images' gradient as a convolution of stride 1 for each place modulo the stride, laid between each other."""
+    """The images' gradient as a convolution of stride 1 for each place modulo the stride, laid between each other.
+
+    The lengths of the filters have to be known, those of images need not.
+    """
     p = by("panels", f)
     w, g, image = handle(w), handle(g), integers(ns)
     taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
-    if p is None or not _of_reals(w, g) or not all(isinstance(k, int) for k in (*image, *taps, *places)):
+    how = _with_numbers(p, image, taps) if p is not None and _of_reals(w, g) else None
+    if how is None or not all(isinstance(k, int) for k in taps):
         return None
     if any(e != 1 and s != 1 for e, s in zip(p["dilation"], p["stride"])):
         return None
-    pads = pads_of(p, image, taps)
+    pads = how["border"]
     phases = [_phases(*one) for one in zip(image, taps, places, p["stride"], p["dilation"], pads)]
     parts = [_phase(w, g, p, pick) for pick in itertools.product(*phases)]
     batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
@@ -215,32 +219,45 @@ def panels_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
         whole = [m * s for m, s in zip(counts, p["stride"])]
         out = out.dimshuffle(0, 1, *order).reshape([batch, channels, *whole])
     first = [a % s for (a, _), s in zip(pads, p["stride"])]
-    if any(first) or any(m != c * s for m, c, s in zip(image, counts, p["stride"])):
+    if any(first) or not all(_fills(*one) for one in zip(image, counts, p["stride"])):
         out = out[(slice(None), slice(None), *[slice(a, a + m) for m, a in zip(image, first)])]
     return out.term
 
 
 class Phase(NamedTuple):
-    """What the elements at one place modulo the stride get: from which taps, of how many there are, and the padding."""
+    """What the elements at one place modulo the stride get: from which taps, of how many there are, and the padding.
+
+    `exact`: the padding gives as many elements as wanted; else, where lengths are not known, as many or more.
+    """
 
     taps: slice
     length: int
-    count: int
+    count: Any
     before: int
     after: int
     dilation: int
+    exact: bool
 
 
-def _phases(m: int, k: int, places: int, s: int, e: int, pad: tuple) -> list[Phase]:
+def _phases(m: Any, k: int, places: Any, s: int, e: int, pad: tuple) -> list[Phase]:
     """The phases along one dimension; elements are counted with what is left of the padding before them."""
-    skipped = pad[0] // s
-    count = -(-(m + pad[0]) // s) - skipped
+    skipped, known = pad[0] // s, isinstance(m, int) and isinstance(places, int)
+    count = m if s == 1 else -(-(m + pad[0]) // s) - skipped
+    if known:
+        after = count + skipped - places
+    else:
+        after = reach(k, e) - 1 - pad[1] if s == 1 else (k - pad[1] + 2 * s - 2) // s - 1  # at most
     out = []
     for first in range(s):
         length_ = max(-(-(k - first) // s), 0)
         around = reach(length_, e) - 1 if length_ else 0
-        out.append(Phase(slice(first, None, s), length_, count, around - skipped, count + skipped - places, e))
+        out.append(Phase(slice(first, None, s), length_, count, around - skipped, after, e, known or s == 1))
     return out
+
+
+def _fills(m: Any, count: Any, s: int) -> bool:
+    """Whether the phases along one dimension are known to have the elements of the image and no more."""
+    return s == 1 or (isinstance(m, int) and isinstance(count, int) and m == count * s)
 
 
 def _phase(w: Any, g: Any, p: Any, pick: tuple) -> Any:
@@ -256,7 +273,10 @@ def _phase(w: Any, g: Any, p: Any, pick: tuple) -> Any:
     border = tuple([(max(one.before, 0), max(one.after, 0)) for one in pick])
     ones = (1,) * len(pick)
     how = {**p, "border": border, "stride": ones, "dilation": tuple([one.dilation for one in pick])}
-    return conv(g, swapped, **how)
+    found = conv(g, swapped, **how)
+    if all(one.exact for one in pick):
+        return found
+    return found[(slice(None), slice(None), *[slice(None, None if one.exact else one.count) for one in pick])]
 
 
 # ---------------------------------------------------------------------- products of matrices

@@ -25,11 +25,21 @@ if TYPE_CHECKING:
 
 
 class Captured:
-    """A closed graph: `roots` are terms over `args`, one per input. `lookup(term)` gives the user's name and place."""
+    """A closed graph: `roots` are terms over `args`, one per input. `lookup(term)` gives the user's name and place.
 
-    def __init__(self, args: list[Arg], roots: list[Any], sources: Sources | None = None) -> None:
+    `lengths` are those of arguments that hold in all calls, whether or not their types promise them.
+    """
+
+    def __init__(
+        self,
+        args: list[Arg],
+        roots: list[Any],
+        sources: Sources | None = None,
+        lengths: Mapping[Any, Sequence[int | None]] | None = None,
+    ) -> None:
         self.args, self.roots = args, roots
         self.sources = sources
+        self.lengths = lengths or {}
 
     def __str__(self) -> str:
         return "\n".join(f"out{k} = {one_line(t)}" for k, t in enumerate(self.roots))
@@ -200,6 +210,18 @@ class Sources:
         for arg, v in self._inputs:
             table[arg] = (v.name, v.site)
         return table
+
+
+class MovedSources(Sources):
+    """What is known of a graph, for the same graph over arguments of other types."""
+
+    def __init__(self, base: Sources, replace: Mapping[Any, Any]) -> None:
+        super().__init__([], replace, [], [])
+        self._base = base
+
+    def _build(self) -> dict[Any, tuple[str | None, tuple]]:
+        known = self._base.table()
+        return dict(zip(substitute(list(known), self._replace), known.values()))
 
 
 def _note(table: dict, term: AnyTerm, v: Variable) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from termgraph.compile.conv_timing import fastest
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
+from termgraph.tensor.lifting import handle
+from termgraph.tensor.shaping import specify_shape
 from termgraph.tensor.trace import placed
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
-from termgraph.terms.term import mk
+from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import subterms
 
 if TYPE_CHECKING:
@@ -32,8 +37,8 @@ WAYS = {
 
 
 def convolutions(value: Rewritten) -> Rewritten:
-    """Write into each convolution the algorithm that its flag names."""
-    if not value.options.rewrites or not any(_is_open(t) for t in subterms(value.roots)):
+    """Write into each convolution the algorithm that its flag names, and into filters that they have one tap."""
+    if not value.options.rewrites or not any(t.op.kind == "conv" for t in subterms(value.roots) if t.args):
         return value
     return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
 
@@ -43,7 +48,7 @@ def _is_open(t: AnyTerm) -> bool:
 
 
 def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
-    op = t.op
+    op, args = t.op, _with_ones(value, t, args)
     if _is_open(t):
         flag = FLAG[op.family.name]
         wanted = getattr(config.dnn.conv, flag)
@@ -55,6 +60,31 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
             raise ValueError(placed(value.lookup(t)[1], text))
         op = op if way is None else op.bind(algo=way)
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
+
+
+FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand they are
+
+
+def _with_ones(value: Rewritten, t: AnyTerm, args: tuple) -> tuple:
+    """Operands of which the filters say that they have one tap, where that is so in all calls.
+
+    The type of a shared variable says it of no other length, so that nothing else takes the 1 for one to be stretched.
+    """
+    given = value.captured.lengths
+    if not given or not t.args or t.op.kind != "conv":
+        return args
+    k = FILTERS[t.op.family.name]
+    args = tuple([_number(a, given) for a in args])
+    ones = [n if n == 1 and d > 1 else None for d, n in enumerate(given.get(args[k], ()) if k >= 0 else ())]
+    return (*args[:k], specify_shape(handle(args[k]), ones).term, *args[k + 1 :]) if 1 in ones else args
+
+
+def _number(t: AnyTerm, given: Mapping[Any, Sequence[int | None]]) -> AnyTerm:
+    """A length operand as a number, if it is one in all calls."""
+    if not t.args or t.op.family.name != "shape_i" or t.args[0] not in given:
+        return t
+    n = given[t.args[0]][t.op.params["axis"]]
+    return t if n is None else Const(np.int64(n))
 
 
 __all__ = ["convolutions"]

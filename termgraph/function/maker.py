@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, uses
 from termgraph.compile.compilation import Compilation
+from termgraph.compile.given_lengths import with_lengths
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, get_mode
-from termgraph.function.native import form_of, known_at_first, make_function
+from termgraph.function.native import Shapes, form_of, known_at_first, make_function, ordered
 from termgraph.stages import Ledger
 from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container, is_shared, label
@@ -73,6 +75,8 @@ class FunctionMaker:
         self.known = known_at_first(self)
         with ledger.timed("options"):  # finds the compiler, when that is the first time
             options = self.mode.options()
+        if fgraph is None and options.backend == "c" and not self.watched():
+            captured = entry.value = self._narrowed(captured, self.known)
         given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
         self.work = Compilation(captured, options, ledger, given)
         self.work.name = name or self.work.name
@@ -95,6 +99,10 @@ class FunctionMaker:
         self.known = known_at_first(self)
         self.profile = Profile(self.name)
         self.profile.rules = state["rules"]
+        if work.in_c and not self.watched():
+            self.work = self.for_lengths(self.known).work
+        else:
+            self.leave_lengths_open()
 
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""
@@ -103,6 +111,26 @@ class FunctionMaker:
             return False
         hooks = (kind.watch, kind.check_inputs, kind.check_results)
         return bool(self.mode.observers) or hooks != (Mode.watch, Mode.check_inputs, Mode.check_results)
+
+    # ------------------------------------------------------------------ lengths of shared variables
+    def _narrowed(self, captured: Captured, known: Shapes) -> Captured:
+        """A graph over shared variables of these lengths, if it gains by them; else over variables of their types."""
+        return with_lengths(captured, [i.variable.type for i in self.inputs], dict(zip(ordered(self).cells, known)))
+
+    def for_lengths(self, known: Shapes) -> FunctionMaker:
+        """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
+        captured = self._narrowed(self.work.captured, known)
+        if captured is self.work.captured:
+            return self
+        made = copy(self)
+        made.known, made._fgraph = known, None
+        made.work = Compilation(captured, self.work.options, Ledger())
+        warm.look_up(made.work, form_of(made), self.timed or self.watched())
+        return made
+
+    def leave_lengths_open(self) -> None:
+        """Go on with a graph for all lengths of shared variables: what is not one C program does not compare them."""
+        self.work = self.for_lengths(()).work
 
     # ------------------------------------------------------------------ checks
     def _check_names(self) -> None:

@@ -56,6 +56,12 @@ class Maker(Protocol):
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""
 
+    def for_lengths(self, known: tuple[tuple[int | None, ...], ...]) -> Maker:
+        """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
+
+    def leave_lengths_open(self) -> None:
+        """Go on with a graph for all lengths of shared variables."""
+
     def create(self, input_storage: Sequence[Any] | None = None, trustme: bool = False) -> Any:
         """Another callable of the same program."""
 

@@ -59,9 +59,11 @@ def make_function(
             f = native_function(maker, storage, defaults, name)
             if not isinstance(f, str):
                 return f
+            maker.leave_lengths_open()
             maker.work.not_native = f
         except compiler_errors.CompileError as error:
             react(error, maker.mode.linker == "c")
+            maker.leave_lengths_open()
             maker.work.in_c = False
     if maker.work.options.memory_limit is not None:
         why = maker.work.not_native or "its mode watches each operation, or runs nothing in C"
@@ -88,7 +90,8 @@ def native_function(
 
     It is for shared variables of the `known` lengths, if there is a program for these.
     """
-    layout, known = ordered(maker), maker.known if known is None else known
+    maker, known = (maker, maker.known) if known is None else (maker.for_lengths(known), known)
+    layout = ordered(maker)
     why = _why_not_called(maker, layout, storage, defaults)
     if why is None and form_of(maker) not in maker.work.ready:  # a program that was kept needs no look at its graph
         why = _why_not_written(maker)
@@ -158,9 +161,9 @@ def for_present_lengths(f: Function) -> Any:
     made = f.__dict__.setdefault("_for_lengths", {})
     if now not in made:
         known = now if len(made) < MOST_LENGTHS else ()  # they change all the time: one program for all
-        given = maker, f.input_storage, f.defaults, f.name
-        found = native_function(*given, known)
-        made[now] = MachineFunction(*given) if isinstance(found, str) else found
+        given = f.input_storage, f.defaults, f.name
+        found = native_function(maker, *given, known)
+        made[now] = MachineFunction(maker.for_lengths(()), *given) if isinstance(found, str) else found
         made[now].trust_input = f.trust_input
     return made[now]
 
@@ -288,6 +291,8 @@ def printed(
         fuse=maker.work.options.fuse,
         memory_limit=maker.work.options.memory_limit,
         timed=maker.timed,
+        declared=[maker.inputs[i].variable.type for i in layout.cells],
+        lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],
         **options,
     )
     return made

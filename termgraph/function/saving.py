@@ -107,7 +107,7 @@ def deep_copied(f: Function, memo: dict[int, Any]) -> Any:
 # ---------------------------------------------------------------------- saving
 def state_of(f: Function) -> dict[str, Any]:
     """Everything that makes the function again: plain data, types, terms, containers."""
-    maker, work = f.maker, f.maker.work
+    maker, work = f.maker, f.maker.for_lengths(()).work  # what a file says of lengths would have to be believed
     known = dict(_known(work))
     return {
         "version": VERSION,

@@ -25,6 +25,10 @@ sparse = lazy("scipy.sparse")
 TERMS = (Term, Leaf)
 # Texts that only people read; every other text among parameters is a word, such as a dtype or a name of a method.
 _FREE_TEXT = ("message", "name")
+_OTHER_WORDS = {
+    "index": re.compile(r"[a-z?]\Z"),  # "?" stands for an operand
+    "told": re.compile(r"[^{}]*(\{[01]\}[^{}]*)*\Z"),  # filled in with two numbers, as they are
+}
 _SHOWN = ("__str__", "__repr__")
 _WORD = re.compile(r"[A-Za-z0-9_|.]*\Z")
 
@@ -148,7 +152,7 @@ def _read_user_op(r: Reader, cls: object, props: object) -> Op:
 
 def _checked_parameter(key: str, value: object) -> Any:
     """A parameter from a file. Texts that could reach generated code, or name attributes, must be plain words."""
-    if isinstance(value, str) and key not in _FREE_TEXT and not _WORD.match(value):
+    if isinstance(value, str) and key not in _FREE_TEXT and not _OTHER_WORDS.get(key, _WORD).match(value):
         raise BadRecord(f"the parameter {key} is {value!r:.60}, which is no word")
     if isinstance(value, (tuple, list)):
         for part in value:

@@ -68,6 +68,8 @@ class Ports:
     multiply_add: bool = False
     timed: bool = False
     asks: bool = False
+    declared: tuple[Any, ...] = ()  # types of the cells, where these may have other lengths than the program is for
+    lengths: tuple[Sequence[int | None], ...] = ()  # of cells, on which the graph relies
 
 
 def generate(
@@ -88,13 +90,16 @@ def generate(
     ledger: Ledger | None = None,
     known: Sequence[tuple[int | None, ...]] = (),
     memory_limit: int | float | None = None,
+    declared: Sequence[Any] = (),
+    lengths: Sequence[Sequence[int | None]] = (),
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
     `updates` are pairs of a cell's number and the term of its new value, which is written over the old one if that is
     safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
     are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
-    answered by the method `_with_layout` of the callable. For `memory_limit` see `Region`, for the rest `Ports`.
+    answered by the method `_with_layout` of the callable; so are those of `lengths`, which the graph was
+    made for, if they are not `declared` as types of the cells. For `memory_limit` see `Region`, for the rest `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
@@ -103,7 +108,19 @@ def generate(
     region = Region(roots, target, strided or {}, True, False, untrimmed, replaced, in_place, fuse, leaves)
     region = replace(region, memory_limit=memory_limit)
     updated = tuple([c for c, _ in updates])
-    ports = Ports(tuple(args), tuple(cells), updated, tuple(names), returns, quick, multiply_add, timed, asks)
+    ports = Ports(
+        tuple(args),
+        tuple(cells),
+        updated,
+        tuple(names),
+        returns,
+        quick,
+        multiply_add,
+        timed,
+        asks,
+        tuple(declared),
+        tuple(lengths),
+    )
     plan_ = plan(region, ledger)
     return ledger.run("print", printed, plan_, ports)
 
@@ -138,6 +155,7 @@ class _Writer:
         self.quick, self.timed, self.returns, self.names = ports.quick, ports.timed, ports.returns, ports.names
         self.multiply_add = ports.multiply_add
         self.args, self.cells, self.updated = ports.args, ports.cells, ports.updated
+        self.declared, self.lengths = ports.declared or tuple([c.type for c in ports.cells]), ports.lengths
         self.lowered, self.roots, self.st = lowered, lowered.region.roots, lowered.statements
         self.first = {t: k for k, t in reversed(list(enumerate(self.roots)))}  # where each root stands first
         self.count = len(self.roots) - len(ports.updated)
@@ -170,7 +188,7 @@ class _Writer:
             new.append(Update(c, t.type.dtype, t.type.ndim, mode))
         return Signature(
             [Input(n, a.type.dtype, a.type.shape) for n, a in zip(names, self.args)],
-            [CellInput(c.type.dtype, c.type.shape) for c in self.cells],
+            [CellInput(type_.dtype, type_.shape) for type_ in self.declared],
             len(self.consts),
             out,
             new,
@@ -277,6 +295,10 @@ class _Writer:
     def assumed_lengths(self) -> list[str]:
         """Another program answers where lengths of cells are not those that this one was made for."""
         pairs = [(self.env_of(x), n) for x, n in self.lowered.lengths.assumed.items()]
+        for k, (lengths, type_) in enumerate(zip(self.lengths, self.declared)):
+            open_ = enumerate(zip(lengths, type_.shape), self.signature.cell_env(k))
+            pairs += [(at, n) for at, (n, promised) in open_ if n is not None and promised is None]
+        pairs = list(dict.fromkeys(pairs))
         other = "return (int)(st->code = TG_LAYOUT);"
         if len(pairs) < MANY:
             return [f"    if (env[{at}] != {n}) {other}" for at, n in pairs]

@@ -214,7 +214,9 @@ class Lengths:
             place = t.op.params["index"][0]
             if isinstance(place, int):
                 return self.as_poly(t.args[0].args[place], user)
-        if not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
+        if name in SHIFTS and _is_arithmetic(t):
+            name, args = SHIFTS[name], [args[0], poly(1 << int(t.args[1].value))]
+        elif not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
 
@@ -276,7 +278,10 @@ class Lengths:
 
 def _is_arithmetic(t: AnyTerm) -> bool:
     """Whether an integer is computed from integers in a way that polynomials can follow."""
-    return t.op.family.name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
+    name = t.op.family.name
+    if name in SHIFTS:  # which specialize makes of products and quotients
+        return t.args[1].op is CONST and t.args[1].type.ndim == 0 and 0 <= int(t.args[1].value) < 63
+    return name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
 
 
 def _lone_symbol(p: Poly) -> Any:
@@ -290,6 +295,7 @@ def _lone_symbol(p: Poly) -> Any:
 SHAPES: dict[str, Callable[[Lengths, Any], Shape]] = {}  # one rule per family; filled by `shapes`
 WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several results; filled by `bodies`
 RESULTS: dict[str, Callable[[Lengths, Any, int], Shape]] = {}  # of ops with several results; filled by `routines`
+SHIFTS = {"right_shift": "floor_div", "left_shift": "mul"}
 INTEGER: dict[str, Callable[..., Poly]] = {
     "add": lambda *xs: sum(xs, ZERO),
     "mul": lambda *xs: product(xs),
