@@ -16,8 +16,8 @@ from termgraph.config import config
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
-from termgraph.function.mode import Mode, get_mode
-from termgraph.function.native import Shapes, form_of, known_at_first, make_function, ordered
+from termgraph.function.mode import Mode, Shapes, get_mode
+from termgraph.function.native import form_of, known_at_first, make_function, ordered
 from termgraph.stages import Ledger
 from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container, is_shared, label

@@ -56,7 +56,7 @@ class Maker(Protocol):
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""
 
-    def for_lengths(self, known: tuple[tuple[int | None, ...], ...]) -> Maker:
+    def for_lengths(self, known: Shapes) -> Maker:
         """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
 
     def leave_lengths_open(self) -> None:
