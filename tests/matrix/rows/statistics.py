@@ -48,8 +48,8 @@ for name in ["nansum", "nanmean"]:
     row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64", "complex128"), scaled=True, loose=40)
 
 
-for name in ["nanmax", "nanmin", "nanprod"]:
-    row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64"), scaled=True, loose=40)
+for name, differs in {"nanmax": (), "nanmin": (), "nanprod": ("half products", "order of factors")}.items():
+    row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64"), scaled=True, loose=40, differs=differs)  # fmt: skip
 for name in ["nancumsum", "nancumprod"]:
     row(name, getattr(T, name), getattr(np, name), lambda c: [c.x(special=False), {"axis": c.axis()}][1], ranks=(1, 2, 3),
         dtypes=(*WIDE, "int64"), **PLAIN)  # fmt: skip
