@@ -62,14 +62,20 @@ def test_nothing_takes_no_room():
 
 @pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 def test_a_program_in_which_rooms_would_waste():
-    """Channels grow and shrink: a room for one array at a time would be held by narrow ones."""
-    rng = np.random.default_rng(0)
-    shapes = (8, 3, 3, 3), (24, 8, 3, 3), (4, 24, 1, 1), (32, 4, 3, 3)
-    weights = [tg.shared((rng.standard_normal(shape) / 5).astype("float32")) for shape in shapes]
-    x, value = T.tensor("x", dtype="float32", shape=(8, 3, 32, 32)), rng.standard_normal((8, 3, 32, 32), "float32")
+    """Rows, squares of rows and wider rows in turn: a room for one array at a time would be held by smaller ones."""
+    rng, weights = np.random.default_rng(0), []
+
+    def weigh(*shape):
+        weights.append(tg.shared(rng.standard_normal(shape, "float32") / 8))
+        return weights[-1]
+
+    x, value = T.tensor("x", dtype="float32", shape=(200, 64)), rng.standard_normal((200, 64), "float32")
     h = x
-    for w in weights:
-        h = T.tanh(T.nnet.conv2d(h, w, border_mode=(1, 1)))
+    for _ in range(2):
+        q, k, v = (h @ weigh(64, 64) for _ in range(3))
+        h = h + T.softmax(q @ k.T, axis=-1) @ v
+        h = h + T.maximum(h @ weigh(64, 256), 0) @ weigh(256, 64)
+        h = (h - h.mean(axis=1, keepdims=True)) / h.std(axis=1, keepdims=True)
     outputs = [(h * h).sum(), *tg.grad((h * h).sum(), weights)]
     f = tg.function([x], outputs, mode=tg.Mode(linker="c"))
     plan = f.memory(value)
