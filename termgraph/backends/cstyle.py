@@ -71,6 +71,14 @@ def power_of_two(n: int) -> int:
     return 1 << max(0, n - 1).bit_length()
 
 
+def of_lengths(a: Atom) -> bool:
+    """Whether a number depends on lengths alone, and can be computed whether or not it is needed."""
+    if isinstance(a, Apply):
+        known = a.fn not in ("floordiv", "mod") or bool(a.args[1].const)
+        return known and all(of_lengths(x) for p in a.args for m, _ in p.terms for x in m)
+    return isinstance(a, Sym)
+
+
 class Printer:
     """Writes the statements of one function. `outside` names values that are computed before it is called."""
 
@@ -83,6 +91,7 @@ class Printer:
         self.lines: list[str] = []
         self.indent = 1
         self.syms: dict[Sym, None] = {}
+        self.named: dict[Apply, tuple[str, str]] | None = None  # names and texts of lengths, where a function has names
         self.bufs: dict[Buf, None] = {}
         self.rows: list[Row] = []
         self.checks: list[tuple[Any, str, str]] = []
@@ -138,6 +147,11 @@ class Printer:
         if isinstance(a, Value):
             return self.ref(a.term)
         assert isinstance(a, Apply)
+        if self.named is not None and of_lengths(a):
+            if a not in self.named:
+                x, y = (self.poly(q) for q in a.args)
+                self.named[a] = f"extent{len(self.named)}", f"tg_{a.fn}_i64({x}, {y})"
+            return self.named[a][0]
         x, y = (self.poly(q) for q in a.args)
         if a.fn in ("floordiv", "mod") and a.fv and nonneg(a.args[0]) and nonneg(a.args[1] - 1, given=a.args[0]):
             return f"(({x}) {'/' if a.fn == 'floordiv' else '%'} ({y}))"

@@ -156,3 +156,14 @@ def test_updates_in_training_keep_one_program():
     image = RNG.standard_normal((2, 3, 8, 8))
     losses = [float(f(image)) for _ in range(5)]
     assert losses == sorted(losses, reverse=True) and "_for_lengths" not in f.__dict__
+
+
+@needs_c
+def test_text_grows_by_the_same_for_each_layer_of_stride_two():
+    """Lengths behind layers of stride 2 are divided once, and have a name in each function."""
+
+    def length(layers):
+        return len(gradients(filters_of(*[3] * layers), stride=2).source("c"))
+
+    two, three, five = length(2), length(3), length(5)
+    assert five - three < 2.4 * (three - two)

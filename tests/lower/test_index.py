@@ -50,6 +50,18 @@ def test_division_is_exact_when_the_remainder_is_proven():
     assert divide(i * m + j, m) == (i, j)
 
 
+def test_what_was_divided_is_divided_once():
+    def over(p, k):
+        return divide(p, k)[0]
+
+    p = n - 1
+    assert over(over(over(p, 2), 2), 8) is over(p, 32)
+    assert over(over(p, 2) + 1, 2) is not over(p, 4)  # something was added in between
+    assert over(over(p, -2), 2) is not over(p, -4) and over(over(p, 2), -2) is not over(p, -4)
+    for number in range(-9, 40):
+        assert evaluate(over(over(p, 3), 5), {"n": number}) == (number - 1) // 3 // 5
+
+
 def test_a_dividend_that_may_become_negative_is_not_split():
     i = poly(Var(0, n))
     quotient, rest = divide(2 * m - 1 - i, m)

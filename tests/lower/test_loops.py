@@ -257,3 +257,14 @@ def test_what_is_read_after_a_scatter_is_not_what_was_there_before(op):
     native, python = (tg.function([x, i], outs, mode=tg.Mode(linker=k)) for k in ("auto", "py"))
     for got, want in zip(native(*values), python(*values)):
         np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("rows", [3, 40])
+def test_rows_of_what_is_folded_over_columns(dtype, rows):
+    """The exponentials of a row are kept for the division, whose own folds run along columns."""
+    x = T.tensor("x", dtype=dtype, shape=(None, None, None))
+    value = np.random.default_rng(0).standard_normal((2, rows, 17)).astype(x.type.np_dtype)
+    for y in (T.softmax(x.var(axis=-2), axis=1), T.log_softmax(x.std(axis=1), axis=1), T.softmax(T.exp(x).sum(axis=1))):
+        got, want = (tg.function([x], y, mode=tg.Mode(linker=linker))(value) for linker in ("auto", "py"))
+        np.testing.assert_allclose(got.astype(float), want.astype(float), rtol=0.05 if dtype == "bfloat16" else 2e-5)

@@ -141,7 +141,15 @@ def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
         whole, rest = ZERO, p
     elif less(rest, q):
         return whole, rest
-    return whole + poly(Apply("floordiv", rest, q)), poly(Apply("mod", rest, q))
+    return whole + _quotient(rest, q), poly(Apply("mod", rest, q))
+
+
+def _quotient(p: Poly, q: Poly) -> Poly:
+    """p // q where nothing can be taken out; what was divided before is divided once: (x // 2) // 2 is x // 4."""
+    atom = p.terms[0][0][0] if len(p.terms) == 1 and len(p.terms[0][0]) == 1 and p.terms[0][1] == 1 else None
+    if isinstance(atom, Apply) and atom.fn == "floordiv" and (atom.args[1].const or 0) > 0 and (q.const or 0) > 0:
+        return divide(atom.args[0], atom.args[1] * q)[0]
+    return poly(Apply("floordiv", p, q))
 
 
 def _split(p: Poly, q: Poly) -> tuple[Poly, Poly]:

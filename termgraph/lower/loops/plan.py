@@ -342,6 +342,8 @@ class Planner:
         """Vectorise over the outer variable, when the folds' loads are contiguous in it and not in their own."""
         if any(isinstance(x, Call) or (isinstance(x, Store) and x.vars) for x in statements):
             return None
+        if inner.stored:  # what is kept for the row is read back in the loop itself, which sweeps do not have
+            return None
         folds = self.placeable(statements, inner)
         if any(f.op.params["kind"] in ARG_FOLDS for f in folds):
             return None

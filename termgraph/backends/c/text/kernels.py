@@ -249,6 +249,7 @@ class KernelWriter:
             self.tiles(loop, name, outside, n.final)
             return
         p = self.printer([n], outside)
+        p.named = {}
         p.aliased = self.aliased
         if isinstance(loop, Reduce):
             self.partial_folds(loop, p, has_one_part(loop.var.extent, per_iteration(loop)))
@@ -291,6 +292,7 @@ class KernelWriter:
         parts = []
         for k, body in enumerate(loop.parts):
             p = self.printer(body, outside)
+            p.named = {}
             i = f"i{loop.var.level}"
             if all(isinstance(n, (Let, Write)) for n in body):
                 p.add(self.d.simd)
@@ -333,6 +335,7 @@ class KernelWriter:
     def function_body(self, p: Printer) -> list[str]:
         """What follows the names of a function."""
         lines = self.rows(p)
+        lines = [f"    const int64_t {name} = {text};" for name, text in (p.named or {}).values()] + lines
         lines += [f"    int64_t {k}_low = 0, {k}_high = -1;" for _, k, _ in p.checks]
         lines += p.lines
         lines += [f"    if ({bad(k, n)}) {failure(t, k, n, 'c->st')};" for t, k, n in p.checks]
