@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.segments import KernelOp, link
 from termgraph.terms.evaluate import evaluate
@@ -83,3 +85,18 @@ def test_distinct_values_are_left_to_numpy():
     x = arg(0, 1)
     out = ew.mul(mk(sorting.unique, (ew.neg(x),)), 2.0)
     assert check([x], [out], np.array([3.0, 1.0, 3.0])) == [True, False, True]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int8"])
+def test_numbers_at_the_ends_of_their_types_reach_a_segment(dtype):
+    x, n = T.tensor("x", dtype=dtype, shape=()), T.lscalar("n")
+    f = tg.function([x, n], [T.alloc(x, n, 2), T.arange(5)[n:]], mode=tg.Mode(linker="c"))
+    ends = np.iinfo(dtype)
+    for value in (ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max):
+        filled, rest = f(np.asarray(value, dtype), np.asarray(2))
+        assert (
+            filled.dtype == dtype and filled.shape == (2, 2) and (filled == value).all() and rest.tolist() == [2, 3, 4]
+        )
+    for k in (-1, -9, -(2**63), 2**63 - 1):
+        g = tg.function([n], T.arange(5)[n:], mode=tg.Mode(linker="c"))
+        assert g(k).tolist() == np.arange(5)[k:].tolist()

@@ -1,7 +1,8 @@
 """Integers that decide lengths: a program is told of them as the shape of an array that takes no room.
 
 What a program allocates is settled before it reads any array, from lengths alone. A value of a run before, or of the
-caller's, becomes two lengths, of which one is 0: negative numbers count from the end in slices.
+caller's, becomes three lengths: itself, or its complement and a 1 if it is negative (which counts from the end in
+slices). The most negative number has no opposite, and numbers beyond the signed ones are taken modulo 2**64.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-NUMBER = TensorType("int8", (None, None, 0))
+NUMBER = TensorType("int8", (None, None, None, 0))
 
 
 def value_of(number: AnyTerm, type_: TensorType) -> AnyTerm:
     """The integer that an argument of type NUMBER stands for."""
-    above, below = (mk(shape_i.bind(axis=axis), (number,)) for axis in (0, 1))
-    value = mk(sub, (above, below))
+    above, below, sign = (mk(shape_i.bind(axis=axis), (number,)) for axis in (0, 1, 2))
+    value = mk(sub, (mk(sub, (above, below)), sign))
     return value if value.type is type_ else mk(cast.bind(dtype=type_.dtype), (value,))
 
 
 def as_number(value: np.ndarray) -> np.ndarray:
     """The argument for an integer."""
     n = int(value)
-    return np.empty((max(n, 0), max(-n, 0), 0), "int8")
+    n -= 2**64 if n >= 2**63 else 0
+    return np.empty((n, 0, 0, 0) if n >= 0 else (0, ~n, 1, 0), "int8")
 
 
 def with_numbers(run: Callable, first: int) -> Callable:
