@@ -115,15 +115,21 @@ def test_the_thread_that_called_shows_the_steps_of_a_loop(programs, monkeypatch,
         with config.change_flags(progress="on"):
             f()
 
-    thread = threading.current_thread() if main else threading.Thread(target=run)
-    programs.module.configure(-1, -1, -1, 0)
-    try:
+    def steps_seen():
+        """The numbers of steps that were shown while the loop ran once."""
+        seen.clear()
+        thread = threading.current_thread() if main else threading.Thread(target=run)
         run() if main else (thread.start(), thread.join())
+        assert {who for who, _ in seen} == {thread} and seen[-1][1] == ""
+        steps = [int(text.split("/8 steps")[0].removeprefix("running walk, ")) for _, text in seen if text]
+        assert steps == sorted(steps)
+        return steps
+
+    programs.module.configure(-1, -1, -1, 0)
+    try:  # on a crowded machine the caller may sleep through most of a loop: then once more
+        assert any(steps[0] < 4 and steps[-1] > 3 for steps in (steps_seen() for _ in range(20)))
     finally:
         programs.module.configure(-1, -1, -1, 50_000_000)
-    assert {who for who, _ in seen} == {thread} and seen[-1][1] == ""
-    steps = [int(text.split("/8 steps")[0].removeprefix("running walk, ")) for _, text in seen if text]
-    assert steps == sorted(steps) and steps[0] < 4 and steps[-1] > 3
 
 
 # -- the team -------------------------------------------------------------------------------
