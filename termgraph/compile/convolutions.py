@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
+FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand filters are
 TIMED = ("time_once", "time_on_shape_change")
 # Names of ours, and those of Theano by what they mean. Guessing leaves it to the rules and their prices, as does timing
 # where lengths are not known.
@@ -60,9 +61,6 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
             raise ValueError(placed(value.lookup(t)[1], text))
         op = op if way is None else op.bind(algo=way)
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
-
-
-FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand they are
 
 
 def _with_ones(value: Rewritten, t: AnyTerm, args: tuple) -> tuple:

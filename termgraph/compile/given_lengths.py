@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-def gains_by_lengths(captured: Captured) -> bool:
+def _gains_by_lengths(captured: Captured) -> bool:
     """Whether the rules can do more with a graph whose shared variables have known lengths."""
     return any(_open(t) for t in children_first(captured.roots) if t.args and t.op.kind == "conv")
 
@@ -41,7 +41,7 @@ def with_lengths(captured: Captured, types: Sequence[Any], known: Mapping[int, S
 
     Lengths that contradict each other are an error of the call that meets them, not of compiling.
     """
-    if known and (captured.lengths or gains_by_lengths(captured)):
+    if known and (captured.lengths or _gains_by_lengths(captured)):
         lengths = {i: tuple(n) for i, n in known.items() if len(n) == getattr(types[i], "ndim", -1)}
         with suppress(TypeError, ValueError):
             return _over(captured, [_narrowed(type_, lengths.get(i, ())) for i, type_ in enumerate(types)], lengths)
@@ -59,4 +59,4 @@ def _over(captured: Captured, types: Sequence[Any], lengths: Mapping[int, Sequen
     return Captured(args, substitute(captured.roots, replace), sources, told)
 
 
-__all__ = ["gains_by_lengths", "with_lengths"]
+__all__ = ["with_lengths"]
