@@ -93,7 +93,7 @@ def test_without_vector_mathematics_functions_are_called_one_by_one(known, cache
 
 
 def test_flags_of_clang_name_vector_mathematics_only_where_all_of_it_is(monkeypatch):
-    assert compilers._choices("gcc") == [("-march=native",)]
+    assert compilers._choices("gcc") == [("-march=native", compilers._CLEARED), ("-march=native",)]
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset({"exp"}))
     assert compilers._choices("clang") == [("-march=native",)]
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset(compilers._LIBMVEC_ONE + compilers._LIBMVEC_TWO))

@@ -44,6 +44,9 @@ COMMON_FLAGS = (
     "-w",
 )
 _NATIVE = "-march=native"
+# Upper halves of vector registers that a function leaves behind make every older instruction of the process ten times
+# as slow on Intel's processors: libm, NumPy's loops, the interpreter. The pass that clears them is off at gcc's -O1.
+_CLEARED = "-fenable-rtl-vzeroupper"
 _VECLIB = ("-fveclib=libmvec", "-DTG_VECLIB")  # clang ignores the attribute that makes gcc call vector mathematics
 _PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
 
@@ -210,6 +213,8 @@ def _first_working(command: tuple[str, ...], kind: str, identity: str, version: 
 
 def _choices(kind: str) -> list[tuple[str, ...]]:
     """Flags to try, best first. Clang knows which functions there are by itself: it may call any of glibc 2.35's."""
+    if kind == "gcc":
+        return [(_NATIVE, _CLEARED), (_NATIVE,)]
     complete = {*_LIBMVEC_ONE, *_LIBMVEC_TWO} <= libmvec()
     return [(_NATIVE, *_VECLIB), (_NATIVE,)] if kind in ("clang", "zig") and complete else [(_NATIVE,)]
 
@@ -274,7 +279,7 @@ def compiler_identity(command: Sequence[str]) -> str:
     """Path, size and time of the executable stand for its version: asking it would cost a process per start."""
     real = os.path.realpath(command[0])
     status = os.stat(real)
-    chosen = digest(" ".join([*COMMON_FLAGS, *_VECLIB, libc_identity()]))[:8]
+    chosen = digest(" ".join([*COMMON_FLAGS, _CLEARED, *_VECLIB, libc_identity()]))[:8]
     return f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
 
 

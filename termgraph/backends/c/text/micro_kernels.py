@@ -180,7 +180,6 @@ tg_kept_product_@(tg_status *st, tg_kept *kept, int64_t steps, int64_t next, int
                     else tile(left, lda, strip, k, far, add, out, n);
                 }
         }
-        __builtin_ia32_vzeroupper(); /* the tiles leave that to do, or older instructions become slow */
         return;
     }
 #endif
