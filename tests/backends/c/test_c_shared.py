@@ -58,6 +58,47 @@ def test_values_are_those_of_a_program_without_a_table(symbolic, options, monkey
         np.testing.assert_array_equal(got, wanted)
 
 
+def conv_net(blocks, channels=3):
+    """Convolutions one after the other, with a pooling and a sort (routines, the last over a batch)."""
+    x = T.tensor("x", dtype="float32", shape=(2, channels, 6, 6))
+    weights = [T.tensor(f"w{k}", dtype="float32", shape=(channels, channels, 3, 3)) for k in range(blocks)]
+    h = x
+    for w in weights:
+        h = T.tanh(T.nnet.conv2d(h, w, border_mode=(1, 1)))
+    h = T.sort(T.signal.pool_2d(h, (2, 2), ignore_border=True), axis=-1)
+    loss = (h * h).mean()
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal((2, channels, 6, 6)), *rng.standard_normal((blocks, channels, channels, 3, 3))]
+    return [x, *weights], [loss, *tg.grad(loss, weights)], [v.astype("float32") for v in values]
+
+
+def test_equal_convolutions_are_one_step_and_give_the_same_values(monkeypatch, tmp_path):
+    inputs, outputs, values = conv_net(16)
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "a")}):
+        f = compiled(inputs, outputs)
+        fewer = compiled(*conv_net(14)[:2])
+    calls = [len(re.findall(r"if \(tg_conv_\w+\(\(tg_conv_shape\)", g.source("c"))) for g in (f, fewer)]
+    assert calls[0] == calls[1] < 8  # forward, for images, for filters, those of the ends
+    monkeypatch.setattr(kernels, "MANY_STEPS", 10**6)
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "b")}):
+        g = compiled(inputs, outputs)
+    assert len(re.findall(r"if \(tg_conv_\w+\(\(tg_conv_shape\)", g.source("c"))) > 40
+    for got, wanted in zip(f(*values), g(*values)):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_routine_that_needs_a_value_is_no_step():
+    """Where an array begins may depend on data: such a call stays where the value is."""
+    n = T.iscalar("n")
+    xs = [T.tensor(f"x{k}", dtype="float32", shape=(9,)) for k in range(60)]
+    outputs = [T.sort(x[n : n + 4]) for x in xs]
+    values = list(np.random.default_rng(0).standard_normal((60, 9)).astype("float32"))
+    f = tg.function([n, *xs], outputs)
+    for start in (0, 3):
+        for got, v in zip(f(start, *values), values):
+            np.testing.assert_array_equal(got, np.sort(v[start : start + 4]))
+
+
 def test_text_of_sixty_equal_layers_is_half_as_much_again_as_that_of_three():
     def text(layers):
         x, h = (T.tensor("x", dtype="float32", shape=(16, 32)),) * 2

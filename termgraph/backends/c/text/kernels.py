@@ -16,7 +16,7 @@ from termgraph.backends.c.text.library_calls import write_call
 from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
 from termgraph.backends.c.text.routines import write_routine
-from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
+from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Range, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
@@ -88,7 +88,7 @@ class KernelWriter:
 
         Where many are to be in a `table`, those that need nothing but buffers are.
         """
-        steps = sum(isinstance(n, (Kernel, Call)) for n in nodes)
+        steps = sum(isinstance(n, (Kernel, Call, Routine)) for n in nodes)
         table = table and not timed and steps >= MANY_STEPS
         first: int | None = None  # of the steps that no line makes yet
         p = self.printer([n for n in nodes if isinstance(n, Write)])
@@ -126,13 +126,8 @@ class KernelWriter:
         return p
 
     def step(self, n: Node, p: Printer) -> bool:
-        """Make a kernel or a product a step of the table; False if it needs more than buffers."""
-        if isinstance(n, Kernel):
-            simple = not isinstance(n.node, Reduce)
-        else:
-            simple = isinstance(n, Call) and "alpha" not in n.options and n not in self.kept
-            simple = simple and not any(values(at) for _, at, _ in n.operands)  # type: ignore[attr-defined]
-        if not simple:
+        """Make a kernel, a product or a routine a step of the table; False if it needs more than buffers."""
+        if not self.is_simple(n):
             return False
         q = self.printer([n], p.outside)
         q.aliased = self.aliased
@@ -141,12 +136,27 @@ class KernelWriter:
             self.call(n, q)
         elif isinstance(n, Call):
             self.library(n, q)
+        elif isinstance(n, Routine):
+            write_routine(self, n, q)
         kernel = self.equal.written[name][0] if name in self.equal.written else None
         given = kernel.places if kernel is not None else ()
         head = ["static int @(tg_context *c)", "{", "    tg_status *const st = c->st;"]
         step = general(head, [*q.lines, "    return 0;"], self.entries(q, restrict=False), first=len(given))
-        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places)))
+        ranged = known_range(n) if isinstance(n, Kernel) and kernel is not None else None
+        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places), ranged))
         return True
+
+    def is_simple(self, n: Node) -> bool:
+        """Whether a step needs nothing that is computed in tg_run."""
+        if isinstance(n, Kernel):
+            return not isinstance(n.node, Reduce)
+        if isinstance(n, Call):
+            places = [at for _, at, _ in n.operands]  # type: ignore[attr-defined]
+            return "alpha" not in n.options and n not in self.kept and not any(map(values, places))
+        if isinstance(n, Routine):
+            places = [at for x in (*n.reads, *n.results) for at in (x.base, *x.batch, *x.core)]
+            return not any(map(values, [*n.batch, *n.sizes.values(), *places]))
+        return False
 
     def shared(self, nodes: Sequence[Node]) -> set[Any]:
         """Values that kernels use: those computed outside of them go through the context."""
@@ -416,6 +426,14 @@ class KernelWriter:
 def is_one_piece(n: int, cost: int) -> bool:
     """Whether n iterations of this cost are never dealt out to several threads: what `tg_each` asks."""
     return n <= 1 or n <= 2 * GRAIN // (cost + 1)
+
+
+def known_range(n: Kernel) -> Range | None:
+    """The range of a kernel that `KernelWriter.call` runs, if it is a number and so is its cost."""
+    extent, cost = n.node.var.extent.const, per_iteration(n.node).const
+    if extent is None or cost is None:
+        return None
+    return Range(extent, cost if n.parallel else -1, n.parallel and not n.final)
 
 
 def has_one_part(extent: Poly, cost: Poly) -> bool:

@@ -23,15 +23,31 @@ static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 }
 """
 TABLE_TEXT = """
-/* Makes `count` steps: in each row the number of a step, and its places. */
+/* Makes `count` steps: in each row the number of a step, and its places. Most are kernels over a known range. */
 static int tg_steps(tg_context *c, const int32_t *row, int count)
 {
-    for (; count--; row += 1 + tg_places[row[0]]) {
+    tg_status *const st = c->st;
+    for (; count--; row += 1 + tg_step[row[0]].places) {
+        const tg_step_of *const s = tg_step + row[0];
         c->at = row + 1;
-        if (tg_step[row[0]](c)) return 1;
+        if (s->run) {
+            if (s->run(c)) return 1;
+            continue;
+        }
+        if (s->polls && TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);
+        if (s->cost < 0 ? tg_all(c, s->kernel, s->n) : tg_each(c, s->kernel, s->n, s->cost)) return 1;
     }
     return 0;
 }
+"""
+STEP_TEXT = """
+/* A step: a function, or a kernel over 0..n-1; a cost below 0 keeps it on this thread. */
+typedef struct {
+    int (*run)(tg_context *c);
+    tg_body kernel;
+    int64_t n, cost;
+    int polls, places;
+} tg_step_of;
 """
 
 
@@ -60,12 +76,24 @@ class Written(NamedTuple):
     places: tuple[str, ...]
 
 
+class Range(NamedTuple):
+    """A known range of a kernel, what an iteration costs (-1: it stays on this thread), whether to poll first."""
+
+    n: int
+    cost: int
+    polls: bool
+
+
 class Step(NamedTuple):
-    """What a program does next: statements, the kernel that they call, and the places of both, the kernel's first."""
+    """What a program does next: statements, the kernel that they call, and the places of both, the kernel's first.
+
+    A kernel that runs over a known `range` needs no statements of its own.
+    """
 
     text: str
     kernel: str | None
     places: tuple[str, ...]
+    range: Range | None = None
 
 
 def general(
@@ -139,26 +167,25 @@ class Shared:
         """The text of steps and their table, and where the row of each begins."""
         if not self.steps:
             return [], []
-        numbers: dict[str, int] = {}
-        widths: dict[int, int] = {}  # how many places each has
+        functions: dict[str, str] = {}  # text -> name
+        numbers: dict[str, int] = {}  # lines of the table of steps
         rows, begins, at = [], [], 0
         for step in self.steps:
-            text, places = step.text, step.places
-            if step.kernel in shared:
-                text = text.replace(f"{step.kernel},", f"{shared[step.kernel]},", 1)
-            number = numbers.setdefault(text, len(numbers))
-            widths[number] = len(places)
+            kernel = shared.get(step.kernel or "", step.kernel)
+            if step.range is not None:
+                what = f"0, {kernel}, {step.range.n}, {step.range.cost}, {int(step.range.polls)}"
+            else:
+                text = step.text.replace(f"{step.kernel},", f"{kernel},", 1) if step.kernel in shared else step.text
+                what = f"{functions.setdefault(text, f'step{len(functions)}')}, 0, 0, 0, 0"
+            number = numbers.setdefault(f"{{{what}, {len(step.places)}}}", len(numbers))
             begins.append(at)
-            at += 1 + len(places)
-            rows.append(",".join([str(number), *places]))
-        functions = [text.replace("@", f"step{k}", 1) for text, k in numbers.items()]
-        table = (
-            f"static int (*const tg_step[])(tg_context *c) = {{{', '.join(f'step{k}' for k in range(len(numbers)))}}};"
-        )
-        table += f"\nstatic const int32_t tg_places[] = {{{', '.join(map(str, widths.values()))}}};"
+            at += 1 + len(step.places)
+            rows.append(",".join([str(number), *step.places]))
+        texts = [text.replace("@", name, 1) for text, name in functions.items()]
+        table = f"{STEP_TEXT.strip()}\nstatic const tg_step_of tg_step[] = {{\n    " + ",\n    ".join(numbers) + "};"
         lines = [",".join(rows[k : k + ROWS]) for k in range(0, len(rows), ROWS)]
         content = "static const int32_t tg_rows[] = {\n" + ",\n".join(lines) + "};"
-        return [*functions, f"{table}\n{TABLE_TEXT.strip()}", content], begins
+        return [*texts, f"{table}\n{TABLE_TEXT.strip()}", content], begins
 
 
 def _over(function: str, n: int | None) -> str:
@@ -166,4 +193,4 @@ def _over(function: str, n: int | None) -> str:
     return function.replace("{\n", f"{{\n    begin = 0, end = {n};\n", 1)
 
 
-__all__ = ["MANY_STEPS", "Entry", "Shared", "Step", "Written", "general"]
+__all__ = ["MANY_STEPS", "Entry", "Range", "Shared", "Step", "Written", "general"]
