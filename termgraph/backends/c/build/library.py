@@ -8,12 +8,14 @@ from __future__ import annotations
 import ctypes
 import os
 import shlex
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from termgraph.backends.c.build.cache import Cache, default_cache, key_of
+from termgraph.backends.c.apart import flags_for_all, split
+from termgraph.backends.c.build.cache import Cache, default_cache, installation_cache, key_of
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.backends.c.build.compilers import (
     CompileError,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SOURCES = os.path.join(_PACKAGE, "run")  # the glue in C and its headers
-LIBRARY = "m.so"
+LIBRARY, OBJECT = "m.so", "m.o"
 
 
 class NoCompilerError(RuntimeError):
@@ -162,27 +164,49 @@ def _compile(
     """Write the sources into an empty directory and leave the library, the sources and the command there."""
     begin = time.perf_counter()
     names = [f"source{i}.c" for i in range(len(texts))]
+    ready = []  # objects that were compiled before, for other programs too
     _write(directory, "tg.h", header)
     for i, (file, text) in enumerate(zip(names, texts)):
+        program, once = split(text, file)
+        if once:
+            ready.append(f"once{i}.o")
+            shutil.copyfile(_object(compiler, once, header, flags), os.path.join(directory, ready[-1]))
         mark = "#define TG_MAIN 1\n" if i == 0 else ""
-        _write(directory, file, f'{mark}#include "tg.h"\n#line 1 "{file}"\n{text}\n')
+        _write(directory, file, f'{mark}#include "tg.h"\n#line 1 "{file}"\n{program}\n')
     if len(texts) == 1:
-        commands = [compiler.link_command([*flags, names[0]], LIBRARY, libraries, defined)]
+        commands = [compiler.link_command([*flags, names[0], *ready], LIBRARY, libraries, defined)]
         _run_all(compiler, commands, directory, texts, name)
     else:
         objects = [file[:-2] + ".o" for file in names]
         commands = [compiler.compile_command(file, out, flags) for file, out in zip(names, objects)]
         _run_all(compiler, commands, directory, texts, name)
-        link = compiler.link_command([*flags, *objects], LIBRARY, libraries, defined)
+        link = compiler.link_command([*flags, *objects, *ready], LIBRARY, libraries, defined)
         _run_all(compiler, [link], directory, ["\n".join(texts)], name)
         for out in objects:
             os.unlink(os.path.join(directory, out))
-    os.unlink(os.path.join(directory, "tg.h"))  # the same for all: not worth its room in every entry
+    for shared in ("tg.h", *ready):  # the same for all: not worth their room in every entry
+        os.unlink(os.path.join(directory, shared))
     return {
         "command": [shlex.join(command) for command in commands],
         "version": compiler.version,
         "seconds": round(time.perf_counter() - begin, 3),
     }
+
+
+def _object(compiler: Compiler, text: str, header: str, flags: Sequence[str]) -> str:
+    """The file of an object that many programs share; compiled where it is not kept beside the bytecode yet."""
+    kept = flags_for_all(tuple(flags))
+
+    def make(directory: str) -> dict[str, Any]:
+        command = compiler.compile_command("source.c", OBJECT, kept)
+        _write(directory, "tg.h", header)
+        _write(directory, "source.c", f'#include "tg.h"\n#line 1 "source.c"\n{text}')
+        _run_all(compiler, [command], directory, [text], "what programs share")
+        os.unlink(os.path.join(directory, "tg.h"))
+        return {"command": [shlex.join(command)], "version": compiler.version}
+
+    why = library_parts(compiler, [text], header, kept, [], {"artefact": "object"})
+    return installation_cache().get_or_make(why, make, name="shared by programs", kind="object")[0].file(OBJECT)
 
 
 def _run_all(

@@ -144,7 +144,7 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
 }
 
 /* The convolution. Nonzero: no memory. */
-static TG_CONV int
+TG_APART TG_CONV int
 tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
 {
     enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };

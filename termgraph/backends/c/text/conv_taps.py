@@ -70,7 +70,7 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
 }
 
 /* The gradient of the filters. Nonzero: no memory. */
-static TG_CONV int
+TG_APART TG_CONV int
 tg_conv_taps_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *g, const int64_t *gs, $T *y)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N };

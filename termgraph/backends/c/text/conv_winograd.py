@@ -160,7 +160,7 @@ static TG_CONV void tg_conv_windows_$N(void *context, int64_t begin, int64_t end
 }
 
 /* The convolution; images are taken apart as if filters were of 4x4 elements and moved by 2. Nonzero: no memory. */
-static TG_CONV int
+TG_APART TG_CONV int
 tg_conv_winograd_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
 {
     enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from termgraph.backends.c import apart
 from termgraph.backends.c.text import conv_winograd
 from termgraph.backends.c.text.conv_panels import FORWARD
 from termgraph.backends.c.text.conv_taps import TAPS
@@ -52,7 +53,7 @@ def call(x: Any) -> str:
 def functions(source: str) -> str:
     """The functions of this kind that a source calls."""
     found = sorted(set(re.findall(rf"\btg_conv_({'|'.join(NAMES.values())})_({'|'.join(DTYPES)})\(", source)))
-    parts = [SHAPE.strip()] if found else []
+    parts = []
     for short in sorted({short for _, short in found}):
         kinds = [kind for kind, s in found if s == short]
         size = 4 if short.endswith("32") else 8
@@ -60,7 +61,7 @@ def functions(source: str) -> str:
         texts = {"forward": FORWARD, "taps": TAPS, "winograd": conv_winograd.text()}
         text = "\n".join([tiles(size, tiled), PADDED.strip(), *[texts[kind].strip() for kind in kinds]])
         parts.append(text.replace("$T", CTYPE[DTYPES[short]]).replace("$N", short).replace("$I", f"int{8 * size}_t"))
-    return "\n".join(parts)
+    return apart.section(SHAPE, "\n".join(parts)) if found else ""
 
 
 SHAPE = """
@@ -68,6 +69,8 @@ SHAPE = """
 typedef struct {
     int64_t n, c, f, groups, in[3], k[3], out[3], s[3], before[3], e[3];
 } tg_conv_shape;
+void *malloc(size_t);
+void free(void *);
 #if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
 #define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize", "fp-contract=fast")))
 #else

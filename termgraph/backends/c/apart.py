@@ -1,0 +1,52 @@
+"""Text that many programs hold word for word, such as convolutions: it is marked, and compiled once for all of them.
+
+A source stays one text, which could be compiled as it is. Pure text; may import nothing of this package.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+KNOWN = "/* ---- compiled once for all programs that hold it: what both sides know ---- */"
+ONCE = "/* ---- and what is compiled once ---- */"
+END = "/* ---- the program ---- */"
+SECTION = re.compile(rf"{re.escape(KNOWN)}\n(.*?){re.escape(ONCE)}\n(.*?){re.escape(END)}\n", re.DOTALL)
+ENTRY = re.compile(r"^TG_APART ([^{;]*?)\s*\{", re.MULTILINE)  # the head of a function that the program calls
+WHOLE = "#ifndef TG_APART\n#define TG_APART static\n#endif"
+# Flags that choose how fast loops run which the compiler makes vectors of, or how little it works on them: what is
+# compiled once says that itself, and shall not be compiled again for each choice.
+OF_LOOPS = ("-O", "-mprefer-vector-width", "-fsched", "--param", "-fno-thread-jumps", "-fno-tree-slp")
+
+
+class Parts(NamedTuple):
+    """A source without what is compiled apart, and that, or nothing."""
+
+    program: str
+    apart: str
+
+
+def section(known: str, once: str) -> str:
+    """Marked text: types and macros that both sides know, and functions. Those the program calls begin `TG_APART`."""
+    return "\n".join((KNOWN, WHOLE, known.strip(), ONCE, once.strip(), END, ""))
+
+
+def split(source: str, file: str) -> Parts:
+    """The two parts of a source whose lines are those of a file: also then the compiler names the right ones."""
+    found = SECTION.search(source)
+    if found is None:
+        return Parts(source, "")
+    known, once = found.groups()
+    heads = "".join(f"TG_APART {' '.join(head.split())};\n" for head in ENTRY.findall(once))
+    rest, line = source[found.end() :], source.count("\n", 0, found.end()) + 1
+    hidden = "#define TG_APART TG_HIDDEN\n"
+    program = f'{source[: found.start()]}{hidden}{known}{heads}#line {line} "{file}"\n{rest}'
+    return Parts(program, f"{hidden}{known}{once}")
+
+
+def flags_for_all(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of a program that what is compiled apart gets too: what changes results, or is the user's."""
+    return tuple([flag for flag in flags if not flag.startswith(OF_LOOPS)])
+
+
+__all__ = ["Parts", "flags_for_all", "section", "split"]
