@@ -72,10 +72,9 @@ def power_of_two(n: int) -> int:
 
 
 def of_lengths(a: Atom) -> bool:
-    """Whether a number depends on lengths alone, and can be computed whether or not it is needed."""
+    """Whether a number depends on lengths alone: it can be computed whether or not it is needed (n / 0 is 0)."""
     if isinstance(a, Apply):
-        known = a.fn not in ("floordiv", "mod") or bool(a.args[1].const)
-        return known and all(of_lengths(x) for p in a.args for m, _ in p.terms for x in m)
+        return all(of_lengths(x) for p in a.args for m, _ in p.terms for x in m)
     return isinstance(a, Sym)
 
 

@@ -121,7 +121,7 @@ def unpackbits(
         raise TypeError(f"unpackbits takes uint8, got {a.type.dtype}")
     a, axis = (ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
     last = dimshuffle(moveaxis(a, axis, -1), *range(a.ndim), "x")
-    bits = ew.cast(ew.neq(ew.bitwise_and(last, _weights(bitorder)), 0), dtype="uint8")
+    bits = ew.minimum(ew.bitwise_and(last, _weights(bitorder)), np.uint8(1))
     flat = reshape(bits, [*lengths(last)[:-2], length(last, -2) * 8])
     return moveaxis(flat if count is None else flat[..., :count], -1, axis)
 

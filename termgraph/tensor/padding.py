@@ -109,12 +109,15 @@ def _pad_by(place: Callable) -> Callable:
     def pad_one(x: TensorLike, axis: int, before: TensorLike, after: TensorLike, value: tuple) -> TensorVariable:
         _not_empty(x, axis)
         n = length(x, axis)
-        if isinstance(n, int) and isinstance(before, int) and isinstance(after, int):
-            index = place(np.arange(-before, n + after), n, np.where, np.minimum, np.maximum)
-        else:
-            start = -before if isinstance(before, int) else ew.neg(before)
-            index = place(arange(start, n + after), n, ew.switch, ew.minimum, ew.maximum)
-        return take(x, index, axis=axis)
+
+        def read(start: Any, stop: Any) -> TensorVariable:
+            """The elements at the positions from start to stop, which lie outside."""
+            if isinstance(n, int) and isinstance(start, int) and isinstance(stop, int):
+                return take(x, place(np.arange(start, stop), n, np.where, np.minimum, np.maximum), axis=axis)
+            return take(x, place(arange(start, stop), n, ew.switch, ew.minimum, ew.maximum), axis=axis)
+
+        start = -before if isinstance(before, int) else ew.neg(before)
+        return concatenate([read(start, 0), x, read(n, n + after)], axis)  # most of it is a copy
 
     return pad_one
 

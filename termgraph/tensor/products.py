@@ -195,8 +195,15 @@ def matvec(x1: TensorLike, x2: TensorLike) -> TensorVariable:
     array([[1., 3.],
            [2., 4.]])
     """
-    x2 = as_tensor(x2)
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if x1.ndim > 2 and _summed(x1) and _summed(x2):  # many small matrices: a call of BLAS for each takes longer
+        return sum_over(ew.mul(x1, dimshuffle(x2, *range(x2.ndim - 1), "x", x2.ndim - 1)), -1)
     return matmul(x1, dimshuffle(x2, *range(x2.ndim), "x"))[..., 0]
+
+
+def _summed(x: TensorVariable) -> bool:
+    """Whether products with it may be added up one by one: floats of an ordinary size whose last length is not 1."""
+    return x.type.dtype in ("float32", "float64") and x.ndim > 0 and x.type.shape[-1] != 1
 
 
 @on_terms

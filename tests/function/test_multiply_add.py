@@ -104,6 +104,24 @@ def test_wide_vectors_are_for_vector_mathematics_on_processors_that_have_them(mo
     assert compiler.suits("-ffp-contract=fast")
 
 
+@needs_c
+def test_loops_with_tables_are_tuned_for_processors_that_gather(monkeypatch):
+    x = T.dvector("x")
+    flag = "-mtune=icelake-server"
+    table, plain = (str(tg.function([x], y).stage("print")).splitlines()[0] for y in (T.gamma(x), T.tanh(x)))
+    assert flag in table and flag not in plain
+    compiler = compilers.Compiler(("gcc",), "gcc", (*compilers.COMMON_FLAGS, "-march=native"), "gcc")
+    for has, maker, flags in (
+        (True, "GenuineIntel", {"avx2", "avx512f"}),
+        (False, "GenuineIntel", {"avx2"}),
+        (False, "AuthenticAMD", {"avx2", "avx512f"}),
+        (False, "", set()),
+    ):
+        monkeypatch.setattr(compilers, "processor_flags", lambda flags=flags: frozenset(flags))
+        monkeypatch.setattr(compilers, "processor_maker", lambda maker=maker: maker)
+        assert compiler.suits(flag) is has
+
+
 @pytest.mark.skipif(find_emulator() is None or "fma" not in processor_flags(), reason="g++, or no instruction for it")
 @pytest.mark.parametrize("mode", [*EXACT, "FAST_RUN"])
 def test_on_a_gpu_too_products_are_joined_in_fast_run_only(mode):

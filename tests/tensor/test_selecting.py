@@ -6,8 +6,10 @@ from helpers import DTYPES, arrays, check, quick, run, variable_for
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops.indexing import MANY
 
 
 @st.composite
@@ -119,3 +121,17 @@ def test_functions_take_terms():
     x = T.dmatrix("x")
     assert T.take(x.term, 0, 0) is T.take(x, 0, 0).term
     assert T.nonzero(x.term) == tuple(v.term for v in T.nonzero(x))
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (7, 11, 40), (2000, 1), (3, 4, 5, 60)])
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
+def test_many_places_in_several_dimensions(shape, share):
+    """Long searches divide places, short ones ask NumPy."""
+    mask = np.random.default_rng(0).random(shape) < share
+    assert mask.size > MANY
+    m = T.tensor("m", dtype="bool", shape=(None,) * len(shape))
+    f = tg.function([m], list(T.nonzero(m)))
+    for values in (mask, mask[::-1], np.asfortranarray(mask)):
+        for got, wanted in zip(f(values), values.nonzero(), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+            assert got.dtype == "int64"

@@ -33,6 +33,9 @@ APART = ("-ffp-contract=off",)
 # gcc takes half of what some processors with AVX-512 have. Vector versions of exp, tanh, ... gain by all of it (1.2 to
 # 2.2 times in float64), loops that wait for memory do not: the rule is one such call in the program.
 WIDE = ("-mprefer-vector-width=512",)
+# gcc 12 takes a processor of Intel's that is younger than itself for one whose vectors cannot gather, and then makes no
+# vectors of a loop that looks something up in a table: gamma takes five times as long.
+GATHERS = ("-mtune=icelake-server",)
 PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
 
 
@@ -143,4 +146,4 @@ def _part(kind: type, described: dict[str, Any]) -> Any:
     return kind(**{k: tuple(v) if k == "shape" else v for k, v in described.items()})
 
 
-__all__ = ["APART", "FLAGS", "MULTIPLY_ADD", "WIDE", "CProgram", "from_files", "to_files", "without_terms"]
+__all__ = ["APART", "FLAGS", "GATHERS", "MULTIPLY_ADD", "WIDE", "CProgram", "from_files", "to_files", "without_terms"]

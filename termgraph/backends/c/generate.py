@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.backends.c.cprogram import APART, FLAGS, MULTIPLY_ADD, WIDE, CProgram
+from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
@@ -250,7 +250,7 @@ class _Writer:
         unthreaded = UNTHREADED if "tg_exp_below_zero" in source else ()
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
-        wide = WIDE if VECTOR_CALL.search(body) else ()
+        wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())
         flags = (*FLAGS, *joined, *wide, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces

@@ -181,6 +181,8 @@ class Planner:
             key = phase[f], var.key, False
             sizes[key] = sizes.get(key, -1) + 1
             part = 0 if scope.depth else sizes[key] // MANY_FOLDS
+            if f.op.params["kind"] in ARG_FOLDS and f.args[0].op.family is LOAD:
+                part = -1  # where the largest lies is looked for in vectors, in a loop without other folds
             out.setdefault((*key, part), Group(var)).folds.append(f)
         for x in statements:
             var = x.vars[0] if isinstance(x, Store) and x.vars else None

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from termgraph.lower.lengths.index import ZERO, Poly, Var, divide, poly, product
+from termgraph.lower.lengths.index import ZERO, Poly, Var, divide, less, nonneg, poly, product
 from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out
 from termgraph.terms.dtypes import HALVES, working_dtype
-from termgraph.terms.ops.elementwise import add, logical_and
+from termgraph.terms.ops.elementwise import add, logical_and, switch
 from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
@@ -209,7 +209,12 @@ def _spread(p: Push, t: AnyTerm, i: Index) -> Steps:
     row, col = i[-2] - max(-k, 0), i[-1] - max(k, 0)
     here = _every(p, [p.scalars.test("eq", row, col), p.scalars.test("le", ZERO, row)])
     zero = Const(np.zeros((), dtype))
-    return zero if here is FALSE else p.scalars.pick(here, (yield t.args[0], (*i[:-2], row)), zero)
+    if here is FALSE:
+        return zero
+    element = yield t.args[0], (*i[:-2], row)
+    if nonneg(row) and less(row, p.lengths[t.args[0]][-1]):  # read in every column: no branch in a loop of vectors
+        return p.scalars.elementwise(switch, (here, element, zero))
+    return p.scalars.pick(here, element, zero)
 
 
 # ---------------------------------------------------------------------- numbers from indices

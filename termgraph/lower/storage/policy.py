@@ -319,17 +319,16 @@ class Storage:
             return
         if flat and shape:
             var = Var(0, product(shape))
-            self.add(
-                Store(buf, poly(var), self.value(t, unravelled(shape, poly(var))), [var])
-                if var.extent is not poly(1)
-                else Store(buf, ZERO, self.value(t, (ZERO,) * len(shape)), [])
-            )
-            return
-        index, vars = nest(shape)
+            whole = var.extent is not poly(1)
+            index, vars = (unravelled(shape, poly(var)), [var]) if whole else ((ZERO,) * len(shape), [])
+            place = poly(var) if whole else ZERO
+        else:
+            index, vars = nest(shape)
+            place = buf.offset(index)
         value = self.value(t, index)
         if value in self.scalars.divides and self._store_as_before(t, buf):
             return
-        self.add(Store(buf, buf.offset(index), value, vars))
+        self.add(Store(buf, place, value, vars))
 
     def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
         """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""

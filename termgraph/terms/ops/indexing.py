@@ -264,7 +264,24 @@ def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple[np.ndarray, ...]:
                 f"boolean index has length {mask.shape[axis]} in dimension {axis}, but the indexed axis has length "
                 f"{int(n)}; a mask must have the lengths of the axes it selects from"
             )
-    return tuple(i.astype(np.int64, copy=False) for i in mask.nonzero())
+    found = mask.nonzero() if mask.ndim == 1 or mask.size < MANY else _by_dimension(np.flatnonzero(mask), mask.shape)
+    return tuple(i.astype(np.int64, copy=False) for i in found)
+
+
+MANY = 1000  # elements from which NumPy's search, which keeps an index of each dimension, takes longer than divisions
+
+
+def _by_dimension(places: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """An index per dimension for places in row-major order.
+
+    Below 2**52 a quotient of floats, cut off, is that of the integers: rounding does not bring it to the next one.
+    """
+    found: list[np.ndarray] = []
+    for n in shape[:0:-1]:
+        rows = (places / n).astype(np.int64)
+        found.append(places - rows * n)
+        places = rows
+    return (places, *found[::-1])
 
 
 nonzero = define(

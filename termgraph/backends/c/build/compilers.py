@@ -68,10 +68,13 @@ class Compiler:
     def suits(self, flag: str) -> bool:
         """Whether a flag is for it: parameters of the optimiser, its scheduler and its passes are gcc's own.
 
-        Widths of vectors are for processors that have them.
+        Widths of vectors are for processors that have them, tuning is for Intel's with AVX-512.
         """
         if flag.startswith("-mprefer-vector-width"):
             return self.kind != "cc" and _NATIVE in self.flags and "avx512f" in processor_flags()
+        if flag.startswith("-mtune="):
+            wide = "avx512f" in processor_flags() and processor_maker() == "GenuineIntel"
+            return self.kind == "gcc" and _NATIVE in self.flags and wide
         return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps", "-fenable-"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
@@ -305,14 +308,22 @@ def _kind(command: Sequence[str], version: str) -> str:
 @functools.cache
 def processor_flags() -> frozenset[str]:
     """What this processor can execute, as Linux names it; empty where that is not known."""
+    return frozenset(_processor("flags", "Features").split())
+
+
+@functools.cache
+def processor_maker() -> str:
+    """Who made this processor, as Linux names them; empty where that is not known."""
+    return _processor("vendor_id").strip()
+
+
+def _processor(*names: str) -> str:
+    """The first line of the kernel's description that has one of these names."""
     try:
         with open("/proc/cpuinfo") as info:
-            for line in info:
-                if line.startswith(("flags", "Features")):
-                    return frozenset(line.partition(":")[2].split())
+            return next((line.partition(":")[2] for line in info if line.startswith(names)), "")
     except OSError:  # no /proc
-        pass
-    return frozenset()
+        return ""
 
 
 @functools.cache

@@ -1,0 +1,68 @@
+"""What loops cost beside their elements: lengths are computed once, no index is divided where loops can do without."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+C = tg.Mode(linker="c")
+compiler = find_compiler()
+pytestmark = pytest.mark.skipif(compiler is None, reason="no C compiler")
+
+
+def kernels(f):
+    """The text of a function's loops."""
+    text = f.source("c")
+    return text[text.index("static void kernel0") : text.index("TG_EXPORT int tg_plan")]
+
+
+def square(n):
+    return np.arange(float(n * n)).reshape(n, n)
+
+
+@pytest.mark.parametrize("name", ["fftshift", "ifftshift"])
+def test_lengths_are_computed_in_front_of_the_loops(name):
+    x = T.dmatrix("x")
+    f = tg.function([x], getattr(T.fft, name)(x), mode=C)
+    assert not re.search(r"for \([^;]*; [^;]*\(", kernels(f)), "the compiler makes no vectors of such a loop"
+    for n in (0, 1, 2, 5, 6):
+        np.testing.assert_array_equal(f(square(n)), getattr(np.fft, name)(square(n)))
+
+
+@pytest.mark.parametrize("case", ["bits", "transposed"])
+def test_a_vector_made_of_a_matrix_is_written_by_its_loops(case):
+    if case == "bits":
+        x, values = T.tensor("x", dtype="uint8", shape=(None,)), np.arange(256, dtype="uint8")
+        f, wanted = tg.function([x], T.unpackbits(x), mode=C), np.unpackbits(values)
+    else:
+        x, values = T.dmatrix("x"), np.arange(12.0).reshape(3, 4)
+        f, wanted = tg.function([x], T.exp(x.T).ravel(), mode=C), np.exp(values.T).ravel()
+    assert not re.search(r"[/%] \(", kernels(f))
+    np.testing.assert_allclose(f(values), wanted, rtol=1e-15)
+    assert f(values[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("k", [-2, 0, 1])
+def test_the_main_diagonal_is_written_without_a_branch(k):
+    x = T.dvector("x")
+    f = tg.function([x], T.diag(x, k), mode=C)
+    assert ("if (v" in kernels(f)) == (k != 0)
+    for n in (0, 1, 5):
+        v = np.arange(float(n)) * np.nan if n == 1 else np.arange(float(n)) + 1
+        np.testing.assert_array_equal(f(v), np.diag(v, k))
+
+
+def test_the_largest_and_its_place_are_looked_for_apart():
+    """Numbers are compared as vectors where a loop looks for places only."""
+    x = T.dmatrix("x")
+    f = tg.function([x], T.max_and_argmax(x, axis=1), mode=C)
+    assert "tg_argmax_f64(" in kernels(f)
+    values = np.random.default_rng(0).standard_normal((5, 70))
+    values[1, 3] = values[2, 0] = np.nan
+    largest, place = f(values)
+    np.testing.assert_array_equal(largest, values.max(1))
+    np.testing.assert_array_equal(place, values.argmax(1))
