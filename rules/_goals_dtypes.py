@@ -8,39 +8,12 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules import goal
-from termgraph.rules.clients import used_once
+from termgraph.rules.type_facts import holds_all
 from termgraph.terms import facts
-from termgraph.terms.dtypes import HALVES, can_cast, finfo, is_bfloat16, kind_of, numpy_dtype
+from termgraph.terms.dtypes import is_bfloat16, kind_of
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.term import Const, Lit
-
-
-@functools.cache
-def holds_all(have: str, want: str) -> bool:
-    """Whether every value of one dtype is a value of the other."""
-    a, b = numpy_dtype(have), numpy_dtype(want)
-    kind, wanted = kind_of(a), kind_of(b)
-    if a == b or kind == "b":
-        return True
-    if wanted == "b" or kind in "fc" and wanted in "iu" or kind == "c" and wanted != "c":
-        return False
-    if kind in "iu" and wanted in "fc":
-        digits = finfo(b).nmant + 1
-        return a.itemsize * 8 - (kind == "i") <= digits and b.name not in HALVES
-    return can_cast(a, b, "safe")
-
-
-@goal("ii")
-def has_dtype(x: Any, d: str) -> bool:
-    """`x` has this dtype already."""
-    return x.type.dtype == d
-
-
-@goal("ii")
-def exact_in(x: Any, d: str) -> bool:
-    """Every value of the dtype of `x` is kept by a cast to `d`."""
-    return holds_all(x.type.dtype, d)
 
 
 @goal("iii")
@@ -134,34 +107,7 @@ def one_increasing(xs: tuple) -> Any:
     return (f, ys) if len(dtypes) == 1 and ys[0].type.kind == "f" else None
 
 
-@goal("i")
-def each_once(xs: tuple) -> bool:
-    """Each is used in one place only: none of them has to be computed anyway."""
-    return all(used_once(x) for x in xs)
-
-
-each_once.counts_clients = True
-
-
 # ---------------------------------------------------------------------- numbers
-@goal("i")
-def truthy(k: Any) -> bool:
-    """A constant that is nowhere zero."""
-    return k.op is CONST and bool(np.all(k.value != 0)) and k.value.size > 0
-
-
-@goal("i")
-def falsy(k: Any) -> bool:
-    """A constant that is zero everywhere."""
-    return k.op is CONST and bool(np.all(k.value == 0)) and k.value.size > 0
-
-
-@goal("i")
-def one(k: Any) -> bool:
-    """A constant that is one everywhere (True is)."""
-    return k.op is CONST and bool(np.all(k.value == 1)) and k.value.size > 0
-
-
 @goal("i")
 def below_zero(k: Any) -> bool:
     """A number below zero whose negative is above zero."""
@@ -215,9 +161,3 @@ def _whole(k: Any) -> int | None:
     if isinstance(s, bool) or not isinstance(s, (int, float)) or s != s or s in (float("inf"), float("-inf")):
         return None
     return int(s) if s == int(s) else None
-
-
-@goal("io")
-def real_part_of(d: str) -> Any:
-    """The dtype of the real part of a complex dtype."""
-    return {"complex64": "float32", "complex128": "float64"}.get(d)

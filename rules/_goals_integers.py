@@ -7,34 +7,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.rules import goal
-from termgraph.rules.intervals import tells
-from termgraph.rules.linear import divisor_of, not_above
-from termgraph.terms.op import CONST
 from termgraph.terms.term import Const
-
-
-@goal("ii", after=tells)
-def at_most(i: Any, j: Any) -> bool:
-    """No element of `i` exceeds that of `j`."""
-    return not_above(i, j)
-
-
-@goal("ii", after=tells)
-def below(i: Any, j: Any) -> bool:
-    """Every element of `i` is less than that of `j`."""
-    return not_above(i, j, 1)
-
-
-@goal("ii", after=tells)
-def apart(i: Any, j: Any) -> bool:
-    """All elements of `i` are less than those of `j`, or all are greater."""
-    return not_above(i, j, 1) or not_above(j, i, 1)
-
-
-@goal("ii")
-def divides(d: Any, i: Any) -> bool:
-    """The number `d`, which is not 0, divides every element of `i`."""
-    return d.op is CONST and bool(d.scalar) and divisor_of(i) % int(d.scalar) == 0
 
 
 @goal("ii")

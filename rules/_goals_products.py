@@ -8,7 +8,6 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import length
 from termgraph.rules import Guard, goal, positive_definite, symmetric
-from termgraph.rules.clients import used_once
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import subtensor
@@ -29,24 +28,12 @@ def _is_unit(x: Any) -> bool:
 Unit = Guard("Unit", _is_unit, doc="A unit matrix.")
 
 
-@goal("iio")
-def side(x: Any, axis: int) -> Any:
-    """The length of a dimension as a term."""
-    return length(x, axis)
-
-
 @goal("i")
 def stored(x: Any) -> bool:
     """An array that has storage anyway: an input, a constant, the result of a product, or a view of these."""
     while x.op.family in (dimshuffle, subtensor):
         x = x.args[0]
     return x.op in (INPUT, ARG, CONST) or x.op.kind == "linalg"
-
-
-@goal("iiii")
-def agree(x: Any, d: int, y: Any, e: int) -> bool:
-    """Neither of two dimensions is broadcast along the other."""
-    return (x.type.shape[d] == 1) == (y.type.shape[e] == 1)
 
 
 def _lengths(*matrices: Any) -> list | None:
@@ -61,15 +48,6 @@ def _costs(x: Any, y: Any, z: Any) -> tuple[int, int] | None:
         return None
     n, k, m, p = sizes
     return n * k * m + n * m * p, k * m * p + n * k * p
-
-
-@goal("i")
-def needed_once(x: Any) -> bool:
-    """Used in one place only: what is computed anyway need not be avoided."""
-    return used_once(x)
-
-
-needed_once.counts_clients = True
 
 
 @goal("iii")
@@ -92,12 +70,6 @@ def square_product(x: Any, y: Any) -> Any:
     if length(x, 0) is not length(y, 1) or x.type.dtype != y.type.dtype or x.type.kind not in "fc":
         return None
     return x.type.dtype
-
-
-@goal("i", source="{0}.type.kind in 'fc'")
-def inexact(x: Any) -> bool:
-    """Floating point: sums keep its dtype."""
-    return x.type.kind in "fc"
 
 
 @goal("i")

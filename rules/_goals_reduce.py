@@ -36,13 +36,6 @@ def without_short_axes(r: Any, x: Any) -> Any:
 
 
 @goal("iiio")
-def merged_axes(x: Any, a: tuple, b: tuple) -> Any:
-    """The axes of `x` that are reduced when first `a` is, then `b` of the result."""
-    left = [d for d in range(x.type.ndim) if d not in a]
-    return tuple(sorted((*a, *[left[d] for d in b])))
-
-
-@goal("iiio")
 def reduced_before_order(r: Any, x: Any, o: tuple) -> Any:
     """`r(dimshuffle(x, order=o))` as a dimshuffle of a reduction of `x`."""
     axis = r.params["axis"]

@@ -40,18 +40,6 @@ def reorder(x: Any, order: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- orders of dimensions
-@goal("iio")
-def composed(a: tuple, b: tuple) -> Any:
-    """One order that does what order `a` and then order `b` does."""
-    return tuple(["x" if d == "x" else a[d] for d in b])
-
-
-@goal("ii")
-def same_order(x: Any, o: tuple) -> bool:
-    """The order leaves `x` as it is."""
-    return o == tuple(range(x.type.ndim))
-
-
 @goal("i")
 def only_ones(o: tuple) -> bool:
     """The order moves nothing: dimensions of length 1 come or go."""
@@ -69,12 +57,6 @@ def spreads(o: tuple) -> bool:
 def only_number(u: Any) -> bool:
     """A constant without dimensions."""
     return u.type.ndim == 0
-
-
-@goal("io")
-def negated(a: int) -> Any:
-    """The number with the other sign."""
-    return -a
 
 
 def _moved(x: Any) -> bool:

@@ -9,19 +9,13 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import length
 from termgraph.rules import Guard, goal
+from termgraph.rules.parts import kept
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cast, mul, neg, sub, true_div
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import Const, mk
-
-
-@goal("iii")
-def puts_back(o: tuple, a: tuple, x: Any) -> bool:
-    """The order `o` puts the axes `a` back that a reduction of `x` took away, as `keepdims` does."""
-    left = iter(range(x.type.ndim - len(a)))
-    return o == tuple(["x" if d in a else next(left, None) for d in range(x.type.ndim)])
 
 
 @goal("i")
@@ -35,19 +29,6 @@ def constant_along(y: Any, a: tuple, x: Any) -> bool:
     """`y` broadcasts against `x` and has one value along the axes `a` of `x`."""
     gap = x.type.ndim - y.type.ndim
     return gap >= 0 and all(d < gap or y.type.shape[d - gap] == 1 for d in a)
-
-
-@goal("ii")
-def same_rank(x: Any, y: Any) -> bool:
-    """Both have as many dimensions."""
-    return x.type.ndim == y.type.ndim
-
-
-@goal("iio")
-def keepdims_order(x: Any, a: tuple) -> Any:
-    """The order that puts the axes `a` back after a reduction of `x`."""
-    left = iter(range(x.type.ndim - len(a)))
-    return tuple(["x" if d in a else next(left, None) for d in range(x.type.ndim)])
 
 
 @goal("iii")
@@ -150,7 +131,7 @@ def _is_deviation(t: Any, a: tuple) -> bool:
         return False
     x, spread = t.args
     mean = spread.args[0]
-    if not puts_back.modes["iii"](spread.op.params["order"], a, x) or mean.op is not true_div:
+    if spread.op.params["order"] != kept(x, a) or mean.op is not true_div:
         return False
     total, n = mean.args
     summed = total.op.family is sum_ and total.args[0] is x and total.op.params["axis"] == a

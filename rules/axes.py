@@ -1,16 +1,8 @@
 """Orders of dimensions: they meet, vanish where broadcasting supplies them, and move outwards past computations."""
 
-from termgraph.rulelib._goals_shapes import (
-    common_order,
-    composed,
-    elemwise,
-    negated,
-    only_number,
-    same_order,
-    spreads,
-    stripped,
-)
+from termgraph.rulelib._goals_shapes import common_order, elemwise, only_number, spreads, stripped
 from termgraph.rules import Constant, Matrix, head, param, rule, ruleset, same_dtype, seg, this
+from termgraph.rules.parts import after, minus, unmoved
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc_diag, diagonal, eye
 
@@ -20,10 +12,9 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix,
          u: Constant):
-    yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=c),
-                                 composed(a, b, c), tags=AGAIN)
-    yield rule("identity",       dimshuffle(x, order=o),                         x,
-                                 same_order(x, o), tags=AGAIN)
+    yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=after(b, a)),
+                                 tags=AGAIN)
+    yield rule("identity",       dimshuffle(x, order=unmoved(x)),                x, tags=AGAIN)
 
     # an array without needless dimensions meets every other rule: x * 1, not x * dimshuffle(1)
     yield rule("broadcast",      f(*xs),                                         f(*ys),
@@ -35,8 +26,6 @@ def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param,
 
     # transposes of matrices with a diagonal
     yield rule("transposed_eye", dimshuffle(eye(n, m, k, dtype=d), order=(1, 0)), eye(m, n, -k, dtype=d))
-    yield rule("diagonal",       diagonal(dimshuffle(v, order=(1, 0)), offset=a), diagonal(v, offset=b),
-                                 negated(a, b))
-    yield rule("alloc_diag",     dimshuffle(alloc_diag(x, offset=a), order=(1, 0)), alloc_diag(x, offset=b),
-                                 negated(a, b))
+    yield rule("diagonal",       diagonal(dimshuffle(v, order=(1, 0)), offset=a), diagonal(v, offset=minus(a)))
+    yield rule("alloc_diag",     dimshuffle(alloc_diag(x, offset=a), order=(1, 0)), alloc_diag(x, offset=minus(a)))
     yield rule("of_diagonal",    diagonal(alloc_diag(x, offset=a), offset=a),    x)

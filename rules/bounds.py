@@ -1,15 +1,16 @@
 """Maximum, minimum and clip: bounds that bind nothing, and those that always do."""
 
-from termgraph.rulelib._goals_dtypes import each_once, one_increasing, ordered
-from termgraph.rulelib._goals_products import needed_once
+from termgraph.rulelib._goals_dtypes import one_increasing, ordered
 from termgraph.rules import (
     Float,
     Real,
     Uniform,
     at_most_one,
     dual,
+    each_once,
     finite,
     head,
+    needed_once,
     nonnegative,
     nonpositive,
     rule,

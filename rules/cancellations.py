@@ -3,8 +3,9 @@
 The gradient of log(p) is g / p; the gradient of what made p (a softmax, a sigmoid, an exponential) multiplies by p.
 """
 
-from termgraph.rulelib._goals_stable import Zero, keepdims_order, puts_back, reduced_rank, same_rank, undivided
-from termgraph.rules import Float, NonConst, head, nonzero, param, rule, ruleset, seg
+from termgraph.rulelib._goals_stable import Zero, reduced_rank, undivided
+from termgraph.rules import Float, NonConst, head, nonzero, param, rule, ruleset, same_rank, seg
+from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, exp, sub
 from termgraph.terms.ops.indexing import gather, scatter_add
@@ -26,38 +27,40 @@ def cancellations(y: Float & NonConst, z: Float, w: Float, u: Float | 1, v: Floa
 
 
 @ruleset("stabilize")
-def softmax_gradients(x: Float, y: Float, z: Float, w: Float, a: param, d: param, o: param, s: head[add, sub]):
-    yield rule("logsumexp",       exp(x) * dimshuffle(1 / sum_(exp(x), axis=a, dtype=d), order=o), softmax(x, axis=a),
-                                  puts_back(o, a, x), assumes=["finite"])
-    yield rule("scaled",          exp(x) * dimshuffle(y / sum_(exp(x), axis=a, dtype=d), order=o),
-                                  softmax(x, axis=a) * dimshuffle(y, order=o),
-                                  puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
+def softmax_gradients(x: Float, y: Float, z: Float, w: Float, a: param, d: param, s: head[add, sub]):
+    yield rule("logsumexp",       exp(x) * dimshuffle(1 / sum_(exp(x), axis=a, dtype=d), order=kept(x, a)),
+                                  softmax(x, axis=a),
+                                  assumes=["finite"])
+    yield rule("scaled",          exp(x) * dimshuffle(y / sum_(exp(x), axis=a, dtype=d), order=kept(x, a)),
+                                  softmax(x, axis=a) * dimshuffle(y, order=kept(x, a)),
+                                  reduced_rank(y, x, a), assumes=["finite", "reassoc"])
 
-    yield rule("scaled_neg",      exp(x) * dimshuffle(-(y / sum_(exp(x), axis=a, dtype=d)), order=o),
-                                  -(softmax(x, axis=a) * dimshuffle(y, order=o)),
-                                  puts_back(o, a, x), reduced_rank(y, x, a), assumes=["finite", "reassoc"])
+    yield rule("scaled_neg",      exp(x) * dimshuffle(-(y / sum_(exp(x), axis=a, dtype=d)), order=kept(x, a)),
+                                  -(softmax(x, axis=a) * dimshuffle(y, order=kept(x, a))),
+                                  reduced_rank(y, x, a), assumes=["finite", "reassoc"])
 
     # of exp(x) / sum(exp(x)) written by hand
     yield rule("share",           (y * softmax(x, axis=a)) / exp(x),
-                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)),
-                                  keepdims_order(x, a, o), assumes=["finite", "reassoc"])
+                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),
+                                  assumes=["finite", "reassoc"])
     yield rule("share_of",        (y / exp(x)) * softmax(x, axis=a),
-                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)),
-                                  keepdims_order(x, a, o), assumes=["finite", "reassoc"])
-    yield rule("shares",          exp(x) * dimshuffle(sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a,
-                                      dtype=d), order=o),
-                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o),
-                                  puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
-    yield rule("shares_neg",      exp(x) * dimshuffle(-sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=o)), axis=a,
-                                      dtype=d), order=o),
-                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=o)),
-                                  puts_back(o, a, x), same_rank(y, x), assumes=["finite", "reassoc"])
+                                  y * exp(-dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),
+                                  assumes=["finite", "reassoc"])
+    yield rule("shares",          exp(x) * dimshuffle(sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),
+                                      axis=a, dtype=d), order=kept(x, a)),
+                                  softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=kept(x, a)),
+                                  same_rank(y, x), assumes=["finite", "reassoc"])
+    yield rule("shares_neg",      exp(x)
+                                      * dimshuffle(-sum_(y * exp(-dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),
+                                      axis=a, dtype=d), order=kept(x, a)),
+                                  -(softmax(x, axis=a) * dimshuffle(sum_(y, axis=a, dtype=d), order=kept(x, a))),
+                                  same_rank(y, x), assumes=["finite", "reassoc"])
 
     # the two parts of such a gradient: what reaches each share, and what reaches all of them through their sum
-    yield rule("apart",           exp(x) * s(z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o), w),
+    yield rule("apart",           exp(x) * s(z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=kept(x, a)), w),
                                   s(z * softmax(x, axis=a), exp(x) * w),
-                                  puts_back(o, a, x), assumes=["finite", "reassoc"])
-    yield rule("through_sum",     sum_((z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)) * softmax(x, axis=a),
-                                      axis=a, dtype=d),
+                                  assumes=["finite", "reassoc"])
+    yield rule("through_sum",     sum_((z / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=kept(x, a)))
+                                      * softmax(x, axis=a), axis=a, dtype=d),
                                   sum_(z * softmax(x, axis=a), axis=a, dtype=d) / sum_(exp(x), axis=a, dtype=d),
-                                  puts_back(o, a, x), assumes=["finite", "reassoc"])
+                                  assumes=["finite", "reassoc"])

@@ -1,8 +1,8 @@
 """Conversions: one is enough, and constants are written in the dtype in which they are used."""
 
-from termgraph.rulelib._goals_dtypes import constants_in_loop_dtype, exact_in, has_dtype, needless
+from termgraph.rulelib._goals_dtypes import constants_in_loop_dtype, needless
 from termgraph.rulelib._goals_shapes import elemwise
-from termgraph.rules import head, integer, param, rule, ruleset, seg
+from termgraph.rules import exact_in, head, integer, param, rule, ruleset, seg
 from termgraph.terms.ops.elementwise import cast, ceil, eq, floor, logical_not, neq, round_, switch, trunc
 from termgraph.terms.ops.reduce import all_, any_, prod, sum_
 
@@ -12,8 +12,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def casts(x, y, z, f: head, g: head[floor, ceil, trunc, round_], xs: seg, ys: seg, a: param, b: param, d: param,
           q: head[any_, all_]):
-    yield rule("same",           cast(x, dtype=d),                               x,
-                                 has_dtype(x, d), tags=AGAIN)
+    yield rule("same",           cast(x, dtype=x.dtype),                         x, tags=AGAIN)
     yield rule("twice",          cast(cast(x, dtype=a), dtype=b),                cast(x, dtype=b),
                                  needless(x, a, b), tags=AGAIN)
     yield rule("constants",      f(*xs),                                         f(*ys),

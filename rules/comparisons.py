@@ -1,6 +1,5 @@
 """Comparisons whose answer is known, and one spelling for the others: constants stand on the right."""
 
-from termgraph.rulelib._goals_dtypes import falsy, one
 from termgraph.rules import (
     Bool,
     Constant,
@@ -8,7 +7,6 @@ from termgraph.rules import (
     Integer,
     NonConst,
     Real,
-    Uniform,
     at_most_one,
     complement,
     head,
@@ -45,7 +43,7 @@ from termgraph.terms.ops.elementwise import (
 
 
 @ruleset("canonicalize")
-def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, k: Uniform, u: Real,
+def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, u: Real,
                 v: Real, w: Float, q: Float, r: head[abs_, neg],
                 s: head[arctan, erf, erfc, exp, expm1, sigmoid, softplus, tanh], h: head[hypot, logical_xor]):
     # with itself; NaN is not equal to itself
@@ -103,7 +101,7 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
     yield rule("lt_zero_true",   i < 0,                      True,                      negative(i))
 
     # of truth values
-    yield rule("eq_true",        eq(p, k),                   p,                         one(k))
-    yield rule("eq_false",       eq(p, k),                   logical_not(p),            falsy(k))
-    yield rule("neq_true",       neq(p, k),                  logical_not(p),            one(k))
-    yield rule("neq_false",      neq(p, k),                  p,                         falsy(k))
+    yield rule("eq_true",        eq(p, 1),                   p)
+    yield rule("eq_false",       eq(p, 0),                   logical_not(p))
+    yield rule("neq_true",       neq(p, 1),                  logical_not(p))
+    yield rule("neq_false",      neq(p, 0),                  p)

@@ -1,12 +1,11 @@
 """Real and imaginary parts."""
 
-from termgraph.rulelib._goals_dtypes import real_part_of
-from termgraph.rules import Complex, Float, Real, param, rule, ruleset
+from termgraph.rules import Complex, Float, Real, param, rule, ruleset, this
 from termgraph.terms.ops.elementwise import abs_, cast, complex_, conj, imag, real
 
 
 @ruleset("canonicalize")
-def complexes(y: Complex, u: Real, v: Real, w: Float, z: Complex, d: param, a: param):
+def complexes(y: Complex, u: Real, v: Real, w: Float, z: Complex, d: param):
     yield rule("real_real",      real(u),                    u)
     yield rule("imag_real",      imag(u),                    0)
     yield rule("conj_real",      conj(u),                    u)
@@ -17,8 +16,8 @@ def complexes(y: Complex, u: Real, v: Real, w: Float, z: Complex, d: param, a: p
     yield rule("imag_conj",      imag(conj(z)),              -imag(z))
     yield rule("abs_conj",       abs_(conj(z)),              abs_(z))
     yield rule("parts",          complex_(real(z), imag(z)), z)
-    yield rule("real_cast",      real(cast(u, dtype=d)),     cast(u, dtype=a),          real_part_of(d, a))
-    yield rule("imag_cast",      imag(cast(u, dtype=d)),     0,                         real_part_of(d, a))
+    yield rule("real_cast",      real(cast(u, dtype=d)),     cast(u, dtype=this.dtype))
+    yield rule("imag_cast",      imag(cast(u, dtype=d)),     0)
     yield rule("real_neg",       real(-z),                   -real(z))
     yield rule("imag_neg",       imag(-z),                   -imag(z))
     yield rule("conj_neg",       conj(-z),                   -conj(z))

@@ -1,8 +1,7 @@
 """Lazy choices with a known condition, checks that cannot fail, promises about shapes that are kept anyway."""
 
 from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, kept_promises, unknown_anyway
-from termgraph.rulelib._goals_dtypes import falsy, truthy
-from termgraph.rules import Constant, param, rule, ruleset, seg
+from termgraph.rules import Constant, nonzero, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import check, ifelse
 from termgraph.terms.ops.elementwise import logical_not
@@ -13,8 +12,9 @@ from termgraph.terms.ops.shaping import specify_shape, unbroadcast
 def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: param, n: param, i: param, w: param,
             a: param):
     # the branch that is not taken vanishes
-    yield rule("true",           ifelse(k, x, y, n=1),                           x,                           truthy(k))
-    yield rule("false",          ifelse(k, x, y, n=1),                           y,                           falsy(k))
+    yield rule("true",           ifelse(k, x, y, n=1),                           x,
+                                 nonzero(k))
+    yield rule("false",          ifelse(0, x, y, n=1),                           y)
     yield rule("equal",          ifelse(c, x, x, n=1),                           x)
     yield rule("not",            ifelse(logical_not(c), x, y, n=1),              ifelse(c, y, x, n=1))
     yield rule("then_same",      ifelse(c, ifelse(c, x, y, n=1), z, n=1),        ifelse(c, x, z, n=1))

@@ -3,17 +3,14 @@ sums of products as the matrix products they are."""
 
 from termgraph.rulelib._goals_products import (
     Unit,
-    agree,
     cheaper_left,
     cheaper_right,
-    inexact,
-    needed_once,
     one_column,
     one_row,
     square_product,
     stored,
 )
-from termgraph.rules import Inexact, Matrix, Vector, dtype_of, finite, param, rule, ruleset, same_dtype, this
+from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_dtype, this
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.linalg import dot, matmul
@@ -22,7 +19,7 @@ from termgraph.terms.ops.shaping import alloc_diag, diagonal
 
 
 @ruleset("specialize")
-def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Unit, d: param):
+def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Unit, g: Inexact & Matrix, d: param):
     # the vector first: two products of a matrix and a vector instead of one of two matrices
     yield rule("vector_last",   dot(dot(x, y), v),                              dot(x, dot(y, v)),
                                 assumes=["finite", "reassoc"])
@@ -53,8 +50,8 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                 finite(v), finite(w), assumes=["reassoc"])
     yield rule("vector_diag",   dot(w, alloc_diag(v)),                          w * v,
                                 finite(v), finite(w), assumes=["reassoc"])
-    yield rule("diagonal_gram", diagonal(dot(x, dimshuffle(x, order=(1, 0)))),  sum_(sqr(x), axis=(1,), dtype=d),
-                                dtype_of(x, d), inexact(x), assumes=["finite", "reassoc"])
+    yield rule("diagonal_gram", diagonal(dot(g, dimshuffle(g, order=(1, 0)))),  sum_(sqr(g), axis=(1,), dtype=g.dtype),
+                                assumes=["finite", "reassoc"])
     yield rule("diagonal",      diagonal(dot(x, y)),
                                 sum_(x * dimshuffle(y, order=(1, 0)), axis=(1,), dtype=d),
                                 square_product(x, y, d), assumes=["finite", "reassoc"])

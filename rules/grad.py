@@ -16,6 +16,7 @@ from math import pi
 from math import sqrt as root
 
 from termgraph.rules import Complex, Guard, goal, head, param, rule, ruleset, seg
+from termgraph.rules.parts import each
 from termgraph.terms.build import number_like
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.assume import assume
@@ -134,12 +135,6 @@ Number = Guard("Number", lambda x: number_of(x) is not None, doc="An array that 
 
 
 @goal("iio")
-def same_for_all(xs, g):
-    """The cotangent itself for every operand."""
-    return (g,) * len(xs)
-
-
-@goal("iio")
 def times_the_others(xs, g):
     """For every factor, g times the product of the other factors."""
     if len(xs) == 2:
@@ -193,16 +188,10 @@ def power_slope(x, c, g):
     return mk2(mul, g, mk2(mul, number_like(g, power), rest))
 
 
-@goal("io")
-def zero(g):
-    """The number 0 in the dtype of g."""
-    return number_like(g, 0)
-
-
 # ---------------------------------------------------------------------- arithmetic
 @ruleset("grad")
 def grad_arithmetic(x, y, z, g, c: Number, xs: seg, gs: seg):
-    yield rule("add",        pullback(add(*xs), g),          tup(*gs),                same_for_all(xs, g, gs))
+    yield rule("add",        pullback(add(*xs), g),          tup(*each(xs, g)))
     yield rule("sub",        pullback(x - y, g),             (g, -g))
     yield rule("neg",        pullback(-x, g),                (-g,))
     yield rule("mul",        pullback(mul(*xs), g),          tup(*gs),                times_the_others(xs, g, gs))
@@ -226,33 +215,28 @@ def grad_arithmetic(x, y, z, g, c: Number, xs: seg, gs: seg):
 
 
 @ruleset("grad")
-def grad_choice(x, y, z, g, o, c, f: head[floor, ceil, trunc, round_, sign],
+def grad_choice(x, y, z, g, c, f: head[floor, ceil, trunc, round_, sign],
                 w: Complex, xs: seg, gs: seg):
     yield rule("maximum",    pullback(maximum(*xs), g),      tup(*gs),     where_largest(maximum(*xs), xs, g, gs))
     yield rule("minimum",    pullback(minimum(*xs), g),      tup(*gs),     where_largest(minimum(*xs), xs, g, gs))
     yield rule("fmax",       pullback(fmax(x, y), g),
-                             (switch(logical_or(gt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
-                                 switch(logical_or(gt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))),
-                             zero(g, o))
+                             (switch(logical_or(gt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, 0)),
+                                 switch(logical_or(gt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, 0))))
     yield rule("fmin",       pullback(fmin(x, y), g),
-                             (switch(logical_or(lt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, o)),
-                                 switch(logical_or(lt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, o))),
-                             zero(g, o))
-    yield rule("switch",     pullback(switch(c, x, y), g),   (None, switch(c, g, o), switch(c, o, g)),
-                             zero(g, o))
+                             (switch(logical_or(lt(x, y), isnan(y)), g, switch(eq(x, y), 0.5 * g, 0)),
+                                 switch(logical_or(lt(y, x), isnan(x)), g, switch(eq(x, y), 0.5 * g, 0))))
+    yield rule("switch",     pullback(switch(c, x, y), g),   (None, switch(c, g, 0), switch(c, 0, g)))
     yield rule("clip",       pullback(clip(x, y, z), g),
-                             (switch(logical_and(ge(x, y), le(x, z)), g, o),
-                                 switch(logical_and(lt(x, y), le(y, z)), g, o),
-                                 switch(logical_or(gt(x, z), gt(y, z)), g, o)),
-                             zero(g, o))
+                             (switch(logical_and(ge(x, y), le(x, z)), g, 0),
+                                 switch(logical_and(lt(x, y), le(y, z)), g, 0),
+                                 switch(logical_or(gt(x, z), gt(y, z)), g, 0)))
     yield rule("abs_c",      pullback(abs_(w), g),           (g * conj(w) / switch(eq(w, 0), 1, abs_(w)),))
     yield rule("abs",        pullback(abs_(x), g),           (g * sign(x),))
     yield rule("sign_c",     pullback(sign(w), g),           ((g - real(g * sign(w)) * conj(sign(w))) / abs_(w),))
     yield rule("step",       pullback(f(x), g),              (None,))
     yield rule("copysign",   pullback(copysign(x, y), g),    (g * (sign(x) * copysign(1, y)), None))
     yield rule("nextafter",  pullback(nextafter(x, y), g),   (g, None))
-    yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, o)),
-                             zero(g, o))
+    yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, 0)))
     yield rule("hypot",      pullback(hypot(x, y), g),       (g * (x / switch(eq(hypot(x, y), 0), 1, hypot(x, y))),
                                                               g * (y / switch(eq(hypot(x, y), 0), 1, hypot(x, y)))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from termgraph.rules import goal, param, rule, ruleset, seg
+from termgraph.rules.parts import nothing_for
 from termgraph.terms.build import filled_like
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.control import check, ifelse, print_
@@ -30,21 +31,13 @@ def choice_of_tangents(c, xs, ts):
     return out[0] if n == 1 else mk(tup, tuple(out))
 
 
-@goal("io")
-def nothing_for_each(xs):
-    """None for every operand."""
-    return (NOTHING,) * len(xs)
-
-
 @ruleset("grad")
 def grad_control(x, c, g, r, t, a: param, b: param, e: param, xs: seg, gs: seg, hs: seg, ns: seg):
     yield rule("ifelse",          pullback(ifelse(c, *xs, n=a), *gs),           tup(NOTHING, *hs),
                                   through_choice(c, xs, gs, hs))
-    yield rule("check",           pullback(check(x, *ns, error=a, message=b), g), tup(g, *hs),
-                                  nothing_for_each(ns, hs))
+    yield rule("check",           pullback(check(x, *ns, error=a, message=b), g), tup(g, *nothing_for(ns)))
     yield rule("print",           pullback(print_(x, message=a, attributes=b, show=e), g),  (g,))
-    yield rule("later",           pullback(later(x, *ns), g),                   tup(g, *hs),
-                                  nothing_for_each(ns, hs))
+    yield rule("later",           pullback(later(x, *ns), g),                   tup(g, *nothing_for(ns)))
     yield rule("forward_ifelse",  pushforward(ifelse(c, *xs, n=a), r, *gs),     t,
                                   choice_of_tangents(c, xs, gs, t))
     yield rule("forward_check",   pushforward(check(x, *ns, error=a, message=b), t, *hs),  t)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from termgraph.rulelib._goals_convolutions import overlapped, taps_of
 from termgraph.rulelib._goals_pooling import of_the_largest
 from termgraph.rulelib.grad_forward import or_zeros, product_rule
-from termgraph.rulelib.grad_shape import nothing_for_each, zeros
 from termgraph.rules import goal, head, param, rule, ruleset, seg
+from termgraph.rules.parts import nothing_for, zeros_like
 from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import handle
 from termgraph.terms.build import lengths as length_terms
@@ -43,15 +43,15 @@ def grad_convolution(x, w, g, h, ns: seg, ks: seg, us: seg, a: param, b: param, 
     yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e,
                                algo=i), h),
                            tup(conv_grad_weights(h, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
-                               conv(h, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
-                           taps_of(w, ks), nothing_for_each(ns, us))
+                               conv(h, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *nothing_for(ns)),
+                           taps_of(w, ks))
     yield rule("weights",  pullback(conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e,
                                algo=i), h),
                            tup(conv_grad_inputs(h, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
-                               conv(x, h, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *us),
-                           taps_of(x, ns), nothing_for_each(ks, us))
+                               conv(x, h, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *nothing_for(ks)),
+                           taps_of(x, ns))
     yield rule("windows",  pullback(windows(x, *ks, stride=a, dilation=b), g),
-                           tup(h, *us),  laid_back(x, g, ks, a, b, h), nothing_for_each(ks, us))
+                           tup(h, *nothing_for(ks)),  laid_back(x, g, ks, a, b, h))
 
 
 @ruleset("grad")
@@ -90,11 +90,10 @@ def grad_pooling(x, y, g, h, u, v, z, ns: seg, us: seg, a: param, b: param, c: p
     yield rule("sum",          pullback(pool(x, kind="sum", size=a, stride=b, pad=c, ignore_border=d), g),
                                (pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d),),
                                pooled_lengths(x, a, ns))
-    yield rule("largest_back", pullback(f(x, y, g), h),  (u, v, z),
-                               zeros(x, u), zeros(y, v), of_the_largest(f, x, y, h, z))
+    yield rule("largest_back", pullback(f(x, y, g), h),  (zeros_like(x), zeros_like(y), z),
+                               of_the_largest(f, x, y, h, z))
     yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d), h),
-                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *us),
-                               nothing_for_each(ns, us))
+                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *nothing_for(ns)))
 
 
 @ruleset("grad")

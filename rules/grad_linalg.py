@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import termgraph.tensor as T
 from termgraph.rules import Matrix, Vector, goal, param, rule, ruleset
+from termgraph.rules.parts import transposed
 from termgraph.tensor.lifting import handle
 from termgraph.terms.build import filled_like, length
 from termgraph.terms.op import CONST
@@ -82,12 +83,6 @@ def _conj(*gs):
 
 
 # ---------------------------------------------------------------------- goals: products and solves
-@goal("io")
-def transposed(x):
-    """x with its last two axes swapped."""
-    return T.matrix_transpose(x)
-
-
 @goal("iiiiio")
 def triangular_slope(x, gb, lower, trans, unit):
     """The gradient of a triangular system's matrix, from its solution x and the gradient of its right side."""
@@ -337,7 +332,7 @@ def irfft_slope(x, g, n, axis, norm):
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y, p, q):
+def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y):
     yield rule("inner",         pullback(dot(u, v), g),    (g * v, g * u))
     yield rule("vector_matrix", pullback(dot(v, A), g),
                                 (dot(A, g), dimshuffle(v, order=(0, "x")) * dimshuffle(g, order=("x", 0))))
@@ -345,28 +340,28 @@ def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y, p, q):
                                 (dimshuffle(g, order=(0, "x")) * dimshuffle(v, order=("x", 0)), dot(g, A)))
     yield rule("dot",           pullback(dot(A, B), g),
                                 (dot(g, dimshuffle(B, order=(1, 0))), dot(dimshuffle(A, order=(1, 0)), g)))
-    yield rule("matmul",        pullback(matmul(x, y), g), (matmul(g, q), matmul(p, g)),
-                                transposed(x, p), transposed(y, q))
+    yield rule("matmul",        pullback(matmul(x, y), g), (matmul(g, transposed(y)), matmul(transposed(x), g)))
 
 
 @ruleset("grad")
-def grad_linalg(x, y, g, h, i, k, o, p, q, a: param, b: param, c: param, d: param):
+def grad_linalg(x, y, g, h, i, k, o, p, a: param, b: param, c: param, d: param):
     yield rule("solve",       pullback(solve(x, y, assume_a=a, on_error=d), g),
-                              (-matmul(solve(p, g, assume_a=a, on_error=d), q), solve(p, g, assume_a=a, on_error=d)),
-                              transposed(x, p), transposed(solve(x, y, assume_a=a, on_error=d), q))
+                              (-matmul(solve(transposed(x), g, assume_a=a, on_error=d),
+                                  transposed(solve(x, y, assume_a=a, on_error=d))),
+                                  solve(transposed(x), g, assume_a=a, on_error=d)))
     yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), g),
                               (o, p),
                               transposed_solve(x, g, a, b, c, d, p),
                               triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), p,
                                   a, b, c, o))
-    yield rule("inv",         pullback(inv(x), g),                      (-matmul(p, matmul(g, p)),),
-                              transposed(inv(x), p))
+    yield rule("inv",         pullback(inv(x), g),
+                              (-matmul(transposed(inv(x)), matmul(g, transposed(inv(x)))),))
     yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g), (o,),
                               pinv_slope(x, pinv(x, rcond=a, hermitian=b), g, o))
     yield rule("det",         pullback(det(x), g),                      (o,),
                               scaled_inverse(x, g * det(x), o))
-    yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * p,),
-                              logdet_scale(nth(slogdet(x), i=0), g, h, o), transposed(inv(x), p))
+    yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * transposed(inv(x)),),
+                              logdet_scale(nth(slogdet(x), i=0), g, h, o))
     yield rule("expm",        pullback(expm(x), g),                     (o,),
                               expm_slope(x, g, o))
     yield rule("sqrtm",       pullback(sqrtm(x), g),                    (o,),

@@ -7,7 +7,8 @@ exact first and second derivatives.
 from __future__ import annotations
 
 import termgraph.tensor as T
-from termgraph.rules import dtype_of, goal, head, param, rule, ruleset
+from termgraph.rules import goal, head, param, rule, ruleset
+from termgraph.rules.parts import kept
 from termgraph.tensor.lifting import handle
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback
@@ -27,13 +28,6 @@ from termgraph.terms.term import mk1, mk2
 
 
 # ---------------------------------------------------------------------- goals
-@goal("iio")
-def kept(x, axis):
-    """The dimshuffle order that puts the reduced axes of x back, with length 1."""
-    left = iter(range(x.type.ndim))
-    return tuple("x" if d in axis else next(left) for d in range(x.type.ndim))
-
-
 @goal("iiio")
 def hits(x, m, order):
     """1 where x is its maximum (or minimum) m, else 0."""
@@ -90,25 +84,22 @@ def running_factors(x, g, axis):
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_reduce(x, g, o, a: param, b: param, c: param, m: head[max_, min_]):
-    yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c),),
-                              kept(x, a, c))
-    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=c) * o,),
-                              kept(x, a, c), factors_without(x, a, o))
+def grad_reduce(x, g, o, a: param, b: param, m: head[max_, min_]):
+    yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)),))
+    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)) * o,),
+                              factors_without(x, a, o))
     yield rule("largest",     pullback(m(x), g),
-                              (dimshuffle(g / sum_(o, axis=a, dtype=b), order=c) * o,),
-                              axes_and_dtype(m, x, a, b), kept(x, a, c), hits(x, m(x), c, o))
+                              (dimshuffle(g / sum_(o, axis=a, dtype=b), order=kept(x, a)) * o,),
+                              axes_and_dtype(m, x, a, b), hits(x, m(x), kept(x, a), o))
     yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (o,),
                               summed_from_the_end(g, a, o))
     yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (o,),
                               running_factors(x, g, a, o))
     yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),
-                              (dimshuffle(g, order=c) * exp(x - dimshuffle(logsumexp(x, axis=a), order=c)),),
-                              kept(x, a, c))
+                              (dimshuffle(g, order=kept(x, a))
+                                  * exp(x - dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),))
     yield rule("softmax",     pullback(softmax(x, axis=a), g),
-                              ((g - dimshuffle(sum_(g * softmax(x, axis=a), axis=a, dtype=b), order=c)) * softmax(x,
-                                  axis=a),),
-                              kept(x, a, c), dtype_of(g, b))
+                              ((g - dimshuffle(sum_(g * softmax(x, axis=a), axis=a, dtype=g.dtype), order=kept(x, a)))
+                                  * softmax(x, axis=a),))
     yield rule("log_softmax", pullback(log_softmax(x, axis=a), g),
-                              (g - dimshuffle(sum_(g, axis=a, dtype=b), order=c) * softmax(x, axis=a),),
-                              kept(x, a, c), dtype_of(g, b))
+                              (g - dimshuffle(sum_(g, axis=a, dtype=g.dtype), order=kept(x, a)) * softmax(x, axis=a),))

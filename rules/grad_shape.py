@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import termgraph.tensor as T
 from termgraph.rules import goal, param, rule, ruleset, seg
+from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
 from termgraph.tensor.lifting import handle
-from termgraph.terms.build import filled_like, length, lengths, number_like
+from termgraph.terms.build import filled_like, length
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.derivative import no_gradient, pullback, tup
 from termgraph.terms.ops.elementwise import add, cast, eq, switch
@@ -40,24 +41,6 @@ NOTHING = mk(no_gradient, ())
 
 # ---------------------------------------------------------------------- goals
 @goal("iio")
-def order_back(x, order):
-    """The dimshuffle order that undoes `order` on x."""
-    return tuple(order.index(d) if d in order else "x" for d in range(x.type.ndim))
-
-
-@goal("io")
-def lengths_of(x):
-    """The lengths of x, as terms."""
-    return tuple(lengths(x))
-
-
-@goal("io")
-def nothing_for_each(xs):
-    """None for every operand."""
-    return (NOTHING,) * len(xs)
-
-
-@goal("iio")
 def items(xs, g):
     """The items of g, one for each of xs."""
     return tuple(mk1(subtensor.bind(index=(i,)), g) for i in range(len(xs)))
@@ -83,18 +66,6 @@ def _sum(a, b):
     if hasattr(a, "value") and hasattr(b, "value"):
         return Const(int(a.value) + int(b.value))
     return b if hasattr(a, "value") and a.value == 0 else mk2(add, a, b)
-
-
-@goal("io")
-def zeros(x):
-    """Zeros in the shape of x."""
-    return filled_like(x, 0)
-
-
-@goal("io")
-def zero(g):
-    """The number 0 in the dtype of g."""
-    return number_like(g, 0)
 
 
 @goal("iiio")
@@ -149,14 +120,11 @@ def steps(g):
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms: seg, hs: seg):
-    yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=b),),
-                                order_back(x, a, b))
-    yield rule("reshape",       pullback(reshape(x, *ns), g),               tup(reshape(g, *ms), *hs),
-                                lengths_of(x, ms), nothing_for_each(ns, hs))
-    yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *hs),
-                                nothing_for_each(ns, hs))
-    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *hs),
-                                nothing_for_each(ns, hs))
+    yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=undone(x, a)),))
+    yield rule("reshape",       pullback(reshape(x, *ns), g),
+                                tup(reshape(g, *lengths(x)), *nothing_for(ns)))
+    yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *nothing_for(ns)))
+    yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *nothing_for(ns)))
     yield rule("unbroadcast",   pullback(unbroadcast(x, axis=a), g),        (g,))
     yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),
                                 items(xs, g, gs))
@@ -173,21 +141,19 @@ def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms:
 @ruleset("grad")
 def grad_index(x, y, g, o, c, u, a: param, ns: seg, hs: seg):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
-                                tup(inc_subtensor(o, g, *ns, index=a), *hs),
-                                zeros(x, o), nothing_for_each(ns, hs))
-    yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g), tup(g, subtensor(g, *ns, index=a), *hs),
-                                nothing_for_each(ns, hs))
+                                tup(inc_subtensor(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
+    yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g),
+                                tup(g, subtensor(g, *ns, index=a), *nothing_for(ns)))
     yield rule("set_subtensor", pullback(set_subtensor(x, y, *ns, index=a), g),
-                                tup(set_subtensor(g, o, *ns, index=a), subtensor(g, *ns, index=a), *hs),
-                                zero(g, o), nothing_for_each(ns, hs))
+                                tup(set_subtensor(g, 0, *ns, index=a), subtensor(g, *ns, index=a), *nothing_for(ns)))
     yield rule("gather",        pullback(gather(x, *ns, index=a), g),
-                                tup(scatter_add(o, g, *ns, index=a), *hs),
-                                zeros(x, o), nothing_for_each(ns, hs))
-    yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),   tup(g, gather(g, *ns, index=a), *hs),
-                                nothing_for_each(ns, hs))
+                                tup(scatter_add(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
+    yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),
+                                tup(g, gather(g, *ns, index=a), *nothing_for(ns)))
     yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),
-                                tup(scatter_set(g, o, *ns, index=a), switch(c, gather(g, *ns, index=a), o), *hs),
-                                zero(g, o), last_written(x, y, ns, a, c), nothing_for_each(ns, hs))
+                                tup(scatter_set(g, 0, *ns, index=a), switch(c, gather(g, *ns, index=a), 0),
+                                    *nothing_for(ns)),
+                                last_written(x, y, ns, a, c))
     yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),
                                 unsorted(x, g, a, o))
     yield rule("unique",        pullback(unique(x, axis=a), g),                 (o,),

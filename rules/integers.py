@@ -4,10 +4,14 @@ What is known comes from ranges (dtypes, lengths, `arange`, `T.assume(i, between
 ranges prove, and that the mode UNSAFE takes on trust. A division by 0 gives 0.
 """
 
-from termgraph.rulelib._goals_integers import after_mask, apart, at_most, below, divides, leaves_rest, power_of
+from termgraph.rulelib._goals_integers import after_mask, leaves_rest, power_of
 from termgraph.rules import (
     Integer,
     Uniform,
+    apart,
+    at_most,
+    below,
+    divides,
     head,
     no_overflow,
     nonnegative,

@@ -1,7 +1,8 @@
 """Logarithms of sums of exponentials, over operands (logaddexp) and along axes (logsumexp)."""
 
-from termgraph.rulelib._goals_stable import constant_along, leading, puts_back
+from termgraph.rulelib._goals_stable import constant_along, leading
 from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
+from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp, exp2, log, log1mexp, log2, logaddexp, logaddexp2, softplus
 from termgraph.terms.ops.reduce import logsumexp as logsumexp_
@@ -30,7 +31,7 @@ def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param):
                                   same_dtype(this, x), assumes=["finite", "reassoc"])
 
     # a maximum (or anything else) that was subtracted by hand and added again
-    yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=o), axis=a), logsumexp_(x, axis=a),
-                                  puts_back(o, a, x), assumes=["finite"])
+    yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=kept(x, a)), axis=a), logsumexp_(x, axis=a),
+                                  assumes=["finite"])
     yield rule("shifted_leading", z + logsumexp_(x - z, axis=a),      logsumexp_(x, axis=a),
                                   leading(a), constant_along(z, a, x), assumes=["finite"])

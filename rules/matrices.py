@@ -1,13 +1,12 @@
 """Equations instead of inverses, and what is known of matrices with structure: diagonal, triangular, orthogonal,
 positive definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
 
-from termgraph.rulelib._goals_products import Unit, side, square
+from termgraph.rulelib._goals_products import Unit, square
 from termgraph.rules import (
     Float,
     Matrix,
     Vector,
     diagonal,
-    dtype_of,
     lower_triangular,
     nonzero,
     orthogonal,
@@ -20,6 +19,7 @@ from termgraph.rules import (
     symmetric,
     upper_triangular,
 )
+from termgraph.rules.parts import length
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.elementwise import abs_, exp, log, sign, sqr, sqrt
 from termgraph.terms.ops.linalg import (
@@ -54,10 +54,10 @@ def undone(x: Float & Matrix, y: Float & Matrix):
 
 @ruleset("specialize")
 def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b: Float, e: Unit, n, d: param):
-    yield rule("left_inverse",    dot(inv(x), x),                                               eye(n, n, 0, dtype=d),
-                                  side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
-    yield rule("right_inverse",   dot(x, inv(x)),                                               eye(n, n, 0, dtype=d),
-                                  side(x, 0, n), dtype_of(x, d), assumes=["finite", "reassoc", "domain"])
+    yield rule("left_inverse",    dot(inv(x), x),                 eye(length(x, 0), length(x, 0), 0, dtype=x.dtype),
+                                  assumes=["finite", "reassoc", "domain"])
+    yield rule("right_inverse",   dot(x, inv(x)),                 eye(length(x, 0), length(x, 0), 0, dtype=x.dtype),
+                                  assumes=["finite", "reassoc", "domain"])
 
     # solve instead of inv: half the work, and more digits
     yield rule("inv_dot",         dot(inv(x), y),                                               solve(x, y),
@@ -151,19 +151,19 @@ def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Uni
     yield rule("inverse",         det(inv(x)),                                                  1 / det(x),
                                   assumes=["finite", "reassoc"])
     yield rule("expm",            det(expm(x)),
-                                  exp(sum_(diagonal_(x), axis=(0,), dtype=d)),
-                                  dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  exp(sum_(diagonal_(x), axis=(0,), dtype=x.dtype)),
+                                  assumes=["finite", "reassoc"])
     yield rule("alloc_diag",      det(alloc_diag(v)),
-                                  prod(v, axis=(0,), dtype=d),
-                                  dtype_of(v, d), assumes=["finite", "reassoc"])
+                                  prod(v, axis=(0,), dtype=v.dtype),
+                                  assumes=["finite", "reassoc"])
     yield rule("product",         det(dot(x, y)),                                               det(x) * det(y),
                                   square(x), square(y), assumes=["finite", "reassoc"])
     yield rule("lower",           det(x),
-                                  prod(diagonal_(x), axis=(0,), dtype=d),
-                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  prod(diagonal_(x), axis=(0,), dtype=x.dtype),
+                                  lower_triangular(x), assumes=["finite", "reassoc"])
     yield rule("upper",           det(x),
-                                  prod(diagonal_(x), axis=(0,), dtype=d),
-                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  prod(diagonal_(x), axis=(0,), dtype=x.dtype),
+                                  upper_triangular(x), assumes=["finite", "reassoc"])
 
     yield rule("log_transposed",  nth(slogdet(dimshuffle(x, order=T)), i=1),                    nth(slogdet(x), i=1),
                                   assumes=["finite", "reassoc"])
@@ -173,26 +173,26 @@ def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Uni
                                   nth(slogdet(x), i=1) + nth(slogdet(y), i=1),
                                   square(x), square(y), assumes=["finite", "reassoc"])
     yield rule("log_diag",        nth(slogdet(alloc_diag(v)), i=1),
-                                  sum_(log(abs_(v)), axis=(0,), dtype=d),
-                                  dtype_of(v, d), assumes=["finite", "reassoc"])
+                                  sum_(log(abs_(v)), axis=(0,), dtype=v.dtype),
+                                  assumes=["finite", "reassoc"])
     yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),
-                                  prod(sign(v), axis=(0,), dtype=d),
-                                  dtype_of(v, d), assumes=["finite", "signed_zero"])
+                                  prod(sign(v), axis=(0,), dtype=v.dtype),
+                                  assumes=["finite", "signed_zero"])
     yield rule("log_lower",       nth(slogdet(x), i=1),
-                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d),
-                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=x.dtype),
+                                  lower_triangular(x), assumes=["finite", "reassoc"])
     yield rule("log_upper",       nth(slogdet(x), i=1),
-                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=d),
-                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=x.dtype),
+                                  upper_triangular(x), assumes=["finite", "reassoc"])
     yield rule("sign_lower",      nth(slogdet(x), i=0),
-                                  prod(sign(diagonal_(x)), axis=(0,), dtype=d),
-                                  lower_triangular(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype),
+                                  lower_triangular(x), assumes=["finite", "reassoc"])
     yield rule("sign_upper",      nth(slogdet(x), i=0),
-                                  prod(sign(diagonal_(x)), axis=(0,), dtype=d),
-                                  upper_triangular(x), dtype_of(x, d), assumes=["finite", "signed_zero"])
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype),
+                                  upper_triangular(x), assumes=["finite", "signed_zero"])
     yield rule("log_positive",    nth(slogdet(x), i=1),
-                                  2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=d),
-                                  positive_definite(x), dtype_of(x, d), assumes=["finite", "reassoc"])
+                                  2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=x.dtype),
+                                  positive_definite(x), assumes=["finite", "reassoc"])
     yield rule("sign_positive",   nth(slogdet(x), i=0),                                         1, positive_definite(x))
 
 

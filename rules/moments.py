@@ -1,7 +1,8 @@
 """Variances: the mean of squares minus the square of the mean loses all digits where the mean is large."""
 
-from termgraph.rulelib._goals_stable import count_along, keepdims_order, without_deviations
+from termgraph.rulelib._goals_stable import count_along, without_deviations
 from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
+from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.reduce import sum_
@@ -17,11 +18,13 @@ def deviations(x: Float, y: Float, z: Float, a: param, d: param):
 
 
 @ruleset("stabilize")
-def moments(x: Float, n, m, a: param, d: param, o: param):
+def moments(x: Float, n, m, a: param, d: param):
     yield rule("variance",        sum_(sqr(x), axis=a, dtype=d) / n - sqr(sum_(x, axis=a, dtype=d) / m),
-                                  sum_(sqr(x - dimshuffle(sum_(x, axis=a, dtype=d) / m, order=o)), axis=a, dtype=d) / n,
-                                  count_along(n, x, a), count_along(m, x, a), keepdims_order(x, a, o),
+                                  sum_(sqr(x - dimshuffle(sum_(x, axis=a, dtype=d) / m, order=kept(x, a))),
+                                      axis=a, dtype=d) / n,
+                                  count_along(n, x, a), count_along(m, x, a),
                                   assumes=["finite", "reassoc"])
     yield rule("squared_deviations", sum_(sqr(x), axis=a, dtype=d) - sqr(sum_(x, axis=a, dtype=d)) / m,
-                                  sum_(sqr(x - dimshuffle(sum_(x, axis=a, dtype=d) / m, order=o)), axis=a, dtype=d),
-                                  count_along(m, x, a), keepdims_order(x, a, o), assumes=["finite", "reassoc"])
+                                  sum_(sqr(x - dimshuffle(sum_(x, axis=a, dtype=d) / m, order=kept(x, a))),
+                                      axis=a, dtype=d),
+                                  count_along(m, x, a), assumes=["finite", "reassoc"])

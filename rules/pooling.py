@@ -14,8 +14,7 @@ from termgraph.rulelib._goals_pooling import (
     maxima_as_windows,
     sums_as_windows,
 )
-from termgraph.rulelib._goals_products import needed_once
-from termgraph.rules import head, rule, ruleset, seg
+from termgraph.rules import head, needed_once, rule, ruleset, seg
 from termgraph.terms.ops.elementwise import add, maximum, minimum, mul
 from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
 

@@ -4,8 +4,7 @@ all.
 They are used in both directions. Sums and products that lose digits or overflow in one of the forms are taken on trust.
 """
 
-from termgraph.rulelib._goals_products import inexact
-from termgraph.rules import Float, Matrix, Vector, distributes, head, positive, rule, ruleset
+from termgraph.rules import Float, Inexact, Matrix, Vector, distributes, head, positive, rule, ruleset
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp, log, sqrt
 from termgraph.terms.ops.linalg import dot
@@ -14,7 +13,9 @@ ROUNDED = ["finite", "overflow", "reassoc"]
 
 
 @ruleset("saturate")
-def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: Vector, v: Vector, m: head, p: head):
+def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: Vector, v: Vector,
+              d: Inexact & Matrix, e: Inexact & Matrix, f: Inexact & Matrix, s: Inexact & Vector, t: Inexact & Vector,
+              m: head, p: head):
     yield rule("factor",        p(m(x, y), m(x, z)),                m(x, p(y, z)),
                                 distributes(m, p), assumes=ROUNDED)
     yield rule("log_of_product", log(x) + log(y),                   log(x * y),
@@ -31,14 +32,10 @@ def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: 
     yield rule("chain",         dot(dot(a, b), c),                  dot(a, dot(b, c)),                 assumes=ROUNDED)
     yield rule("chain_vector",  dot(dot(a, b), v),                  dot(a, dot(b, v)),                 assumes=ROUNDED)
     yield rule("vector_chain",  dot(u, dot(a, b)),                  dot(dot(u, a), b),                 assumes=ROUNDED)
-    yield rule("left_factor",   dot(a, b) + dot(a, c),              dot(a, b + c),
-                                inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
-    yield rule("right_factor",  dot(a, c) + dot(b, c),              dot(a + b, c),
-                                inexact(a), inexact(b), inexact(c), assumes=ROUNDED)
-    yield rule("left_vector",   dot(a, u) + dot(a, v),              dot(a, u + v),
-                                inexact(a), inexact(u), inexact(v), assumes=ROUNDED)
-    yield rule("right_vector",  dot(a, v) + dot(b, v),              dot(a + b, v),
-                                inexact(a), inexact(b), inexact(v), assumes=ROUNDED)
+    yield rule("left_factor",   dot(d, e) + dot(d, f),              dot(d, e + f),                     assumes=ROUNDED)
+    yield rule("right_factor",  dot(d, f) + dot(e, f),              dot(d + e, f),                     assumes=ROUNDED)
+    yield rule("left_vector",   dot(d, s) + dot(d, t),              dot(d, s + t),                     assumes=ROUNDED)
+    yield rule("right_vector",  dot(d, s) + dot(e, s),              dot(d + e, s),                     assumes=ROUNDED)
     yield rule("transposed",    dimshuffle(dot(a, b), order=(1, 0)),
                                 dot(dimshuffle(b, order=(1, 0)), dimshuffle(a, order=(1, 0))),
                                 assumes=ROUNDED)

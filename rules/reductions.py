@@ -1,14 +1,12 @@
 """Reductions: fewer axes, fewer passes, and nothing reduced that does not vary."""
 
-from termgraph.rulelib._goals_dtypes import exact_in, increasing
-from termgraph.rulelib._goals_products import needed_once
+from termgraph.rulelib._goals_dtypes import increasing
 from termgraph.rulelib._goals_reduce import (
     along_one,
     chosen_for_all,
     constant_divisor,
     constant_factors,
     length_one,
-    merged_axes,
     places_zero,
     reduced_before_order,
     reduces,
@@ -17,7 +15,22 @@ from termgraph.rulelib._goals_reduce import (
     surely_some,
     without_short_axes,
 )
-from termgraph.rules import Bool, Float, Uniform, head, nonzero, param, positive, rule, ruleset, seg, this
+from termgraph.rules import (
+    Bool,
+    Float,
+    Uniform,
+    exact_in,
+    head,
+    needed_once,
+    nonzero,
+    param,
+    positive,
+    rule,
+    ruleset,
+    seg,
+    this,
+)
+from termgraph.rules.parts import merged
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, logical_not, mul, neq, sqr, switch
 from termgraph.terms.ops.reduce import all_, any_, argmax, argmin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_
@@ -29,7 +42,7 @@ ROUNDS = ["reassoc"]
 
 @ruleset("canonicalize")
 def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f: head, xs: seg, ns: seg, a: param,
-               b: param, c: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+               b: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
                s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
     yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
@@ -47,18 +60,15 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
                                  along_one(g, x))
 
     # one reduction instead of two
-    yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d), sum_(x, axis=c, dtype=d),
-                                 merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
-    yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d), prod(x, axis=c, dtype=d),
-                                 merged_axes(x, a, b, c), assumes=[*ROUNDS, "finite"])
-    yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=c),
-                                 merged_axes(x, a, b, c))
-    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=c),
-                                 merged_axes(x, a, b, c), assumes=["signed_zero"])
-    yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=c),
-                                 merged_axes(x, a, b, c))
-    yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=c),
-                                 merged_axes(x, a, b, c))
+    yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d),
+                                 sum_(x, axis=merged(x, a, b), dtype=d), assumes=[*ROUNDS, "finite"])
+    yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d),
+                                 prod(x, axis=merged(x, a, b), dtype=d), assumes=[*ROUNDS, "finite"])
+    yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=merged(x, a, b)))
+    yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=merged(x, a, b)),
+                                 assumes=["signed_zero"])
+    yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=merged(x, a, b)))
+    yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=merged(x, a, b)))
     yield rule("dimshuffle",     r(dimshuffle(x, order=o)),                      y,
                                  reduced_before_order(r, x, o, y), assumes=ROUNDS)
 

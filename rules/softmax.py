@@ -1,7 +1,8 @@
 """softmax and log-softmax along any axes, from exponentials and sums as they are written, with or without a shift."""
 
-from termgraph.rulelib._goals_stable import constant_along, leading, puts_back, same_rank
-from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_dtype, same_type, seg, this
+from termgraph.rulelib._goals_stable import constant_along, leading
+from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_dtype, same_rank, same_type, seg, this
+from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, exp, log, sub
 from termgraph.terms.ops.indexing import gather, subtensor
@@ -14,9 +15,9 @@ from termgraph.terms.ops.reduce import softmax as softmax_
 def softmax(x: Float, y: Float, u: Float | 1, v: Float | 1, m: Float & Matrix, a: param, d: param, o: param,
             s: head[add, sub]):
     # exp(x) / sum(exp(x)); the axes are put back by a dimshuffle, or by broadcasting if they are the first ones
-    yield rule("kept",            (v * exp(x)) / (u * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o)),
+    yield rule("kept",            (v * exp(x)) / (u * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=kept(x, a))),
                                   (v * softmax_(x, axis=a)) / u,
-                                  puts_back(o, a, x), same_dtype(this, x), assumes=["finite", "reassoc"])
+                                  same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("leading",         (v * exp(x)) / (u * sum_(exp(x), axis=a, dtype=d)), (v * softmax_(x, axis=a)) / u,
                                   leading(a), same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("piece",           exp(y) / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o),
@@ -32,8 +33,8 @@ def softmax(x: Float, y: Float, u: Float | 1, v: Float | 1, m: Float & Matrix, a
     yield rule("exp_log_softmax", exp(log_softmax(x, axis=a)),       softmax_(x, axis=a), assumes=["finite", "reassoc"])
 
     # the same number added to (or subtracted from) all elements along the axes changes nothing
-    yield rule("shift_max",       softmax_(x - dimshuffle(max_(x, axis=a), order=o), axis=a), softmax_(x, axis=a),
-                                  puts_back(o, a, x))
+    yield rule("shift_max",       softmax_(x - dimshuffle(max_(x, axis=a), order=kept(x, a)), axis=a),
+                                  softmax_(x, axis=a))
     yield rule("shift_max_leading", softmax_(x - max_(x, axis=a), axis=a), softmax_(x, axis=a),
                                     leading(a), assumes=["reassoc"])
     yield rule("shift",           softmax_(s(x, y), axis=a),         softmax_(x, axis=a),
@@ -43,12 +44,13 @@ def softmax(x: Float, y: Float, u: Float | 1, v: Float | 1, m: Float & Matrix, a
 @ruleset("stabilize")
 def log_softmaxes(x: Float, y: Float, a: param, o: param, i: param, ks: seg, s: head[add, sub]):
     yield rule("log_softmax",     log(softmax_(x, axis=a)),          log_softmax(x, axis=a))
-    yield rule("kept",            x - dimshuffle(logsumexp(x, axis=a), order=o), log_softmax(x, axis=a),
-                                  puts_back(o, a, x), assumes=["reassoc"])
+    yield rule("kept",            x - dimshuffle(logsumexp(x, axis=a), order=kept(x, a)), log_softmax(x, axis=a),
+                                  assumes=["reassoc"])
     yield rule("leading",         x - logsumexp(x, axis=a),          log_softmax(x, axis=a),
                                   leading(a), assumes=["reassoc"])
-    yield rule("shift_max",       log_softmax(x - dimshuffle(max_(x, axis=a), order=o), axis=a), log_softmax(x, axis=a),
-                                  puts_back(o, a, x), assumes=["finite"])
+    yield rule("shift_max",       log_softmax(x - dimshuffle(max_(x, axis=a), order=kept(x, a)), axis=a),
+                                  log_softmax(x, axis=a),
+                                  assumes=["finite"])
     yield rule("shift_max_leading", log_softmax(x - max_(x, axis=a), axis=a), log_softmax(x, axis=a),
                                     leading(a), assumes=["finite"])
     yield rule("shift",           log_softmax(s(x, y), axis=a),      log_softmax(x, axis=a),

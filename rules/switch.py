@@ -2,8 +2,7 @@
 value.
 """
 
-from termgraph.rulelib._goals_dtypes import falsy, truthy
-from termgraph.rules import Bool, Constant, Real, dtype_of, param, rule, ruleset, this
+from termgraph.rules import Bool, Constant, Real, nonzero, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
     abs_,
     cast,
@@ -21,19 +20,18 @@ NAN = ["finite", "signed_zero"]  # maximum and minimum give NaN for any NaN, a c
 
 
 @ruleset("canonicalize")
-def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, a: param):
-    yield rule("true",           switch_(k, x, y),                               x,                           truthy(k))
-    yield rule("false",          switch_(k, x, y),                               y,                           falsy(k))
+def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real):
+    yield rule("true",           switch_(k, x, y),                               x,
+                                 nonzero(k))
+    yield rule("false",          switch_(0, x, y),                               y)
     yield rule("equal_arms",     switch_(c, x, x),                               x)
     yield rule("not",            switch_(logical_not(c), x, y),                  switch_(c, y, x))
     yield rule("neq_zero",       switch_(neq(c, 0), x, y),                       switch_(c, x, y))
     yield rule("eq_zero",        switch_(eq(c, 0), x, y),                        switch_(c, y, x))
     yield rule("of_itself",      switch_(p, p, logical_not(p)),                  True)
     yield rule("of_not_itself",  switch_(p, logical_not(p), p),                  False)
-    yield rule("is_condition",   switch_(p, 1, 0),                               cast(p, dtype=a),
-                                 dtype_of(this, a))
-    yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=a),
-                                   dtype_of(this, a))
+    yield rule("is_condition",   switch_(p, 1, 0),                               cast(p, dtype=this.dtype))
+    yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=this.dtype))
 
     # choices within choices
     yield rule("then_same",      switch_(c, switch_(c, x, y), z),                switch_(c, x, z))

@@ -12,10 +12,11 @@ from typing import Any
 
 from termgraph import _rulelib
 from termgraph.db import checking, database
+from termgraph.rules.checking.directions import KINDS, PURE, kind_of_rule
 from termgraph.rules.definition import Rule
 
 FOLDER = "catalogue"
-_PAGES = {
+PAGES = {
     "canonicalize": "Rules that bring a graph into its normal form: the same value is written in one way only.",
     "stabilize": "Rules that replace what is right on paper but loses digits, overflows or turns into NaN.",
     "specialize": "Rules that put cheaper forms of the same value, once a graph is in normal form.",
@@ -38,9 +39,9 @@ def pages(samples: int = 2, jobs: int = 1, rules: Iterable[Rule] | None = None) 
     """The pages by path: one for each stage, and the one that leads to them."""
     chosen = library() if rules is None else list(rules)
     proved = {row["rule"]: row for row in checking.prove_records(chosen, samples, 0, jobs)}
-    groups: dict[str, list[Rule]] = {name: [] for name in _PAGES}
+    groups: dict[str, list[Rule]] = {name: [] for name in PAGES}
     for r in chosen:
-        groups[_page_of(r)].append(r)
+        groups[page_of(r)].append(r)
     out = {f"{FOLDER}/index.md": _index(groups, proved)}
     for name, members in groups.items():
         out[f"{FOLDER}/{name}.md"] = _page(name, members, proved)
@@ -53,7 +54,8 @@ def library() -> list[Rule]:
     return [r for r in database.all_rules() if r.where.startswith(folder)]
 
 
-def _page_of(r: Rule) -> str:
+def page_of(r: Rule) -> str:
+    """The page a rule is on: its stage, or "grad", or "other"."""
     if "unsafe" in r.tags:
         return "other"
     return next((name for name in ("grad", "canonicalize", "stabilize", "specialize") if name in r.tags), "other")
@@ -74,7 +76,16 @@ def _index(groups: dict[str, list[Rule]], proved: dict[str, Any]) -> str:
         "| page | rules | what for |", "|---|---|---|",
     ]  # fmt: skip
     for name, members in groups.items():
-        lines.append(f"| [{_title(name)}]({name}.md) | {len(members)} | {_PAGES[name]} |")
+        lines.append(f"| [{_title(name)}]({name}.md) | {len(members)} | {PAGES[name]} |")
+    written = Counter(kind_of_rule(r) for members in groups.values() for r in members)
+    pure = sum(written[kind] for kind in PURE)
+    lines += [
+        "",
+        f"{pure} of them ({pure / max(total, 1):.0%}) have no Python of their own: they are `data` or `facts`.",
+        "",
+    ]
+    lines += ["| written as | rules | meaning |", "|---|---|---|"]
+    lines += [f"| {kind} | {written[kind]} | {text} |" for kind, text in KINDS.items()]
     counts = Counter(proved[r.name]["verdict"] for members in groups.values() for r in members)
     lines += ["", "| verdict | rules | meaning |", "|---|---|---|"]
     lines += [f"| {kind} | {n} | {_VERDICTS.get(kind, '')} |" for kind, n in counts.most_common()]
@@ -84,7 +95,7 @@ def _index(groups: dict[str, list[Rule]], proved: dict[str, Any]) -> str:
 
 
 def _page(name: str, members: list[Rule], proved: dict[str, Any]) -> str:
-    lines = [f"# {_title(name)}", "", _PAGES[name], ""]
+    lines = [f"# {_title(name)}", "", PAGES[name], ""]
     topics: dict[str, list[Rule]] = {}
     for r in members:
         topics.setdefault(r.topic, []).append(r)
@@ -102,7 +113,9 @@ def _entry(r: Rule, row: dict[str, Any]) -> list[str]:
     trust = ", ".join(sorted(r.assumes)) or "nothing"
     lines = [f'<a id="{r.name}"></a>**{r.name}**', "", "```text", *said, "```", ""]
     lines += [f"{r.doc}", ""] if r.doc else []
-    lines.append(f"- {row['verdict']}; takes on trust: {trust}; tags: {tags}; `{_place(r)}`")
+    lines.append(
+        f"- {row['verdict']}; takes on trust: {trust}; tags: {tags}; written as {kind_of_rule(r)}; `{_place(r)}`"
+    )
     if row["example"]:
         before, after = (_cut(side) for side in row["sides"])
         lines.append(f"- for example `{before}` becomes `{after}`")
@@ -119,4 +132,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
 
 
-__all__ = ["FOLDER", "library", "pages"]
+__all__ = ["FOLDER", "PAGES", "library", "page_of", "pages"]

@@ -19,6 +19,7 @@ from typing import Any
 import termgraph.tensor as T
 from termgraph.db import checking, database, loading
 from termgraph.db.asked import family_of
+from termgraph.db.catalogue import PAGES, page_of
 from termgraph.db.discovering import discover
 from termgraph.db.explain import find_rule, why_not
 from termgraph.rules.checking.directions import HEADINGS, KINDS, forbids, kind_of_rule, tabulate
@@ -128,12 +129,29 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json([_record(r) for r in chosen])
     elif chosen:
-        rows = [(r.name, " ".join(sorted(r.tags)), f"{r.before} -> {r.after}") for r in chosen]
-        print(Table(("rule", "tags", "says"), rows).text())
+        print("\n\n".join(_by_topic(chosen)))
         print(f"\n{len(chosen)} rules")
     else:
         print("no rules")
     return _refusals(refused, arguments.json)
+
+
+def _by_topic(chosen: list[Rule]) -> list[str]:
+    """The rules as they are sorted in the catalogue: by stage, then by topic, each with the file it is in."""
+    groups: dict[tuple[int, str, str], list[Rule]] = {}
+    for r in chosen:
+        stage = page_of(r)
+        groups.setdefault((list(PAGES).index(stage), r.topic, f"{stage} / {r.topic} ({_file_of(r)})"), []).append(r)
+    out = []
+    for (_, _, heading), members in sorted(groups.items(), key=lambda item: item[0]):
+        rows = [(r.name, kind_of_rule(r), " ".join(sorted(r.tags)), f"{r.before} -> {r.after}") for r in members]
+        out.append(f"{heading}\n{Table(('rule', 'written as', 'tags', 'says'), rows).text()}")
+    return out
+
+
+def _file_of(rule: Rule) -> str:
+    path = Path(rule.where.rpartition(":")[0])
+    return f"{path.parent.name}/{path.name}"
 
 
 def _refusals(refused: list[str], quiet: bool) -> int:

@@ -38,7 +38,18 @@ from termgraph.rules.facts import (
 from termgraph.rules.goals import goal
 from termgraph.rules.kinds import Guard
 from termgraph.rules.pattern import this
-from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of, same_dtype, same_shape, same_type
+from termgraph.rules.range_facts import apart, at_most, below, divides
+from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of
+from termgraph.rules.type_facts import (
+    agree,
+    each_once,
+    exact_in,
+    needed_once,
+    same_dtype,
+    same_rank,
+    same_shape,
+    same_type,
+)
 from termgraph.terms.facts import (
     absorbing,
     associative,
@@ -139,19 +150,26 @@ __all__ = [
     "Unsigned",
     "Vector",
     "absorbing",
+    "agree",
+    "apart",
     "associative",
+    "at_most",
     "at_most_one",
+    "below",
     "collected_product",
     "collected_sum",
     "commutative",
     "complement",
     "diagonal",
     "distributes",
+    "divides",
     "dtype_of",
     "dual",
+    "each_once",
     "elementwise",
     "evaluate",
     "even",
+    "exact_in",
     "fact",
     "finite",
     "goal",
@@ -167,6 +185,7 @@ __all__ = [
     "lower_triangular",
     "monotone",
     "ndim_of",
+    "needed_once",
     "negative",
     "no_overflow",
     "nonnegative",
@@ -185,6 +204,7 @@ __all__ = [
     "rule",
     "ruleset",
     "same_dtype",
+    "same_rank",
     "same_shape",
     "same_type",
     "seg",

@@ -15,6 +15,7 @@ from termgraph.rules.forms import flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall, call_site
 from termgraph.rules.kinds import Guard, Kind, SegVar
 from termgraph.rules.optional import parts_left_out
+from termgraph.rules.parts import with_parts
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
 from termgraph.rules.stage import stage
 from termgraph.rules.text import pattern_text
@@ -109,9 +110,9 @@ class Rule:
         return pattern_text(self.rhs)
 
     def conditions(self) -> list[str]:
-        """Guards and goals, printed."""
+        """Guards and goals, printed; what is written in the sides themselves is not said again."""
         guards = [f"{v.token}: {g!r}" for v, g in self.guards.items()]
-        return guards + [repr(g) for g in self.goals]
+        return guards + [repr(g) for g in self.goals if not g.in_place]
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -170,7 +171,7 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
     made.guards = {v: k for v, k in kinds.items() if isinstance(k, Guard) and v in used}
     made.order = order
     made.lhs = flat_pattern(made.lhs)
-    made.goals = tuple(map(as_call, made.goals))
+    made.goals = with_parts(made.lhs, made.rhs, tuple(map(as_call, made.goals)))
     try:
         _check(made, short)
     except RuleError as err:

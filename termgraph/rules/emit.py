@@ -310,6 +310,10 @@ class Writer:
             self.goals(rest, bound, ind + 1)
             return
         ind = self._worth_calling(goal, inputs, ind)
+        if goal.inline is not None:
+            bound, ind = self._bind_outputs(outputs, [f"({goal.inline.format(*inputs)})"], bound, ind)
+            self.goals(rest, bound, ind)
+            return
         function = goal.modes[mode]
         invoke = f"{out.ref(function, goal.name)}({', '.join(inputs)})"
         out.put(ind, f"{out.ref(self.context, 'context')}.rule = {self.number}")
@@ -336,6 +340,9 @@ class Writer:
     def _bind_outputs(self, outputs: list[Any], names: list[str], bound: Bindings, ind: int) -> tuple[Bindings, int]:
         for a, name in zip(outputs, names, strict=True):
             if isinstance(a, Var) and a not in bound:
+                if not name.isidentifier():
+                    self.out.put(ind, f"{(given := self.out.fresh('o'))} = {name}")
+                    name = given
                 guard = self.rule.guards.get(a)
                 if guard is not None:
                     self.out.put(ind, f"if {self.guard_test(guard, name)}:")

@@ -53,7 +53,7 @@ class _Missing(Exception):
 class TermFact(Goal):
     """A property of a term. In a rule it is a goal; on a term it answers True, False or UNKNOWN."""
 
-    trusted = True
+    trusted = is_fact = True
 
     def __init__(self, name: str, doc: str, of_value: Callable[[np.ndarray], Any], **dtypes: bool) -> None:
         self.name, self.__doc__ = name, doc

@@ -94,5 +94,5 @@ def refuse_other_kind(lhs: PatternTerm, rhs: PatternTerm, guards: dict[Var, Guar
         left, right = found
         raise RuleError(
             f"the left side {pattern_text(lhs)} gives {WORDS[left]}, the right side {pattern_text(rhs)} "
-            f"{WORDS[right]}; if that is meant, write the cast: cast(..., dtype=d) with dtype_of(this, d)"
+            f"{WORDS[right]}; if that is meant, write the cast: cast(..., dtype=this.dtype)"
         )

@@ -19,6 +19,8 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import OpRelation
 
+IN_PLACE: dict[Var, GoalCall] = {}  # what parts of rules stand for that are written in place; see `parts`
+
 
 class GoalCall:
     """A goal applied to metavariables and values: one condition of a rule."""
@@ -40,6 +42,12 @@ class GoalCall:
         """Whether it is solved when the rule set is compiled: a relation over operators."""
         return isinstance(self.goal, OpRelation)
 
+    @property
+    def in_place(self) -> bool:
+        """Whether it computes a part of the rule that is written where it stands: `dtype=x.dtype`."""
+        last = self.args[-1] if self.args else None
+        return isinstance(last, Var) and last in IN_PLACE
+
     def variables(self) -> set[Var]:
         """The metavariables it mentions."""
         return {v for a in self.args for v in free_variables(a)}
@@ -58,6 +66,8 @@ class GoalCall:
         return best
 
     def __repr__(self) -> str:
+        if self.in_place:
+            return f"the same as {pattern_text(self.args[-1])}"
         return f"{self.name}({', '.join(map(pattern_text, self.args))})"
 
 
@@ -73,6 +83,8 @@ class Goal:
     """A named goal. Applied to metavariables it is recorded in the rule; applied to terms it runs."""
 
     trusted = False  # whether a query may take it on trust (facts about terms)
+    is_fact = False  # whether it is one of the engine's facts: about terms, types, ranges or use
+    inline: str | None = None  # Python text of the answer over {0}, {1}, ..., where there always is one
 
     def __init__(self, function: Callable[..., Any], mode: str | None, source: str | None = None) -> None:
         self.name, self.__doc__ = function.__name__, function.__doc__
@@ -138,11 +150,12 @@ def goal(mode: Callable[..., Any]) -> Goal: ...
 @overload
 def goal(
     mode: str | None = None, *, source: str | None = None, each: str | None = None, some: str | None = None,
-    worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None,
+    worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None, fact: bool = False,
 ) -> Callable[[Callable[..., Any]], Goal]: ...  # fmt: skip
 def goal(
     mode: Callable[..., Any] | str | None = None, *, source: str | None = None, each: str | None = None,
     some: str | None = None, worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None,
+    fact: bool = False,
 ) -> Any:  # fmt: skip
     """Declare a goal.
 
@@ -156,6 +169,7 @@ def goal(
     test). Both may look at the operators and types of the terms and of their operands, and at which operands are the
     same, and at nothing else: the answer is remembered for all terms that agree in these. `after=test` says that the
     goal holds nowhere until some graph has a term that passes the test, which looks at no more: rules sleep till then.
+    `fact=True` marks the facts that the engine has by itself; a rule whose conditions are facts is data.
 
     A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
 
@@ -170,7 +184,7 @@ def goal(
 
     def declare(function: Callable[..., Any]) -> Goal:
         made = Goal(function, mode, source)
-        made.each, made.some, made.after = each, some, after
+        made.each, made.some, made.after, made.is_fact = each, some, after, fact
         made.worth = function if worth is True else worth or None
         return made
 

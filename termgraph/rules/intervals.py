@@ -35,17 +35,17 @@ _LIMITS: dict[str, Range] = {"bool": _BOTH, **{info.dtype.name: (int(info.min), 
 class _Found:
     """The range of a term, whether its operator stays within the dtype's limits, and whether `T.assume` is part of it.
 
-    Where nothing is known, `range` is the very tuple of the dtype's limits: most terms share two of these.
+    Where nothing is `told` beyond the dtype, `range` is the very tuple of its limits: most terms share two of these.
     """
 
-    __slots__ = ("exact", "range", "stated")
+    __slots__ = ("exact", "range", "stated", "told")
 
-    def __init__(self, range_: Range, exact: bool, stated: bool = False) -> None:
-        self.range, self.exact, self.stated = range_, exact, stated
+    def __init__(self, range_: Range, exact: bool, around: Range, stated: bool = False) -> None:
+        self.range, self.exact, self.stated, self.told = range_, exact, stated, range_ is not around
 
 
 _RANGE = "range"  # where a term notes its own
-_UNKNOWN = {exact: {name: _Found(r, exact) for name, r in _LIMITS.items()} for exact in (False, True)}
+_UNKNOWN = {exact: {name: _Found(r, exact, r) for name, r in _LIMITS.items()} for exact in (False, True)}
 
 
 def range_of(t: AnyTerm) -> Range | None:
@@ -56,13 +56,13 @@ def range_of(t: AnyTerm) -> Range | None:
 
 def known_ranges(x: AnyTerm, y: AnyTerm) -> tuple[Range, Range, bool] | None:
     """The ranges of two integer terms, and whether `T.assume` speaks in either; None where nothing is known of both."""
-    left, right = _look_up(x), _look_up(y)
-    if left is None or right is None:
+    notes = x._notes  # asked very often: looked up here, not in a call
+    left = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(x)
+    notes = y._notes
+    right = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(y)
+    if left is None or right is None or not (left.told or right.told):
         return None
-    a, b = left.range, right.range
-    if a is _LIMITS[x.type.dtype] and b is _LIMITS[y.type.dtype]:
-        return None
-    return a, b, left.stated or right.stated
+    return left.range, right.range, left.stated or right.stated
 
 
 def tells(t: AnyTerm) -> bool:
@@ -97,47 +97,49 @@ def _look_up(t: AnyTerm) -> _Found | None:
     if notes is not None and _RANGE in notes:
         known: _Found | None = notes[_RANGE]
         return known
-    stack = [t]
+    stack: list[Any] = [t]
     while stack:
         top = stack[-1]
-        operands = _operands(top)
-        waiting = len(stack)
+        around = limits(top)
+        operands = top.args if around is not None and top.op.family in _FROM_OPERANDS else ()
+        given = []
         for a in operands:
-            if a._notes is None or _RANGE not in a._notes:
+            notes = a._notes
+            if notes is None or _RANGE not in notes:
                 stack.append(a)
-        if len(stack) > waiting:
+            else:
+                given.append(notes[_RANGE])
+        if len(given) < len(operands):
             continue
         stack.pop()
+        found = None if around is None else _work_out(top, given, around)
         if top._notes is None:
-            top._notes = {}
-        top._notes[_RANGE] = _work_out(top, operands)
-    found: _Found | None = t._notes[_RANGE]  # type: ignore[index]
+            top._notes = {_RANGE: found}
+        else:
+            top._notes[_RANGE] = found
     return found
 
 
-def _operands(t: Any) -> tuple[Any, ...]:
-    """The operands on whose ranges that of a term depends."""
+def _work_out(t: Any, found: list[_Found | None], around: Range) -> _Found:
+    """The range of a term from those of the operands on which it depends, and from the limits of its dtype."""
     family = t.op.family
-    return t.args if family in _RULES and family not in _FROM_SHAPE and limits(t) is not None else ()
-
-
-def _work_out(t: Any, operands: tuple[Any, ...]) -> _Found | None:
-    around = limits(t)
-    if around is None:
-        return None
-    if t.op is CONST:
+    if family in _BLIND:
+        for f in found:
+            if f is None or f.range is not around or f.stated:
+                break
+        else:  # nothing is known of the operands, as of most
+            return _UNKNOWN[family in _WITHIN and t.type.kind != "b"][t.type.dtype]
+    if family is CONST:
         value = t.value
-        return _Found(_same_tuple((int(value.min()), int(value.max())), around) if value.size else around, True)
-    found = [a._notes[_RANGE] for a in operands]
-    family = t.op.family
+        return _Found(_same_tuple((int(value.min()), int(value.max())), around) if value.size else around, True, around)
     stated = family is between or family is assume or any(f is not None and f.stated for f in found)
     given = [f.range if f is not None else None for f in found]
     blind = family in _BLIND and all(r is around for r in given)
     raw = (around if family in _WITHIN else None) if blind else raw_range(t, given)
     exact = raw is not None and t.type.kind != "b" and within(raw, around)
     if raw is None or not exact or raw == around:
-        return _Found(around, exact, True) if stated else _UNKNOWN[exact][t.type.dtype]
-    return _Found(raw, exact, stated)
+        return _Found(around, exact, around, True) if stated else _UNKNOWN[exact][t.type.dtype]
+    return _Found(raw, exact, around, stated)
 
 
 def _same_tuple(r: Range, around: Range) -> Range:
@@ -355,7 +357,7 @@ _RULES: dict[Op, Callable[..., Range | None]] = {
 _SOME = frozenset(  # some operands need not be integers
     (ew.switch, subtensor, gather, set_subtensor, reshape, alloc)
 )
-_FROM_SHAPE = frozenset((argmax, argmin, shape_i))
+_FROM_OPERANDS = frozenset(_RULES) - {argmax, argmin, shape_i}  # the others follow from lengths
 _WITHIN = frozenset((ew.maximum, ew.minimum, ew.bitwise_or, ew.bitwise_xor))  # these never leave the limits
 _BLIND = _WITHIN | {ew.add, ew.sub, ew.mul, ew.neg}  # nothing known of the operands: nothing of the result
 _CHOOSING = frozenset((ew.maximum, ew.minimum, dimshuffle, max_, min_, join, make_vector))

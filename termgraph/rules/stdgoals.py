@@ -62,31 +62,14 @@ def _too_large(type_: TensorType, values: list[Any]) -> bool:
     return size > LARGEST_FOLD and size > sum(np.size(v) for v in values)
 
 
-@goal("ii", source="{0}.type.dtype == {1}.type.dtype", worth=True)
-def same_dtype(x: Any, y: AnyTerm) -> bool:
-    """Both have the same dtype."""
-    return bool(x.type.dtype == y.type.dtype)
-
-
-@goal("ii", source="{0}.type is {1}.type", worth=True)
-def same_type(x: AnyTerm, y: AnyTerm) -> bool:
-    """Both have the same dtype and static shape."""
-    return x.type is y.type
-
-
-@goal("ii", worth=True)
-def same_shape(x: AnyTerm, y: AnyTerm) -> bool | None:
-    """Both are known to have the same shape."""
-    if x.type.shape != y.type.shape:
-        return False if None not in x.type.shape + y.type.shape else None
-    return True if None not in x.type.shape else None
-
-
 @goal("io")
 def dtype_of(x: AnyTerm) -> str:
     """The dtype of a term, for an operator's `dtype` parameter."""
     dtype: str = x.type.dtype
     return dtype
+
+
+dtype_of.inline = "{0}.type.dtype"
 
 
 @goal("io")
@@ -130,8 +113,5 @@ __all__ = [
     "large",
     "literals",
     "ndim_of",
-    "same_dtype",
-    "same_shape",
-    "same_type",
     "within_limits",
 ]

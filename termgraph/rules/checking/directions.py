@@ -6,6 +6,7 @@ What it leaves free (`x` of `x * 0 -> 0`) stays unknown in the answer; facts and
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -15,27 +16,37 @@ from termgraph.rules.checking.report import counts_text
 from termgraph.rules.definition import Rule
 from termgraph.rules.forms import Instance
 from termgraph.rules.goals import Goal, GoalCall
-from termgraph.rules.kinds import SegVar
+from termgraph.rules.kinds import GUARDS, Guard, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables, this
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 
 KINDS = {
-    "data": "both sides are terms; conditions are facts about operators, if there are any",
-    "tested": "both sides are terms; the conditions ask for facts or test what was matched",
-    "computed": "goals compute parts of the right side",
+    "data": "both sides are terms; conditions are facts about operators and kinds of metavariables, if there are any",
+    "facts": "both sides are terms; the conditions are facts that the engine has, about terms, types, ranges or use",
+    "tested": "both sides are terms; a condition is a test of the rule's own, written in Python",
+    "computed": "goals compute parts of a side",
     "program": "a goal computes the whole right side",
 }
+PURE = ("data", "facts")  # no Python of the rule's own
 
 
 def kind_of_rule(rule: Rule) -> str:
     """How much of a rule is data: one of KINDS."""
-    computing = [g for g in rule.goals if isinstance(g.goal, Goal) and not g.goal.modes.keys() & {"i" * g.goal.arity}]
+    goals = [g for g in rule.goals if isinstance(g.goal, Goal) and not g.in_place]
+    computing = [g for g in goals if not g.goal.modes.keys() & {"i" * g.goal.arity}]
     if rule.rhs in {v for g in computing for v in g.variables()} - free_variables(rule.lhs):
         return "program"
     if computing:
         return "computed"
-    return "tested" if any(isinstance(g.goal, Goal) for g in rule.goals) else "data"
+    if all(g.goal.is_fact for g in goals) and all(map(_is_ready_made, rule.guards.values())):
+        return "facts" if goals else "data"
+    return "tested"
+
+
+def _is_ready_made(guard: Guard) -> bool:
+    """Whether a guard is one of the engine's, or combined from these: no test of a rule file's own."""
+    return set(re.findall(r"\w+", guard.name)) <= {*GUARDS, "0", "1"}
 
 
 def forbids(rule: Rule) -> str:
@@ -92,4 +103,4 @@ def _row(name: str, rules: Sequence[Rule]) -> tuple[str, ...]:
 
 HEADINGS = ("topic", "rules", *KINDS, "backwards", "else forbidden by")
 
-__all__ = ["HEADINGS", "KINDS", "forbids", "kind_of_rule", "tabulate"]
+__all__ = ["HEADINGS", "KINDS", "PURE", "forbids", "kind_of_rule", "tabulate"]

@@ -1,0 +1,183 @@
+"""Parts of a rule that follow from others, written where they stand: `dtype=x.dtype`, `order=kept(x, a)`.
+
+Each is a metavariable named by what is written, and the goal that computes it. On the left side it is compared with
+what is matched there. Which parts there are is fixed here: of types, of axes, of numbers and segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from unification import Var
+
+from termgraph.rules.fit import length_of
+from termgraph.rules.goals import IN_PLACE, Goal, GoalCall
+from termgraph.rules.kinds import Kind, SegVar, param
+from termgraph.rules.pattern import Pattern, free_variables
+from termgraph.rules.stdgoals import dtype_of
+from termgraph.rules.text import pattern_text
+from termgraph.terms import build
+from termgraph.terms.errors import RuleError
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.derivative import no_gradient
+from termgraph.terms.term import mk
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
+    from termgraph.terms.term import AnyTerm
+
+
+Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of length 1 that are new
+
+
+class Part(Goal):
+    """A goal with one answer, written as a function: of metavariables it gives what stands for the answer."""
+
+    def __init__(self, function: Callable[..., Any], kind: Kind | None, variable: type) -> None:
+        super().__init__(function, "i" * function.__code__.co_argcount + "o")
+        self.function, self.kind, self.variable = function, kind, variable
+
+    def __call__(self, *args: Any) -> Any:
+        if not any(isinstance(a, Pattern) for a in args):
+            return self.function(*args)
+        return _written(self, args, f"{self.name}({', '.join(map(_text, args))})", self.kind, self.variable)
+
+
+def _part(kind: Kind | None, variable: type = Var) -> Callable[[Callable[..., Any]], Part]:
+    return lambda function: Part(function, kind, variable)
+
+
+def _text(a: Any) -> str:
+    return pattern_text(getattr(a, "term", a))
+
+
+def _written(goal: Goal, args: tuple[Any, ...], text: str, kind: Kind | None, variable: type = Var) -> Pattern:
+    """A metavariable for the answer of a goal, named by how it is written."""
+    v = variable(text)
+    call = GoalCall(goal, (*args, v))
+    before = IN_PLACE.setdefault(v, call)
+    if before.goal is not goal or before.args != call.args:
+        raise RuleError(f"{text} means something else in another rule; give its metavariables other names")
+    return Pattern(v, kind)
+
+
+# ---------------------------------------------------------------------- of types
+def _dtype(x: Pattern) -> Pattern:
+    """The dtype of what `x` stands for, as a parameter: `cast(y, dtype=x.dtype)`."""
+    text = _text(x)
+    return _written(dtype_of, (x,), f"{text}.dtype" if isinstance(x.term, Var) else f"dtype({text})", param)
+
+
+Pattern.dtype = property(_dtype)  # type: ignore[attr-defined]
+
+
+@_part(None)
+def length(x: AnyTerm, axis: int) -> Any:
+    """The length of `x` along an axis, as an operand."""
+    found = length_of(x, axis)
+    return build.length(x, axis) if found is None else found
+
+
+@_part(None, SegVar)
+def lengths(x: AnyTerm) -> Any:
+    """All lengths of `x`, as operands: `reshape(y, *lengths(x))`."""
+    return tuple(build.lengths(x))
+
+
+@_part(None)
+def zeros_like(x: AnyTerm) -> Any:
+    """Zeros with the dtype and the lengths of `x`."""
+    return build.filled_like(x, 0)
+
+
+# ---------------------------------------------------------------------- of axes
+@_part(param)
+def kept(x: AnyTerm, axes: tuple[int, ...]) -> Any:
+    """The order that puts reduced axes of `x` back, with length 1: `dimshuffle(sum_(x, axis=a), order=kept(x, a))`."""
+    left = iter(range(x.type.ndim))
+    return tuple(["x" if d in axes else next(left) for d in range(x.type.ndim)])
+
+
+@_part(param)
+def merged(x: AnyTerm, first: tuple[int, ...], then: tuple[int, ...]) -> Any:
+    """The axes of `x` that are reduced when the `first` are, and then those of the result that `then` says."""
+    left = [d for d in range(x.type.ndim) if d not in first]
+    return tuple(sorted((*first, *[left[d] for d in then])))
+
+
+@_part(param)
+def after(second: Order, first: Order) -> Any:
+    """One order of dimensions that does what the `first` and then the `second` does."""
+    return tuple([first[d] if isinstance(d, int) else d for d in second])
+
+
+@_part(param)
+def undone(x: AnyTerm, order: Order) -> Any:
+    """The order of dimensions that leads from `dimshuffle(x, order=order)` back to `x`."""
+    return tuple([order.index(d) if d in order else "x" for d in range(x.type.ndim)])
+
+
+@_part(param)
+def unmoved(x: AnyTerm) -> Any:
+    """The order of dimensions that leaves `x` as it is."""
+    return tuple(range(x.type.ndim))
+
+
+@_part(param)
+def last_swapped(x: AnyTerm) -> Any:
+    """The order of dimensions that swaps the last two of `x`."""
+    n = x.type.ndim
+    return (*range(n - 2), n - 1, n - 2)
+
+
+def transposed(x: Pattern) -> Pattern:
+    """`x` with its last two axes swapped."""
+    return Pattern(dimshuffle.bind(order=last_swapped(x).term)(x).term)
+
+
+# ---------------------------------------------------------------------- of numbers and segments
+@_part(param)
+def minus(a: int) -> Any:
+    """The number of a parameter with the other sign."""
+    return -a
+
+
+@_part(None, SegVar)
+def each(xs: tuple[AnyTerm, ...], value: AnyTerm) -> Any:
+    """The same thing for every operand of a segment."""
+    return (value,) * len(xs)
+
+
+def nothing_for(xs: Pattern) -> Pattern:
+    """In a derivative: nothing flows to any operand of the segment."""
+    made: Pattern = each(xs, mk(no_gradient, ()))
+    return made
+
+
+# ---------------------------------------------------------------------- in rules
+def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The goals of a rule together with those of the parts that are written in it, in the order in which they run."""
+    out: list[Any] = []
+    done = {g.args[-1] for g in goals if isinstance(g, GoalCall) and g.in_place}
+
+    def compute(variables: Any) -> None:
+        for v in sorted(variables, key=lambda v: str(v.token)):
+            if v in IN_PLACE and v not in done:
+                done.add(v)
+                compute(IN_PLACE[v].variables() - {v})
+                out.append(IN_PLACE[v])
+
+    compute(free_variables(lhs))
+    for g in goals:
+        if isinstance(g, GoalCall):
+            compute(g.variables())
+        out.append(g)
+    compute(free_variables(rhs))
+    return tuple(out)
+
+
+__all__ = [
+    "Part", "after", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus", "nothing_for",
+    "transposed", "undone", "unmoved", "with_parts", "zeros_like",
+]  # fmt: skip

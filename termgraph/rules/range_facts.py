@@ -1,0 +1,40 @@
+"""Facts about whole numbers: which of two is smaller, and what divides what, as far as ranges and forms tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from termgraph.rules.goals import goal
+from termgraph.rules.intervals import tells
+from termgraph.rules.linear import divisor_of, not_above
+from termgraph.terms.op import CONST
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
+
+@goal("ii", fact=True, after=tells)
+def at_most(i: AnyTerm, j: AnyTerm) -> bool:
+    """No element of `i` exceeds that of `j`."""
+    return not_above(i, j)
+
+
+@goal("ii", fact=True, after=tells)
+def below(i: AnyTerm, j: AnyTerm) -> bool:
+    """Every element of `i` is less than that of `j`."""
+    return not_above(i, j, 1)
+
+
+@goal("ii", fact=True, after=tells)
+def apart(i: AnyTerm, j: AnyTerm) -> bool:
+    """All elements of `i` are less than those of `j`, or all are greater."""
+    return not_above(i, j, 1) or not_above(j, i, 1)
+
+
+@goal("ii", fact=True)
+def divides(d: Any, i: AnyTerm) -> bool:
+    """The number `d`, which is not 0, divides every element of `i`."""
+    return d.op is CONST and bool(d.scalar) and divisor_of(i) % int(d.scalar) == 0
+
+
+__all__ = ["apart", "at_most", "below", "divides"]

@@ -1,0 +1,88 @@
+"""Facts about types, and about how often terms are used: what the engine knows without looking at values."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from termgraph.rules.clients import used_once
+from termgraph.rules.goals import goal
+from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
+
+
+@goal("ii", fact=True, source="{0}.type.dtype == {1}.type.dtype", worth=True)
+def same_dtype(x: AnyTerm, y: AnyTerm) -> bool:
+    """Both have the same dtype."""
+    return bool(x.type.dtype == y.type.dtype)
+
+
+@goal("ii", fact=True, source="{0}.type is {1}.type", worth=True)
+def same_type(x: AnyTerm, y: AnyTerm) -> bool:
+    """Both have the same dtype and static shape."""
+    return x.type is y.type
+
+
+@goal("ii", fact=True, worth=True)
+def same_shape(x: AnyTerm, y: AnyTerm) -> bool | None:
+    """Both are known to have the same shape."""
+    if x.type.shape != y.type.shape:
+        return False if None not in x.type.shape + y.type.shape else None
+    return True if None not in x.type.shape else None
+
+
+@goal("ii", fact=True)
+def same_rank(x: AnyTerm, y: AnyTerm) -> bool:
+    """Both have as many dimensions."""
+    return bool(x.type.ndim == y.type.ndim)
+
+
+@goal("iiii", fact=True)
+def agree(x: AnyTerm, d: int, y: AnyTerm, e: int) -> bool:
+    """Neither of two dimensions is broadcast along the other."""
+    return bool((x.type.shape[d] == 1) == (y.type.shape[e] == 1))
+
+
+@functools.cache
+def holds_all(have: str, want: str) -> bool:
+    """Whether every value of one dtype is a value of the other."""
+    a, b = numpy_dtype(have), numpy_dtype(want)
+    kind, wanted = kind_of(a), kind_of(b)
+    if a == b or kind == "b":
+        return True
+    if wanted == "b" or kind in "fc" and wanted in "iu" or kind == "c" and wanted != "c":
+        return False
+    if kind in "iu" and wanted in "fc":
+        digits = finfo(b).nmant + 1
+        return a.itemsize * 8 - (kind == "i") <= digits and b.name not in HALVES
+    return can_cast(a, b, "safe")
+
+
+@goal("ii", fact=True)
+def exact_in(x: AnyTerm, d: str) -> bool:
+    """Every value of the dtype of `x` is kept by a cast to `d`."""
+    return holds_all(x.type.dtype, d)
+
+
+@goal("i", fact=True)
+def needed_once(x: AnyTerm) -> bool:
+    """Used in one place only: what is computed anyway need not be avoided."""
+    return used_once(x)
+
+
+needed_once.counts_clients = True
+
+
+@goal("i", fact=True)
+def each_once(xs: tuple[AnyTerm, ...]) -> bool:
+    """Each is used in one place only: none of them has to be computed anyway."""
+    return all(used_once(x) for x in xs)
+
+
+each_once.counts_clients = True
+
+__all__ = [
+    "agree", "each_once", "exact_in", "holds_all", "needed_once", "same_dtype", "same_rank", "same_shape", "same_type",
+]  # fmt: skip
