@@ -12,7 +12,15 @@ import numpy as np
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
-from termgraph.backends.c.text import library_calls, micro_kernels, packed_factors, prelude, routines, timers
+from termgraph.backends.c.text import (
+    library_calls,
+    micro_kernels,
+    packed_factors,
+    prelude,
+    routines,
+    thin_products,
+    timers,
+)
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.kernels import VECTOR_CALL, KernelWriter
 from termgraph.backends.c.text.packing import PACKING, PACKING_BY_TABLE
@@ -238,7 +246,8 @@ class _Writer:
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
         kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
-        calls = library_calls.helpers(kept_rows + body) + kept_rows + routines.helpers(body)
+        thin = thin_products.helpers(body)
+        calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + routines.helpers(body)
         helpers = prelude.needed(f"{calls}\n{body}")
         table = numpy_loops.header(f"{helpers}\n{body}")
         source = "\n\n".join(part for part in (table, helpers, calls, body) if part) + "\n"

@@ -12,6 +12,8 @@ from termgraph.lower.loops.tree import Call
 if TYPE_CHECKING:
     from termgraph.lower.push.kernel import Buf
 
+# Products of so few rows, or sums of so few outer products, with so large a matrix, need no library: thin_products.py.
+FEW, LARGE = 16, 1 << 15
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -66,10 +68,11 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
         m, k, cols = p.poly(n.sizes[0]), p.poly(n.sizes[2]), p.poly(n.sizes[1])
         ta, lda = flags(p, a_step)
         tb, ldb = flags(p, b_step)
-        p.add(
-            f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {pointer(p, a, a_at)}, {lda}, "
-            f"{pointer(p, b, b_at)}, {ldb}, {out}, {cols});"
-        )
+        first, second = f"{pointer(p, a, a_at)}, {lda}", f"{pointer(p, b, b_at)}, {ldb}"
+        if _may_be_thin(n, ta == "TG_PLAIN", tb == "TG_PLAIN"):
+            p.add(f"tg_thin_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {zero}, {first}, {second}, {out});")
+        else:
+            p.add(f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {first}, {second}, {out}, {cols});")
         return
     rows, columns = p.poly(n.sizes[0]), p.poly(n.sizes[1])
     ta, lda = flags(p, a_step)
@@ -77,6 +80,15 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
         f"tg_gemv_{letter}({st}, {ta}, {rows}, {columns}, {scale}, {pointer(p, a, a_at)}, {lda}, "
         f"{pointer(p, b, b_at)}, {p.poly(b_step[0])}, {out});"
     )
+
+
+def _may_be_thin(n: Call, plain: bool, second: bool) -> bool:
+    """Whether the product may have few rows, or be a sum of few outer products, as far as its lengths are known."""
+    if n.options["dtype"] not in ("float32", "float64") or "alpha" in n.options or n.options["batch"]:
+        return False
+    m, columns, k = (size.const for size in n.sizes)
+    given = k is None or m is None or columns is None or max(m, k) * columns >= LARGE
+    return given and ((plain and (m is None or m <= FEW)) or (second and (k is None or k <= FEW)))
 
 
 def pointer(p: Printer, buf: Buf, offset: Poly) -> str:
