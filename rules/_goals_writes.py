@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import length, same_length
+from termgraph.rulelib._goals_index import FULL, is_slice, length, same_length
 from termgraph.rules import goal
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
@@ -43,6 +43,21 @@ def zero(o: Any) -> bool:
 def zeros(o: Any) -> bool:
     """An array of zeros."""
     return o.type.ndim > 0 and zero.modes["i"](o)
+
+
+@goal("iio")
+def meet(i: tuple, j: tuple) -> Any:
+    """The axis along which index `i` takes all up to a place and `j` all from there; of the other axes both take all.
+
+    Whatever the place is, also one that counts from the end or lies outside: the two slices are the array, cut in two.
+    """
+    if len(i) != len(j) or not i or any(e != FULL for e in (*i[:-1], *j[:-1])):
+        return None
+    before, after = i[-1], j[-1]
+    if not is_slice(before) or not is_slice(after) or before[2] is None or before[2] != after[1]:
+        return None
+    whole = before[1] in (None, 0) and after[2] is None and before[3] in (None, 1) and after[3] in (None, 1)
+    return len(i) - 1 if whole else None
 
 
 @goal("iiiiio")

@@ -1,14 +1,16 @@
 """Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
 
-from termgraph.rulelib._goals_writes import like, summed_places, takes, zero, zeros
+from termgraph.rulelib._goals_index import fills
+from termgraph.rulelib._goals_writes import like, meet, summed_places, takes, zero, zeros
 from termgraph.rules import Inexact, Scalar, param, rule, ruleset, same_dtype, same_type, seg, this
 from termgraph.terms.ops.indexing import inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor
 from termgraph.terms.ops.reduce import sum_
-from termgraph.terms.ops.shaping import alloc
+from termgraph.terms.ops.shaping import alloc, join
 
 
 @ruleset("canonicalize")
-def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: param, d: param):
+def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: param,
+           a: param, d: param):
     # everything is written
     yield rule("set_all",        set_subtensor(x, y, index=()),                  z,
                                  like(y, x, z))
@@ -43,6 +45,22 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, a: par
                                  takes(x, y))
     yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i),
                                  zeros(o), assumes=["signed_zero"])
+
+    # written in two parts that meet: what was cut in two, such as a roll, is put together again
+    for first, second, front, back in ((i, j, y, z), (j, i, z, y)):
+        side = "front" if first is i else "back"
+        yield rule(f"set_{side}",    set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=j),
+                                     join(front, back, axis=a),
+                                     meet(first, second, a), fills(x, y, i), fills(x, z, j),
+                                     same_dtype(x, y), same_dtype(x, z), assumes=["domain"])
+        yield rule(f"inc_{side}",    inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=j),
+                                     x + join(front, back, axis=a),
+                                     meet(first, second, a), fills(x, y, i), fills(x, z, j),
+                                     same_dtype(x, y), same_dtype(x, z), assumes=["domain"])
+        yield rule(f"zeros_{side}",  inc_subtensor(set_subtensor(o, y, *ks, index=i), z, *ks, index=j),
+                                     join(front, back, axis=a), zeros(o),
+                                     meet(first, second, a), fills(o, y, i), fills(o, z, j),
+                                     same_dtype(o, y), same_dtype(o, z), assumes=["domain", "signed_zero"])
 
     # one value for all places
     yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i),

@@ -42,10 +42,17 @@ def choose_residuals(op: Any, needed: Sequence[Any]) -> list[Any]:
             keep[t] = frozenset((t,))
         else:
             below = frozenset().union(*[keep[a] for a in t.args])
-            several = sum(r not in stacked for r in below) > 1
+            several = sum(r not in stacked and not _is_length(r) for r in below) > 1
             again = everything or isinstance(t.type, TupleType) or t in shapeless or (is_cheap(t.op) and not several)
-            keep[t] = below if again else frozenset((t,))
-    return list(dict.fromkeys(r for t in needed for r in sorted(keep[t], key=lambda r: r._h)))
+            keep[t] = below if again and (everything or not _is_length(t)) else frozenset((t,))
+    kept = dict.fromkeys(r for t in needed for r in sorted(keep[t], key=lambda r: r._h))
+    arrays = {r for r in kept if not _is_length(r)}
+    return [r for r in kept if r in arrays or not keep[r.args[0]] <= arrays]
+
+
+def _is_length(t: Any) -> bool:
+    """A number that stands for a whole array, of which nothing else may be needed."""
+    return t.op.kind == "length" and t.type.ndim == 0
 
 
 __all__ = ["choose_residuals", "is_cheap"]

@@ -124,3 +124,10 @@ def test_positions_from_the_end():
 def test_a_length_cut_in_two_is_whole_again():
     assert maximum(0, n - 1) + minimum(1, n) is n
     assert (maximum(0, n - 3) + minimum(3, n)) * m is n * m
+
+
+def test_a_remainder_by_a_length_is_at_most_the_length():
+    """What rolls by less than a length: positions need no clamping, also where the length is 0."""
+    at = n - divide(poly(-1), maximum(1, n))[1]
+    assert nonneg(at) and nonneg(n - at) and minimum(maximum(0, wrapped(at, n)), n) is at
+    assert not nonneg(n - maximum(2, n)) and not nonneg(n - 1 - divide(poly(5), maximum(1, n))[1])

@@ -112,6 +112,9 @@ def nonneg(p: Poly | None, given: Poly | None = None) -> bool:
     if low is None:
         return False
     low = _unclamped(low, positive)
+    larger = [a for m, c in low.terms if c < 0 for a in m if isinstance(a, Apply) and a.fn == "max"]
+    if larger:
+        low = _least(low, larger)
     total = 0
     for m, c in low.terms:
         if m and c < 0:
@@ -120,6 +123,15 @@ def nonneg(p: Poly | None, given: Poly | None = None) -> bool:
             return False
         total += c if not m or all(a in positive for a in m) else 0
     return total >= 0
+
+
+def _least(p: Poly, larger: list[Apply]) -> Poly:
+    """p with some maxima that are taken off it replaced by what they cannot exceed: the sum, if both are natural."""
+    for a in larger:
+        factor, (x, y) = p.coefficient(a), a.args
+        if factor.const is not None and nonneg(x) and nonneg(y):
+            p = p.without([a]) + factor * (x + y)
+    return p
 
 
 def less(p: Any, q: Any) -> bool:

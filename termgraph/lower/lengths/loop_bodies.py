@@ -75,11 +75,36 @@ class BodyLengths(Lengths):
         if t in self.numbers:
             return self.around.as_poly(self.numbers[t], user)
         if t.op is ARG:
-            raise NotLowerable(user, "a length that is computed in the loop")
+            return self._same_in_all_steps(t, user)
         try:
             return super()._scalar(t, args, user)
         except NotLowerable as why:  # what it wants is a value of the body, which nobody outside can give
             raise NotLowerable(why.term, why.why) from None
+
+    def _same_in_all_steps(self, leaf: AnyTerm, user: AnyTerm) -> Poly:
+        """The integer that each step reads, where another loop wrote the same length in each of its steps."""
+        op = self.term.op
+        place = op.leaves.index(leaf) - op.n_consts - op.n_carry if leaf in op.leaves else -1
+        found = _each_element(self.around, Parts(op, self.term.args).xs[place], user) if place >= 0 else None
+        if found is None:
+            raise NotLowerable(user, "a length that is computed in the loop")
+        return found
+
+
+def _each_element(s: Lengths, x: AnyTerm, user: AnyTerm) -> Poly | None:
+    """The one number in all elements of a vector that a loop has stacked, if it is a length, else None."""
+    while x.op.family.name == "subtensor":
+        x = x.args[0]
+    if x.op.family.name != "nth" or x.args[0].op.family is not loop or x.type.ndim != 1:
+        return None
+    (of,), i = x.args, x.op.params["i"]
+    if not of.op.n_carry <= i < of.op.n_carry + of.op.n_ys:
+        return None
+    try:
+        found: Poly = s.bodies[of].as_poly(of.op.params["body"][i], user)
+        return found
+    except NotLowerable:
+        return None
 
 
 def _surely_differ(a: Poly, b: Poly) -> bool:

@@ -149,6 +149,20 @@ def _added_to_zeros(d: Draw) -> Any:
     return mk(_op("inc_subtensor", index=(1,)), (Const(np.zeros((4, 2), dtype)), d.input((2,), dtype)))
 
 
+def _two_parts(inner: str, outer: str, back: bool = False) -> Callable[[Draw], Any]:
+    """What is written up to a place and from there on, or the other way round."""
+
+    def made(d: Draw) -> Any:
+        dtype, at = d.rng.choice(("float64", "float32")), d.rng.choice((1, 2, -1))
+        parts = [(("s", None, at, None), at % 4), (("s", at, None, None), 4 - at % 4)]
+        (first, n), (second, m) = parts[::-1] if back else parts
+        x = Const(np.zeros((4, 2), dtype)) if inner != outer else d.input((4, 2), dtype)
+        written = mk(_op(inner, index=(first,)), (x, d.input((n, 2), dtype)))
+        return mk(_op(outer, index=(second,)), (written, d.input((m, 2), dtype)))
+
+    return made
+
+
 def _written_beside(name: str, write: str, last: bool = False) -> Callable[[Draw], Any]:
     """Something written into zeros, added to an array of the same type or less it."""
 
@@ -266,6 +280,12 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "indexing.gather_range": _whole_range,
     "writes.inc_zero": _added_zeros,
     "writes.inc_zeros": _added_to_zeros,
+    "writes.set_front": _two_parts("set_subtensor", "set_subtensor"),
+    "writes.set_back": _two_parts("set_subtensor", "set_subtensor", back=True),
+    "writes.inc_front": _two_parts("inc_subtensor", "inc_subtensor"),
+    "writes.inc_back": _two_parts("inc_subtensor", "inc_subtensor", back=True),
+    "writes.zeros_front": _two_parts("set_subtensor", "inc_subtensor"),
+    "writes.zeros_back": _two_parts("set_subtensor", "inc_subtensor", back=True),
     "writes.add_set": _written_beside("add", "set_subtensor"),
     "masks.set": _masked("scatter_set"),
     "masks.add": _masked("scatter_add"),

@@ -1,0 +1,65 @@
+"""Lengths that a loop's steps compute: what a backward loop needs of them is no value of a step, and keeps no array."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.loops.residuals import choose_residuals
+from termgraph.terms.ops.loop import loop as loop_op
+from termgraph.terms.ops.shaping import shape_i
+from termgraph.terms.term import mk
+from termgraph.terms.traverse import children_first
+
+LINKER = "auto"
+rng = np.random.default_rng(3)
+u, x, y = T.dmatrix("u"), T.dvector("x"), T.dvector("y")
+
+
+def diffused(shift):
+    """A field whose rows and columns flow into their neighbours, a number of times."""
+    around = lambda v: T.roll(v, shift, 0) + T.roll(v, -shift, 1)  # noqa: E731
+    return tg.scan(lambda v: v + 0.1 * around(v), outputs_info=u, n_steps=4)[0][-1]
+
+
+def warped():
+    """Dynamic time warping: a loop along a row inside a loop over rows."""
+
+    def row(d, before):
+        cells, _ = tg.scan(lambda cost, above, left: cost + T.minimum(above, left), [d, before[1:]], T.constant(9.0))
+        return T.concatenate([T.constant(np.array([9.0])), cells])
+
+    first = T.concatenate([T.zeros(1), T.full((y.shape[0],), 9.0)])
+    return tg.scan(row, (x[:, None] - y[None]) ** 2, first)[0][-1, -1]
+
+
+def cases():
+    field = rng.normal(size=(5, 4))
+    return {
+        "roll": ([u], (diffused(1) ** 2).sum(), u, [field]),
+        "roll the other way, far": ([u], (diffused(-7) ** 3).sum(), u, [field]),
+        "rows in rows": ([x, y], warped(), x, [rng.normal(size=4), rng.normal(size=6)]),
+    }
+
+
+@pytest.mark.parametrize("name", cases())
+def test_gradients_are_native(name):
+    inputs, cost, wrt, values = cases()[name]
+    f = tg.function(inputs, [cost, tg.grad(cost, wrt)])
+    assert f.maker.work.not_native is None
+    with tg.config.change_flags(linker="py"):
+        want = tg.function(inputs, [cost, tg.grad(cost, wrt)], mode="None")(*values)
+    for got, right in zip(f(*values), want):
+        np.testing.assert_allclose(got, right, rtol=1e-12)
+    others = {v: T.constant(value) for v, value in zip(inputs, values)}
+    tg.verify_grad(lambda v: tg.clone(cost, {**others, wrt: v}), [values[inputs.index(wrt)]], rng=rng)
+
+
+def test_an_array_is_not_kept_for_its_length():
+    """Each step's part of the field is as large as the field; what is needed of it is a number."""
+    made, _ = tg.scan(lambda v: v[1:].repeat(2, axis=0)[: v.shape[0]] + v, outputs_info=u, n_steps=3)
+    op = next(t.op for t in children_first([made.term]) if t.op.family is loop_op)
+    part = next(t for t in children_first(list(op.params["body"])) if t.op.family.name == "subtensor")
+    length = mk(shape_i.bind(axis=0), (part,))
+    assert choose_residuals(op, [length]) == [length]
+    assert choose_residuals(op, [length, part]) == choose_residuals(op, [part])
