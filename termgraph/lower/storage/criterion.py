@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from termgraph.lower.lengths.index import Poly, Var
+from termgraph.lower.lengths.index import Poly, Var, product
 from termgraph.lower.push.driver import Push
 from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 DEEPEST_CHOICE = 3
+LONG = 4  # from here on a row of numbers that all rows need is stored: a quotient, a root
+MANY_ROWS = 8
 
 
 def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: Collection[Poly]) -> list[Any]:
@@ -32,6 +34,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     for t in scalars(values):
         if t.op.family is PICK:
             _folds_in_arms(push, t, cuts, new)
+        _of_every_row(push, t, cuts, new)
         if not is_work(s, t) or t not in origin:
             continue
         source, index = origin[t]
@@ -57,6 +60,25 @@ def holes(free: frozenset[Var]) -> list[int]:
     """Loop levels outside the deepest variable that are missing."""
     levels = {v.level for v in free}
     return [k for k in range(max(levels, default=0)) if k not in levels]
+
+
+def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """Operands that are the same in every row, and together take long: roots and quotients of a row of numbers."""
+    s, origin = push.scalars, push.origin
+    if holes(s.free(t)):
+        return  # an operand of something larger that is the same
+    todo = [a for a in kids(t) if holes(s.free(a))]
+    while todo:
+        a = todo.pop()
+        if a not in origin:  # a reciprocal that was made of a quotient
+            todo += kids(a)
+            continue
+        source, missing = origin[a][0], holes(s.free(a))
+        rows = product([v.extent for v in s.free(t) if v.level in missing]).const
+        below = scalars([a], lambda x: x.op.family is FOLD)
+        if source not in cuts and source.op not in (ARG, CONST) and (rows is None or rows >= MANY_ROWS):
+            if sum(own_cost(x) for x in below if s.free(x)) >= LONG:
+                new[source] = None
 
 
 def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:

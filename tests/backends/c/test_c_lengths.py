@@ -1,4 +1,5 @@
-"""What loops cost beside their elements: lengths are computed once, no index is divided where loops can do without."""
+"""What loops cost beside their elements: lengths, and what is the same for all rows, are computed once; no index is
+divided where loops can do without."""
 
 import re
 
@@ -66,3 +67,45 @@ def test_the_largest_and_its_place_are_looked_for_apart():
     largest, place = f(values)
     np.testing.assert_array_equal(largest, values.max(1))
     np.testing.assert_array_equal(place, values.argmax(1))
+
+
+def test_roots_and_quotients_of_a_row_are_not_computed_for_every_row():
+    x, scale = T.dmatrix("x"), T.dvector("scale")
+    f = tg.function([x, scale], (x - T.mean(x, axis=0)) / T.sqrt(T.var(x, axis=0) + 1e-5) * scale, mode=C)
+    last = kernels(f).rpartition("static void kernel")[2]
+    assert "sqrt" not in last and last.count(" / ") <= 1
+    values, scales = np.random.default_rng(0).standard_normal((7, 5)), np.arange(5.0)
+    wanted = (values - values.mean(0)) / np.sqrt(values.var(0) + 1e-5) * scales
+    np.testing.assert_allclose(f(values, scales), wanted, rtol=1e-13)
+    assert f(values[:, :0], scales[:0]).shape == (7, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint8"])
+def test_whole_numbers_are_divided_as_numpy_does(dtype):
+    """Short ones by a shorter instruction; the ends of the types, zeros and what lies about 2**32 by the long one."""
+    info = np.iinfo(dtype)
+    edges = [
+        info.min,
+        info.min + 1,
+        0,
+        1,
+        2,
+        7,
+        info.max - 1,
+        info.max,
+        -1,
+        -2,
+        -7,
+        2**32 - 1,
+        2**32,
+        2**32 + 5,
+        -(2**32),
+    ]
+    some = np.array([v for v in edges if info.min <= v <= info.max], dtype)
+    drawn = np.random.default_rng(0).integers(info.min, info.max, 500, dtype=dtype)
+    a, b = (m.ravel() for m in np.meshgrid(np.concatenate([some, drawn]), some))
+    x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+    f = tg.function([x, y], [x // y, x % y, T.fmod(x, y)], mode=C)
+    with np.errstate(all="ignore"):
+        for got, wanted in zip(f(a, b), (a // b, a % b, np.fmod(a, b)), strict=True):
+            np.testing.assert_array_equal(got, wanted)
