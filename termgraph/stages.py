@@ -48,6 +48,15 @@ class Entry:
     cpu: float = 0.0  # this process and the compilers that it waited for
     value: Any = None
     late: bool = False  # after the function was there: somebody asked for what a warm start had skipped
+    kept_sizes: Mapping[str, int] | None = None  # of a value that was dropped
+
+    def sizes(self) -> Mapping[str, int]:
+        """How large what it made is, or was."""
+        return sizes_of(self.value) if self.kept_sizes is None else self.kept_sizes
+
+    def drop(self) -> None:
+        """Let go of the value, but not of how large it was."""
+        self.kept_sizes, self.value = self.sizes(), None
 
 
 class Row(NamedTuple):
@@ -128,7 +137,7 @@ class Ledger:
 
 def row(stage: str, found: Sequence[Entry], note: str = "") -> Row:
     """The line of a stage, given its runs."""
-    sizes = [sizes_of(e.value) for e in found]
+    sizes = [e.sizes() for e in found]
     nodes, kernels, text = (_sum([s[k] for s in sizes if k in s]) for k in ("nodes", "kernels", "bytes"))
     return Row(stage, len(found), sum(e.seconds for e in found), sum(e.cpu for e in found), nodes, kernels, text, note)
 

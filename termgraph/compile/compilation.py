@@ -150,7 +150,7 @@ class Compilation:
         names = {stage.name for stage in road.C.stages} - {"build", "bind"}
         entries = [e for e in self.ledger.entries[since:] if e.stage in names and e.value is not None]
         for e in entries:
-            e.value = None
+            e.drop()
         self._let_go.append((entries, again))
 
     def _fetch(self) -> None:
@@ -167,7 +167,6 @@ class Compilation:
 
     def table(self) -> Table:
         """What each stage took and made."""
-        self._fetch()
         seen: dict[str, int] = {}
         found = Table()
         stages = road.road_of(self.options)

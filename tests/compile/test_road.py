@@ -145,3 +145,15 @@ def square_root():
     x = T.dvector("x")
     with tg.config.change_flags({"cache.programs": False}):
         return tg.function([x], T.sqrt(x) + 1, mode=tg.Mode(linker="c")), np.ones(3)
+
+
+@needs_c
+def test_the_table_of_stages_makes_nothing_again(cold, monkeypatch):
+    """What was made is dropped when the program is there, but not how large it was."""
+    from termgraph.backends.c import generate
+
+    x = T.dvector("x")
+    f = tg.function([x], T.exp(x).sum() + x.sum())
+    monkeypatch.setattr(generate, "generated", lambda *given, **options: pytest.fail("lowered again"))
+    table = {row.stage: row for row in f.stages}
+    assert table["storage"].nodes and table["loop tree"].kernels and table["print"].bytes == len(f.source("c"))

@@ -13,6 +13,7 @@ ONCE = "/* ---- and what is compiled once ---- */"
 END = "/* ---- the program ---- */"
 SECTION = re.compile(rf"{re.escape(KNOWN)}\n(.*?){re.escape(ONCE)}\n(.*?){re.escape(END)}\n", re.DOTALL)
 ENTRY = re.compile(r"^TG_APART ([^{;]*?)\s*\{", re.MULTILINE)  # the head of a function that the program calls
+HIDDEN = "#define TG_APART TG_HIDDEN\n"
 WHOLE = "#ifndef TG_APART\n#define TG_APART static\n#endif"
 # Flags that choose how fast loops run which the compiler makes vectors of, or how little it works on them: what is
 # compiled once says that itself, and shall not be compiled again for each choice.
@@ -20,10 +21,10 @@ OF_LOOPS = ("-O", "-mprefer-vector-width", "-fsched", "--param", "-fno-thread-ju
 
 
 class Parts(NamedTuple):
-    """A source without what is compiled apart, and that, or nothing."""
+    """A source without what is compiled apart, and the sections of that."""
 
     program: str
-    apart: str
+    apart: tuple[str, ...]
 
 
 def section(known: str, once: str) -> str:
@@ -32,16 +33,18 @@ def section(known: str, once: str) -> str:
 
 
 def split(source: str, file: str) -> Parts:
-    """The two parts of a source whose lines are those of a file: also then the compiler names the right ones."""
-    found = SECTION.search(source)
-    if found is None:
-        return Parts(source, "")
-    known, once = found.groups()
-    heads = "".join(f"TG_APART {' '.join(head.split())};\n" for head in ENTRY.findall(once))
-    rest, line = source[found.end() :], source.count("\n", 0, found.end()) + 1
-    hidden = "#define TG_APART TG_HIDDEN\n"
-    program = f'{source[: found.start()]}{hidden}{known}{heads}#line {line} "{file}"\n{rest}'
-    return Parts(program, f"{hidden}{known}{once}")
+    """The parts of a source whose lines are those of a file: also then the compiler names the right ones."""
+    sections: list[str] = []
+
+    def declared(found: re.Match) -> str:
+        known, once = found.groups()
+        sections.append(f"{HIDDEN}{known}{once}")
+        heads = "".join(f"TG_APART {' '.join(head.split())};\n" for head in ENTRY.findall(once))
+        line = source.count("\n", 0, found.end()) + 1
+        return f'{known}{heads}#line {line} "{file}"\n'
+
+    program = SECTION.sub(declared, source)
+    return Parts(f'{HIDDEN}#line 1 "{file}"\n{program}' if sections else source, tuple(sections))
 
 
 def flags_for_all(flags: tuple[str, ...]) -> tuple[str, ...]:

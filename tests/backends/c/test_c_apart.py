@@ -40,16 +40,16 @@ def net(layers, dtype="float32"):
 
 
 def test_a_source_without_a_section_is_left_alone():
-    assert apart.split("int x;\n", "a.c") == ("int x;\n", "")
+    assert apart.split("int x;\n", "a.c") == ("int x;\n", ())
 
 
 def test_the_program_declares_what_it_calls_and_keeps_its_lines():
     source = SOURCE + "int after;\n"
-    program, once = apart.split(source, "source0.c")
+    program, (once,) = apart.split(source, "source0.c")
     assert "TG_APART number twice(number x);" in program and "2 * x" not in program
     assert "typedef int number;" in once and "return 2 * x;" in once and "after" not in once
     lines = program.splitlines()
-    at = next(k for k, line in enumerate(lines) if line.startswith("#line"))
+    at = max(k for k, line in enumerate(lines) if line.startswith("#line"))
     _, number, file = lines[at].split()
     assert file == '"source0.c"' and source.splitlines()[int(number) - 1] == "int after;" == lines[at + 1]
 
@@ -78,13 +78,13 @@ def test_flags_of_loops_do_not_compile_it_again(objects):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_two_programs_share_their_convolutions(objects, dtype, monkeypatch, tmp_path):
     f, values = net(2, dtype)
-    assert objects.counts["built"] == 1
+    built = objects.counts["built"]
     net(3, dtype)
-    assert objects.counts["built"] == 1 and objects.counts["hit"] >= 1
-    monkeypatch.setattr(library, "split", lambda source, file: apart.Parts(source, ""))
+    assert objects.counts["built"] == built > 0 and objects.counts["hit"] >= built
+    monkeypatch.setattr(library, "split", lambda source, file: apart.Parts(source, ()))
     with tg.config.change_flags(**{"cache.dir": str(tmp_path / "whole")}):
         whole, _ = net(2, dtype)
-    assert objects.counts["built"] == 1
+    assert objects.counts["built"] == built
     for got, wanted in zip(f(*values), whole(*values)):
         np.testing.assert_array_equal(got, wanted)
 
@@ -92,5 +92,6 @@ def test_two_programs_share_their_convolutions(objects, dtype, monkeypatch, tmp_
 @needs_compiler
 def test_another_number_format_is_another_object(objects):
     net(1, "float32")
+    built = objects.counts["built"]
     net(1, "float64")
-    assert objects.counts["built"] == 2
+    assert objects.counts["built"] == built + 1  # the copying of arguments is the same

@@ -168,9 +168,9 @@ def _compile(
     _write(directory, "tg.h", header)
     for i, (file, text) in enumerate(zip(names, texts)):
         program, once = split(text, file)
-        if once:
-            ready.append(f"once{i}.o")
-            shutil.copyfile(_object(compiler, once, header, flags), os.path.join(directory, ready[-1]))
+        for part in once:
+            ready.append(f"once{len(ready)}.o")
+            shutil.copyfile(_object(compiler, part, header, flags), os.path.join(directory, ready[-1]))
         mark = "#define TG_MAIN 1\n" if i == 0 else ""
         _write(directory, file, f'{mark}#include "tg.h"\n#line 1 "{file}"\n{program}\n')
     if len(texts) == 1:

@@ -136,14 +136,17 @@ class KernelWriter:
             self.call(n, q)
         elif isinstance(n, Call):
             self.library(n, q)
-        elif isinstance(n, Routine):
-            write_routine(self, n, q)
+        elif isinstance(n, Compound):
+            self.compound(n, q)
         kernel = self.equal.written[name][0] if name in self.equal.written else None
+        ranged = known_range(n) if isinstance(n, Kernel) else None
         given = kernel.places if kernel is not None else ()
+        if kernel is not None and ranged is not None:
+            self.equal.steps.append(Step("", name, given, ranged))
+            return True
         head = ["static int @(tg_context *c)", "{", "    tg_status *const st = c->st;"]
         step = general(head, [*q.lines, "    return 0;"], self.entries(q, restrict=False), first=len(given))
-        ranged = known_range(n) if isinstance(n, Kernel) and kernel is not None else None
-        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places), ranged))
+        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places)))
         return True
 
     def is_simple(self, n: Node) -> bool:
@@ -151,8 +154,7 @@ class KernelWriter:
         if isinstance(n, Kernel):
             return not isinstance(n.node, Reduce)
         if isinstance(n, Call):
-            places = [at for _, at, _ in n.operands]  # type: ignore[attr-defined]
-            return "alpha" not in n.options and n not in self.kept and not any(map(values, places))
+            return "alpha" not in n.options and n not in self.kept and not any(values(at) for _, at, _ in n.operands)
         if isinstance(n, Routine):
             places = [at for x in (*n.reads, *n.results) for at in (x.base, *x.batch, *x.core)]
             return not any(map(values, [*n.batch, *n.sizes.values(), *places]))
@@ -353,14 +355,14 @@ class KernelWriter:
 
     def choose_functions(self, p: Printer, single: bool) -> None:
         """Put in the functions of `float32`, unless there are too many; those of equal kernels count once."""
-        key = str(len(self.chosen)) if single else general([], p.lines, self.entries(p, inside=True)).shape
-        count = self.chosen.get(key)
-        if count is None:
-            count = float32.calls(p.lines)
-            if count > float32.MANY or self.own_functions + count > float32.MANY_IN_ALL:
-                count = 0
-            self.chosen[key] = count
-            self.own_functions += count
+        count = wanted = float32.calls(p.lines)
+        if wanted:
+            key = str(len(self.chosen)) if single else general([], p.lines, self.entries(p, inside=True)).shape
+            if key not in self.chosen:
+                many = wanted > float32.MANY or self.own_functions + wanted > float32.MANY_IN_ALL
+                self.chosen[key] = 0 if many else wanted
+                self.own_functions += self.chosen[key]
+            count = self.chosen[key]
         if count:
             p.lines = float32.with_own(p.lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.dialect import CTYPE
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly
@@ -105,7 +106,9 @@ def flags(p: Printer, steps: tuple[Poly, ...]) -> tuple[str, str]:
 def helpers(source: str) -> str:
     """The wrappers around BLAS that a source uses: they know what to do with empty matrices."""
     return "\n".join(
-        template.replace("@", letter).replace("$T", CTYPE[dtype]).replace("$S", "&" if letter in "cz" else "")
+        section(
+            "", template.replace("@", letter).replace("$T", CTYPE[dtype]).replace("$S", "&" if letter in "cz" else "")
+        )
         for name, template in TEXTS.items()
         for dtype, letter in LETTER.items()
         if f"tg_{name}_{letter}(" in source
@@ -114,7 +117,7 @@ def helpers(source: str) -> str:
 
 TEXTS = {
     "gemm": """
-static __attribute__((noinline)) void
+TG_APART __attribute__((noinline)) void
 tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda,
           const $T *b, int64_t ldb, $T *c, int64_t ldc)
 {
@@ -131,7 +134,7 @@ tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alp
 }
 """,
     "gemv": """
-static __attribute__((noinline)) void
+TG_APART __attribute__((noinline)) void
 tg_gemv_@(tg_status *st, int ta, int64_t m, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda, const $T *x,
           int64_t step, $T *y)
 {

@@ -3,7 +3,9 @@
 Arguments that lie in row-major order already, which is nearly all, cost one comparison per dimension. Pure text.
 """
 
-PACKING = """
+from termgraph.backends.c.apart import section
+
+PACKED = """
 /* Lengths and strides (in elements) of an argument are in env: does it lie in row-major order? */
 static inline int tg_is_packed(const int64_t *env, int nd)
 {
@@ -22,8 +24,9 @@ static inline int64_t tg_packed_size(const int64_t *env, int nd, int64_t item)
     for (int d = 0; d < nd; d++) item *= env[d];
     return (item + 63) & ~63ll;
 }
-
-static __attribute__((noinline)) void tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
+"""
+COPY = """
+TG_APART __attribute__((noinline)) void tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
 {
     int64_t at[64] = {0}, n = env[nd - 1], step = env[2 * nd - 1];
     for (;; to += n * item) {
@@ -40,6 +43,8 @@ static __attribute__((noinline)) void tg_pack(char *to, const char *from, const 
         if (d < 0) return;
     }
 }
+"""
+PACK = """
 /* The argument in row-major order; a copy goes to *at, which moves on. */
 static inline char *tg_packed(char **at, char *from, const int64_t *env, int nd, int64_t item)
 {
@@ -50,6 +55,7 @@ static inline char *tg_packed(char **at, char *from, const int64_t *env, int nd,
     return to;
 }
 """
+PACKING = "\n".join((PACKED.strip(), section("", COPY), PACK.strip()))
 
 # The same for many arguments: `tg_ports` has of each where its lengths are in env, how many, the size of an element and
 # its place in buf.
