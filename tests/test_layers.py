@@ -18,6 +18,7 @@ ORDER = [
     "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
     "_lazy",  # modules imported when they are first used
+    "_arguments",  # what was meant by an argument that a function does not have
     "_installed",  # which files and versions these are
     "_flags",  # the table of flags
     "_logs",  # loggers

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph import progress
+from termgraph._arguments import named
 from termgraph._logs import INFO, Log
 from termgraph.compile.capture import checked_givens
 from termgraph.config import config
@@ -87,6 +88,7 @@ def function(
 ) -> Function: ...
 
 
+@named
 def function(
     inputs: Sequence[Any],
     outputs: Any = None,

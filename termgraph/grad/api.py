@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
+from termgraph._arguments import named
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
 from termgraph.grad.user_defined import DisconnectedType
@@ -50,6 +51,7 @@ class GradOptions(TypedDict, total=False):
 def grad(cost: Variable | None, wrt: Variable, **options: Unpack[GradOptions]) -> TensorVariable: ...
 @overload
 def grad(cost: Variable | None, wrt: Sequence[Variable], **options: Unpack[GradOptions]) -> list[TensorVariable]: ...
+@named
 def grad(
     cost: Variable | None,
     wrt: Variable | Sequence[Variable],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._arguments import named
 from termgraph.loops.arguments import OutputInfo, SequenceInfo, check_name, output_infos, sequence_infos
 from termgraph.loops.carries import Carry
 from termgraph.loops.close_body import Traced, close, walk
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
+@named
 def scan(
     fn: Callable,
     sequences: LoopArguments | None = None,

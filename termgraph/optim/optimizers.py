@@ -7,6 +7,7 @@ inside the square root, is there where Optax has it.
 from __future__ import annotations
 
 import termgraph.tensor as T
+from termgraph._arguments import named
 from termgraph.optim.transform import (
     Rate,
     State,
@@ -39,6 +40,7 @@ def _trace(decay: float, ahead: bool) -> Transform:
     return elementwise("trace", change)
 
 
+@named
 def sgd(learning_rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Transform:
     """Steps along the gradient, with momentum if asked: `speed = momentum * speed + g; p -= learning_rate * speed`.
 
@@ -52,6 +54,7 @@ def sgd(learning_rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> T
     return _named("sgd", *parts, scale_by_learning_rate(learning_rate))
 
 
+@named
 def momentum(learning_rate: Rate, momentum: float = 0.9) -> Transform:
     """Stochastic gradient descent with momentum (Polyak).
 
@@ -62,6 +65,7 @@ def momentum(learning_rate: Rate, momentum: float = 0.9) -> Transform:
     return _named("momentum", _trace(momentum, False), scale_by_learning_rate(learning_rate))
 
 
+@named
 def nesterov(learning_rate: Rate, momentum: float = 0.9) -> Transform:
     """Stochastic gradient descent with Nesterov's momentum: the step looks ahead along the speed.
 
@@ -72,6 +76,7 @@ def nesterov(learning_rate: Rate, momentum: float = 0.9) -> Transform:
     return _named("nesterov", _trace(momentum, True), scale_by_learning_rate(learning_rate))
 
 
+@named
 def adagrad(
     learning_rate: Rate = 0.01, initial_accumulator: float = 0.0, eps: float = 1e-10, eps_root: float = 0.0
 ) -> Transform:
@@ -88,6 +93,7 @@ def adagrad(
     return _named("adagrad", elementwise("scale_by_sum", change), scale_by_learning_rate(learning_rate))
 
 
+@named
 def rmsprop(
     learning_rate: Rate = 0.01, decay: float = 0.99, eps: float = 1e-8, eps_root: float = 0.0, centered: bool = False,
     momentum: float = 0.0,
@@ -111,6 +117,7 @@ def rmsprop(
     return _named("rmsprop", elementwise("scale_by_rms", change), *trace, scale_by_learning_rate(learning_rate))
 
 
+@named
 def adadelta(learning_rate: Rate = 1.0, decay: float = 0.9, eps: float = 1e-6) -> Transform:
     """Steps in the units of the parameters, by running means of squared gradients and squared steps (Zeiler, 2012).
 
@@ -154,6 +161,7 @@ def _scale_by_adam(beta1: float, beta2: float, eps: float, eps_root: float, ahea
     return elementwise("scale_by_adam", change)
 
 
+@named
 def adam(
     learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, eps_root: float = 0.0
 ) -> Transform:
@@ -166,6 +174,7 @@ def adam(
     return _named("adam", _scale_by_adam(beta1, beta2, eps, eps_root), scale_by_learning_rate(learning_rate))
 
 
+@named
 def nadam(
     learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, eps_root: float = 0.0
 ) -> Transform:
@@ -178,6 +187,7 @@ def nadam(
     return _named("nadam", _scale_by_adam(beta1, beta2, eps, eps_root, True), scale_by_learning_rate(learning_rate))
 
 
+@named
 def adamw(
     learning_rate: Rate = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, eps_root: float = 0.0,
     weight_decay: float = 0.01,
@@ -192,6 +202,7 @@ def adamw(
     return _named("adamw", *parts, scale_by_learning_rate(learning_rate))
 
 
+@named
 def adamax(learning_rate: Rate = 0.002, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Transform:
     """Adam with the largest recent gradient in the place of the root of squares (Kingma and Ba, 2015).
 
@@ -209,6 +220,7 @@ def adamax(learning_rate: Rate = 0.002, beta1: float = 0.9, beta2: float = 0.999
     return _named("adamax", elementwise("scale_by_largest", change), scale_by_learning_rate(learning_rate))
 
 
+@named
 def lion(learning_rate: Rate = 1e-4, beta1: float = 0.9, beta2: float = 0.99, weight_decay: float = 0.0) -> Transform:
     """Steps of one size, along the sign of a running mean (Chen et al., 2023): half the memory of Adam.
 

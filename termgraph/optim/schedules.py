@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import termgraph.tensor as T
+from termgraph._arguments import named
 from termgraph.tensor.variable import TensorVariable
 
 Schedule = Callable[[TensorVariable | float], TensorVariable]
@@ -24,6 +25,7 @@ def _part(step: TensorVariable | float, begin: float, steps: float) -> TensorVar
     return T.clip((T.as_tensor(step) - begin) / float(steps), 0.0, 1.0)
 
 
+@named
 def linear(start: float, end: float, steps: int, begin: int = 0) -> Schedule:
     """From `start` to `end` in `steps` steps after `begin`, then `end`.
 
@@ -34,6 +36,7 @@ def linear(start: float, end: float, steps: int, begin: int = 0) -> Schedule:
     return lambda step: start + (end - start) * _part(step, begin, steps)
 
 
+@named
 def polynomial(start: float, end: float, steps: int, power: float = 1.0, begin: int = 0) -> Schedule:
     """The same along a power of what is left: `power=2` goes fast first.
 
@@ -44,6 +47,7 @@ def polynomial(start: float, end: float, steps: int, power: float = 1.0, begin: 
     return lambda step: end + (start - end) * (1.0 - _part(step, begin, steps)) ** power
 
 
+@named
 def exponential_decay(start: float, rate: float, steps: int, staircase: bool = False) -> Schedule:
     """`start * rate ** (step / steps)`; `staircase` changes it every `steps` steps only.
 
@@ -59,6 +63,7 @@ def exponential_decay(start: float, rate: float, steps: int, staircase: bool = F
     return schedule
 
 
+@named
 def cosine_decay(start: float, steps: int, end: float = 0.0) -> Schedule:
     """Half a wave of a cosine from `start` down to `end` (Loshchilov and Hutter, 2017).
 
@@ -69,6 +74,7 @@ def cosine_decay(start: float, steps: int, end: float = 0.0) -> Schedule:
     return lambda step: end + (start - end) * 0.5 * (1.0 + T.cos(T.pi * _part(step, 0, steps)))
 
 
+@named
 def warmup_cosine_decay(start: float, peak: float, warmup: int, steps: int, end: float = 0.0) -> Schedule:
     """From `start` up to `peak` in `warmup` steps, then down along a cosine until step `steps`.
 
@@ -81,6 +87,7 @@ def warmup_cosine_decay(start: float, peak: float, warmup: int, steps: int, end:
     return lambda step: T.switch(T.as_tensor(step) < warmup, up(step), down(T.as_tensor(step) - warmup))
 
 
+@named
 def piecewise_constant(start: float, factors: Mapping[int, float]) -> Schedule:
     """A rate that is multiplied by a factor from each of these steps on.
 

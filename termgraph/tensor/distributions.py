@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._arguments import named
 from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
 from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.joining import concatenate
@@ -418,5 +419,9 @@ def _product(lengths: Sequence[Any]) -> Any:
         count = count * n
     return count
 
+
+for _name, _draw in list(vars(Distributions).items()):
+    if not _name.startswith("_"):
+        setattr(Distributions, _name, named(_draw))
 
 __all__: list[str] = []

@@ -80,8 +80,18 @@ def positive(x: TensorLike) -> TensorVariable:
 
 @on_terms
 @pattern_form(lambda x, a_min=None, a_max=None: ew.clip(x, a_min, a_max))
-def clip(x: TensorLike, a_min: TensorLike | None = None, a_max: TensorLike | None = None) -> TensorVariable:
-    """Elements limited to the interval from `a_min` to `a_max`; None leaves that side open."""
+def clip(
+    x: TensorLike,
+    a_min: TensorLike | None = None,
+    a_max: TensorLike | None = None,
+    *,
+    min: TensorLike | None = None,
+    max: TensorLike | None = None,
+) -> TensorVariable:
+    """Elements limited to the interval from `a_min` to `a_max`, or `min` to `max`; None leaves that side open."""
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise TypeError("clip() takes the ends of the interval once: as a_min and a_max or as min and max")
+    a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
     if a_min is None or a_max is None:
         bounded = x if a_min is None else ew.maximum(x, a_min)
         return as_tensor(bounded) if a_max is None else ew.minimum(bounded, a_max)

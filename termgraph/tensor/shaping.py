@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from termgraph._arguments import named
 from termgraph.tensor.lengths import (
     as_length,
     as_lengths,
@@ -392,8 +393,10 @@ def _reshape_method(self: Any, *newshape: Any, ndim: int | None = None) -> Tenso
     return reshape(self, newshape[0] if one else newshape, ndim)
 
 
+_reshape_method.__name__ = "reshape"  # what errors call it
 METHODS = {
-    "reshape": _reshape_method, "dimshuffle": dimshuffle, "flatten": flatten, "ravel": ravel, "transpose": transpose,
+    "reshape": named(_reshape_method), "dimshuffle": dimshuffle, "flatten": flatten, "ravel": ravel,
+    "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "T": property(lambda self: transpose(self)),
     "mT": property(lambda self: matrix_transpose(self)), "shape": property(lambda self: shape(self)),
     "size": property(lambda self: size(self)),

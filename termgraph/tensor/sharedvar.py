@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from termgraph._arguments import meant
 from termgraph.tensor.trace import placed, user_site
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -247,14 +248,19 @@ def shared(
         raise TypeError(f"shared() takes a value, got the symbolic variable {value}; use its value, or .clone()")
     if name is not None and not isinstance(name, str):
         raise TypeError(f"shared(): name must be a string, got {name!r}")
-    refusals = []
+    refusals: list[str] = []
+    wrong: TypeError | None = None  # of a kind of memory that would have taken the value
     for make in reversed(CONSTRUCTORS):
         try:
             return make(value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **more)
         except TypeMismatch:
             raise  # a value of this kind, but one that cannot be held: no other kind of memory is meant
         except TypeError as err:
+            misnamed = meant(make, err, more, "shared") if more else err
+            wrong = wrong if misnamed is err else misnamed
             refusals.append(f"{make.__name__}: {err}")
+    if wrong is not None:
+        raise wrong
     raise TypeError(f"no shared variable can hold {describe_value(value)}\n  " + "\n  ".join(refusals))
 
 
