@@ -102,14 +102,20 @@ op(
     dtypes=("float64",),
 )
 op("eye", "x:f[k]", "T.eye(n, m) * x[0]", dtypes=("float64",))
-op("tri", "x:f[k]", "T.tri(n, m) * x[0]", dtypes=("float64",), torch="torch.tril(torch.ones(n, m)) * x[0]")
-op("identity", "x:f[k]", "T.identity(n) * x[0]", dtypes=("float64",), torch="torch.eye(n) * x[0]")
+op(
+    "tri",
+    "x:f[k]",
+    "T.tri(n, m) * x[0]",
+    dtypes=("float64",),
+    torch="torch.tril(torch.ones(n, m, dtype=x.dtype)) * x[0]",
+)
+op("identity", "x:f[k]", "T.identity(n) * x[0]", dtypes=("float64",), torch="torch.eye(n, dtype=x.dtype) * x[0]")
 op(
     "identity_like",
     "x:f[n,n]",
     numpy="np.identity(len(x))",
     jax="jnp.identity(len(x))",
-    torch="torch.eye(len(x))",
+    torch="torch.eye(len(x), dtype=x.dtype)",
     dtypes=("float64",),
 )
 op("tril triu", text="T.NAME(x)", grad=True)

@@ -12,6 +12,7 @@ from termgraph.tensor.shaping import dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.conv_prices import fits_winograd, prices
 from termgraph.terms.ops.convolution import BORDERS, FORWARD
 from termgraph.terms.ops.convolution import conv as conv_op
@@ -349,7 +350,7 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable
     common = promote(x.type.np_dtype, w.type.np_dtype).name
     if common == "bool":
         return ew.neq(convolve(cast(x, "int64"), cast(w, "int64"), mode), 0)
-    x, w = cast(x, common), cast(w, common)
+    x, w = _not_empty("first", cast(x, common)), _not_empty("second", cast(w, common))
     n, k = length(x, 0), length(w, 0)
     if isinstance(n, int) and isinstance(k, int) and k > n:
         x, w, n, k = w, x, k, n
@@ -361,6 +362,15 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable
     less, most = (k, n) if isinstance(n, int) and isinstance(k, int) else (ew.minimum(n, k), ew.maximum(n, k))
     first = less - 1 if mode == "valid" else (less - 1) // 2
     return full[0, 0, first : most if mode == "valid" else first + most]
+
+
+def _not_empty(which: str, x: TensorVariable) -> TensorVariable:
+    """The vector, with a promise that it has elements."""
+    n = length(x, 0)
+    if isinstance(n, int):
+        return x
+    told = f"convolve: the {which} vector has no elements"
+    return shape_ops.specify_shape(x, ew.maximum(n, 1), known=(True,), told=told)
 
 
 __all__ = ["convolve"]  # of T itself; T.nnet has the others

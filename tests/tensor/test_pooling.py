@@ -152,6 +152,19 @@ def test_long_vectors_are_convolved_as_numpy_does(rng, dtype):
             f(a[:0], v)
 
 
+@pytest.mark.parametrize("linker", ["c", "py"])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_vectors_without_elements_are_refused_everywhere(linker, mode):
+    x, y = T.dvectors("x", "y")
+    f = tg.function([x, y], T.convolve(x, y, mode), mode=tg.Mode(linker=linker))
+    some, none = np.ones(2), np.ones(0)
+    for a, b, which in ((none, some, "first"), (some, none, "second")):
+        with pytest.raises(ValueError, match=f"convolve: the {which} vector has no elements"):
+            f(a, b)
+    with pytest.raises(ValueError, match="vector has no elements"):
+        f(none, none)
+
+
 # ---------------------------------------------------------------------- routines, rules
 @settings(max_examples=15, deadline=None)
 @given(poolings())
