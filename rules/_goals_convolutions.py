@@ -6,7 +6,7 @@ All take a placeholder whose filters are not turned (`flip=False`).
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.rules import goal
@@ -20,6 +20,7 @@ from termgraph.terms.ops.conv_prices import fits_winograd, prices
 from termgraph.terms.ops.convolution import (
     conv,
     conv_panels,
+    conv_spread,
     conv_taps,
     conv_winograd,
     convolve_lines,
@@ -196,87 +197,29 @@ def panels_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 @goal("iiiio")
 def panels_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
-    """The images' gradient as a convolution of stride 1 for each place modulo the stride, laid between each other.
-
-    The lengths of the filters have to be known, those of images need not.
-    """
+    """The images' gradient: a convolution with turned filters, or, where filters move by more than one, several."""
     p = by("panels", f)
     w, g, image = handle(w), handle(g), integers(ns)
-    taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
+    taps, places = lengths(w)[2:], lengths(g)[2:]
     how = _with_numbers(p, image, taps) if p is not None and _of_reals(w, g) else None
-    if how is None or not all(isinstance(k, int) for k in taps):
+    if how is None or any(e != 1 and s != 1 for e, s in zip(p["dilation"], p["stride"])):
         return None
-    if any(e != 1 and s != 1 for e, s in zip(p["dilation"], p["stride"])):
+    if any(s != 1 for s in p["stride"]):
+        return mk(conv_spread.bind(**how), (w.term, g.term, *ns))
+    if not all(isinstance(k, int) for k in taps):
         return None
-    pads = how["border"]
-    phases = [_phases(*one) for one in zip(image, taps, places, p["stride"], p["dilation"], pads)]
-    parts = [_phase(w, g, p, pick) for pick in itertools.product(*phases)]
-    batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
-    counts = [one[0].count for one in phases]
-    out = parts[0] if len(parts) == 1 else T.stack(parts, axis=2).reshape([batch, channels, *p["stride"], *counts])
-    if len(parts) > 1:
-        order = [a for d in range(n) for a in (2 + n + d, 2 + d)]
-        whole = [m * s for m, s in zip(counts, p["stride"])]
-        out = out.dimshuffle(0, 1, *order).reshape([batch, channels, *whole])
-    first = [a % s for (a, _), s in zip(pads, p["stride"])]
-    if any(first) or not all(_fills(*one) for one in zip(image, counts, p["stride"])):
-        out = out[(slice(None), slice(None), *[slice(a, a + m) for m, a in zip(image, first)])]
-    return out.term
+    borders = [_turned_border(*one) for one in zip(image, taps, places, p["dilation"], how["border"])]
+    if any(min(pair) < 0 for pair in borders):
+        g = g[(slice(None), slice(None), *[slice(max(-a, 0), min(b, 0) or None) for a, b in borders])]
+    border = tuple([(max(a, 0), max(b, 0)) for a, b in borders])
+    return conv(g, swapped_channels(turned(w), p["groups"]), **{**p, "border": border}).term
 
 
-class Phase(NamedTuple):
-    """What the elements at one place modulo the stride get: from which taps, of how many there are, and the padding.
-
-    `exact`: the padding gives as many elements as wanted; else, where lengths are not known, as many or more.
-    """
-
-    taps: slice
-    length: int
-    count: Any
-    before: int
-    after: int
-    dilation: int
-    exact: bool
-
-
-def _phases(m: Any, k: int, places: Any, s: int, e: int, pad: tuple) -> list[Phase]:
-    """The phases along one dimension; elements are counted with what is left of the padding before them."""
-    skipped, known = pad[0] // s, isinstance(m, int) and isinstance(places, int)
-    count = m if s == 1 else -(-(m + pad[0]) // s) - skipped
-    if known:
-        after = count + skipped - places
-    else:
-        after = reach(k, e) - 1 - pad[1] if s == 1 else (k - pad[1] + 2 * s - 2) // s - 1  # at most
-    out = []
-    for first in range(s):
-        length_ = max(-(-(k - first) // s), 0)
-        around = reach(length_, e) - 1 if length_ else 0
-        out.append(Phase(slice(first, None, s), length_, count, around - skipped, after, e, known or s == 1))
-    return out
-
-
-def _fills(m: Any, count: Any, s: int) -> bool:
-    """Whether the phases along one dimension are known to have the elements of the image and no more."""
-    return s == 1 or (isinstance(m, int) and isinstance(count, int) and m == count * s)
-
-
-def _phase(w: Any, g: Any, p: Any, pick: tuple) -> Any:
-    """One phase: a convolution with some of the taps, turned, and channels exchanged with filters."""
-    if any(one.length == 0 for one in pick):
-        shape = [length(g, 0), product([length(w, 1), p["groups"]]), *[one.count for one in pick]]
-        return T.zeros(shape, dtype=promote(w.type.np_dtype, g.type.np_dtype).name)
-    w = w[(slice(None), slice(None), *[one.taps for one in pick])]
-    kept = [slice(max(-one.before, 0), one.after if one.after < 0 else None) for one in pick]
-    if any(k != slice(0, None) for k in kept):
-        g = g[(slice(None), slice(None), *kept)]
-    swapped = swapped_channels(turned(w), p["groups"])
-    border = tuple([(max(one.before, 0), max(one.after, 0)) for one in pick])
-    ones = (1,) * len(pick)
-    how = {**p, "border": border, "stride": ones, "dilation": tuple([one.dilation for one in pick])}
-    found = conv(g, swapped, **how)
-    if all(one.exact for one in pick):
-        return found
-    return found[(slice(None), slice(None), *[slice(None, None if one.exact else one.count) for one in pick])]
+def _turned_border(m: Any, k: int, places: Any, e: int, pad: tuple) -> tuple[int, int]:
+    """The zeros around a cotangent along one dimension, of which the convolution with turned filters has m places."""
+    around = reach(k, e) - 1
+    known = isinstance(m, int) and isinstance(places, int)
+    return around - pad[0], m + pad[0] - places if known else around - pad[1]
 
 
 # ---------------------------------------------------------------------- products of matrices

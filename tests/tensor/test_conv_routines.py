@@ -85,6 +85,56 @@ def test_f66_routines_are_accurate_for_any_shape(rng, k, flip):
         assert accurate(h(a, c, b), exact, y[:, 0].size)
 
 
+MOVED = [  # padding beyond the reach, strides above it, a dimension that is dilated, groups
+    {"stride": (2, 2), "border": ((1, 1), (1, 1)), "dilation": (1, 1), "groups": 1},
+    {"stride": (3, 4), "border": ((5, 0), (0, 6)), "dilation": (1, 1), "groups": 1},
+    {"stride": (5, 1), "border": ((0, 2), (4, 1)), "dilation": (1, 3), "groups": 1},
+    {"stride": (1, 2), "border": ((0, 1), (2, 3)), "dilation": (2, 1), "groups": 3},
+]
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("k", range(len(MOVED)))
+def test_f66_images_gradients_of_moving_filters_are_one_routine_for_any_shape(rng, k, flip):
+    how = {**MOVED[k], "flip": flip, "algo": "panels"}
+    w, g, like = T.ftensor4("w"), T.ftensor4("g"), T.ftensor4("like")
+    out = conv_grad_inputs(w, g, like.shape[2], like.shape[3], **how)
+    f = tg.function([w, g, like], out, mode=C)
+    assert {r.rule for r in f.trace if r.rule.startswith("conv_")} == {"conv_by_panels.inputs"}
+    for image, filters in shapes(rng, how, 14):
+        b, a = rng.normal(size=filters).astype("f"), np.zeros(image, "f")
+        c = rng.normal(size=conv.bind(**how).meaning(a, b).shape).astype("f")
+        exact = conv_grad_inputs.bind(**how).meaning(b.astype("d"), c.astype("d"), *image[2:])
+        for threads in (1, 2):
+            with tg.config.change_flags(threads=threads):
+                assert accurate(f(b, c, a), exact, filters[0] * np.prod(filters[2:]))
+
+
+def test_images_of_open_lengths_have_no_quotients_behind_strides(rng):
+    x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(4, 3, 3, 3))
+    y = T.nnet.conv2d(x, w, border_mode=(1, 1), subsample=(2, 2))
+    f = tg.function([x, w], tg.grad(T.sqr(y).sum(), x), mode=C)
+    assert f.source("c").count("tg_conv_spread_f32(") == 2  # the function and one call: parts are laid out in there
+    a, b = rng.normal(size=(2, 3, 9, 12)).astype("f"), rng.normal(size=(4, 3, 3, 3)).astype("f")
+    wanted = tg.function([x, w], tg.grad(T.sqr(y).sum(), x), mode=PLAIN)(a, b)
+    np.testing.assert_allclose(f(a, b), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_f66_few_filters_of_many_taps_are_right_for_images_of_any_width(rng, dtype, groups):
+    """These read images where they lie, vectors of places that may go over the ends of rows."""
+    how = {**HOW[0], "border": ((2, 2), (2, 1)), "groups": groups, "flip": False, "algo": "panels"}
+    x, w = T.tensor4("x", dtype=dtype), T.tensor4("w", dtype=dtype)
+    f = tg.function([x, w], conv(x, w, **how), mode=C)
+    for n, m, each, filters in ((3, 2, 16, 4), (9, 7, 13, 2), (4, 14, 9, 10), (5, 31, 12, 16), (17, 65, 8, 6)):
+        a, b = rng.integers(-9, 9, (3, each * groups, n, m)), rng.integers(-9, 9, (filters, each, 5, 5))
+        wanted = conv.bind(**how).meaning(a.astype(dtype), b.astype(dtype))
+        for threads in (1, 2):
+            with tg.config.change_flags(threads=threads):
+                np.testing.assert_array_equal(f(a.astype(dtype), b.astype(dtype)), wanted)
+
+
 def test_f66_long_sums_are_added_up_in_parts(rng):
     how = {**HOW[0], "flip": False, "algo": "panels"}
     values = [rng.normal(size=s).astype("f") for s in ((8, 40, 40, 40), (8, 40, 3, 3), (8, 8, 40, 40))]

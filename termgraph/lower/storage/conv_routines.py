@@ -36,14 +36,14 @@ def _result(n: int) -> tuple[str, ...]:
     return ("batch", "filters", *[f"o{d}" for d in range(n)])
 
 
-def _spec(text: str, second: Cores, out: Cores) -> Callable[[AnyTerm], Spec | None]:
+def _spec(text: str, first: Cores, second: Cores, out: Cores) -> Callable[[AnyTerm], Spec | None]:
     """A rule for the table."""
 
     def rule(t: AnyTerm) -> Spec | None:
         n = len(t.op.params["stride"])
         if n > 3 or t.type.dtype not in WORKING:
             return None
-        return Spec(text, (), (_image(n), second(n), *[()] * (len(t.args) - 2)), (out(n),))
+        return Spec(text, (), (first(n), second(n), *[()] * (len(t.args) - 2)), (out(n),))
 
     return rule
 
@@ -56,9 +56,12 @@ def _reads(t: AnyTerm) -> tuple[str, ...]:
 
 def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     """The lengths of the result, and what the others must agree in."""
-    p, name = t.op.params, t.op.name
-    groups, forward = p["groups"], t.op.family.name != "conv_taps"
-    if forward:
+    p, name, family = t.op.params, t.op.name, t.op.family.name
+    groups, forward = p["groups"], family not in ("conv_taps", "conv_spread")
+    if family == "conv_spread":
+        sizes["channels"] = sizes["each"] * groups
+        sizes.update({f"n{d}": s.as_length(n, t) for d, n in enumerate(t.args[2:])})
+    elif forward:
         text = f"{name}: the image has {{0}} channels, the filters read {{1}}"
         s.equal(t, sizes["channels"], sizes["each"] * groups, text)
     else:
@@ -91,8 +94,9 @@ def _all_places(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
 SPECS.update(convolve_lines=_lines)
 READS.update(convolve_lines=lambda t: (t.type.dtype,) * 2)
 SIZES.update(convolve_lines=_all_places)
-SPECS.update({name: _spec(name, _filters, _result) for name in ("conv_panels", "conv_winograd")})
-SPECS.update(conv_taps=_spec("conv_taps", _result, _filters))
-NAMES = ("conv_panels", "conv_taps", "conv_winograd")
+SPECS.update({name: _spec(name, _image, _filters, _result) for name in ("conv_panels", "conv_winograd")})
+SPECS.update(conv_taps=_spec("conv_taps", _image, _result, _filters))
+SPECS.update(conv_spread=_spec("conv_spread", _filters, _result, _image))
+NAMES = ("conv_panels", "conv_spread", "conv_taps", "conv_winograd")
 READS.update(dict.fromkeys(NAMES, _reads))
 SIZES.update(dict.fromkeys(NAMES, _sizes))

@@ -256,6 +256,11 @@ conv_taps = OPS["conv_taps"] = Op(
     by_value=True, doc="The filters' gradient of a convolution, tap by tap.",
 )  # fmt: skip
 
+conv_spread = OPS["conv_spread"] = Op(
+    "conv_spread", arity=None, infer=_infer_inputs, meaning=_grad_inputs, kind="conv_routine", params=PARAMS,
+    by_value=True, doc="The images' gradient of a convolution whose filters move by more than one, laid out at once.",
+)  # fmt: skip
+
 
 def _infer_lines(x: TensorType, w: TensorType) -> TensorType:
     x, w = require_tensor(x, "operand 0 of convolve_lines"), require_tensor(w, "operand 1 of convolve_lines")
@@ -316,5 +321,5 @@ windows = OPS["windows"] = Op(
 
 __all__ = [
     "BORDERS", "FORWARD", "INPUTS", "WEIGHTS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels",
-    "conv_taps", "conv_winograd", "convolve_lines", "padding", "reach", "windows",
+    "conv_spread", "conv_taps", "conv_winograd", "convolve_lines", "padding", "reach", "windows",
 ]  # fmt: skip

@@ -120,6 +120,67 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
     free(panels), free(b);
 }
 
+/* A vector of places, some of which may be between rows: those from `lane` on are `count` places from `place` on. */
+typedef struct tg_vector_$N {
+    int64_t from, pieces;
+    struct { int32_t lane, count; int64_t place; } piece[TG_CONV_LANES_$N];
+} tg_vector_$N;
+
+/* The places of an image as few vectors that lie along memory; how many there are. */
+static TG_CONV int64_t tg_conv_vectors_$N(const tg_conv_$N *z, tg_vector_$N *all)
+{
+    int64_t n = 0, run;
+    for (int64_t o = 0; o < z->places; n++) {
+        const int64_t from = tg_conv_place_$N(z, o, &run);
+        int64_t pieces = 0, lane = 0;
+        while (lane >= 0 && lane < TG_CONV_LANES_$N && o < z->places) {
+            const int64_t left = TG_CONV_LANES_$N - lane, count = run < left ? run : left;
+            if (all) all[n].piece[pieces].lane = lane, all[n].piece[pieces].count = count;
+            if (all) all[n].piece[pieces].place = o;
+            pieces++, o += count;
+            if (o < z->places) lane = tg_conv_place_$N(z, o, &run) - from;
+        }
+        if (all) all[n].from = from, all[n].pieces = pieces;
+    }
+    return n;
+}
+
+/* Some tiles of places, for all filters of a group: vectors are read from the image where they lie. */
+static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
+    tg_conv_$N *const z = context;
+    const tg_conv_shape *const q = &z->q;
+    const int64_t f = q->f / q->groups, image = q->c * z->plane, last = q->n * z->rows - 1;
+    const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane;
+    const tg_vector_$N *const vectors = z->vectors;
+    $T t[ROWS * WIDE];
+    for (int64_t i = begin; i < end; i++) {
+        const $T *x[3];
+        for (int64_t v = 0; v < 3; v++) {
+            const int64_t at = 3 * i + v < last ? 3 * i + v : last;
+            x[v] = xp + at / z->rows * image + vectors[at % z->rows].from;
+        }
+        for (int64_t r = 0; r < f; r += ROWS) {
+            for (int64_t p = 0; p < z->taps; p += SOME)
+                tg_conv_direct_$N(z->taps - p < SOME ? z->taps - p : SOME, z->packed + r * z->taps + p * ROWS, x,
+                                  z->off + p, t, WIDE, p > 0);
+            for (int64_t v = 0; v < 3 && 3 * i + v <= last; v++) {
+                const int64_t m = (3 * i + v) / z->rows;
+                const tg_vector_$N *const a = vectors + (3 * i + v) % z->rows;
+                for (int64_t u = 0; u < ROWS && r + u < f; u++)
+                    for (int64_t e = 0; e < a->pieces; e++) {
+                        const int64_t plane = m * q->f + z->group * f + r + u, count = a->piece[e].count;
+                        const $T *const from = t + u * WIDE + v * LANES + a->piece[e].lane;
+                        $T *const to = z->y + plane * z->places + a->piece[e].place;
+                        if (count == LANES) *(tg_lanes_$N *)to = *(const tg_lanes_$N *)from;
+                        else for (int64_t d = 0; d < count; d++) to[d] = from[d];
+                    }
+            }
+        }
+    }
+}
+
 /* Some planes of the result where each filter reads one channel: rows of it, moved and multiplied by the taps. */
 static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
@@ -143,43 +204,66 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
     }
 }
 
+/* The products for all places of a convolution that has begun. Nonzero: no memory. */
+static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
+    const tg_conv_shape *const q = &z->q;
+    const int64_t f = q->f / q->groups, c = q->c / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS, *const ws = z->ws;
+    int64_t most = 524288 / (int64_t)sizeof *z->y / f; /* half of a second-level cache */
+    most = most > 1536 / (int64_t)sizeof *z->y ? 1536 / (int64_t)sizeof *z->y : most < 96 ? 96 : most;
+    const int64_t parts = (z->taps + most - 1) / most;
+    z->chunk = (z->taps + parts - 1) / parts;
+    const int large = z->room && q->s[2] == 1 && z->taps >= 200 && z->taps >= 16 * c; /* few pages, many products */
+    const int64_t vectors = large ? tg_conv_vectors_$N(z, 0) : 0;
+    const int direct = vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
+    if (direct) z->chunk = z->taps;
+    z->block = 300000 / (int64_t)sizeof *z->y / (z->chunk * WIDE);
+    z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
+    z->packed = malloc((fr > q->f ? fr : q->f) * z->taps * sizeof *z->y + 64);
+    if (!z->packed) return 1;
+    const int64_t blocks = (q->n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
+    const int64_t work = z->block * WIDE * z->taps * f / 16 + 1; /* of one block */
+    if (c == 1 && q->groups > 1) {
+        for (int64_t i = 0; i < q->f * z->taps; i++) {
+            const int64_t t = i % z->taps, filter = i / z->taps, *const k = q->k;
+            const int64_t at = t / k[2] / k[1] * ws[2] + t / k[2] % k[1] * ws[3] + t % k[2] * ws[4];
+            z->packed[i] = z->w[filter / f * z->apart + filter % f * ws[0] + at];
+        }
+        tg_rt->parallel_for(tg_conv_channels_$N, z, q->n * q->f, 150000 / (z->places * z->taps / 8 + 1) + 1);
+    } else if (direct) {
+        z->vectors = malloc(vectors * sizeof *z->vectors);
+        if (!z->vectors) z->failed = 1;
+        else tg_conv_vectors_$N(z, z->vectors);
+        z->rows = vectors;
+        for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
+            tg_conv_filters_$N(z, z->w + z->group * z->apart, f, c);
+            const int64_t tiles = (q->n * vectors + 2) / 3;
+            tg_rt->parallel_for(tg_conv_unpacked_$N, z, tiles, 150000 / (WIDE * z->taps * f / 16 + 1) + 1);
+        }
+        free(z->vectors);
+    } else
+    for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
+        tg_conv_filters_$N(z, z->w + z->group * z->apart, f, c);
+        const int64_t grain = 150000 / work + 1;
+        tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
+    }
+    free(z->packed);
+    return z->failed;
+}
+
 /* The convolution. Nonzero: no memory. */
 TG_APART TG_CONV int
 tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
     tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y}, *const z = &here;
-    const int64_t f = shape.f / shape.groups, c = shape.c / shape.groups, fr = (f + ROWS - 1) / ROWS * ROWS;
     const int64_t size = shape.n * shape.f * shape.out[0] * shape.out[1] * shape.out[2];
     if (size == 0) return 0;
-    if (c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
-    z->bounded = c > 1 || shape.groups == 1;
-    int failed = tg_conv_begin_$N(z);
-    int64_t most = 524288 / (int64_t)sizeof(*y) / f; /* half of a second-level cache */
-    most = most > 1536 / (int64_t)sizeof(*y) ? 1536 / (int64_t)sizeof(*y) : most < 96 ? 96 : most;
-    const int64_t parts = (z->taps + most - 1) / most;
-    z->chunk = (z->taps + parts - 1) / parts;
-    z->block = 300000 / (int64_t)sizeof(*y) / (z->chunk * WIDE);
-    z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
-    z->packed = failed ? 0 : malloc((fr > shape.f ? fr : shape.f) * z->taps * sizeof *y + 64);
-    failed |= !z->packed;
-    const int64_t blocks = (shape.n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
-    const int64_t work = z->block * WIDE * z->taps * f / 16 + 1; /* of one block */
-    if (c == 1 && shape.groups > 1 && !failed) {
-        for (int64_t i = 0; i < shape.f * z->taps; i++) {
-            const int64_t t = i % z->taps, *const k = shape.k;
-            const int64_t at = t / k[2] / k[1] * ws[2] + t / k[2] % k[1] * ws[3] + t % k[2] * ws[4];
-            z->packed[i] = w[i / z->taps * ws[0] + at];
-        }
-        tg_rt->parallel_for(tg_conv_channels_$N, z, shape.n * shape.f, 150000 / (z->places * z->taps / 8 + 1) + 1);
-    } else
-    for (z->group = 0; z->group < shape.groups && !failed; z->group++) {
-        tg_conv_filters_$N(z, w + z->group * f * ws[0], f, c);
-        const int64_t grain = 150000 / work + 1;
-        tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
-        failed |= z->failed;
-    }
-    free(z->packed), free(z->room), free(z->off);
+    if (shape.c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    z->bounded = shape.c > shape.groups || shape.groups == 1;
+    z->apart = shape.f / shape.groups * ws[0];
+    const int failed = tg_conv_begin_$N(z) || tg_conv_products_$N(z);
+    free(z->room), free(z->off);
     return failed;
 }
 """

@@ -19,6 +19,7 @@ def tiles(size: int, kinds: list[str]) -> str:
     for test, rows in (("#if TG_CONV_ROWS_$N == 8", 8), ("#else", 4)):
         makes = [_tile if kind == "forward" else _tap_tile for kind in kinds]
         out += [test, *[make(rows, w) for make in makes for w in range(1, WIDTH + 1)]]
+        out += [_direct_tile(rows)] if "forward" in kinds else []
     out.append("#endif")
     for kind in kinds:
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
@@ -52,6 +53,30 @@ def _tile(rows: int, w: int) -> str:
         "    " + " ".join(f"__builtin_prefetch(&{_at(r, v)});" for r, v in sums),
         f"    for (int64_t i = 0; i < k; i++, a += {rows}, b += {w} * TG_CONV_LANES_$N) {{",
         f"        {_loads(w)}",
+        *[f"        {step}" for step in steps],
+        "    }",
+        "    if (add) {",
+        *[f"        c{r}_{v} += {_at(r, v)};" for r, v in sums],
+        "    }",
+        *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums],
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _direct_tile(rows: int) -> str:
+    """c[rows][three vectors] (+)= a[k][rows] * the vectors at x[v] + off[k]; nothing of the image is packed."""
+    sums, w = _names(rows, WIDTH), range(WIDTH)
+    steps = [" ".join(f"c{r}_{v} += a[{r}] * b{v};" for v in w) for r in range(rows)]
+    loads = ", ".join(f"b{v} = *(const tg_lanes_$N *)(x{v} + off[i])" for v in w)
+    lines = [
+        "static TG_CONV void tg_conv_direct_$N(int64_t k, const $T *a, const $T *const *x, const int64_t *off, $T *c, "
+        "int64_t ldc, int add)",
+        "{",
+        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
+        "    const $T " + ", ".join(f"*x{v} = x[{v}]" for v in w) + ";",
+        f"    for (int64_t i = 0; i < k; i++, a += {rows}) {{",
+        f"        const tg_lanes_$N {loads};",
         *[f"        {step}" for step in steps],
         "    }",
         "    if (add) {",

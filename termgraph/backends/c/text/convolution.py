@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from termgraph.backends.c import apart
 from termgraph.backends.c.text import conv_winograd
 from termgraph.backends.c.text.conv_panels import FORWARD
+from termgraph.backends.c.text.conv_spread import SPREAD
 from termgraph.backends.c.text.conv_taps import TAPS
 from termgraph.backends.c.text.conv_tiles import tiles
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
@@ -19,7 +20,7 @@ from termgraph.backends.c.text.dialect import CTYPE, SHORT
 if TYPE_CHECKING:
     from termgraph.lower.loops.tree import Place
 
-NAMES = {"conv_panels": "forward", "conv_taps": "taps", "conv_winograd": "winograd"}
+NAMES = {"conv_panels": "forward", "conv_spread": "spread", "conv_taps": "taps", "conv_winograd": "winograd"}
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
 
@@ -55,10 +56,11 @@ def functions(source: str) -> str:
     found = sorted(set(re.findall(rf"\btg_conv_({'|'.join(NAMES.values())})_({'|'.join(DTYPES)})\(", source)))
     parts = []
     for short in sorted({short for _, short in found}):
-        kinds = [kind for kind, s in found if s == short]
+        called = {kind for kind, s in found if s == short}
+        kinds = sorted(called | ({"forward"} if "spread" in called else set()))
         size = 4 if short.endswith("32") else 8
         tiled = sorted({"taps" if kind == "taps" else "forward" for kind in kinds})
-        texts = {"forward": FORWARD, "taps": TAPS, "winograd": conv_winograd.text()}
+        texts = {"forward": FORWARD, "spread": SPREAD, "taps": TAPS, "winograd": conv_winograd.text()}
         text = "\n".join([tiles(size, tiled), PADDED.strip(), *[texts[kind].strip() for kind in kinds]])
         parts.append(text.replace("$T", CTYPE[DTYPES[short]]).replace("$N", short).replace("$I", f"int{8 * size}_t"))
     return apart.section(SHAPE, "\n".join(parts)) if found else ""
@@ -87,6 +89,8 @@ typedef struct {
     const $T *images, *end;
     int64_t *off;
     int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
+    struct tg_vector_$N *vectors;
+    int64_t apart; /* how far the filters of two groups are */
     int bounded, failed; /* bounded: nothing is read behind the end of the images */
 } tg_conv_$N;
 

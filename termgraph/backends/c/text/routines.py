@@ -347,7 +347,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "lstsq": _lstsq,
     "convolve_lines": _convolved_lines,
     **dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _pool),
-    **dict.fromkeys(("conv_panels", "conv_taps", "conv_winograd"), _convolution),
+    **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), _convolution),
 }
 
 

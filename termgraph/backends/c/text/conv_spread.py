@@ -1,0 +1,103 @@
+"""C text of the gradients of images where filters move by more than one. Pure text.
+
+Elements at one place modulo the stride get their shares from the same taps: they are a convolution that moves by one,
+with these taps turned and channels exchanged with filters. All of them read the cotangent with the same zeros around;
+their results are laid between each other row by row.
+"""
+
+from __future__ import annotations
+
+SPREAD = """
+/* The images' gradient: what was computed for each place modulo the strides, one after the other. */
+typedef struct {
+    int64_t image[3], taps[3], s[3], shift[3], count[3], size;
+    const $T *parts, *zeros;
+    $T *y;
+} tg_conv_parts_$N;
+
+/* Some planes of the images: rows of the parts between each other. Where no tap reads, there are zeros. */
+static TG_CONV void tg_conv_lay_$N(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    const tg_conv_parts_$N *const z = context;
+    const int64_t *const n = z->image, *const s = z->s, width = n[2], step = s[2];
+    for (int64_t i = begin * n[0] * n[1]; i < end * n[0] * n[1]; i++) {
+        const int64_t plane = i / n[1] / n[0], u = i / n[1] % n[0] + z->shift[0], v = i % n[1] + z->shift[1];
+        const int64_t phase = u % s[0] * s[1] + v % s[1];
+        const int64_t row = ((plane * z->count[0] + u / s[0]) * z->count[1] + v / s[1]) * z->count[2];
+        const int read = u % s[0] < z->taps[0] && v % s[1] < z->taps[1];
+        $T *const restrict to = z->y + i * width;
+        for (int64_t e = 0; e < step; e += 2) { /* two parts at a time */
+            const $T *from[2];
+            for (int64_t b = 0; b < 2; b++) {
+                const int64_t at = (e + b + z->shift[2]) % step, moved = (e + b + z->shift[2]) / step;
+                const int some = read && at < z->taps[2];
+                from[b] = some ? z->parts + (phase * step + at) * z->size + row + moved : z->zeros;
+            }
+            const $T *const restrict one = from[0], *const restrict two = from[1];
+            const int64_t count = width - e > 0 ? (width - e + step - 1) / step : 0;
+            const int64_t pairs = width - e - 1 > 0 ? (width - e - 1 + step - 1) / step : 0;
+            if (step == 2)
+                for (int64_t j = 0; j < pairs; j++) to[2 * j] = one[j], to[2 * j + 1] = two[j];
+            else if (e + 1 < step)
+                for (int64_t j = 0; j < pairs; j++) to[e + j * step] = one[j], to[e + j * step + 1] = two[j];
+            for (int64_t j = e + 1 < step ? pairs : 0; j < count; j++) to[e + j * step] = one[j];
+        }
+    }
+}
+
+/* The gradient of the images of a convolution of this shape. Nonzero: no memory. */
+TG_APART TG_CONV int
+tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T *g, const int64_t *gs, $T *y)
+{
+    const int64_t size = shape.n * shape.c * shape.in[0] * shape.in[1] * shape.in[2], each = shape.f / shape.groups;
+    if (size == 0) return 0;
+    if (shape.f == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    const int64_t steps[5] = {ws[1], ws[0], -ws[2] * shape.s[0], -ws[3] * shape.s[1], -ws[4] * shape.s[2]};
+    tg_conv_$N here = {shape, g, .xs = gs, .ws = steps, .apart = each * ws[0]}, *const z = &here;
+    tg_conv_parts_$N all = {.y = y};
+    int64_t most[3], count = 1;
+    z->q.c = shape.f, z->q.f = shape.c;
+    for (int d = 0; d < 3; d++) {
+        const int64_t s = shape.s[d], before = shape.before[d];
+        most[d] = (shape.k[d] + s - 1) / s;
+        all.image[d] = shape.in[d], all.taps[d] = shape.k[d], all.s[d] = s, all.shift[d] = before % s;
+        all.count[d] = (shape.in[d] + before + s - 1) / s - before / s;
+        z->q.in[d] = shape.out[d], z->q.k[d] = most[d], z->q.out[d] = all.count[d], z->q.s[d] = 1;
+        z->q.before[d] = (most[d] - 1) * shape.e[d] - before / s;
+        count *= s;
+    }
+    z->bounded = each > 1 || shape.groups == 1;
+    int failed = tg_conv_begin_$N(z);
+    all.size = shape.n * shape.c * z->places;
+    $T *const parts = failed ? 0 : malloc((count * all.size + all.count[2] + 2) * sizeof *parts);
+    failed |= !parts;
+    for (int64_t p = 0; p < count && !failed; p++) {
+        const int64_t first[3] = {p / shape.s[2] / shape.s[1], p / shape.s[2] % shape.s[1], p % shape.s[2]};
+        int64_t at = 0;
+        z->taps = each;
+        for (int d = 0; d < 3; d++) {
+            z->q.k[d] = first[d] < shape.k[d] ? (shape.k[d] - first[d] + shape.s[d] - 1) / shape.s[d] : 0;
+            z->taps *= z->q.k[d];
+            at += (first[d] + shape.s[d] * (z->q.k[d] - 1)) * ws[2 + d];
+        }
+        if (!z->taps) continue;
+        for (int64_t i = 0; i < z->taps + 8; i++) { /* windows of fewer taps begin later */
+            const int64_t t = i < z->taps ? i : z->taps - 1, *const k = z->q.k, *const e = shape.e;
+            const int64_t u = (t % k[2] + most[2] - k[2]) * e[2], v = (t / k[2] % k[1] + most[1] - k[1]) * e[1];
+            const int64_t d = (t / k[2] / k[1] % k[0] + most[0] - k[0]) * e[0];
+            z->off[i] = t / k[2] / k[1] / k[0] * z->plane + (d * z->ph + v) * z->pw + u;
+        }
+        z->w = w + at, z->y = parts + p * all.size;
+        failed = tg_conv_products_$N(z);
+    }
+    if (!failed) {
+        $T *const zeros = parts + count * all.size;
+        for (int64_t j = 0; j < all.count[2] + 2; j++) zeros[j] = 0;
+        all.parts = parts, all.zeros = zeros;
+        tg_rt->parallel_for(tg_conv_lay_$N, &all, shape.n * shape.c, 100000 / (size / (shape.n * shape.c)) + 1);
+    }
+    free(parts), free(z->room), free(z->off);
+    return failed;
+}
+"""
+__all__ = ["SPREAD"]
