@@ -167,7 +167,7 @@ round_ = elementwise(
 )  # fmt: skip
 
 # exponentials and logarithms
-exp = elementwise("exp", 1, np.exp, c=Spelling(f="exp", c="cexp"), cuda=Spelling(c="tg_cexp({0})"), vector=True)
+exp = elementwise("exp", 1, np.exp, c=Spelling(f="exp", c="tg_exp"), cuda=Spelling(c="tg_cexp({0})"), vector=True)
 exp_below_zero = elementwise(
     "exp_below_zero", 1, np.exp, c="tg_exp_below_zero", cuda=Spelling(f="exp"), vector=True,
     doc="exp of what is not above zero, for sums with a term of 1: what is below 3.4e-308 is 0 in C.",

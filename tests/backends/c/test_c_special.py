@@ -240,3 +240,28 @@ def test_inverse_error_functions_from_end_to_end(dtype):
         values = values.astype(dtype)
         found = tg.function([v], ours(v), mode=tg.Mode(linker="c"))(values)
         np.testing.assert_allclose(found, theirs(values.astype("float64")).astype(dtype), rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype, ulps", [("complex128", 4), ("complex64", 4)])
+def test_exponentials_of_complex_numbers_in_vectors(dtype, ulps):
+    """Ordinary ones, those that overflow but for a small sine, and what C says of infinities, as NumPy has them."""
+    real = np.dtype(dtype).type(0).real.dtype
+    r = np.random.default_rng(1)
+    plain = (r.normal(size=4001) * 9 + 1j * r.normal(size=4001) * 9).astype(dtype)
+    most = float(np.log(np.finfo(real).max))
+    ends = [0.0, -0.0, 1.0, most + 0.5, 2 * most, -most + 3, -3 * most, np.inf, -np.inf, np.nan]
+    turns = [0.0, -0.0, 1.0, -1e-3, 1e4, np.inf, -np.inf, np.nan]
+    special = np.array([complex(a, b) for a in ends for b in turns], dtype)
+    z = T.tensor("z", dtype=dtype, shape=(None,))
+    f = tg.function([z], T.exp(z))
+    source = f.source("c")
+    assert "tg_exp_c" in source and "cexp" not in source.replace("tg_cexp", "")
+    for values in (plain, special):
+        with np.errstate(all="ignore"):
+            want = np.exp(values.astype("complex128")).astype(dtype) if values is plain else np.exp(values)
+        got = f(values)
+        assert got.dtype == dtype
+        for a, b in ((got.real, want.real), (got.imag, want.imag)):
+            np.testing.assert_allclose(a, b, rtol=ulps * float(np.finfo(real).eps))
+            zero = b == 0
+            np.testing.assert_array_equal(np.signbit(a[zero]), np.signbit(b[zero]))

@@ -198,6 +198,18 @@ _COMPLEX = {
     r = br / bi, d = br * r + bi;
     return __builtin_complex(({R})((ar * r + ai) / d), ({R})((ai * r - ar) / d));
 }}""",
+    # In vectors, which cexp has none of: nothing is chosen by branches, into which gcc would move a call. What
+    # overflows by itself but not times a small sine has its rest for a second factor. Infinity has a direction if the
+    # imaginary part is finite.
+    "exp": """{T} tg_exp_{N}({T} a)
+{{
+    const {R} x = __real__ a, most = sizeof(x) == 8 ? 700 : 80, infinity = ({R})__builtin_inf();
+    const {R} near = __builtin_copysign{S}(fabs{S}(x) > most ? most : fabs{S}(x), x);
+    const {R} y = (x == -infinity) & (__imag__ a - __imag__ a != 0) ? __builtin_copysign{S}(0, __imag__ a) : __imag__ a;
+    const {R} r = exp{S}(near), by = exp{S}(x - near), s = sin{S}(y), c = cos{S}(y), whole = y == 0;
+    const {R} real = r * ((x == infinity) & (c != c) ? 1 : c) * by;
+    return __builtin_complex(real, (whole ? 1 : r) * s * (whole ? 1 : by));
+}}""",
     # The 0th power of anything is 1, and small whole powers are products, as in NumPy; cpow gives NaN for 0 ** 0.
     "pow": """{T} tg_pow_{N}({T} a, {T} b)
 {{
