@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: each room may import those before it.
 ORDER = [
     "_rulelib",  # where the rule files are
+    "_collector",  # when cycles are looked for
     "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
     "_lazy",  # modules imported when they are first used

@@ -7,14 +7,13 @@ ever refers to a newer one once the run is over.
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from termgraph._collector import paused_gc
 from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
@@ -29,7 +28,6 @@ COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on t
 FIRST_BUDGET = 1000
 BUDGET_PER_NODE = 30
 _ALL_TIMED = 2000
-_MANY_YOUNG = 2000
 
 
 class LoopError(RewriteError):
@@ -57,24 +55,6 @@ class _Frame:
     def __init__(self, t: Any, u: AnyTerm, r: Any, rid: int) -> None:
         self.t, self.u, self.r, self.rid = t, u, r, rid
         self._st = None
-
-
-@contextmanager
-def paused_gc() -> Iterator[None]:
-    """The cycle collector off: terms form no cycles, and walking them again and again would double the time.
-
-    What was made meanwhile counts as old then: else the next allocation would have all of it walked.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            if gc.get_count()[0] > _MANY_YOUNG and not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Memo | None = None) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._collector import paused_gc
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
@@ -129,8 +130,8 @@ def generate(
         tuple(declared),
         tuple(lengths),
     )
-    plan_ = plan(region, ledger)
-    return ledger.run("print", printed, plan_, ports)
+    with paused_gc():
+        return ledger.run("print", printed, plan(region, ledger), ports)
 
 
 def generated(*given: Any, **options: Any) -> CProgram | Refusal:
