@@ -147,7 +147,7 @@ def test_loops_and_products_are_those_of_a_program_written_by_hand(name):
     loops = len(re.findall(r"^static void kernel\d+", source, re.MULTILINE))
     again = re.findall(r"tg_at\(.*, (kernel\d+),", source)  # kernels that several calls share
     loops += len(again) - len(set(again))
-    products = len(re.findall(r"^    tg_gem[mv]_d\(", source, re.MULTILINE))
+    products = len(re.findall(r"^    tg_(?:gem[mv]|thin)_d\(", source, re.MULTILINE))
     assert (loops, products) == NEEDED[name]
 
 
