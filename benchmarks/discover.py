@@ -20,7 +20,7 @@ from termgraph.rules.discovery.vocabulary import ALONG, SYMBOLS
 from termgraph.rules.facts import TermFact, no_overflow
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.stage import Instance
-from termgraph.rules.stdgoals import same_dtype
+from termgraph.rules.type_facts import same_dtype
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import Const, Input, Lit, Term, mk
@@ -123,8 +123,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in given.domains:
         topics, searches = DOMAINS[name]
-        found, share = [], given.seconds / len(searches)
-        for search in searches:
+        found: list[Discovery] = []
+        for n, search in enumerate(searches):  # what one search leaves of the time is there for the others
+            share = (given.seconds - sum(f.seconds for f in found)) / (len(searches) - n)
             found.append(
                 db.discover(
                     search.ops, search.size, without=topics if given.again else (), seconds=share,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,21 +105,23 @@ class Generaliser:
     # ------------------------------------------------------------------ guards and goals
     def _proved(self, left: PatternTerm, right: PatternTerm, open_axis: bool) -> Finding | None:
         last = None
-        for kinds in self._kinds(open_axis):
+        wraps = NO_OVERFLOW in self.vocabulary.facts and any(map(_may_wrap, (*_preorder(left), *_preorder(right))))
+        for kinds in self._kinds(open_axis, wraps):
             found = self._with_facts(left, right, kinds)
             if found is not None and "overflow" not in found.rule.assumes:
                 return found
             last = last or found
         return last
 
-    def _kinds(self, open_axis: bool) -> Iterator[dict[Var, Kind]]:
-        """What the metavariables are restricted to: nothing at first, then more and more."""
+    def _kinds(self, open_axis: bool, wraps: bool) -> Iterator[dict[Var, Kind]]:
+        """What the metavariables are restricted to: nothing at first, unless the rule asks whether whole numbers wrap
+        around, then more and more."""
         dtype = self.vocabulary.leaves[0].type.np_dtype
         ladder: dict[str, Sequence[Guard | None]] = {
             "f": (None, Inexact, Real, Float), "i": (None, Integer), "b": (None, Bool),
         }  # fmt: skip
         ranked = not self.vocabulary.elementwise and not open_axis
-        for guard in ladder.get(kind_of(dtype), (None,)):
+        for guard in ladder.get(kind_of(dtype), (None,))[wraps:]:
             kinds: dict[Var, Kind] = {Var("a"): param, Var("d"): param}
             for leaf, v in self.names.items():
                 own = Bool if kind_of(leaf.type.np_dtype) == "b" and kind_of(dtype) != "b" else guard
@@ -136,24 +138,48 @@ class Generaliser:
         }
         if NO_OVERFLOW in self.vocabulary.facts:
             goals |= {s: [NO_OVERFLOW] for s in dict.fromkeys([*_preorder(left), *_preorder(right)]) if _may_wrap(s)}
-        found = self._assuming(left, right, kinds, goals)
-        if found is None or not self.vocabulary.facts:
-            return found
+        if not self.vocabulary.facts:
+            return self._assuming(left, right, kinds, goals)
+        found = self._assuming(left, right, kinds, goals, (_FEW, _FEW))
+        if found is None:
+            return None
+        fewer = self._weaker(found, goals, lambda asked: self._assuming(left, right, kinds, asked, (_FEW,)))
+        last = self._assuming(left, right, kinds, fewer)
+        if _needs_no_more(found, last):
+            return last
+        found = self._assuming(left, right, kinds, goals)  # few samples have let something pass
+        if found is None:
+            return None
+        fewer = self._weaker(found, goals, lambda asked: self._assuming(left, right, kinds, asked))
+        return self._assuming(left, right, kinds, fewer) or found
+
+    def _weaker(
+        self, found: Finding, goals: dict[Any, list[str]], proved: Callable[[dict[Any, list[str]]], Finding | None]
+    ) -> dict[Any, list[str]]:
+        """The goals without those that the rule does not need, one after the other."""
+        asked = dict(goals)
         for v in goals:
             for fewer in _weakened(goals[v]):
-                less = self._assuming(left, right, kinds, {**goals, v: fewer})
-                if less is not None and less.rule.assumes <= found.rule.assumes | {"domain"}:
-                    found, goals[v] = less, fewer
+                if _needs_no_more(found, proved({**asked, v: fewer})):
+                    asked[v] = fewer
                     break
-        return found
+        return asked
 
     def _assuming(
-        self, left: PatternTerm, right: PatternTerm, kinds: dict[Any, Any], goals: dict[Any, list[str]]
+        self,
+        left: PatternTerm,
+        right: PatternTerm,
+        kinds: dict[Any, Any],
+        goals: dict[Any, list[str]],
+        rounds: Sequence[int] = (_FEW, _FEW, _MANY, _MANY),
     ) -> Finding | None:
-        """With the assumptions that the prover asks for, if there are such."""
+        """With the assumptions that the prover asks for, if there are such: what holds for few samples is tried with
+        the most, which are the last of the `rounds`."""
         calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
         assumes: frozenset[str] = frozenset()
-        for samples in (_FEW, _FEW, _MANY, _MANY):
+        waiting = list(rounds)
+        while waiting:
+            samples = waiting.pop(0)
             rule = self._rule(left, right, kinds, calls, assumes)
             if rule is None:
                 return None
@@ -163,8 +189,10 @@ class Generaliser:
             more = chosen_assumptions(verdict.needs, assumes) if verdict.undeclared else assumes
             if more is None or not (verdict.ok or verdict.undeclared):
                 return None
-            if verdict.ok and samples == _MANY:
+            if verdict.ok and samples == rounds[-1]:
                 return Finding(rule, verdict)
+            if verdict.ok:
+                waiting = waiting[-1:]
             assumes = more
         return None
 
@@ -219,6 +247,11 @@ def chosen_assumptions(needs: Iterable[frozenset[str]], given: frozenset[str]) -
         if not chosen & need:
             chosen.add(possible[0])
     return frozenset(chosen)
+
+
+def _needs_no_more(found: Finding, less: Finding | None) -> bool:
+    """Whether a rule with fewer goals was proved under the same assumptions."""
+    return less is not None and less.rule.assumes <= found.rule.assumes | {"domain"}
 
 
 def _weakened(facts: list[str]) -> Iterator[list[str]]:

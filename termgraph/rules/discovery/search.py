@@ -202,7 +202,7 @@ class _Search:
 
     # ------------------------------------------------------------------ rules
     def _settle(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Rules for pairs, the simplest and most general first, until all pairs are joined or the time is up."""
+        """Rules for pairs, those of most inputs first, of which others are cases, and of these the simplest, until all pairs are joined or the time is up."""
         for term, equal in sorted(pairs, key=_simplicity):
             if self.late:
                 return
@@ -293,7 +293,7 @@ def _leaves_in_order(t: AnyTerm) -> Iterator[Any]:
 
 def _simplicity(pair: tuple[Any, Any]) -> tuple[Any, ...]:
     inputs = sum(1 for t in children_first(list(pair)) if not t.args and t.op is not CONST)
-    return sum(cost_of_term(t)[1] + cost_of_term(t)[2] for t in pair), -inputs, repr(pair)
+    return -inputs, sum(cost_of_term(t)[1] + cost_of_term(t)[2] for t in pair), repr(pair)
 
 
 def _length(rule: Rule) -> int:
