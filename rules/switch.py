@@ -2,14 +2,18 @@
 value.
 """
 
-from termgraph.rules import Bool, Constant, Real, nonzero, rule, ruleset, this
+from termgraph.rules import Bool, Constant, Real, head, nonzero, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
     abs_,
     cast,
     eq,
+    ge,
+    gt,
+    le,
     logical_and,
     logical_not,
     logical_or,
+    lt,
     maximum,
     minimum,
     neq,
@@ -20,7 +24,7 @@ NAN = ["finite", "signed_zero"]  # maximum and minimum give NaN for any NaN, a c
 
 
 @ruleset("canonicalize")
-def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real):
+def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le], g: head[gt, ge]):
     yield rule("true",           switch_(k, x, y),                               x,
                                  nonzero(k))
     yield rule("false",          switch_(0, x, y),                               y)
@@ -44,28 +48,14 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real):
                                  switch_(logical_or(c, logical_not(d)), x, y))
 
     # maximum and minimum
-    yield rule("maximum_lt",     switch_(u < v, v, u),                           maximum(u, v),
-                                 assumes=NAN)
-    yield rule("maximum_gt",     switch_(u > v, u, v),                           maximum(u, v),
-                                 assumes=NAN)
-    yield rule("maximum_le",     switch_(u <= v, v, u),                          maximum(u, v),
-                                 assumes=NAN)
-    yield rule("maximum_ge",     switch_(u >= v, u, v),                          maximum(u, v),
-                                 assumes=NAN)
-    yield rule("minimum_lt",     switch_(u < v, u, v),                           minimum(u, v),
-                                 assumes=NAN)
-    yield rule("minimum_gt",     switch_(u > v, v, u),                           minimum(u, v),
-                                 assumes=NAN)
-    yield rule("minimum_le",     switch_(u <= v, u, v),                          minimum(u, v),
-                                 assumes=NAN)
-    yield rule("minimum_ge",     switch_(u >= v, v, u),                          minimum(u, v),
-                                 assumes=NAN)
+    yield rule("larger",         switch_(f(u, v), v, u),                         maximum(u, v), assumes=NAN)
+    yield rule("larger_first",   switch_(g(u, v), u, v),                         maximum(u, v), assumes=NAN)
+    yield rule("smaller",        switch_(g(u, v), v, u),                         minimum(u, v), assumes=NAN)
+    yield rule("smaller_first",  switch_(f(u, v), u, v),                         minimum(u, v), assumes=NAN)
 
     # absolute values
-    yield rule("abs_lt",         switch_(u < 0, -u, u),                          abs_(u), assumes=["signed_zero"])
-    yield rule("abs_le",         switch_(u <= 0, -u, u),                         abs_(u), assumes=["signed_zero"])
-    yield rule("abs_gt",         switch_(u > 0, u, -u),                          abs_(u), assumes=["signed_zero"])
-    yield rule("abs_ge",         switch_(u >= 0, u, -u),                         abs_(u), assumes=["signed_zero"])
+    yield rule("abs",            switch_(f(u, 0), -u, u),                        abs_(u), assumes=["signed_zero"])
+    yield rule("abs_first",      switch_(g(u, 0), u, -u),                        abs_(u), assumes=["signed_zero"])
 
     # which of two equal things is chosen does not matter
     yield rule("eq_arms",        switch_(eq(u, v), u, v),                        v,

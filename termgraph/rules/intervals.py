@@ -137,7 +137,9 @@ def _work_out(t: Any, found: list[_Found | None], around: Range) -> _Found:
     blind = family in _BLIND and all(r is around for r in given)
     raw = (around if family in _WITHIN else None) if blind else raw_range(t, given)
     exact = raw is not None and t.type.kind != "b" and within(raw, around)
-    if raw is None or not exact or raw == around:
+    if raw is not None and not exact and family in _MODULAR and t.type.kind != "b":
+        raw = wrapped(raw, around)
+    if raw is None or not within(raw, around) or t.type.kind == "b" or raw == around:
         return _Found(around, exact, around, True) if stated else _UNKNOWN[exact][t.type.dtype]
     return _Found(raw, exact, around, stated)
 
@@ -157,6 +159,17 @@ def raw_range(t: Any, given: Sequence[Range | None]) -> Range | None:
 def within(r: Range, around: Range) -> bool:
     """Whether one range lies in another."""
     return around[0] <= r[0] and r[1] <= around[1]
+
+
+def wrapped(r: Range, around: Range) -> Range:
+    """Where the numbers of a range lie once they have wrapped around: as near to each other if all do so as often.
+
+    An unsigned `x - 3` is spelled `x + 253`: from 3 on all of it wraps around once.
+    """
+    size = around[1] - around[0] + 1
+    turns = (r[0] - around[0]) // size
+    same = turns == (r[1] - around[0]) // size
+    return (r[0] - turns * size, r[1] - turns * size) if same else around
 
 
 def product(x: Range, y: Range) -> Range:
@@ -360,6 +373,8 @@ _SOME = frozenset(  # some operands need not be integers
 _FROM_OPERANDS = frozenset(_RULES) - {argmax, argmin, shape_i}  # the others follow from lengths
 _WITHIN = frozenset((ew.maximum, ew.minimum, ew.bitwise_or, ew.bitwise_xor))  # these never leave the limits
 _BLIND = _WITHIN | {ew.add, ew.sub, ew.mul, ew.neg}  # nothing known of the operands: nothing of the result
+# what is too large for its dtype wraps around
+_MODULAR = frozenset((ew.add, ew.sub, ew.mul, ew.neg, ew.sqr, ew.left_shift, ew.cast, sum_))
 _CHOOSING = frozenset((ew.maximum, ew.minimum, dimshuffle, max_, min_, join, make_vector))
 _ARITHMETIC = _BLIND - _CHOOSING
 _COMPARISONS = frozenset((ew.lt, ew.le, ew.gt, ew.ge, ew.eq, ew.neq))

@@ -150,18 +150,18 @@ SWITCH = [
     ("switch.else_or", T.switch(p, x, T.switch(q, x, y)), T.switch(Or(p, q), x, y)),
     ("switch.then_and_not", T.switch(p, T.switch(q, y, x), y), T.switch(And(p, Not(q)), x, y)),
     ("switch.else_or_not", T.switch(p, x, T.switch(q, y, x)), T.switch(Or(p, Not(q)), x, y)),
-    ("switch.maximum_lt", T.switch(x < y, y, x), T.maximum(x, y)),
-    ("switch.maximum_gt", T.switch(x > 0.0, x, 0.0), T.maximum(x, 0.0)),
-    ("switch.maximum_le", T.switch(x <= y, y, x), T.maximum(x, y)),
-    ("switch.maximum_ge", T.switch(x >= y, x, y), T.maximum(x, y)),
-    ("switch.minimum_lt", T.switch(x < y, x, y), T.minimum(x, y)),
-    ("switch.minimum_gt", T.switch(x > y, y, x), T.minimum(x, y)),
-    ("switch.minimum_le", T.switch(x <= y, x, y), T.minimum(x, y)),
-    ("switch.minimum_ge", T.switch(x >= y, y, x), T.minimum(x, y)),
-    ("switch.abs_lt", T.switch(x < 0, -x, x), abs(x)),
-    ("switch.abs_le", T.switch(x <= 0, -x, x), abs(x)),
-    ("switch.abs_gt", T.switch(x > 0, x, -x), abs(x)),
-    ("switch.abs_ge", T.switch(x >= 0, x, -x), abs(x)),
+    ("switch.larger", T.switch(x < y, y, x), T.maximum(x, y)),
+    ("switch.larger_first", T.switch(x > 0.0, x, 0.0), T.maximum(x, 0.0)),
+    ("switch.larger", T.switch(x <= y, y, x), T.maximum(x, y)),
+    ("switch.larger_first", T.switch(x >= y, x, y), T.maximum(x, y)),
+    ("switch.smaller_first", T.switch(x < y, x, y), T.minimum(x, y)),
+    ("switch.smaller", T.switch(x > y, y, x), T.minimum(x, y)),
+    ("switch.smaller_first", T.switch(x <= y, x, y), T.minimum(x, y)),
+    ("switch.smaller", T.switch(x >= y, y, x), T.minimum(x, y)),
+    ("switch.abs", T.switch(x < 0, -x, x), abs(x)),
+    ("switch.abs", T.switch(x <= 0, -x, x), abs(x)),
+    ("switch.abs_first", T.switch(x > 0, x, -x), abs(x)),
+    ("switch.abs_first", T.switch(x >= 0, x, -x), abs(x)),
     ("switch.eq_arms", T.switch(T.eq(x, y), x, y), y),
     ("switch.neq_arms", T.switch(T.neq(x, y), x, y), x),
 ]
@@ -314,4 +314,4 @@ def test_nothing_is_assumed_when_nothing_is_trusted():
 
     rs = RuleSet(exact)
     for expr in (T.maximum(-abs(x), 0), T.maximum(x, T.minimum(x, y)), T.switch(x < y, y, x), x**2, x * 0, x / x):
-        stays(expr, "bounds.max_nonpositive", "bounds.absorbs", "switch.maximum_lt", "powers.pow_two", rs=rs)
+        stays(expr, "bounds.max_nonpositive", "bounds.absorbs", "switch.larger", "powers.pow_two", rs=rs)

@@ -116,6 +116,7 @@ def test_unsafe_takes_on_trust_that_nothing_wraps_around():
 
 
 # ---------------------------------------------------------------------- ranges
+b = T.assume(T.scalar("b", dtype="uint8"), between=(3, 10))
 RANGES = [
     (i, (0, 99)),
     (i * 4 + j, (0, 399)),
@@ -137,6 +138,10 @@ RANGES = [
     (i >> 2, (0, 24)),
     (T.sign(i), (0, 1)),
     (T.cast(i, "int8"), (0, 99)),
+    (T.cast(i + 256, "uint8"), (0, 99)),
+    (T.cast(i + 200, "uint8"), (0, 255)),
+    (b + 253, (0, 6)),
+    (b + 250, (0, 255)),
     (T.arange(2, 10, 3), (2, 9)),
     (T.arange(10, 2, -3), (3, 10)),
     (v.shape[0], (0, LONGEST)),
@@ -196,6 +201,13 @@ def test_no_value_leaves_its_range_and_nothing_called_exact_wraps(name, dtype):
 def test_facts_of_integers_follow_from_ranges():
     assert db.rewrite(abs(i * 4 + j), "+canonicalize").term is db.rewrite(i * 4 + j, "+canonicalize").term
     assert db.rewrite(T.maximum(i - 99, 0), "+canonicalize").term.scalar == 0
+
+
+def test_differences_of_unsigned_numbers_keep_their_range():
+    assert db.rewrite(b - 3 < 7, "+canonicalize").term.scalar is True
+    assert db.rewrite(T.maximum(b - 3, 6), "+canonicalize").term.scalar == 6
+    below_zero = db.rewrite(T.minimum(b - 4, 5), "+canonicalize").term  # 3 - 4 is 255
+    assert evaluate([below_zero], {b.term.args[0]: np.asarray(3, "uint8")})[0] == 5
 
 
 def test_which_is_smaller():

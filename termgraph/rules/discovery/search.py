@@ -202,7 +202,8 @@ class _Search:
 
     # ------------------------------------------------------------------ rules
     def _settle(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Rules for pairs, those of most inputs first, of which others are cases, and of these the simplest, until all pairs are joined or the time is up."""
+        """Rules for pairs, until all are joined or the time is up. Those of most inputs come first, of which others are
+        cases, and of these the simplest."""
         for term, equal in sorted(pairs, key=_simplicity):
             if self.late:
                 return
