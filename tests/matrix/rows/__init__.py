@@ -1,3 +1,16 @@
 """The table: importing this enters every row."""
 
-from . import arrays, elementwise, indexing, networks, others, products, reductions, statistics, windows  # noqa: F401
+from . import (  # noqa: F401
+    arrays,
+    derived,
+    elementwise,
+    indexing,
+    networks,
+    others,
+    products,
+    reductions,
+    statistics,
+    windows,
+)
+
+derived.enter()
