@@ -109,6 +109,7 @@ from termgraph.terms.ops.elementwise import (
     tanh,
     true_div,
     trunc,
+    xlog1py,
     xlogy,
 )  # fmt: skip
 from termgraph.terms.ops.shaping import alloc
@@ -265,6 +266,7 @@ def grad_exponential(x, y, g):
     yield rule("logaddexp",  pullback(logaddexp(x, y), g),   (g * sigmoid(x - y), g * sigmoid(y - x)))
     yield rule("logaddexp2", pullback(logaddexp2(x, y), g),  (g * sigmoid(LN2 * (x - y)), g * sigmoid(LN2 * (y - x))))
     yield rule("xlogy",      pullback(xlogy(x, y), g),       (xlogy(g, y), g * x / y))
+    yield rule("xlog1py",    pullback(xlog1py(x, y), g),     (xlog1py(g, y), g * x / (1 + y)))
     yield rule("sigmoid",    pullback(sigmoid(x), g),        (g * (sigmoid(x) * (1 - sigmoid(x))),))
     yield rule("softplus",   pullback(softplus(x), g),       (g * sigmoid(x),))
 

@@ -27,7 +27,7 @@ op("erfcinv", "x:q[n,m]", family="costly", torch=None)
 op("j0 j1 i0 i1", "x:p[n,m]", family="costly", grad=True)
 op("log1mexp", "x:p[n,m]", "T.log1mexp(-x)", numpy="np.log(-np.expm1(-x))", jax="jnp.log1p(-jnp.exp(-x))",
    torch="torch.log1p(-torch.exp(-x))", grad=True)  # fmt: skip
-op("xlogy", "x:p[n,m] y:p[n,m]", grad=True)
+op("xlogy xlog1py", "x:p[n,m] y:p[n,m]", grad=True)
 op("gammainc gammaincc", "x:p[n,m] y:p[n,m]", family="costly")
 op("polygamma", "y:p[n,m]", "T.polygamma(1, y)", family="costly")
 op("jv iv", "y:p[n,m]", "T.NAME(2.5, y)", family="costly", jax=None, torch=None)

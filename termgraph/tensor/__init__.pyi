@@ -571,6 +571,7 @@ wtensor7: _MakesInput
 wtensor7s: _MakesSeveral
 wvector: _MakesInput
 wvectors: _MakesSeveral
+xlog1py: _Binary
 xlogy: _Binary
 xor: _Nary
 zcol: _MakesInput

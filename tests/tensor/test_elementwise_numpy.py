@@ -50,6 +50,7 @@ ORDERS = ["gammainc", "gammaincc", "jv", "iv"]  # functions of an order and an a
 OTHER = [
     "polygamma",
     "betainc",
+    "xlog1py",
     "xlogy",
     "fma",
     "switch",
@@ -204,6 +205,17 @@ def test_xlogy(case):
 def test_xlogy_is_zero_where_its_first_operand_is():
     x, y = np.array([0.0, 0.0, 0.0, 2.0, np.nan]), np.array([0.0, np.inf, np.nan, 1.0, 1.0])
     np.testing.assert_array_equal(tg.function([], T.xlogy(x, y))(), [0.0, 0.0, np.nan, 0.0, np.nan])
+
+
+@given(case=operands(2, ("float32", "float64", "int64")))
+@quick(40)
+def test_xlog1py(case):
+    agree("xlog1py", T.xlog1py, scipy.special.xlog1py, *case)
+
+
+def test_xlog1py_keeps_the_digits_of_small_operands():
+    x, y = np.array([0.0, 0.0, 0.0, 2.0]), np.array([-1.0, np.inf, np.nan, 1e-20])
+    np.testing.assert_array_equal(tg.function([], T.xlog1py(x, y))(), [0.0, 0.0, np.nan, 2e-20])
 
 
 @pytest.mark.parametrize("name", ORDERS)

@@ -185,6 +185,11 @@ xlogy = elementwise(
     Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log{f}({1}))"), vector=True,
     doc="x * log(y), and 0 where x is 0, whatever log(y) is; NaN where y is NaN.",
 )  # fmt: skip
+xlog1py = elementwise(
+    "xlog1py", 2, meanings.of_scipy("xlog1py"), special_rule,
+    Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log1p{f}({1}))"), vector=True,
+    doc="x * log(1 + y) with all digits for small y, and 0 where x is 0; NaN where y is NaN.",
+)  # fmt: skip
 sigmoid = elementwise("sigmoid", 1, meanings.in_dtype(meanings.sigmoid), special_rule, "tg_sigmoid", vector=True)
 softplus = elementwise(
     "softplus", 1, meanings.in_dtype(lambda x: np.logaddexp(0, x)), special_rule, "tg_softplus", vector=True
