@@ -17,7 +17,8 @@ from termgraph.loops.passes import run_passes
 from termgraph.rules.memo import Memo
 from termgraph.rules.price import price
 from termgraph.rules.saturation import saturate as saturated
-from termgraph.terms.errors import RuleWarning
+from termgraph.tensor.trace import placed
+from termgraph.terms.errors import RuleWarning, ShapeError
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
@@ -45,12 +46,22 @@ def _with_rules(tag: str) -> Callable[[Rewritten], Rewritten]:
         if rules is None:
             return value
         memo = _memo(value) if tag in REPEATED else None
-        roots, trace = rules.rewrite_terms(value.roots, strict=options.strict, memo=memo)
+        try:
+            roots, trace = rules.rewrite_terms(value.roots, strict=options.strict, memo=memo)
+        except (ShapeError, IndexError) as error:
+            raise _with_line(error, value) from None
         trace.stage = tag
         return replace(value, roots=tuple(roots), traces=(*value.traces, trace))
 
     run.__doc__ = f"Rewrite with the rules of the mode that carry the tag {tag}."
     return run
+
+
+def _with_line(error: ShapeError | IndexError, value: Rewritten) -> ShapeError | IndexError:
+    """What does not fit, with the user's line: rewriting sees lengths that were not known when the graph was made."""
+    t = getattr(error, "term", None)
+    site = value.lookup(t)[1] if t is not None else ()
+    return type(error)(placed(site, str(error)))
 
 
 canonicalize = _with_rules("canonicalize")

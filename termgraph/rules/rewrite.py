@@ -18,8 +18,9 @@ from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.rules.tree import rule_that_raised
-from termgraph.terms.errors import RewriteError
+from termgraph.terms.errors import RewriteError, ShapeError
 from termgraph.terms.term import Term, mk, mk1, mk2
+from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -68,11 +69,21 @@ def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Me
         run = _Run(roots, rs, budget, memo, *(later or ((), ())))
         try:
             found = run.go()
+        except (ShapeError, IndexError) as error:  # seen only now that more lengths are known
+            error.term = _before(roots, error)  # type: ignore[union-attr]
+            raise
         finally:
             run.clean()
     if memo is not None:
         memo.leave(rs, found[0])
     return found
+
+
+def _before(roots: Sequence[Any], error: ShapeError | IndexError) -> Any:
+    """The term of the graph whose operands' normal forms do not fit, or None if a rule has made it."""
+    op, args = getattr(error, "application", (None, ()))
+    found = (t for t in children_first(roots) if t.op is op and len(t.args) == len(args))
+    return next((t for t in found if all(a is b or a._nf is b for a, b in zip(t.args, args))), None)
 
 
 def _introduce(roots: Sequence[Any], sets: tuple[Any, ...]) -> None:

@@ -15,7 +15,7 @@ from etuples.core import ExpressionTuple
 from unification import Var
 
 from termgraph.terms.dtypes import promote
-from termgraph.terms.errors import GraphError
+from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
 from termgraph.terms.op import Lift, Op, is_var, set_open_lifter
@@ -272,17 +272,24 @@ def _lvar(op: Op, a: object) -> frozenset[Var]:
 
 
 def infer_type(op: Op, args: tuple[Any, ...]) -> Type:
-    """The type of `op(*args)`; cached by argument types unless the op needs to see the arguments."""
-    if op.by_value:
-        op.check_arity(len(args))
-        by_value: Type = op._infer(*args, **op.params)
-        return by_value
-    types = tuple([a.type for a in args])
-    found = op._tc.get(types)
-    if found is None:
-        op.check_arity(len(args))
-        found = op._tc[types] = op.infer(*types)
-    return found
+    """The type of `op(*args)`; cached by argument types unless the op needs to see the arguments.
+
+    An error about lengths or places brings the application along, for those who know the line that it came from.
+    """
+    try:
+        if op.by_value:
+            op.check_arity(len(args))
+            by_value: Type = op._infer(*args, **op.params)
+            return by_value
+        types = tuple([a.type for a in args])
+        found = op._tc.get(types)
+        if found is None:
+            op.check_arity(len(args))
+            found = op._tc[types] = op.infer(*types)
+        return found
+    except (ShapeError, IndexError) as error:
+        error.application = op, args  # type: ignore[union-attr]
+        raise
 
 
 def _intern(op: Op, args: tuple[Any, ...], sig: Signature | None, free: frozenset[Var]) -> AnyTerm:

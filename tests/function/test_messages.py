@@ -190,3 +190,18 @@ def test_a_name_that_termgraph_lacks_can_be_guessed():
     with pytest.raises(AttributeError) as caught:
         tg.functoin
     assert caught.value.name == "functoin" and caught.value.obj is tg
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "None"])
+def test_what_rewriting_sees_names_the_line(mode):
+    """A length that is known only after folding: the error is that of the user's line, not of a rule."""
+    n, x = T.lscalar("n"), T.dmatrix("x")
+    width = T.as_tensor(2) - T.as_tensor(1)
+    filled = T.alloc(x[0, 0], n, width)
+    for error, made in (
+        (IndexError, lambda: filled[:, 1] + 0),
+        (ValueError, lambda: T.dot(filled + 1.0, T.ones((3, 4)))),
+    ):
+        y = made()
+        with pytest.raises(error, match=r'(?s)test_messages.py", line \d+.*lambda: (filled\[:, 1\]|T.dot)'):
+            tg.function([x, n], y, mode=mode)(np.ones((2, 2)), 3)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from unification import Var
 
-from termgraph.rules.checking.families import LEADING, WRAPPERS, families, sampler_of
+from termgraph.rules.checking.families import LEADING, WRAPPERS, families, one_of, sampler_of
 from termgraph.rules.checking.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
 from termgraph.rules.forms import is_nary
 from termgraph.rules.kinds import SegVar
@@ -244,7 +244,7 @@ class Draw:
         fits = [f for f in families() if open_ended or f.arity == len(args) or f.arity is None]
         if self.chance(0.75):
             fits = [f for f in fits if f.kind == "elementwise"] or fits
-        return self.rng.choice(fits)
+        return one_of(fits, self.rng)
 
     def count(self, head: Head, args: Sequence[Any], most: int = 3) -> int:
         """How many operands to draw for an application."""
@@ -422,11 +422,15 @@ class Draw:
         """A small expression of some family, of (about) the lengths wanted."""
         if self.favourite is None:
             self.favourite = self.rng.choice(WRAPPERS)
-        family = self.favourite if self.chance(0.7) else self.rng.choice(WRAPPERS if self.chance(0.6) else families())
+        family = self.favourite if self.chance(0.7) else self.some_family()
         made = self.of_family(family, want)
         if want.dtype is not None and made.type.dtype != want.dtype:
             raise Retry
         return made
+
+    def some_family(self) -> Op:
+        """Often a plain family, sometimes any."""
+        return self.rng.choice(WRAPPERS) if self.chance(0.6) else one_of(families(), self.rng)
 
     def of_family(self, family: Op, want: Want = ANY) -> Any:
         """An application of a family to fresh operands, with whatever parameters."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import random
+import zlib
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from termgraph.terms.op import OPS, Op
@@ -47,6 +49,13 @@ def sampler_of(family: Op) -> Sampler:
     """The sampler of a family."""
     found = SAMPLERS.get(family.name)
     return found or FALLBACKS["elementwise" if family.kind == "elementwise" else "other"]
+
+
+def one_of(choice: Iterable[Op], rng: random.Random) -> Op:
+    """Any of some families, each as likely as the others. One that is new to the table changes only the draws that fall
+    on it: what was found before is found again."""
+    draw = rng.random()
+    return max(choice, key=lambda family: zlib.crc32(f"{draw} {family.name}".encode()))
 
 
 @functools.cache

@@ -143,6 +143,12 @@ def _added_zeros(d: Draw) -> Any:
     return mk(_op("inc_subtensor", index=(1,)), (x, Const(np.zeros(d.rng.choice(((), (2,))), x.type.dtype))))
 
 
+def _scattered_zeros(d: Draw) -> Any:
+    """`x` with zeros added at some places."""
+    x, at = d.input((4, 2), d.some_dtype()), d.input((3,), "int64", (0, 3))
+    return mk(_op("scatter_add", index=("a",)), (x, Const(np.zeros(d.rng.choice(((), (3, 2))), x.type.dtype)), at))
+
+
 def _added_to_zeros(d: Draw) -> Any:
     """An array added to a part of zeros."""
     dtype = d.some_dtype()
@@ -279,6 +285,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "joins.of_numbers": _joined_numbers,
     "indexing.gather_range": _whole_range,
     "writes.inc_zero": _added_zeros,
+    "writes.add_zero": _scattered_zeros,
     "writes.inc_zeros": _added_to_zeros,
     "writes.set_front": _two_parts("set_subtensor", "set_subtensor"),
     "writes.set_back": _two_parts("set_subtensor", "set_subtensor", back=True),

@@ -246,8 +246,8 @@ def _runs(rs: RuleSet, seed: int) -> list[Finding]:
             tried += 1
             try:
                 _, trace = rs.rewrite_terms([e.before], strict=True, budget=4000)
-            except ShapeError:
-                continue  # the term was drawn with lengths that do not fit, which its types do not tell
+            except (ShapeError, IndexError):
+                continue  # the term was drawn with lengths or places that do not fit, which its types do not tell
             except LoopError as err:
                 settled = True
                 if tuple(sorted(err.rules)) not in loops:

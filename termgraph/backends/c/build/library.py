@@ -164,7 +164,7 @@ def _compile(
     """Write the sources into an empty directory and leave the library, the sources and the command there."""
     begin = time.perf_counter()
     names = [f"source{i}.c" for i in range(len(texts))]
-    ready = []  # objects that were compiled before, for other programs too
+    ready: list[str] = []  # objects that were compiled before, for other programs too
     _write(directory, "tg.h", header)
     for i, (file, text) in enumerate(zip(names, texts)):
         program, once = split(text, file)
