@@ -1,6 +1,6 @@
 """Text that many programs hold word for word, such as convolutions: it is marked, and compiled once for all of them.
 
-A source stays one text, which could be compiled as it is. Pure text; may import nothing of this package.
+A source stays one text, which could be compiled as it is.
 """
 
 from __future__ import annotations
