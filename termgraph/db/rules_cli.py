@@ -137,15 +137,18 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _by_topic(chosen: list[Rule]) -> list[str]:
-    """The rules as they are sorted in the catalogue: by stage, then by topic, each with the file it is in."""
+    """The rules as they are sorted in the catalogue: by stage, then by topic, each with the file it is in.
+
+    Tags are left to `show` and `--json`: beside them a rule would not fit into 80 columns.
+    """
     groups: dict[tuple[int, str, str], list[Rule]] = {}
     for r in chosen:
         stage = page_of(r)
         groups.setdefault((list(PAGES).index(stage), r.topic, f"{stage} / {r.topic} ({_file_of(r)})"), []).append(r)
     out = []
     for (_, _, heading), members in sorted(groups.items(), key=lambda item: item[0]):
-        rows = [(r.name, kind_of_rule(r), " ".join(sorted(r.tags)), f"{r.before} -> {r.after}") for r in members]
-        out.append(f"{heading}\n{Table(('rule', 'written as', 'tags', 'says'), rows).text()}")
+        rows = [(r.name, kind_of_rule(r), f"{r.before} -> {r.after}") for r in members]
+        out.append(f"{heading}\n{Table(('rule', 'written as', 'says'), rows).text()}")
     return out
 
 

@@ -119,7 +119,7 @@ class FunctionWriter:
         """Where a scalar is kept, in bytes."""
         if t not in self.slots:
             self.slots[t] = SLOT * len(self.slots)
-            self.outside[t] = f"g{len(self.outside)}"
+            self.outside.setdefault(t, f"g{len(self.outside)}")
         return self.slots[t]
 
     def keep(self, t: Any, name: str) -> str:

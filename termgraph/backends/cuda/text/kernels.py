@@ -60,7 +60,7 @@ class KernelWriter(FoldWriter):
                 for step in self.steps[before:] if getattr(n, "final", False) else ():
                     step.final = True
             elif isinstance(n, Let) and n.term not in kept and (of_lengths(n.term) or self.is_readable(n.term)):
-                self.outside[n.term] = f"g{len(self.outside)}"  # each kernel works it out for itself
+                self.outside.setdefault(n.term, f"g{len(self.outside)}")  # each kernel works it out for itself
             else:
                 scalars.append(n)
         self.scalars(scalars)
