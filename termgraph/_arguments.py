@@ -86,10 +86,9 @@ def named(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            found = meant(function, error, kwargs)
-            if found is error:
-                raise
-            raise found from None
+            if (found := meant(function, error, kwargs)) is not error:
+                raise found from None
+            raise
 
     return checked  # type: ignore[return-value]
 

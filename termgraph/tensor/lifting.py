@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from termgraph._arguments import named
+from termgraph._arguments import meant
 from termgraph.tensor.variable import Constant, TensorConstant, Variable, bare, variable_class
 from termgraph.terms.op import CONST
 from termgraph.terms.types import TensorType
@@ -39,13 +39,16 @@ def is_pattern(value: TensorLike) -> bool:
 def on_terms(function: F) -> F:
     """Let a function of variables take terms too (then it gives terms), and refuse patterns with a sentence."""
 
-    checked = named(function)
-
     @functools.wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
         rank = max([rank_of(a) for a in (*args, *kwargs.values())], default=0)
         if rank == VARIABLE or rank == 0:
-            return checked(*args, **kwargs)
+            try:  # not `named`: what warns counts frames
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if (found := meant(function, error, kwargs)) is not error:
+                    raise found from None
+                raise
         if rank == PATTERN:
             return _pattern(function, args, kwargs)
         return _to_terms(function(*map(_handle, args), **{k: _handle(v) for k, v in kwargs.items()}))
