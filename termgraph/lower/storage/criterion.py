@@ -73,12 +73,14 @@ def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, 
         if a not in origin:  # a reciprocal that was made of a quotient
             todo += kids(a)
             continue
-        source, missing = origin[a][0], holes(s.free(a))
+        source = origin[a][0]
+        if source in cuts or source in new or source.op in (ARG, CONST):
+            continue
+        missing = holes(s.free(a))
         rows = product([v.extent for v in s.free(t) if v.level in missing]).const
         below = scalars([a], lambda x: x.op.family is FOLD)
-        if source not in cuts and source.op not in (ARG, CONST) and (rows is None or rows >= MANY_ROWS):
-            if sum(own_cost(x) for x in below if s.free(x)) >= LONG:
-                new[source] = None
+        if (rows is None or rows >= MANY_ROWS) and sum(own_cost(x) for x in below if s.free(x)) >= LONG:
+            new[source] = None
 
 
 def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:

@@ -15,7 +15,7 @@ from termgraph.backends.c.build.compilers import find_compiler, processor_flags
 LINKER = "c"
 compiler = find_compiler()
 pytestmark = pytest.mark.skipif(
-    compiler is None or "-march=native" not in compiler.flags or not {"avx", "xsave"} <= set(processor_flags()),
+    compiler is None or "-march=native" not in compiler.flags or not {"avx", "xsave"} <= processor_flags(),
     reason="no compiler for this processor's vectors",
 )
 ASK = """
@@ -29,7 +29,7 @@ void clear(void) { __asm__ volatile("vzeroupper"); }
 @pytest.fixture(scope="module")
 def registers(tmp_path_factory):
     """A library that says which halves are in use, where the processor tells the truth about that."""
-    if "xgetbv1" not in _all_flags():
+    if "xgetbv1" not in processor_flags():
         pytest.skip("the processor does not say what is in use")
     folder = tmp_path_factory.mktemp("registers")
     (folder / "ask.c").write_text(ASK)
@@ -51,11 +51,6 @@ def registers(tmp_path_factory):
     if not seen or library.in_use():
         pytest.skip("the processor does not say what is in use")
     return library
-
-
-def _all_flags():
-    with open("/proc/cpuinfo") as info:
-        return next((line.split() for line in info if line.startswith("flags")), [])
 
 
 def programs():
