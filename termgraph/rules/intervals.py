@@ -56,29 +56,22 @@ def range_of(t: AnyTerm) -> Range | None:
 
 def known_ranges(x: AnyTerm, y: AnyTerm) -> tuple[Range, Range, bool] | None:
     """The ranges of two integer terms, and whether `T.assume` speaks in either; None where nothing is known of both."""
-    notes = x._notes  # asked very often: looked up here, not in a call
-    left = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(x)
-    notes = y._notes
-    right = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(y)
+    if not may_tell(x, y):
+        return None
+    left, right = _look_up(x), _look_up(y)
     if left is None or right is None or not (left.told or right.told):
         return None
     return left.range, right.range, left.stated or right.stated
 
 
-def tells(t: AnyTerm) -> bool:
-    """Whether such a term may have a narrower range than its dtype though none of its operands has one.
+def may_tell(*operands: AnyTerm) -> bool:
+    """Whether more may be known of one of these than its dtype says, judged by signatures: where not, nothing is."""
+    return any(t.sig.kind.known for t in operands)
 
-    Judged by operators and dtypes alone. Before a graph has one, no question about ranges has an answer.
-    """
-    family, around = t.op.family, limits(t)
-    if around is None or (family not in _RULES and family not in _COMPARISONS):
-        return False
-    constant = any(a.op is CONST and limits(a) is not None for a in t.args)
-    if family in _COMPARISONS:
-        return constant
-    if family in _ARITHMETIC or family in _CHOOSING:
-        return (constant and family in _CHOOSING) or any(limits(a) is not around for a in t.args)
-    return True
+
+def tells(t: AnyTerm) -> bool:
+    """Whether a question about ranges may have an answer in a graph with this term."""
+    return bool(t.sig.kind.known) or (t.op.family in _COMPARISONS and may_tell(*t.args))
 
 
 def stays_within(t: AnyTerm) -> bool:
@@ -93,6 +86,9 @@ def limits(t: AnyTerm) -> Range | None:
 
 
 def _look_up(t: AnyTerm) -> _Found | None:
+    """The range of a term; where its signature says that nothing is known, none is worked out."""
+    if not t.sig.kind.known:
+        return _nothing_known(t)
     notes = t._notes
     if notes is not None and _RANGE in notes:
         known: _Found | None = notes[_RANGE]
@@ -105,7 +101,9 @@ def _look_up(t: AnyTerm) -> _Found | None:
         given = []
         for a in operands:
             notes = a._notes
-            if notes is None or _RANGE not in notes:
+            if not a.sig.kind.known:
+                given.append(_nothing_known(a))
+            elif notes is None or _RANGE not in notes:
                 stack.append(a)
             else:
                 given.append(notes[_RANGE])
@@ -120,22 +118,21 @@ def _look_up(t: AnyTerm) -> _Found | None:
     return found
 
 
+def _nothing_known(t: AnyTerm) -> _Found | None:
+    """What holds of a term whose range is that of its dtype, or which is no integer."""
+    if t.type.__class__ is not TensorType:
+        return None
+    return _UNKNOWN[t.op.family in _COPYING and t.type.kind != "b"].get(t.type.dtype)
+
+
 def _work_out(t: Any, found: list[_Found | None], around: Range) -> _Found:
     """The range of a term from those of the operands on which it depends, and from the limits of its dtype."""
     family = t.op.family
-    if family in _BLIND:
-        for f in found:
-            if f is None or f.range is not around or f.stated:
-                break
-        else:  # nothing is known of the operands, as of most
-            return _UNKNOWN[family in _WITHIN and t.type.kind != "b"][t.type.dtype]
     if family is CONST:
         value = t.value
         return _Found(_same_tuple((int(value.min()), int(value.max())), around) if value.size else around, True, around)
     stated = family is between or family is assume or any(f is not None and f.stated for f in found)
-    given = [f.range if f is not None else None for f in found]
-    blind = family in _BLIND and all(r is around for r in given)
-    raw = (around if family in _WITHIN else None) if blind else raw_range(t, given)
+    raw = raw_range(t, [f.range if f is not None else None for f in found])
     exact = raw is not None and t.type.kind != "b" and within(raw, around)
     if raw is not None and not exact and family in _MODULAR and t.type.kind != "b":
         raw = wrapped(raw, around)
@@ -261,7 +258,7 @@ def _bitwise_and(t: AnyTerm, *given: Range) -> Range | None:
 
 def _bitwise_or(t: AnyTerm, *given: Range) -> Range | None:
     if min(r[0] for r in given) < 0:
-        return None
+        return limits(t)
     return 0, (1 << max(r[1] for r in given).bit_length()) - 1
 
 
@@ -371,17 +368,17 @@ _SOME = frozenset(  # some operands need not be integers
     (ew.switch, subtensor, gather, set_subtensor, reshape, alloc)
 )
 _FROM_OPERANDS = frozenset(_RULES) - {argmax, argmin, shape_i}  # the others follow from lengths
-_WITHIN = frozenset((ew.maximum, ew.minimum, ew.bitwise_or, ew.bitwise_xor))  # these never leave the limits
-_BLIND = _WITHIN | {ew.add, ew.sub, ew.mul, ew.neg}  # nothing known of the operands: nothing of the result
 # what is too large for its dtype wraps around
 _MODULAR = frozenset((ew.add, ew.sub, ew.mul, ew.neg, ew.sqr, ew.left_shift, ew.cast, sum_))
-_CHOOSING = frozenset((ew.maximum, ew.minimum, dimshuffle, max_, min_, join, make_vector))
-_ARITHMETIC = _BLIND - _CHOOSING
+_COPYING = frozenset((  # these take the numbers of their operands, or bits of them: nothing is wrapped around
+    ew.maximum, ew.minimum, ew.clip, ew.switch, ew.bitwise_or, ew.bitwise_xor, ew.invert, dimshuffle, subtensor,
+    gather, set_subtensor, reshape, alloc, join, make_vector, max_, min_,
+))  # fmt: skip
 _COMPARISONS = frozenset((ew.lt, ew.le, ew.gt, ew.ge, ew.eq, ew.neq))
 
 COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
 
 __all__ = [
-    "COMPUTED", "LONGEST", "Range", "known_ranges", "limits", "product", "range_of", "raw_range", "stays_within",
-    "tells", "within",
+    "COMPUTED", "LONGEST", "Range", "known_ranges", "limits", "may_tell", "product", "range_of", "raw_range",
+    "stays_within", "tells", "within",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ _DEEPEST = 8  # nested operators that are looked into
 _MOST = 120  # terms that are looked at for one question
 _WIDEST = 24  # terms of a form; a longer sum is taken as a whole
 _TRIES = 40  # bounds that are tried for one question
+_NESTED = 16  # maxima (minima) within each other that are looked through
 
 Atom = frozenset[tuple[Any, int]]  # the factors of a product, each with how often it occurs
 Form = tuple[dict[Atom, int], int]
@@ -193,6 +194,7 @@ class _Reader:
 _LOOKED_INTO = frozenset((ew.add, ew.sub, ew.neg, ew.mul))
 _STATING = frozenset((assume, between, ew.cast))
 _BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
+_UNCHANGED = _STATING | {dimshuffle}  # of what `_bare` may take away
 _SAME_PLACES = _LOOKED_INTO | {ew.mod, ew.floor_div, ew.minimum, ew.maximum, ew.cast, dimshuffle}
 
 
@@ -241,28 +243,27 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     left, right, stated = known
     if left[1] + by <= right[0]:
         return True
-    if not stated and (below := _reached(y, ew.maximum)) and (above := _reached(x, ew.minimum)):
-        return not by and not below.isdisjoint(above)
+    if not stated and (above := _reached(x, ew.minimum)) and (below := _reached(y, ew.maximum)):
+        return not by and any(t is u for t in above for u in below)
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
 
 
-def _reached(t: AnyTerm, through: Op) -> set[AnyTerm] | None:
+def _reached(t: AnyTerm, through: Op) -> list[AnyTerm] | None:
     """The operands of nested maxima (minima), which are nowhere above (below) the term. None if arithmetic stands among
     them: then other terms may bound it, too.
     """
-    found: set[AnyTerm] = set()
     waiting = [t]
-    while waiting and len(found) < _TRIES:
-        t = _bare(waiting.pop())
+    for t in waiting:  # those of the last are put behind it
         family = t.op.family
-        if family in _BOUNDED or (family in _LOOKED_INTO and stays_within(t)):
-            return None
-        if t not in found:
-            found.add(t)
-            if family is through:
+        if family in _UNCHANGED and (bare := _bare(t)) is not t:
+            waiting.append(bare)
+        elif family is through:
+            if len(waiting) < _NESTED:
                 waiting += t.args
-    return found
+        elif family in _BOUNDED or (family in _LOOKED_INTO and stays_within(t)):
+            return None
+    return waiting
 
 
 def divisor_of(t: AnyTerm) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.goals import goal
-from termgraph.rules.intervals import tells
+from termgraph.rules.intervals import may_tell, tells
 from termgraph.rules.linear import divisor_of, not_above
 from termgraph.terms.op import CONST
 
@@ -13,19 +13,23 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-@goal("ii", fact=True, after=tells)
+def _either(i: AnyTerm, j: AnyTerm) -> bool:
+    return may_tell(i, j)
+
+
+@goal("ii", fact=True, after=tells, worth=_either)
 def at_most(i: AnyTerm, j: AnyTerm) -> bool:
     """No element of `i` exceeds that of `j`."""
     return not_above(i, j)
 
 
-@goal("ii", fact=True, after=tells)
+@goal("ii", fact=True, after=tells, worth=_either)
 def below(i: AnyTerm, j: AnyTerm) -> bool:
     """Every element of `i` is less than that of `j`."""
     return not_above(i, j, 1)
 
 
-@goal("ii", fact=True, after=tells)
+@goal("ii", fact=True, after=tells, worth=_either)
 def apart(i: AnyTerm, j: AnyTerm) -> bool:
     """All elements of `i` are less than those of `j`, or all are greater."""
     return not_above(i, j, 1) or not_above(j, i, 1)

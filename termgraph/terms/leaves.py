@@ -55,7 +55,7 @@ class Leaf:
 
 def _fill_leaf(leaf: Any, op: HeadMark, type_: Type, h: int) -> None:
     leaf.op, leaf.args, leaf.type, leaf.lvars = op, (), type_, EMPTY
-    leaf.sig = op.sigs.find(type_, by_value=True)
+    leaf.sig = op.sigs.find(op, type_)
     leaf._h = h
     leaf._st = leaf._nf = leaf._notes = None
     leaf._facts = 0

@@ -105,6 +105,9 @@ class Op:
     exact = False  # whether the result has no more digits than the operands: nothing is rounded
     vector = False  # whether C computes whole vectors of it at a fraction of the cost
     length_from: Callable[[Any, int], tuple[Any, int] | None] | None = None  # see `ops/shapes.py`
+    # Whether integers that it gives may have a narrower range than their dtype: if "any" or "every" operand has one, by
+    # "itself", or as the "user" says. Empty: none has. See `rules.intervals`.
+    range_from: str = ""
     doc: str = ""
     lvars: frozenset[Var] = frozenset()  # logic variables among the parameters: only in rule patterns
     _h: int
@@ -356,9 +359,10 @@ class HeadMark:
     nout = 1
     kind = "leaf"
     length_from = None
+    by_value = True
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, range_from: str = "") -> None:
+        self.name, self.range_from = name, range_from
         self.family = self
         self._h = stable_hash("head", name)
         self.sigs = Signatures()
@@ -370,6 +374,6 @@ class HeadMark:
         return self.name
 
 
-CONST = HeadMark("CONST")
+CONST = HeadMark("CONST", range_from="itself")
 INPUT = HeadMark("INPUT")
 ARG = HeadMark("ARG")

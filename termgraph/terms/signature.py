@@ -1,7 +1,8 @@
 """Signatures: what can be told of a term from its head and from the heads and types of its operands.
 
 Terms with the same signature have the same type, and the rewriter decides once for all of them which rules may match.
-An op keeps its signatures in tables, so a signature names no op and keeps none alive.
+Of integers it also tells whether more can be known of their range than the dtype says: few have one, and no other is
+asked about it. An op keeps its signatures in tables, so a signature names no op and keeps none alive.
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.interned import Interned
+from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
     from termgraph.terms.types import Type
+
+NOTHING, TOLD, STATED = range(3)  # what may be known of the range of integers: nothing, something, by `T.assume`
 
 _MOST = 20_000  # of one op; then its table starts again, since the operators that it was made for may be gone
 
 
 class Kind:
-    """One head with one type: what the signature of a term tells of an operand."""
+    """One head with one type: what the signature of a term tells of an operand, its range included (`known`)."""
 
-    __slots__ = ()
+    __slots__ = ("known",)
+
+    def __init__(self, known: int) -> None:
+        self.known = known
 
 
 class Signature:
@@ -53,18 +60,43 @@ class Signatures(Interned):
         self.table: dict[Any, Signature] = {}
         self.kinds: dict[Any, Kind] = {}
 
-    def find(self, type_: Type, args: tuple[Any, ...] = (), by_value: bool = False) -> Signature:
+    def find(self, op: Any, type_: Type, args: tuple[Any, ...] = ()) -> Signature:
         """The signature of the op on these operands, whose result has this type."""
         key = _key(args)
-        if by_value or key is None:
-            key = (type_, key, None)
+        if op.by_value or key is None:
+            key = (type_, key, known_range(op, type_, args))
         found = self.table.get(key)
         if found is None:
             if len(self.table) >= _MOST:
                 self.table.clear()
-            kind = self.kinds.setdefault(type_, Kind())
+            known = known_range(op, type_, args)
+            kind = self.kinds.get((type_, known))
+            if kind is None:
+                kind = self.kinds.setdefault((type_, known), Kind(known))
             found = self.table[key] = Signature(kind, type_)
         return found
+
+
+def known_range(op: Any, type_: Type, args: tuple[Any, ...]) -> int:
+    """Whether a range may be known of the op on these operands, by `op.range_from`: an upper bound of what is."""
+    if not op.range_from or type_.__class__ is not TensorType or type_.kind not in "iub":
+        return NOTHING
+    if op.range_from == "user":
+        return STATED
+    known = [_known_of(a, type_.dtype) for a in args]
+    most = max(known, default=NOTHING)
+    if op.range_from == "itself":
+        return max(TOLD, most)
+    return NOTHING if op.range_from == "every" and most is not STATED and NOTHING in known else most
+
+
+def _known_of(operand: Any, dtype: str) -> int:
+    """As far as an operand narrows the range of a dtype; all numbers of another dtype may be a part of it."""
+    type_ = operand.type
+    most: int = operand.sig.kind.known
+    if type_.__class__ is TensorType and type_.kind in "iub" and type_.dtype != dtype:
+        most = max(TOLD, most)
+    return most
 
 
 def _key(args: tuple[Any, ...]) -> Any:

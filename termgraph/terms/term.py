@@ -242,7 +242,7 @@ def _make(op: Op, args: tuple[Any, ...]) -> AnyTerm:
             return _make_open(op, args)
     if op.__class__ is Var or op.lvars:
         return _intern(op, args, None, frozenset((op,)) if op.__class__ is Var else op.lvars)
-    sig = op.sigs.find(infer_type(op, args), args, op.by_value)
+    sig = op.sigs.find(op, infer_type(op, args), args)
     return _intern(op, args, sig, EMPTY)
 
 

@@ -28,10 +28,10 @@ def _as_first(*dtypes: OperandDtype) -> LoopDtypes:
 
 
 assume = elementwise(
-    "assume", 1, _identity, same_rule, Spelling(biufc="{0}"), cost=0, exact=True,
+    "assume", 1, _identity, same_rule, Spelling(biufc="{0}"), cost=0, exact=True, range_from="user",
     params={"facts": (), "multiple_of": 1}, doc="The operand; its facts are taken on trust.",
 )  # fmt: skip
 between = elementwise(
-    "between", 3, _first, _as_first, Spelling(iu="{0}"), cost=0, exact=True,
+    "between", 3, _first, _as_first, Spelling(iu="{0}"), cost=0, exact=True, range_from="user",
     doc="The first operand, a whole number; that it is at least the second and below the third is taken on trust.",
 )  # fmt: skip

@@ -46,6 +46,7 @@ dimshuffle = define(
     kind="shape",
     length_from=lambda t, axis: (t.args[0], t.op.params["order"][axis]),
     params={"order": ()},
+    range_from="any",
     view=0,
     doc="Reorder dimensions; 'x' inserts one of length 1, a dimension left out must have length 1.",
 )

@@ -100,32 +100,36 @@ def elementwise(
 # Without a word on cost an op counts as 20 additions; `vector` says that whole vectors of it are computed as fast.
 # arithmetic (add, mul, maximum, minimum, and the logical and bitwise pairs take any number of operands)
 add = elementwise(
-    "add", None, np.add, c=Spelling(b="{|}", iufc="{narrow}{+}"), cost=1, commutative=True, associative=True
-)
+    "add", None, np.add, c=Spelling(b="{|}", iufc="{narrow}{+}"), cost=1, commutative=True, associative=True,
+    range_from="every",
+)  # fmt: skip
 mul = elementwise(
     "mul", None, np.multiply, c=Spelling(b="{&}", iuf="{narrow}{*}", c="tg_mul"), cuda=Spelling(c="{*}"), cost=1,
-    commutative=True, associative=True,
+    commutative=True, associative=True, range_from="any",
 )  # fmt: skip
-sub = elementwise("sub", 2, np.subtract, c=Spelling(iufc="{narrow}({0} - {1})"), cost=1)
+sub = elementwise("sub", 2, np.subtract, c=Spelling(iufc="{narrow}({0} - {1})"), cost=1, range_from="every")
 true_div = elementwise(
     "true_div", 2, np.true_divide, c=Spelling(f="({0} / {1})", c="tg_div"), cuda=Spelling(c="({0} / {1})"), cost=4
 )
-floor_div = elementwise("floor_div", 2, np.floor_divide, c=Spelling(iuf="tg_floordiv"), cost=6)
-mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6)
-fmod = elementwise("fmod", 2, np.fmod, c=Spelling(iuf="tg_fmod"), cost=6)
+floor_div = elementwise("floor_div", 2, np.floor_divide, c=Spelling(iuf="tg_floordiv"), cost=6, range_from="any")
+mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6, range_from="itself")
+fmod = elementwise("fmod", 2, np.fmod, c=Spelling(iuf="tg_fmod"), cost=6, range_from="itself")
 # whole numbers to a negative power are an error that NumPy reports: the dialect takes known exponents only
 pow_ = elementwise(
     "pow", 2, np.power, c=Spelling(iu="tg_ipow", f="pow", c="tg_pow"), cuda=Spelling(c="tg_cpow({0}, {1})"), vector=True
 )
-neg = elementwise("neg", 1, np.negative, c=Spelling(iufc="{narrow}(-{0})"), cost=1, exact=True)
+neg = elementwise("neg", 1, np.negative, c=Spelling(iufc="{narrow}(-{0})"), cost=1, exact=True, range_from="any")
 abs_ = elementwise(
     "abs", 1, np.absolute, c=Spelling(bu="{0}", i="tg_abs", f="fabs", c="hypot{f}(__real__ {0}, __imag__ {0})"),
-    cuda=Spelling(c="tg_modulus({0})"), cost=1, exact=True,
+    cuda=Spelling(c="tg_modulus({0})"), cost=1, exact=True, range_from="itself",
 )  # fmt: skip
-sign = elementwise("sign", 1, np.sign, c=Spelling(iuf="tg_sign"), cuda=Spelling(c="tg_csign({0})"), cost=1, exact=True)
+sign = elementwise(
+    "sign", 1, np.sign, c=Spelling(iuf="tg_sign"), cuda=Spelling(c="tg_csign({0})"), cost=1, exact=True,
+    range_from="itself",
+)  # fmt: skip
 sqr = elementwise(
     "sqr", 1, np.square, c=Spelling(iuf="{narrow}({0} * {0})", c="tg_mul_{n}({0}, {0})"),
-    cuda=Spelling(iufc="{narrow}tg_sqr<{t}>({0})"), cost=1,
+    cuda=Spelling(iufc="{narrow}tg_sqr<{t}>({0})"), cost=1, range_from="any",
 )  # fmt: skip
 sqrt = elementwise("sqrt", 1, np.sqrt, c=Spelling(f="sqrt", c="csqrt"), cuda=Spelling(c="tg_csqrt({0})"), cost=5)
 cbrt = elementwise("cbrt", 1, np.cbrt, c=Spelling(f="cbrt"), vector=True)
@@ -139,11 +143,13 @@ fma = elementwise(
     cuda=Spelling(c="({0} * {1} + {2})"), cost=2,
 )  # fmt: skip
 maximum = elementwise(
-    "maximum", None, np.maximum, c=Spelling(biuf="tg_maximum"), cost=1, exact=True, commutative=True, associative=True
-)
+    "maximum", None, np.maximum, c=Spelling(biuf="tg_maximum"), cost=1, exact=True, commutative=True, associative=True,
+    range_from="any",
+)  # fmt: skip
 minimum = elementwise(
-    "minimum", None, np.minimum, c=Spelling(biuf="tg_minimum"), cost=1, exact=True, commutative=True, associative=True
-)
+    "minimum", None, np.minimum, c=Spelling(biuf="tg_minimum"), cost=1, exact=True, commutative=True, associative=True,
+    range_from="any",
+)  # fmt: skip
 fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum"), cost=1, exact=True, commutative=True)
 fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
 copysign = elementwise("copysign", 2, np.copysign, c="copysign", cost=1, exact=True)
@@ -291,28 +297,32 @@ logical_not = elementwise(
     "logical_not", 1, np.logical_not, c=Spelling(biufc="(!{0})"), cuda=Spelling(c="(!tg_nonzero({0}))"), cost=1
 )
 bitwise_and = elementwise(
-    "bitwise_and", None, np.bitwise_and, c=Spelling(biu="{&}"), cost=1, commutative=True, associative=True
-)
+    "bitwise_and", None, np.bitwise_and, c=Spelling(biu="{&}"), cost=1, commutative=True, associative=True,
+    range_from="any",
+)  # fmt: skip
 bitwise_or = elementwise(
-    "bitwise_or", None, np.bitwise_or, c=Spelling(biu="{|}"), cost=1, commutative=True, associative=True
-)
+    "bitwise_or", None, np.bitwise_or, c=Spelling(biu="{|}"), cost=1, commutative=True, associative=True,
+    range_from="every",
+)  # fmt: skip
 bitwise_xor = elementwise(
-    "bitwise_xor", None, np.bitwise_xor, c=Spelling(biu="{^}"), cost=1, commutative=True, associative=True
-)
-invert = elementwise("invert", 1, np.invert, c=Spelling(b="(!{0})", iu="{narrow}(~{0})"), cost=1)
-left_shift = elementwise("left_shift", 2, np.left_shift, c=Spelling(iu="tg_shl"), cost=1)
-right_shift = elementwise("right_shift", 2, np.right_shift, c=Spelling(iu="tg_shr"), cost=1)
+    "bitwise_xor", None, np.bitwise_xor, c=Spelling(biu="{^}"), cost=1, commutative=True, associative=True,
+    range_from="every",
+)  # fmt: skip
+invert = elementwise("invert", 1, np.invert, c=Spelling(b="(!{0})", iu="{narrow}(~{0})"), cost=1, range_from="any")
+left_shift = elementwise("left_shift", 2, np.left_shift, c=Spelling(iu="tg_shl"), cost=1, range_from="any")
+right_shift = elementwise("right_shift", 2, np.right_shift, c=Spelling(iu="tg_shr"), cost=1, range_from="any")
 
 # choice, conversion, complex numbers
 switch = elementwise(
-    "switch", 3, meanings.switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True
-)
+    "switch", 3, meanings.switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True,
+    range_from="any",
+)  # fmt: skip
 clip = elementwise(
     "clip", 3, meanings.clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"),
-    cost=2, exact=True,
+    cost=2, exact=True, range_from="any",
 )  # fmt: skip
 cast = elementwise(
-    "cast", 1, meanings.cast, cast_rule, cost=0, params={"dtype": "float64"}
+    "cast", 1, meanings.cast, cast_rule, cost=0, params={"dtype": "float64"}, range_from="any"
 )  # C texts: by both dtypes, `dialect`
 complex_ = elementwise(
     "complex", 2, meanings.complex_of, complex_rule, Spelling(f="__builtin_complex(({part}){0}, ({part}){1})"),

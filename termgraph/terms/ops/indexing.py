@@ -234,10 +234,14 @@ def _index_op(name: str, infer: Callable[..., Any], meaning: Meaning, doc: str, 
     return op
 
 
-subtensor = _index_op("subtensor", _infer_read, _subtensor, "x[index] for integers and slices: a view of x.", view=0)
-set_subtensor = _index_op("set_subtensor", _infer_write, _set, "x with x[index] replaced by y (basic indexing).")
+subtensor = _index_op(
+    "subtensor", _infer_read, _subtensor, "x[index] for integers and slices: a view of x.", view=0, range_from="any"
+)
+set_subtensor = _index_op(
+    "set_subtensor", _infer_write, _set, "x with x[index] replaced by y (basic indexing).", range_from="any"
+)
 inc_subtensor = _index_op("inc_subtensor", _infer_write, _inc, "x with y added to x[index] (basic indexing).")
-gather = _index_op("gather", _infer_read, _gather, "x[index] with integer arrays in the index.")
+gather = _index_op("gather", _infer_read, _gather, "x[index] with integer arrays in the index.", range_from="any")
 scatter_set = _index_op("scatter_set", _infer_write, _set, "x with x[index] replaced by y (integer arrays).")
 scatter_add = _index_op(
     "scatter_add", _infer_write, _scatter_add, "x with y added to x[index], repeated places adding up."

@@ -198,7 +198,9 @@ def _log_softmax(x: np.ndarray, *, axis: Axes) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------- the table
-def _reduction(name: str, infer: Callable[[str], Infer], meaning: Meaning, doc: str, **params: Any) -> Op:
+def _reduction(
+    name: str, infer: Callable[[str], Infer], meaning: Meaning, doc: str, range_from: str = "", **params: Any
+) -> Op:
     return define(
         name,
         arity=1,
@@ -207,20 +209,36 @@ def _reduction(name: str, infer: Callable[[str], Infer], meaning: Meaning, doc: 
         kind="reduce",
         params={"axis": (), **params},
         length_from=as_kept,
+        range_from=range_from,
         doc=doc,
     )
 
 
-sum_ = _reduction("sum", _infer_accumulating, _accumulate(np.add), "The sum along axes; 0 of nothing.", dtype="float64")
+sum_ = _reduction(
+    "sum",
+    _infer_accumulating,
+    _accumulate(np.add),
+    "The sum along axes; 0 of nothing.",
+    range_from="itself",
+    dtype="float64",
+)
 prod = _reduction(
     "prod", _infer_accumulating, _accumulate(np.multiply), "The product along axes; 1 of nothing.", dtype="float64"
 )
-max_ = _reduction("max", _infer_same, _fold(np.maximum), "The largest element along axes; NaN if there is one.")
-min_ = _reduction("min", _infer_same, _fold(np.minimum), "The smallest element along axes; NaN if there is one.")
+max_ = _reduction(
+    "max", _infer_same, _fold(np.maximum), "The largest element along axes; NaN if there is one.", range_from="any"
+)
+min_ = _reduction(
+    "min", _infer_same, _fold(np.minimum), "The smallest element along axes; NaN if there is one.", range_from="any"
+)
 any_ = _reduction("any", _infer_bool, _decide(np.logical_or), "Whether some element along axes is not zero.")
 all_ = _reduction("all", _infer_bool, _decide(np.logical_and), "Whether every element along axes is not zero.")
-argmax = _reduction("argmax", _infer_position, _position(np.argmax), "Where the first largest element is.")
-argmin = _reduction("argmin", _infer_position, _position(np.argmin), "Where the first smallest element is.")
+argmax = _reduction(
+    "argmax", _infer_position, _position(np.argmax), "Where the first largest element is.", range_from="itself"
+)
+argmin = _reduction(
+    "argmin", _infer_position, _position(np.argmin), "Where the first smallest element is.", range_from="itself"
+)
 logsumexp = define(
     "logsumexp",
     arity=1,

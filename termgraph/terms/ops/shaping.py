@@ -88,6 +88,7 @@ def _reshape(x: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
 reshape = define(
     "reshape",
     arity=None,
+    range_from="any",
     infer=_infer_reshape,
     meaning=_reshape,
     kind="shape",
@@ -135,6 +136,7 @@ def _check_alloc(types: Sequence[Type], values: Sequence[Any]) -> None:
 alloc = define(
     "alloc",
     arity=None,
+    range_from="any",
     infer=_infer_alloc,
     meaning=_alloc,
     kind="shape",
@@ -156,6 +158,7 @@ def _infer_shape_i(x: Type, *, axis: int) -> TensorType:
 shape_i = define(
     "shape_i",
     arity=1,
+    range_from="itself",
     infer=_infer_shape_i,
     meaning=lambda x, *, axis: np.asarray(np.shape(x)[axis], dtype="int64"),
     kind="length",
@@ -178,6 +181,7 @@ def _make_vector(*items: np.ndarray, dtype: str) -> np.ndarray:
 make_vector = define(
     "make_vector",
     arity=None,
+    range_from="every",
     infer=_infer_make_vector,
     meaning=_make_vector,
     kind="join",
@@ -287,6 +291,7 @@ def _join(*xs: np.ndarray, axis: int) -> np.ndarray:
 join = define(
     "join",
     arity=None,
+    range_from="every",
     infer=_infer_join,
     meaning=_join,
     kind="join",
@@ -324,6 +329,7 @@ def _arange(start: Any, stop: Any, step: Any, *, dtype: str) -> Any:
 arange = define(
     "arange",
     arity=3,
+    range_from="itself",
     infer=_infer_arange,
     meaning=_arange,
     kind="source",
