@@ -104,6 +104,11 @@ def test_reductions_of_truth_values_are_tried_on_enough_of_them():
     assert all(r.after not in ("True", "False") for r in found)
 
 
+def test_some_and_all_of_numbers_are_tried_on_rows_with_zeros():
+    found = said(db.discover("any all !=", 4, variables=1, numbers=(0,), without=["reductions"]))
+    assert {f"{r}(neq(0.0, x), axis=a) -> {r}(x, axis=a)" for r in ("any", "all")} <= found
+
+
 def test_differences_of_large_operands_are_numbers_too():
     found = db.discover("cosh sinh sqr -", 7, variables=1, numbers=(1,), without=["hyperbolic"])
     assert any(r.after == "1.0" for r in found)

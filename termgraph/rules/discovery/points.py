@@ -46,7 +46,8 @@ class Points:
         self.facts = vocabulary.facts
         rng = np.random.default_rng(seed)
         self.inputs = [input_of(t) for t in vocabulary.leaves]
-        truths = any(kind_of(x.type.np_dtype) == "b" for x in self.inputs)
+        self.decides = not {"any", "all"}.isdisjoint(vocabulary.names)
+        truths = self.decides or any(kind_of(x.type.np_dtype) == "b" for x in self.inputs)
         worlds = 1 if vocabulary.elementwise else _TRUTHS if truths else _MATRICES
         self.core = [self._world(rng, _CORE, True) for _ in range(worlds)]
         self.around = [self._world(rng, _AROUND, False, _OFFSETS[i % len(_OFFSETS)]) for i in range(worlds)]
@@ -76,6 +77,8 @@ class Points:
         mixed = np.where(rng.random(shape) < 0.4, rng.uniform(-1, 1, shape), rng.normal(size=shape) * 2)
         whole = rng.integers(-3 if offset <= 0 else 0, 4 if offset >= 0 else 1, shape).astype(float)
         found = np.where(rng.random(shape) < 0.2, whole, mixed + offset)
+        if self.decides:  # where few numbers are zero, some number of a row is not, and hardly ever all are
+            found = np.where(rng.random(shape) < share, 0.0, found)
         return self._with_facts(found).astype(type_.np_dtype)
 
     def _with_facts(self, v: np.ndarray) -> np.ndarray:
