@@ -6,10 +6,11 @@ from typing import Any
 
 import termgraph.tensor as T
 from termgraph.rulelib._goals_convolutions import (
-    by,
+    computed_by,
     fitting,
-    integers,
-    overlapped,
+    images_of,
+    inside,
+    laid_back,
     padded,
     pads_of,
     part,
@@ -17,9 +18,7 @@ from termgraph.rulelib._goals_convolutions import (
     turned,
     windows_of,
 )
-from termgraph.rules import goal
 from termgraph.tensor.lengths import length, lengths, product
-from termgraph.tensor.lifting import handle
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops.convolution import conv, reach
 
@@ -55,41 +54,27 @@ def _as_maps(g: Any, p: dict) -> Any:
     return g.dimshuffle(0, 1, 2, "x", *range(3, g.ndim), *["x"] * (g.ndim - 3))
 
 
-@goal("iiio")
-def summed_forward(f: Any, x: Any, w: Any) -> Any:
+@computed_by("direct", "iiio")
+def summed_forward(p: Any, x: Any, w: Any) -> Any:
     """The convolution as it is written: each place the sum of its window times the filter."""
-    p, x, w = by("direct", f), handle(x), handle(w)
-    if p is None:
-        return None
     n, w = x.ndim - 2, fitting(w, length(x, 1), p["groups"])
     found = _places_and_taps(x, lengths(w)[2:], p)
     out = _summed(found, _as_filters(w, p), (3, *range(4 + n, 4 + 2 * n)))
-    return out.reshape([length(x, 0), length(w, 0), *lengths(out)[3:]]).term
+    return out.reshape([length(x, 0), length(w, 0), *lengths(out)[3:]])
 
 
-@goal("iiiio")
-def summed_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+@computed_by("direct", "iiiio")
+def summed_weights(p: Any, x: Any, g: Any, taps: list) -> Any:
     """The filters' gradient: each tap the sum of the cotangent times what the tap read."""
-    p, x, g, taps = by("direct", f), handle(x), handle(g), integers(ks)
-    if p is None:
-        return None
-    n = x.ndim - 2
-    out = _summed(_places_and_taps(x, taps, p), _as_maps(g, p), (0, *range(4, 4 + n)))
-    return out.reshape([length(g, 1), part(length(x, 1), p["groups"]), *taps]).term
+    out = _summed(_places_and_taps(x, taps, p), _as_maps(g, p), (0, *range(4, 2 + x.ndim)))
+    return out.reshape([length(g, 1), part(length(x, 1), p["groups"]), *taps])
 
 
-@goal("iiiio")
-def summed_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+@computed_by("direct", "iiiio")
+def summed_inputs(p: Any, w: Any, g: Any, image: list) -> Any:
     """The images' gradient: the share of each tap, added up where its windows lie."""
-    p, w, g, image = by("direct", f), handle(w), handle(g), integers(ns)
-    if p is None:
-        return None
-    taps, pads = lengths(w)[2:], pads_of(p, image, lengths(w)[2:])
-    shares = _summed(_as_filters(w, p), _as_maps(g, p), (2,))
-    batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
-    shares = shares.reshape([batch, channels, *lengths(shares)[3:]])
-    out = overlapped(shares, [batch, channels, *[m + a + b for m, (a, b) in zip(image, pads)]], taps, p)
-    return out[(slice(None), slice(None), *[slice(a, a + m) for m, (a, _) in zip(image, pads)])].term
+    shares, lead, taps = _summed(_as_filters(w, p), _as_maps(g, p), (2,)), images_of(w, g, p), lengths(w)[2:]
+    return laid_back(shares.reshape([*lead, *lengths(shares)[3:]]), lead, image, taps, pads_of(p, image, taps), p)
 
 
 # ---------------------------------------------------------------------- Fourier transforms
@@ -97,12 +82,11 @@ def _known(*lengths_: list) -> bool:
     return all(isinstance(n, int) for ns in lengths_ for n in ns)
 
 
-@goal("iiio")
-def transformed_forward(f: Any, x: Any, w: Any) -> Any:
+@computed_by("fft", "iiio")
+def transformed_forward(p: Any, x: Any, w: Any) -> Any:
     """The convolution as a product of Fourier transforms, of which the places are picked. Lengths must be known."""
-    p, x, w = by("fft", f), handle(x), handle(w)
     image, taps = lengths(x)[2:], lengths(w)[2:]
-    if p is None or not _known(image, taps) or x.type.kind != "f" or w.type.kind != "f":
+    if not _known(image, taps) or x.type.kind != "f" or w.type.kind != "f":
         return None
     n, axes = x.ndim - 2, list(range(2, x.ndim))
     x, w = padded(x, pads_of(p, image, taps)), _with_gaps(w, p["dilation"])
@@ -115,7 +99,7 @@ def transformed_forward(f: Any, x: Any, w: Any) -> Any:
     whole = T.fft.irfftn(out, points, axes)
     steps = zip(points, lengths(w)[2:], p["stride"])
     whole = whole[(slice(None), slice(None), *[slice(0, m - k + 1, s) for m, k, s in steps])]
-    return T.cast(whole, promote(x.type.np_dtype, w.type.np_dtype).name).term
+    return T.cast(whole, promote(x.type.np_dtype, w.type.np_dtype).name)
 
 
 def _with_gaps(w: Any, gaps: tuple, shape: list | None = None) -> Any:
@@ -128,26 +112,23 @@ def _with_gaps(w: Any, gaps: tuple, shape: list | None = None) -> Any:
     return T.set_subtensor(wide[(slice(None), slice(None), *taken)], w)
 
 
-@goal("iiiio")
-def inputs_as_forward(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+@computed_by("fft", "iiiio")
+def inputs_as_forward(p: Any, w: Any, g: Any, image: list) -> Any:
     """The images' gradient as a convolution of the cotangent, spread by the stride, with turned filters."""
-    p, w, g, image = by("fft", f), handle(w), handle(g), integers(ns)
     taps = lengths(w)[2:]
-    if p is None or not _known(image, taps, lengths(g)[2:]) or w.type.kind != "f" or g.type.kind != "f":
+    if not _known(image, taps, lengths(g)[2:]) or w.type.kind != "f" or g.type.kind != "f":
         return None
     pads, around = pads_of(p, image, taps), [reach(k, e) - 1 for k, e in zip(taps, p["dilation"])]
     wide = _with_gaps(g, p["stride"], [m + a + b - r for m, (a, b), r in zip(image, pads, around)])
     how = {**p, "stride": (1,) * len(taps), "border": tuple([(r, r) for r in around])}
-    out = conv(wide, swapped_channels(turned(w), p["groups"]), **how)
-    return out[(slice(None), slice(None), *[slice(a, a + m) for m, (a, _) in zip(image, pads)])].term
+    return inside(conv(wide, swapped_channels(turned(w), p["groups"]), **how), image, pads)
 
 
-@goal("iiiio")
-def weights_as_forward(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+@computed_by("fft", "iiiio")
+def weights_as_forward(p: Any, x: Any, g: Any, taps: list) -> Any:
     """The filters' gradient as a convolution of the images with the cotangent, batch and channels exchanged."""
-    p, x, g, taps = by("fft", f), handle(x), handle(g), integers(ks)
     image, places, n = lengths(x)[2:], lengths(g)[2:], x.ndim - 2
-    if p is None or not _known(image, taps, places) or 0 in places or x.type.kind != "f" or g.type.kind != "f":
+    if not _known(image, taps, places) or 0 in places or x.type.kind != "f" or g.type.kind != "f":
         return None
     batch, groups = length(x, 0), p["groups"]
     x = _split(x, 1, groups).dimshuffle(2, 1, 0, *range(3, 3 + n))
@@ -155,4 +136,4 @@ def weights_as_forward(f: Any, x: Any, g: Any, ks: tuple) -> Any:
     how = {**p, "stride": p["dilation"], "dilation": p["stride"], "border": tuple(pads_of(p, image, taps))}
     out = conv(x, g.dimshuffle(1, 0, *range(2, 2 + n)), **how)
     out = out[(slice(None), slice(None), *[slice(0, k) for k in taps])]
-    return out.dimshuffle(1, 0, *range(2, 2 + n)).term
+    return out.dimshuffle(1, 0, *range(2, 2 + n))

@@ -5,7 +5,9 @@ All take a placeholder whose filters are not turned (`flip=False`).
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import termgraph.tensor as T
@@ -77,6 +79,25 @@ def by(way: str, f: Any) -> Any:
     return f.params if fits and not f.params["flip"] else None
 
 
+def computed_by(way: str, mode: str) -> Callable[[Callable[..., Any]], Any]:
+    """A goal that computes a placeholder one way by a formula, written as a function of the parameters, of operands as
+    users write them, and of lengths. It has no answer where the placeholder is not to be computed this way.
+    """
+
+    def declare(formula: Callable[..., Any]) -> Any:
+        @functools.wraps(formula)
+        def run(f: Any, *operands: Any) -> Any:
+            p = by(way, f)
+            if p is None:
+                return None
+            found = formula(p, *[integers(a) if isinstance(a, tuple) else handle(a) for a in operands])
+            return None if found is None else found.term
+
+        return goal(mode)(run)
+
+    return declare
+
+
 def integers(ns: tuple) -> list:
     """Length operands as integers where they are known."""
     return [int(n.scalar) if n.op is CONST else handle(n) for n in ns]
@@ -85,16 +106,22 @@ def integers(ns: tuple) -> list:
 def pads_of(p: dict, image: list, taps: list) -> list[tuple]:
     """How many zeros go before and after each spatial dimension."""
     geometry = enumerate(zip(image, taps, p["stride"], p["dilation"]))
-    return [padding(p["border"], d, *g, most=_most) for d, g in geometry]
+    return [padding(p["border"], d, *g, most=most) for d, g in geometry]
 
 
-def _most(a: Any, b: Any) -> Any:
+def most(a: Any, b: Any) -> Any:
+    """The larger one of two lengths."""
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else T.maximum(a, b)
 
 
 def padded(x: Any, pads: list) -> Any:
     """Zeros around the spatial dimensions."""
     return pad(x, [(0, 0), (0, 0), *pads])
+
+
+def inside(x: Any, image: list, pads: list) -> Any:
+    """The image without what lies around it."""
+    return x[(..., *[slice(a, a + m) for m, (a, _) in zip(image, pads)])]
 
 
 def windows_of(x: Any, taps: list, p: dict) -> Any:
@@ -142,7 +169,7 @@ def _with_numbers(p: Any, image: list, taps: list) -> dict | None:
     needed = {"same": image + taps, "half": taps, "full": taps}.get(border, []) if isinstance(border, str) else []
     if len(taps) > 3 or not all(isinstance(n, int) for n in needed):
         return None
-    pads = tuple([padding(p["border"], d, *g, most=_most) for d, g in enumerate(lengths_)])
+    pads = tuple([padding(p["border"], d, *g, most=most) for d, g in enumerate(lengths_)])
     return {**p, "border": pads, "algo": None}
 
 
@@ -234,43 +261,42 @@ def fitting(w: Any, channels: Any, groups: int) -> Any:
     return specify_shape(w, *length_operands([part(channels, groups)]), known=flags, told=told)
 
 
-@goal("iiio")
-def product_forward(f: Any, x: Any, w: Any) -> Any:
+@computed_by("gemm", "iiio")
+def product_forward(p: Any, x: Any, w: Any) -> Any:
     """The convolution as a product of the filters with the windows as columns."""
-    p, x, w = by("gemm", f), handle(x), handle(w)
-    if p is None:
-        return None
     w = fitting(w, length(x, 1), p["groups"])
     columns, places = _columns(x, lengths(w)[2:], p)
-    return T.matmul(_by_group(w, p), columns).reshape([length(x, 0), length(w, 0), *places]).term
+    return T.matmul(_by_group(w, p), columns).reshape([length(x, 0), length(w, 0), *places])
 
 
-@goal("iiiio")
-def product_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
+@computed_by("gemm", "iiiio")
+def product_weights(p: Any, x: Any, g: Any, taps: list) -> Any:
     """The filters' gradient as a product of the cotangent with the windows, added up over the batch."""
-    p, x, g, taps = by("gemm", f), handle(x), handle(g), integers(ks)
-    if p is None:
-        return None
     columns, _ = _columns(x, taps, p)
     parts = T.matmul(_maps(g, p), T.matrix_transpose(columns)).sum(axis=0, dtype=columns.dtype)
-    return parts.reshape([length(g, 1), part(length(x, 1), p["groups"]), *taps]).term
+    return parts.reshape([length(g, 1), part(length(x, 1), p["groups"]), *taps])
 
 
-@goal("iiiio")
-def product_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
+@computed_by("gemm", "iiiio")
+def product_inputs(p: Any, w: Any, g: Any, image: list) -> Any:
     """The images' gradient: the share of each tap by a product, added up where its windows lie."""
-    p, w, g, image = by("gemm", f), handle(w), handle(g), integers(ns)
-    if p is None:
-        return None
     taps, places, n = lengths(w)[2:], lengths(g)[2:], g.ndim - 2
     shares = T.matmul(T.matrix_transpose(_by_group(w, p)), _maps(g, p))
-    batch, channels = length(g, 0), product([length(w, 1), p["groups"]])
-    shares = shares.reshape([batch, channels, *taps, *places])
+    lead = images_of(w, g, p)
+    shares = shares.reshape([*lead, *taps, *places])
     shares = shares.dimshuffle(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
-    pads = pads_of(p, image, taps)
-    whole = [m + a + b for m, (a, b) in zip(image, pads)]
-    out = overlapped(shares, [batch, channels, *whole], taps, p)
-    return out[(slice(None), slice(None), *[slice(a, a + m) for m, (a, _) in zip(image, pads)])].term
+    return laid_back(shares, lead, image, taps, pads_of(p, image, taps), p)
+
+
+def images_of(w: Any, g: Any, p: Any) -> list:
+    """How many images there are, and how many channels they have that filters read."""
+    return [length(g, 0), product([length(w, 1), p["groups"]])]
+
+
+def laid_back(shares: Any, lead: list, image: list, taps: list, pads: list, p: Any) -> Any:
+    """Images from the shares of all taps, (*lead, *places, *taps), which are added up where windows were read."""
+    wide = [m + a + b for m, (a, b) in zip(image, pads)]
+    return inside(overlapped(shares, [*lead, *wide], taps, p), image, pads)
 
 
 def overlapped(g: Any, shape: list, taps: list, p: Any) -> Any:
@@ -303,24 +329,20 @@ def _added_up(out: Any, g: Any, taps: list, places: list, p: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- one placeholder as another
-@goal("iiio")
-def spread_forward(f: Any, w: Any, g: Any) -> Any:
+@computed_by("gemm", "iiio")
+def spread_forward(p: Any, w: Any, g: Any) -> Any:
     """The images' gradient of a convolution with stride 1 as a convolution with turned filters, its channels swapped.
 
     The zeros around are what of each window lies beyond the padding; no answer where the padding is wider.
     """
-    p = by("gemm", f)
-    taps = lengths(handle(w))[2:]
-    if p is None or any(s != 1 for s in p["stride"]) or p["border"] == "same":
-        return None
-    if not all(isinstance(k, int) for k in taps):
+    taps = lengths(w)[2:]
+    if any(s != 1 for s in p["stride"]) or p["border"] == "same" or not all(isinstance(k, int) for k in taps):
         return None
     around = [reach(k, e) - 1 for k, e in zip(taps, p["dilation"])]
     pads = [(m - a, m - b) for m, (a, b) in zip(around, pads_of(p, [None] * len(taps), taps))]
     if min(min(pair) for pair in pads) < 0:
         return None
-    swapped = swapped_channels(turned(handle(w)), p["groups"])
-    return conv(handle(g), swapped, **{**p, "border": tuple(pads)}).term
+    return conv(g, swapped_channels(turned(w), p["groups"]), **{**p, "border": tuple(pads)})
 
 
 def swapped_channels(w: Any, groups: int) -> Any:

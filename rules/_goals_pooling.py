@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import termgraph.tensor as T
-from termgraph.rulelib._goals_convolutions import integers, overlapped
+from termgraph.rulelib._goals_convolutions import integers, laid_back, most
 from termgraph.rules import goal
 from termgraph.tensor.lengths import length, length_operands, lengths
 from termgraph.tensor.lifting import handle
@@ -74,13 +74,9 @@ def _widths(spatial: list, p: Any) -> list[tuple]:
     """How much goes before and after each dimension, so that all windows are whole."""
     out = []
     for m, k, s, b in zip(spatial, p["size"], p["stride"], p["pad"]):
-        count = window_places(m, k, s, b, p["ignore_border"], _most, lambda a, b: a // b)
-        out.append((b, _most((count - 1) * s + k - b - m, 0)))
+        count = window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b)
+        out.append((b, most((count - 1) * s + k - b - m, 0)))
     return out
-
-
-def _most(a: Any, b: Any) -> Any:
-    return max(a, b) if isinstance(a, int) and isinstance(b, int) else T.maximum(a, b)
 
 
 def _windows(x: Any, p: Any, outside: Any) -> Any:
@@ -97,11 +93,9 @@ def _over_taps(y: Any, n: int) -> Any:
 def _laid_back(shares: Any, shape: list, p: Any) -> Any:
     """What windows give to the elements they read, added up."""
     n = len(p["size"])
-    widths = _widths(shape[len(shape) - n :], p)
     lead, spatial = shape[: len(shape) - n], shape[len(shape) - n :]
-    wide = [*lead, *[a + m + b for m, (a, b) in zip(spatial, widths)]]
-    out = overlapped(shares, wide, list(p["size"]), {"stride": p["stride"], "dilation": (1,) * n})
-    return out[(..., *[slice(a, a + m) for m, (a, _) in zip(spatial, widths)])].term
+    how = {"stride": p["stride"], "dilation": (1,) * n}
+    return laid_back(shares, lead, spatial, list(p["size"]), _widths(spatial, p), how).term
 
 
 @goal("iiiio")
