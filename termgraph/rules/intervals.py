@@ -56,17 +56,18 @@ def range_of(t: AnyTerm) -> Range | None:
 
 def known_ranges(x: AnyTerm, y: AnyTerm) -> tuple[Range, Range, bool] | None:
     """The ranges of two integer terms, and whether `T.assume` speaks in either; None where nothing is known of both."""
-    if not may_tell(x, y):
-        return None
-    left, right = _look_up(x), _look_up(y)
+    notes = x._notes  # asked often: what is noted is looked up here, not in a call
+    left = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(x)
+    notes = y._notes
+    right = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(y)
     if left is None or right is None or not (left.told or right.told):
         return None
     return left.range, right.range, left.stated or right.stated
 
 
-def may_tell(*operands: AnyTerm) -> bool:
-    """Whether more may be known of one of these than its dtype says, judged by signatures: where not, nothing is."""
-    return any(t.sig.kind.known for t in operands)
+def may_tell(i: AnyTerm, j: AnyTerm) -> bool:
+    """Whether more may be known of one of two terms than its dtype says, judged by signatures: if not, nothing is."""
+    return bool(i.sig.kind.known or j.sig.kind.known)
 
 
 def tells(t: AnyTerm) -> bool:
@@ -131,8 +132,12 @@ def _work_out(t: Any, found: list[_Found | None], around: Range) -> _Found:
     if family is CONST:
         value = t.value
         return _Found(_same_tuple((int(value.min()), int(value.max())), around) if value.size else around, True, around)
-    stated = family is between or family is assume or any(f is not None and f.stated for f in found)
-    raw = raw_range(t, [f.range if f is not None else None for f in found])
+    stated = family is between or family is assume
+    given: list[Range | None] = []
+    for f in found:
+        given.append(None if f is None else f.range)
+        stated = stated or (f is not None and f.stated)
+    raw = raw_range(t, given)
     exact = raw is not None and t.type.kind != "b" and within(raw, around)
     if raw is not None and not exact and family in _MODULAR and t.type.kind != "b":
         raw = wrapped(raw, around)

@@ -28,7 +28,7 @@ _DEEPEST = 8  # nested operators that are looked into
 _MOST = 120  # terms that are looked at for one question
 _WIDEST = 24  # terms of a form; a longer sum is taken as a whole
 _TRIES = 40  # bounds that are tried for one question
-_NESTED = 16  # maxima (minima) within each other that are looked through
+_NESTED = 8  # maxima (minima) within each other that are looked through
 
 Atom = frozenset[tuple[Any, int]]  # the factors of a product, each with how often it occurs
 Form = tuple[dict[Atom, int], int]

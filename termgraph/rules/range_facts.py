@@ -13,23 +13,19 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-def _either(i: AnyTerm, j: AnyTerm) -> bool:
-    return may_tell(i, j)
-
-
-@goal("ii", fact=True, after=tells, worth=_either)
+@goal("ii", fact=True, after=tells, worth=may_tell)
 def at_most(i: AnyTerm, j: AnyTerm) -> bool:
     """No element of `i` exceeds that of `j`."""
     return not_above(i, j)
 
 
-@goal("ii", fact=True, after=tells, worth=_either)
+@goal("ii", fact=True, after=tells, worth=may_tell)
 def below(i: AnyTerm, j: AnyTerm) -> bool:
     """Every element of `i` is less than that of `j`."""
     return not_above(i, j, 1)
 
 
-@goal("ii", fact=True, after=tells, worth=_either)
+@goal("ii", fact=True, after=tells, worth=may_tell)
 def apart(i: AnyTerm, j: AnyTerm) -> bool:
     """All elements of `i` are less than those of `j`, or all are greater."""
     return not_above(i, j, 1) or not_above(j, i, 1)

@@ -96,5 +96,5 @@ def test_few_of_many_maxima_are_asked_about(monkeypatch):
 
 def test_of_pairs_of_which_nothing_is_known_none_is_looked_up(monkeypatch):
     quiet = [t for t in grown(np.random.default_rng(1), 200) if not t.sig.kind.known][:40]
-    monkeypatch.setattr(intervals, "_look_up", None)
+    monkeypatch.setattr(intervals, "_work_out", None)
     assert all(intervals.known_ranges(i, j) is None for i, j in itertools.product(quiet, quiet))
