@@ -199,6 +199,28 @@ def test_many_sizes_dtypes_and_layouts_in_one_program(rng):
         np.testing.assert_allclose(got, wanted, rtol=2e-3 if got.dtype == "float16" else 1e-5, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_many_small_planes(rng, dtype):
+    """Vectors go on from row to row and from plane to plane: planes shorter than one, ties, steps between elements."""
+    inputs, outputs, values = [], [], []
+    for planes, h, w in ((40, 1, 1), (12, 2, 3), (10, 3, 1), (11, 7, 7), (9, 14, 14), (9, 5, 17), (3, 28, 28)):
+        for lies in (False, True):
+            value = rng.integers(0, 4, (2, planes, h, w)).astype(dtype)
+            value = value[:, ::2] if lies else value
+            x = T.tensor("x", dtype=dtype, shape=value.shape)
+            inputs, values = [*inputs, x], [*values, value]
+            for k, s, p in ((3, 1, 1), (2, 2, 0), (3, 2, 1), (2, 1, 1), (3, 3, 0), (4, 1, 2), (5, 2, 2)):
+                if min(h, w) + 2 * p >= k:
+                    for mode in ("max", "average_exc_pad"):
+                        y = T.signal.pool_2d(x, k, ignore_border=True, stride=s, pad=p, mode=mode)
+                        outputs.append(tg.grad((y * (y + 1)).sum(), x))
+    found = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))(*values)
+    expected = tg.function(inputs, outputs, mode=PLAIN)(*values)
+    assert len(found) > 100
+    for got, wanted in zip(found, expected):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-4)
+
+
 def test_compiled_pooling_of_lengths_that_are_not_known(rng):
     x = T.tensor3("x")
     ys = [pooled(x, {**how, "mode": mode}) for how in CASES for mode in ("max", "average_exc_pad")]

@@ -214,7 +214,8 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     most = most > 1536 / (int64_t)sizeof *z->y ? 1536 / (int64_t)sizeof *z->y : most < 96 ? 96 : most;
     const int64_t parts = (z->taps + most - 1) / most;
     z->chunk = (z->taps + parts - 1) / parts;
-    const int large = z->room && q->s[2] == 1 && z->taps >= 200 && z->taps >= 16 * c; /* few pages, many products */
+    const int large = z->room && q->s[2] == 1 && z->taps >= 200 && z->taps >= 16 * c /* few pages, many products */
+                      && z->taps <= 768 * q->k[2]; /* rows of taps, each a line or two: a first cache full */
     const int64_t vectors = large ? tg_conv_vectors_$N(z, 0) : 0;
     const int direct = vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
     if (direct) z->chunk = z->taps;

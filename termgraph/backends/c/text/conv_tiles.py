@@ -35,7 +35,12 @@ def _names(rows: int, w: int) -> list[tuple[int, int]]:
 
 def _loads(w: int) -> str:
     lanes = "TG_CONV_LANES_$N"
-    return "const tg_lanes_$N " + ", ".join(f"b{v} = *(const tg_lanes_$N *)(b + {lanes} * {v})" for v in range(w)) + ";"
+    loads = ", ".join(f"b{v} = *(const tg_lanes_$N *)(b + {lanes} * {v})" for v in range(w))
+    return f"tg_lanes_$N {loads}; {_held(w)}"
+
+
+def _held(w: int) -> str:
+    return " ".join(f"TG_HELD(b{v});" for v in range(w))
 
 
 def _at(r: int, v: int) -> str:
@@ -76,7 +81,7 @@ def _direct_tile(rows: int) -> str:
         "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
         "    const $T " + ", ".join(f"*x{v} = x[{v}]" for v in w) + ";",
         f"    for (int64_t i = 0; i < k; i++, a += {rows}) {{",
-        f"        const tg_lanes_$N {loads};",
+        f"        tg_lanes_$N {loads}; {_held(WIDTH)}",
         *[f"        {step}" for step in steps],
         "    }",
         "    if (add) {",
@@ -142,6 +147,13 @@ typedef void tg_conv_taps_tile_$N(int64_t, int64_t, const $T *, const int64_t *,
 """
 LANES = """
 typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T)), aligned(sizeof($T)), may_alias));
+#ifndef TG_HELD /* a vector that stays in its register: gcc would read it again from memory for each row */
+#if defined(__x86_64__) && defined(__AVX__)
+#define TG_HELD(b) __asm__("" : "+v"(b))
+#else
+#define TG_HELD(b) (void)0
+#endif
+#endif
 #define TG_AT_$N(r, v) (*(tg_lanes_$N *)(c + (r) * ldc + TG_CONV_LANES_$N * (v)))
 """
 TRANSPOSED = """

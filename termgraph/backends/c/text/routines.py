@@ -43,7 +43,8 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
     writer.each(name, n.batch[0], rest, p)
 
 
-MANY = ("loop", "fft", "running", "searchsorted")  # texts that take the last dimension of a batch themselves
+POOLS = ("pool", "pool_max_grad", "pool_sum_grad")
+MANY = ("loop", "fft", "running", "searchsorted", *POOLS)  # texts that take the last dimension of a batch themselves
 
 
 def _batched(n: Routine, p: Printer) -> None:
@@ -346,7 +347,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "qr": _qr,
     "lstsq": _lstsq,
     "convolve_lines": _convolved_lines,
-    **dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _pool),
+    **dict.fromkeys(POOLS, _pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), _convolution),
 }
 
