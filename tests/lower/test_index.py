@@ -33,6 +33,16 @@ def test_equal_polynomials_are_one_object():
     assert poly(1) is ONE
 
 
+def test_quotient_and_remainder_by_a_sum_are_joined_again():
+    """As they are where a row's length follows from an argument's: n + 1 times the quotient is not one term."""
+    i = Var(0, (n + 1) * (m + 1))
+    for q in (n + 1, 2 * n, 2 * n + 3 * m + 1, n * m + 2):
+        whole, rest = divide(i, q)
+        assert whole * q + rest is poly(i)
+        assert 3 * n * whole * q + m + 3 * n * rest is 3 * n * poly(i) + m
+        assert whole * (q + 1) + rest is not poly(i)
+
+
 def test_loop_variables_with_different_lengths_differ():
     assert Var(0, n * m) is not Var(0, n)
     assert poly(Var(0, n)) * m is not poly(Var(0, n * m))

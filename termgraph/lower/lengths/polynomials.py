@@ -312,16 +312,14 @@ def _joined(terms: Mapping[Monomial, int]) -> Mapping[Monomial, int]:
             if a.fn != "mod":
                 continue
             p, q = a.args
-            if len(q.terms) != 1:
-                continue
             rest = list(m)
             rest.remove(a)
-            (qm, qc) = q.terms[0]
-            partner = _sorted([*rest, *qm, Apply("floordiv", p, q)])
-            if terms.get(partner) == c * qc:
-                out = {k: v for k, v in terms.items() if k != m and k != partner}
+            rest.append(Apply("floordiv", p, q))
+            partners = {_sorted([*rest, *qm]): c * qc for qm, qc in q.terms}
+            if all(terms.get(k) == v for k, v in partners.items()):
+                out = {k: v for k, v in terms.items() if k != m and k not in partners}
                 for pm, pc in p.terms:
-                    key = _sorted([*rest, *pm])
+                    key = _sorted([*rest[:-1], *pm])
                     out[key] = out.get(key, 0) + c * pc
                 return _joined(out)
     return terms
