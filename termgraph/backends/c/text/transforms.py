@@ -6,6 +6,8 @@ A plan (factors, roots, places) is made once per length and kept by the program.
 
 from __future__ import annotations
 
+from termgraph.backends.c.text import transform_lanes as lanes
+
 FEW = 4  # transforms that NumPy's loop is as fast for, one after the other
 
 # The passes work in place: element k of the result ends at at[k]. `unit` are the roots of 2 n, `turn` what the parts of
@@ -219,64 +221,6 @@ static void tg_fft_run_$N(const tg_fft_plan_$N *p, tg_fc_$N *x)
         w += 2 * (r - 1) * length;
     }
 }
-
-/* `m` numbers of each of some transforms into lanes, `pitch` vectors apart. */
-static TG_FFT void tg_fft_load_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, $T *to,
-                                  int64_t pitch)
-{
-    enum { L = TG_FFT_LANES_$N };
-    for (int64_t j = 0; j < m; j += TG_FFT_BLOCK) {
-        const int64_t end = j + TG_FFT_BLOCK < m ? j + TG_FFT_BLOCK : m;
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = j; k < end; k++) to[k * pitch * L + l] = x[l * inner + k * step];
-    }
-}
-
-/* The same of complex numbers; `swap` exchanges their parts, which inverts a transform. */
-static TG_FFT void tg_fft_load_both_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, int swap,
-                                       $T *to)
-{
-    enum { L = TG_FFT_LANES_$N };
-    for (int64_t j = 0; j < m; j += TG_FFT_BLOCK) {
-        const int64_t end = j + TG_FFT_BLOCK < m ? j + TG_FFT_BLOCK : m;
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = j; k < end; k++) {
-                const $T *from = x + l * inner + k * step;
-                to[2 * k * L + l] = from[swap];
-                to[(2 * k + 1) * L + l] = from[1 - swap];
-            }
-    }
-}
-
-static TG_FFT void tg_fft_store_both_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step,
-                                        int64_t lanes, int64_t m, int swap, $T scale, $T *to)
-{
-    enum { L = TG_FFT_LANES_$N };
-    for (int64_t j = 0; j < m; j += TG_FFT_BLOCK) {
-        const int64_t end = j + TG_FFT_BLOCK < m ? j + TG_FFT_BLOCK : m;
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = j; k < end; k++) {
-                const $T *from = (const $T *)(x + (at ? at[k] : k)) + l;
-                $T *out = to + l * inner + k * step;
-                out[swap] = from[0] * scale;
-                out[1 - swap] = from[L] * scale;
-            }
-    }
-}
-
-/* The parts of complex numbers as real ones: `by` parts of each, of which `first` comes first. */
-static TG_FFT void tg_fft_store_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step, int64_t lanes,
-                                   int64_t m, int by, int first, $T scale, $T *to)
-{
-    enum { L = TG_FFT_LANES_$N };
-    for (int64_t j = 0; j < m; j += TG_FFT_BLOCK) {
-        const int64_t end = j + TG_FFT_BLOCK < m ? j + TG_FFT_BLOCK : m;
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = j; k < end; k++)
-                for (int c = 0; c < by; c++)
-                    to[l * inner + (k * by + c) * step] = ((const $T *)(x + at[k]))[(c ^ first) * L + l] * scale;
-    }
-}
 """
 
 # ---------------------------------------------------------------------- transforms of blocks of lanes
@@ -369,7 +313,7 @@ def functions(source: str) -> str:
     for short, ctype in (("f32", "float"), ("f64", "double")):
         used = [kind for kind in KINDS if f"tg_fft_{kind}_{short}(" in source]
         if used:
-            texts = [PLAN, CORE, *[KINDS[k][1] for k in used], *map(_driver, used)]
+            texts = [PLAN, CORE, lanes.text(short), *[KINDS[k][1] for k in used], *map(_driver, used)]
             text = "\n".join([t.strip() for t in texts if t])
             out.append(text.replace("$T", ctype).replace("$N", short))
     return "\n".join([SHAPE.strip().replace("FEW", str(FEW)), *out]) if out else ""
