@@ -246,8 +246,25 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
 #define TG_CONV __attribute__((noinline))
 #endif
 #endif
-typedef $T tg_line_$N __attribute__((vector_size(64), aligned(sizeof($T)), may_alias));
-enum { TG_LINE_$N = 256 / sizeof($T) }; /* places at once: their sums stay in registers */
+#ifndef TG_LINE_EACH /* sums that stay in registers */
+#ifdef __AVX512F__
+#define TG_LINE_BYTES 64
+#define TG_LINE_EACH(f) f(0) f(1) f(2) f(3)
+#else
+#ifdef __AVX__
+#define TG_LINE_BYTES 32
+#else
+#define TG_LINE_BYTES 16
+#endif
+#define TG_LINE_EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
+#endif
+#define TG_LINE_COUNT(u) +1
+#define TG_LINE_SUM(u) tg_line a##u = {0};
+#define TG_LINE_ADD(u) a##u += w * *(const tg_line *)(from + u * LANES);
+#define TG_LINE_OUT(u) out[u] += a##u;
+#endif
+typedef $T tg_line_$N __attribute__((vector_size(TG_LINE_BYTES), aligned(sizeof($T)), may_alias));
+enum { TG_LINE_$N = (0 TG_LINE_EACH(TG_LINE_COUNT)) * TG_LINE_BYTES / sizeof($T) }; /* places at once */
 typedef struct {
     const $T *x, *w;
     $T *out, *room;
@@ -258,7 +275,8 @@ typedef struct {
    is near an end of x, or does not lie along memory, is copied. */
 static TG_CONV void tg_convolve_part_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    enum { WIDE = TG_LINE_$N, LANES = WIDE / 4, PART = 256 };
+    enum { WIDE = TG_LINE_$N, LANES = TG_LINE_BYTES / sizeof($T), PART = 256 };
+    typedef tg_line_$N tg_line;
     const tg_lines_$N *const z = context;
     $T *const room = z->room + part * (z->k - 1 + WIDE);
     for (int64_t b = begin; b < end; b++) {
@@ -271,19 +289,16 @@ static TG_CONV void tg_convolve_part_$N(void *context, int64_t begin, int64_t en
             for (; i < z->k - 1 + WIDE; i++) room[i] = 0;
             x = room + z->k - 1;
         }
-        tg_line_$N out[4] = {{0}};
+        tg_line out[WIDE / LANES] = {{0}};
         const int64_t stop = place + WIDE < z->k ? place + WIDE : z->k; /* beyond it there are zeros only */
         for (int64_t s = place < z->n ? 0 : place - z->n + 1; s < stop;) {
             const int64_t last = stop - s < PART ? stop : s + PART;
-            tg_line_$N a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+            TG_LINE_EACH(TG_LINE_SUM)
             for (const $T *from = x - s; s < last; s++, from--) {
-                const tg_line_$N w = z->w[s] - (tg_line_$N){0};
-                a0 += w * *(const tg_line_$N *)from;
-                a1 += w * *(const tg_line_$N *)(from + LANES);
-                a2 += w * *(const tg_line_$N *)(from + 2 * LANES);
-                a3 += w * *(const tg_line_$N *)(from + 3 * LANES);
+                const tg_line w = z->w[s] - (tg_line){0};
+                TG_LINE_EACH(TG_LINE_ADD)
             }
-            out[0] += a0, out[1] += a1, out[2] += a2, out[3] += a3;
+            TG_LINE_EACH(TG_LINE_OUT)
         }
         if (here == WIDE) __builtin_memcpy(z->out + place, out, sizeof out);
         else __builtin_memcpy(z->out + place, out, here * sizeof($T));
