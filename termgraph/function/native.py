@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
+    from termgraph.lower.memory import result_orders
     from termgraph.function.mode import Default, Maker, Shapes
     from termgraph.terms.term import AnyTerm
 else:
@@ -44,6 +45,7 @@ else:
     signatures = lazy("termgraph.backends.c.signature")
     cuda = lazy("termgraph.function.cuda")
     memory = lazy("termgraph.function.memory")
+    result_orders = lazy("termgraph.lower.memory.result_orders")
 
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
@@ -278,9 +280,10 @@ def printed(
 ) -> CProgram | Refusal:
     arguments, cells, roots = graph
     n = len(maker.outputs)
+    orders = result_orders.natural(roots, n)
     made: CProgram | Refusal = generate.generated(
         arguments,
-        roots[:n],
+        result_orders.turned(roots[:n], orders),
         list(enumerate(roots[n:])),
         cells,
         [maker.inputs[i].name for i in layout.arguments],
@@ -293,6 +296,7 @@ def printed(
         timed=maker.timed,
         declared=[maker.inputs[i].variable.type for i in layout.cells],
         lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],
+        orders=orders,
         **options,
     )
     return made

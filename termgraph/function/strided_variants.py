@@ -17,7 +17,6 @@ from termgraph.config import config
 from termgraph.function.compiled import Function
 from termgraph.function.native import for_present_lengths, graph_of, library_of, ordered, printed
 from termgraph.stages import Ledger
-from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.traverse import substitute, subterms
 from termgraph.vm.partition import Refusal
@@ -27,11 +26,13 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import argument_orders, glue
     from termgraph.compile.compilation import Compilation
     from termgraph.function.mode import Maker
+    from termgraph.lower.memory import result_orders
     from termgraph.lower.storage import policy
 else:
     argument_orders = lazy("termgraph.backends.c.run.argument_orders")
     program_library = lazy("termgraph.backends.c.build.program_library")
     glue = lazy("termgraph.backends.c.run.glue")
+    result_orders = lazy("termgraph.lower.memory.result_orders")
     policy = lazy("termgraph.lower.storage.policy")
 
 
@@ -85,7 +86,7 @@ def laid_out_program(maker: Maker, layouts: Sequence[Any]) -> tuple[Any, list[An
     n = len(maker.outputs)
     results = orders_of_results(roots[:n], [*arguments, *cells], [*layouts, *[None] * len(cells)])
     arguments, instead, strided = argument_orders.given_so(arguments, layouts)
-    roots = [*turned(roots[:n], results), *roots[n:]]
+    roots = [*result_orders.turned(roots[:n], results), *roots[n:]]
     if instead:
         roots = rewritten_again(substitute(roots, instead), [*arguments, *cells], maker.work)
     code = printed(maker, layout, (arguments, cells, roots), strided=strided)
@@ -111,11 +112,6 @@ def orders_of_results(roots: Sequence[Any], arguments: Sequence[Any], layouts: S
     return [order if fits else None for fits in alike]
 
 
-def turned(roots: Sequence[Any], orders: Sequence[Any]) -> list[Any]:
-    """The roots with their axes in these orders."""
-    return [t if order is None else dimshuffle.bind(order=order)(t) for t, order in zip(roots, orders)]
-
-
 def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Compilation) -> list[Any]:
     """The graph with what its rules make of transposed arguments: a sum over everything does not care, for one."""
     captured = Captured(list(args), list(roots), work.captured.sources)
@@ -126,4 +122,4 @@ def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Compilation
 
 Function._call_in_order = staticmethod(call_in_order)
 
-__all__ = ["call_in_order", "orders_of_results", "rewritten_again", "turned"]
+__all__ = ["call_in_order", "orders_of_results", "rewritten_again"]

@@ -196,6 +196,50 @@ def test_results_of_transposed_arguments_are_transposed_if_they_are_made_element
     np.testing.assert_array_equal(mixed["a"], 3 * VALUES)
 
 
+ORDERS_OF_RESULTS = {  # what is computed of a cube c and matrices x, y, and its axes from the slowest to the fastest
+    "c.T": (2, 1, 0),
+    "c.transpose(2, 0, 1) * 2": (1, 2, 0),
+    "T.moveaxis(c, 0, 1) + T.exp(T.swapaxes(c, 0, 1))": (1, 0, 2),
+    "T.exp(x.T[1:, ::2])": (1, 0),
+    "x.T + y.T": (1, 0),
+    "x.T * T.arange(1032)[:, None]": (1, 0),
+    "T.dot(x, y.T).T": (1, 0),
+    "x.T.T": (0, 1),
+    "x.T[:, None] * 2 + c[0, 0, 0]": (2, 0, 1),
+    "x + y[::-1]": (0, 1),
+    "T.dot(x, y.T) + T.dot(y, x.T).T": (0, 1),  # they do not agree
+    "T.cumsum(x.T, axis=0)": (0, 1),
+}
+
+
+@pytest.mark.parametrize("module", [glue.load_glue, glue.load_fallback], ids=["native", "ctypes"])
+def test_results_of_transposes_are_transposed_as_in_numpy(module, monkeypatch):
+    monkeypatch.setattr(glue, "_provider", module())
+    c, cube = T.dtensor3("c"), np.random.default_rng(1).normal(size=(3, 4, 5))
+    outputs = {text: eval(text, {"T": T, "x": x, "y": y, "c": c}) for text in ORDERS_OF_RESULTS}
+    found = tg.function([x, y, c], outputs)(VALUES, 2 * VALUES, cube)
+    wanted = tg.function([x, y, c], outputs, mode=tg.Mode(linker="py"))(VALUES, 2 * VALUES, cube)
+    for text, order in ORDERS_OF_RESULTS.items():
+        a = found[text]
+        np.testing.assert_allclose(a, wanted[text], rtol=1e-10, atol=1e-10, err_msg=text)
+        assert a.transpose(order).flags.c_contiguous and a.flags.writeable, text
+        assert a.flags.c_contiguous == (order == tuple(range(a.ndim))), text
+    few = tg.function([c], c.T + 1)(np.ones((2, 0, 3)))
+    assert few.shape == (3, 0, 2)
+
+
+def test_transposed_values_that_others_need_are_computed_once():
+    state = tg.shared(np.zeros((4, 3)), "state")
+    z = T.exp(x.T) + T.arange(4)[:, None]
+    f = tg.function([x], [z, T.dot(z, x)], updates=[(state, z)])
+    values = np.ones((3, 4))
+    wanted = np.exp(values.T) + np.arange(4)[:, None]
+    for got, expected in zip([*f(values), state.get_value()], [wanted, wanted @ values, wanted]):
+        np.testing.assert_allclose(got, expected)
+    assert state.get_value(borrow=True).flags.c_contiguous
+    assert str(f.stage("schedule")).count("let exp(") == 1
+
+
 def test_every_second_element_of_a_vector_and_the_parts_of_complex_numbers():
     v = T.dvector("v")
     f = tg.function([v], [T.tanh(v), v.sum(), v[::-1].cumsum()])

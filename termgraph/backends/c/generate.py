@@ -79,6 +79,7 @@ class Ports:
     asks: bool = False
     declared: tuple[Any, ...] = ()  # types of the cells, where these may have other lengths than the program is for
     lengths: tuple[Sequence[int | None], ...] = ()  # of cells, on which the graph relies
+    orders: tuple[Any, ...] = ()  # of the results' axes, where results are handed out with other axes
 
 
 def generate(
@@ -101,6 +102,7 @@ def generate(
     memory_limit: int | float | None = None,
     declared: Sequence[Any] = (),
     lengths: Sequence[Sequence[int | None]] = (),
+    orders: Sequence[tuple[int, ...] | None] = (),
 ) -> CProgram:
     """The program that computes the output terms from `args`, followed by `cells` (all of them `Arg` leaves).
 
@@ -108,7 +110,8 @@ def generate(
     safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
     are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
     answered by the method `_with_layout` of the callable; so are those of `lengths`, which the graph was
-    made for, if they are not `declared` as types of the cells. For `memory_limit` see `Region`, for the rest `Ports`.
+    made for, if they are not `declared` as types of the cells. Results with one of the `orders` are handed out with axis k
+    as axis `order[k]`. For `memory_limit` see `Region`, for the rest `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
@@ -129,6 +132,7 @@ def generate(
         asks,
         tuple(declared),
         tuple(lengths),
+        tuple(orders),
     )
     with paused_gc():
         return ledger.run("print", printed, plan(region, ledger), ports)
@@ -162,7 +166,7 @@ class _Writer:
     def __init__(self, value: Planned, ports: Ports) -> None:
         scheduled, lowered = value.scheduled, value.lowered
         self.quick, self.timed, self.returns, self.names = ports.quick, ports.timed, ports.returns, ports.names
-        self.multiply_add = ports.multiply_add
+        self.multiply_add, self.orders = ports.multiply_add, ports.orders
         self.args, self.cells, self.updated = ports.args, ports.cells, ports.updated
         self.declared, self.lengths = ports.declared or tuple([c.type for c in ports.cells]), ports.lengths
         self.lowered, self.roots, self.st = lowered, lowered.region.roots, lowered.statements
@@ -189,7 +193,8 @@ class _Writer:
     # ------------------------------------------------------------------ layout of buf and env
     def _signature(self) -> Signature:
         names = [*self.names, *[None] * (len(self.args) - len(self.names))]
-        out = [Output(t.type.dtype, t.type.ndim) for t in self.roots[: self.count]]
+        orders = self.orders or (None,) * self.count
+        out = [Output(t.type.dtype, t.type.ndim, order=o) for t, o in zip(self.roots[: self.count], orders)]
         new = []
         for k, (c, t) in enumerate(zip(self.updated, self.roots[self.count :])):
             target = self.targets.get(self.count + k)

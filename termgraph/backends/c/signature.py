@@ -61,7 +61,9 @@ class CellInput:
 
 @dataclass(frozen=True)
 class Output:
-    """A result: a C-contiguous array whose lengths the plan computes.
+    """A result: an array whose lengths the plan computes, C-contiguous unless there is an `order`.
+
+    Then the lengths are those of the array as it lies in memory, axis k of which is axis `order[k]` of the result.
 
     `scalar` returns a NumPy scalar instead of a 0-d array. `donor` is the number of an input that nobody needs after
     the call: where its storage is its own and fits, the output takes it over; then `buf` holds one address twice.
@@ -71,6 +73,7 @@ class Output:
     ndim: int
     scalar: bool = False
     donor: int | None = None
+    order: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,8 @@ class Signature:
                 raise ValueError(f"{out}: only a 0-d output can be returned as a scalar")
             if out.donor is not None and not 0 <= out.donor < len(self.inputs):
                 raise ValueError(f"{out}: there is no input number {out.donor}")
+            if out.order is not None and sorted(out.order) != list(range(out.ndim)):
+                raise ValueError(f"{out}: its order has to name each of its axes once")
 
     # positions in env
 

@@ -350,7 +350,7 @@ class Callable:
         return lengths
 
     def _storage(self, i: int, arrays: list[np.ndarray], env: np.ndarray, status: _Status) -> np.ndarray:
-        dtype, _, _, _, where, mode, donor, _ = self._outs[i]
+        dtype, _, _, _, where, mode, donor, *_ = self._outs[i]
         lengths = self._lengths(i, env, status)
         if where >= 0 and mode != _FRESH:
             cell = self.cells[where]
@@ -388,12 +388,17 @@ class Callable:
     def _hand_over(self, results: list[np.ndarray]) -> Any:
         if self._as == _NONE:
             return None
-        answers = [x[()] if out[3] else x for x, out in zip(results, self._outs)]
+        answers = [x[()] if out[3] else _turned(x, out[8]) for x, out in zip(results, self._outs)]
         if self._as == _ONE:
             return answers[0]
         if self._as == _LIST:
             return answers
         return tuple(answers) if self._as == _TUPLE else self._wrap(tuple(answers))
+
+
+def _turned(x: np.ndarray, order: str | None) -> np.ndarray:
+    """A result whose axes lie in memory in another order."""
+    return x if order is None else x.transpose([order.index(chr(ord("a") + d)) for d in range(x.ndim)])
 
 
 def _own_memory(x: np.ndarray) -> bool:

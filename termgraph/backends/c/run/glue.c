@@ -21,6 +21,8 @@ typedef struct {
     int cell, mode;      /* the cell it becomes the value of, or -1, and how */
     int donor;           /* input whose storage it may take over, or -1 */
     Ssize item;          /* bytes of one element */
+    int turned;          /* whether the axes of the result are in another order than those of memory */
+    int order[MAX_DIMS]; /* then which axis of the result each axis of memory is */
     Obj *(*make_scalar)(Type *, Ssize);
 } Out;
 
@@ -240,6 +242,17 @@ static int check_lengths(Fn *f, int i, const int64_t *env, size_t *bytes, tg_sta
     *bytes = empty ? 0 : n;
     return 0;
 }
+/* An array whose axes lie in memory in another order. */
+static RARE Array *fresh_turned(const Out *o, const int64_t *env, void *data)
+{
+    Ssize dims[MAX_DIMS], steps[MAX_DIMS], step = o->item;
+    for (int k = o->nd - 1; k >= 0; k--) {
+        const Ssize n = (Ssize)env[o->env + k];
+        dims[o->order[k]] = n, steps[o->order[k]] = step;
+        step *= n ? n : 1;
+    }
+    return (Array *)Array_New(ArrayType, o->descr, o->nd, dims, steps, data, data ? ALIGNED | WRITEABLE : 0, NULL);
+}
 static Array *fresh(Fn *f, int i, const int64_t *env, tg_status *st)
 {
     const Out *o = &f->out[i];
@@ -257,7 +270,8 @@ static Array *fresh(Fn *f, int i, const int64_t *env, tg_status *st)
         data = ((Buffer *)buffer)->data;
     }
     Py_IncRef(&o->descr->ob);
-    Array *x = (Array *)Array_New(ArrayType, o->descr, o->nd, dims, NULL, data, data ? CARRAY : 0, NULL);
+    Array *x = o->turned ? fresh_turned(o, env, data)
+                         : (Array *)Array_New(ArrayType, o->descr, o->nd, dims, NULL, data, data ? CARRAY : 0, NULL);
     if (x && buffer && Array_SetBase(x, buffer)) {
         Py_DecRef(&x->ob);
         return NULL;

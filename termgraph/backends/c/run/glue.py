@@ -269,11 +269,16 @@ def _outs(signature: Signature) -> tuple:
     made = []
     for i, out in enumerate(signature.outputs):
         dtype, donor = numpy_dtype(out.dtype), -1 if out.donor is None else out.donor
-        made.append((dtype, out.ndim, signature.output_env(i), int(out.scalar), -1, 0, donor, dtype.itemsize))
+        made.append((dtype, out.ndim, signature.output_env(i), int(out.scalar), -1, 0, donor, dtype.itemsize, _axes(out.order)))
     for i, update in enumerate(signature.updates):
         dtype, mode = numpy_dtype(update.dtype), MODES.index(update.mode)
-        made.append((dtype, update.ndim, signature.update_env(i), 0, update.cell, mode, -1, dtype.itemsize))
+        made.append((dtype, update.ndim, signature.update_env(i), 0, update.cell, mode, -1, dtype.itemsize, None))
     return tuple(made)
+
+
+def _axes(order: Sequence[int] | None) -> str | None:
+    """The axes of a result in the order of memory, as letters."""
+    return None if order is None else "".join([chr(ord("a") + d) for d in order])
 
 
 # -- what stands in where nothing better is given ----------------------------------------------------

@@ -19,11 +19,14 @@ static Port *new_port(Obj *tuple) /* (name, dtype, lengths, env, shift, accept, 
     for (Ssize k = 0; k < nd; k++) p->fixed[k] = (Ssize)PyLong_AsLongLong(PyTuple_GetItem(lengths, k));
     return p;
 }
-static int fill_out(Out *o, Obj *tuple) /* (dtype, rank, env, scalar, cell, mode, donor, item size) */
+static int fill_out(Out *o, Obj *tuple) /* (dtype, rank, env, scalar, cell, mode, donor, item size, order or None) */
 {
     Obj *descr;
-    if (!PyArg_ParseTuple(tuple, "Oiiiiiin", &descr, &o->nd, &o->env, &o->scalar, &o->cell, &o->mode, &o->donor, &o->item))
+    const char *order = NULL;
+    if (!PyArg_ParseTuple(tuple, "Oiiiiiinz", &descr, &o->nd, &o->env, &o->scalar, &o->cell, &o->mode, &o->donor, &o->item, &order))
         return -1;
+    o->turned = order != NULL;
+    for (int k = 0; order && k < o->nd; k++) o->order[k] = order[k] - 'a';
     o->descr = (Descr *)new_ref(descr);
     o->make_scalar = (Obj * (*)(Type *, Ssize)) PyType_GetSlot(o->descr->scalar, TP_ALLOC);
     return o->make_scalar ? 0 : -1;
