@@ -374,11 +374,11 @@ class Printer:
         """How many elements a fold has, if it goes over all of a known number."""
         return n.var.extent.const if begin == "0" and end == self.poly(n.var.extent) else None
 
-    def declare_lanes(self, f: AnyTerm, acc: str, width: int) -> None:
-        """One partial result per lane."""
+    def declare_lanes(self, f: AnyTerm, acc: str, width: int, used: str | None = None) -> None:
+        """One partial result per lane, of which so many are `used`."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         self.add(f"{self.fold_ctype(f)} {acc}_lane[{width}]{self.d.aligned};")
-        self.add(f"for (int64_t u = 0; u < {width}; u++) {acc}_lane[u] = {self.d.fold_init(kind, dtype)};")
+        self.add(f"for (int64_t u = 0; u < {used or width}; u++) {acc}_lane[u] = {self.d.fold_init(kind, dtype)};")
 
     def lane_loop(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
         """The body for all lanes."""
@@ -411,7 +411,7 @@ class Printer:
             return
         for f in s.folds:
             acc = self.names.new("a")
-            self.declare_lanes(f, acc, n.width)
+            self.declare_lanes(f, acc, n.width, count)
             self.text["acc", f] = self.text[f] = f"{acc}_lane[u]"
         k, rows = f"i{s.var.level}", self.names.new("r")
         extent = self.poly(s.var.extent)

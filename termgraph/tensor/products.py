@@ -215,7 +215,9 @@ def vecmat(x1: TensorLike, x2: TensorLike) -> TensorVariable:
     array([[1., 2.],
            [3., 4.]])
     """
-    x1 = as_tensor(x1)
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if x2.ndim > 2 and _summed(x1) and _summed(x2):
+        return sum_over(ew.mul(dimshuffle(x1, *range(x1.ndim), "x"), x2), -2)
     rows = dimshuffle(x1, *range(x1.ndim - 1), "x", x1.ndim - 1)
     return matmul(ew.conj(rows) if x1.type.kind == "c" else rows, x2)[..., 0, :]
 

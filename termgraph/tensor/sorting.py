@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from termgraph.config import config
-from termgraph.tensor.creation import arange, zeros
+from termgraph.tensor.creation import arange
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
@@ -18,7 +18,7 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
 from termgraph.tensor.variable import Constant
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import promote
+from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import sorting as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -170,11 +170,9 @@ def isin(element: TensorLike, test_elements: TensorLike, invert: bool = False) -
     """
     x, among = as_tensor(element), ravel(as_tensor(test_elements))
     common = promote(x.type.np_dtype, among.type.np_dtype).name
-    wide = "uint8" if common == "bool" else common
-    x, among = ew.cast(x, dtype=wide), sort(ew.cast(among, dtype=wide))
-    place = searchsorted(among, x)
-    padded = concatenate([among, zeros((1,), wide)])  # what is larger than all has its place behind them
-    found = ew.logical_and(ew.lt(place, among.shape[0]), ew.eq(padded[place], x))
+    wide = "uint8" if common == "bool" else "float32" if common in HALVES else common
+    found = ops.isin(ravel(ew.cast(x, dtype=wide)), ew.cast(among, dtype=wide))
+    found = reshape(found, x.shape, ndim=x.type.ndim)
     return ew.logical_not(found) if invert else found
 
 

@@ -78,6 +78,8 @@ def routine_work(n: Routine) -> Poly:
         return n.sizes["whole"] * 12 + 100
     if n.spec.text == "convolve_lines":
         return n.sizes["n"] * n.sizes["k"] + 100
+    if n.spec.text == "isin":
+        return 4 * n.sizes["whole"] + 8 * n.sizes["n"] + 100
     if n.spec.text == "searchsorted":
         return ZERO + 40
     return product(sizes) * (3 if n.spec.text == "running" else 30) + 100

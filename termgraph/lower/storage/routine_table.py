@@ -217,7 +217,16 @@ def _searchsorted(t: AnyTerm) -> Spec | None:
     return Spec("searchsorted", (), (("n",), ()), ((),))
 
 
+def _isin(t: AnyTerm) -> Spec | None:
+    dtype = t.args[0].type.np_dtype
+    if dtype.kind not in "iuf" or dtype.name in HALVES or t.type.ndim == 0:
+        return None
+    return Spec("isin", (), (("whole",), ("n",)), (("whole",),))
+
+
 SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
+SPECS["isin"] = _isin
+READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
 SPECS.update(LOOPED)
 

@@ -1,4 +1,4 @@
-"""Ops that order and count: sort, argsort, searchsorted, bincount, unique.
+"""Ops that order and count: sort, argsort, searchsorted, isin, bincount, unique.
 
 NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
 """
@@ -63,6 +63,24 @@ searchsorted = define(
 )
 
 
+def _infer_isin(x: Type, among: Type) -> TensorType:
+    element, table = require_tensor(x, "operand 0 of isin"), require_tensor(among, "operand 1 of isin")
+    if table.ndim != 1 or table.dtype != element.dtype:
+        raise TypeError(f"isin: what is looked up must be a vector of {element.dtype}, got {table}")
+    return TensorType.of("bool", element.shape)
+
+
+isin = define(
+    "isin",
+    arity=2,
+    infer=_infer_isin,
+    meaning=lambda x, among: np.asarray(np.isin(x, among)),
+    kind="sort",
+    length_from=as_first,
+    doc="Where an element is one of those of a vector of the same dtype. NaN is none of them.",
+)
+
+
 # ---------------------------------------------------------------------- counting
 def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
     tensor = require_tensor(x, "operand 0 of bincount")
@@ -83,13 +101,14 @@ def _infer_bincount(x: Type, minlength: Type, *weights: Type) -> TensorType:
 
 def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: np.ndarray) -> np.ndarray:
     x = np.asarray(x).astype(np.int64, copy=False)
-    if x.size and x.min() < 0:
-        raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}")
     if minlength < 0:
         raise ValueError(f"bincount: minlength must not be negative, got {int(minlength)}")
     if weights and len(weights[0]) != len(x):
         raise ShapeError(f"bincount: {len(x)} values but {len(weights[0])} weights")
-    counts = np.bincount(x, weights[0] if weights else None, int(minlength))
+    try:
+        counts = np.bincount(x, weights[0] if weights else None, int(minlength))
+    except ValueError:
+        raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}") from None
     return counts.astype(np.float64 if weights else np.int64, copy=False)
 
 

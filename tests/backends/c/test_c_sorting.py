@@ -80,3 +80,30 @@ def test_permutations_are_the_same_on_the_virtual_machine_and_in_c():
     made = drawn("auto")
     np.testing.assert_array_equal(made, drawn("py"))
     np.testing.assert_array_equal(np.sort(made), np.arange(20000))
+
+
+@pytest.mark.parametrize("dtype", ["bool", *DTYPES, "complex64"])
+def test_isin_compares_few_has_tables_of_small_ranges_and_of_all_others(rng, dtype):
+    x, y = T.matrix("x", dtype=dtype), T.vector("y", dtype=dtype)
+    f = tg.function([x, y], [T.isin(x, y), T.isin(x, y, invert=True), T.isin(x.T[::2], y[::2])])
+    kind = np.dtype(dtype).kind
+    most = {"b": 2, "f": 1000, "c": 1000}.get(kind) or min(np.iinfo(dtype).max, 2**62)
+    for n, m, high in ((6, 3, 10), (30, 40, 100), (60, 200, 120), (40, 50, most), (0, 5, 5), (7, 0, 5)):
+        low = -min(high, most) if kind in "ifc" else 0
+        v, w = (rng.integers(low, min(high, most), size).astype(dtype) for size in ((n, 5), (m,)))
+        v.flat[5:8], v.flat[8:10] = w[1] if m else 0, 0
+        if kind == "f":
+            v.flat[:3], v.flat[3:5], w[:1], w[2:3], w[-1:] = np.nan, -0.0, np.nan, 0, np.nan
+        for got, wanted in zip(f(v, w), (np.isin(v, w), ~np.isin(v, w), np.isin(v.T[::2], w[::2]))):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_isin_of_many_large_numbers_and_of_each_row(rng):
+    z = T.lmatrix("z")
+    v = rng.integers(-(2**63), 2**63 - 1, (300, 40))
+    v[:, 7] = v[3, 2]
+    np.testing.assert_array_equal(tg.function([z], T.isin(z, z[:, 7:9].ravel()))(v), np.isin(v, v[:, 7:9]))
+    each = tg.function([z], tg.vmap(lambda row: T.isin(row, v[:, 7]))(z))
+    np.testing.assert_array_equal(each(v), np.isin(v, v[:, 7]))
+    own = tg.function([z], tg.vmap(lambda row: T.isin(v[:9, 2], row))(z))
+    np.testing.assert_array_equal(own(v), [np.isin(v[:9, 2], row) for row in v])

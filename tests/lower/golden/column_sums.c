@@ -8,7 +8,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
     for (int64_t b0 = begin; b0 < end; b0 += 1024) {
         const int64_t w0 = end - b0 < 1024 ? end - b0 : 1024;
         double a0_lane[1024] __attribute__((aligned(64)));
-        for (int64_t u = 0; u < 1024; u++) a0_lane[u] = 0.0;
+        for (int64_t u = 0; u < w0; u++) a0_lane[u] = 0.0;
         int64_t r0 = 0;
         for (; r0 + 8 <= n0_0; r0 += 8) {
             #pragma GCC ivdep

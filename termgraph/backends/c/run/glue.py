@@ -269,7 +269,9 @@ def _outs(signature: Signature) -> tuple:
     made = []
     for i, out in enumerate(signature.outputs):
         dtype, donor = numpy_dtype(out.dtype), -1 if out.donor is None else out.donor
-        made.append((dtype, out.ndim, signature.output_env(i), int(out.scalar), -1, 0, donor, dtype.itemsize, _axes(out.order)))
+        made.append(
+            (dtype, out.ndim, signature.output_env(i), int(out.scalar), -1, 0, donor, dtype.itemsize, _axes(out.order))
+        )
     for i, update in enumerate(signature.updates):
         dtype, mode = numpy_dtype(update.dtype), MODES.index(update.mode)
         made.append((dtype, update.ndim, signature.update_env(i), 0, update.cell, mode, -1, dtype.itemsize, None))

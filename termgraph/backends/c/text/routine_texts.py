@@ -236,6 +236,75 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
     "tg_searchsorted_right": _searched(
         "right", "How many elements come before a value or are equal to it.", "!((v < at) | ((at != at) & (v == v)))"
     ),
+    "tg_isin": """
+/* Which of n values are among m others. Few are compared with each; whole numbers of a small range have a table of bytes;
+   for all others there is a table of which at most a quarter is taken, and free places hold the first of the others,
+   so that it is found wherever it is looked for. Zeros are equal, and NaN is nothing's equal. Nonzero: no memory. */
+static inline uint64_t tg_isin_key_$N($T v)
+{
+    uint64_t bits = 0;
+    if (($T)0.5 == 0) return (uint64_t)v;
+    if (v != 0) __builtin_memcpy(&bits, &v, sizeof v);
+    return bits;
+}
+
+static int tg_isin_$N(const $T *x, int64_t n, int64_t step, const $T *among, int64_t m, int64_t apart, uint8_t *out,
+                      int64_t out_step)
+{
+    enum { FEW = 8, WIDE = 6, BITS = 2 };
+    int64_t first = 0;
+    while (first < m && among[first * apart] != among[first * apart]) first++;
+    if (m - first <= FEW) {
+        for (int64_t i = 0; i < n; i++) out[i * out_step] = 0;
+        for (int64_t j = first; j < m; j++) {
+            const $T one = among[j * apart];
+            if (step == 1 && out_step == 1) for (int64_t i = 0; i < n; i++) out[i] |= x[i] == one;
+            else for (int64_t i = 0; i < n; i++) out[i * out_step] |= x[i * step] == one;
+        }
+        return 0;
+    }
+    $T low = among[first * apart], high = low;
+    for (int64_t j = first; j < m; j++) {
+        const $T v = among[j * apart];
+        low = v < low ? v : low, high = v > high ? v : high;
+    }
+    const uint64_t range = ($T)0.5 == 0 ? tg_isin_key_$N(high) - tg_isin_key_$N(low) : (uint64_t)-1;
+    if (range / WIDE < (uint64_t)(n + m)) {
+        uint8_t *is = calloc(range + 2, 1);
+        if (!is) return 1;
+        for (int64_t j = 0; j < m; j++) is[tg_isin_key_$N(among[j * apart]) - tg_isin_key_$N(low)] = 1;
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t at = tg_isin_key_$N(x[i * step]) - tg_isin_key_$N(low);
+            out[i * out_step] = is[at <= range ? at : range + 1];
+        }
+        free(is);
+        return 0;
+    }
+    int bits = 4;
+    while (bits < 60 && (int64_t)1 << bits < m << BITS) bits++;
+    const uint64_t most = ((uint64_t)1 << bits) - 1, none = tg_isin_key_$N(among[first * apart]);
+    uint64_t *slots = malloc((most + 1) * sizeof *slots);
+    if (!slots) return 1;
+    for (uint64_t k = 0; k <= most; k++) slots[k] = none;
+    for (int64_t j = first; j < m; j++) {
+        const $T v = among[j * apart];
+        if (v != v) continue;
+        const uint64_t key = tg_isin_key_$N(v);
+        uint64_t at = key ^ key >> 32;
+        for (at = at * 0x9e3779b97f4a7c15u >> (64 - bits); slots[at] != none && slots[at] != key;) at = (at + 1) & most;
+        slots[at] = key;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const $T v = x[i * step];
+        const uint64_t key = tg_isin_key_$N(v);
+        uint64_t at = key ^ key >> 32;
+        for (at = at * 0x9e3779b97f4a7c15u >> (64 - bits); slots[at] != none && slots[at] != key;) at = (at + 1) & most;
+        out[i * out_step] = slots[at] == key;
+    }
+    free(slots);
+    return 0;
+}
+""",
     "tg_cumsum": _running("cumsum", "+"),
     "tg_cumprod": _running("cumprod", "*"),
     "tg_convolve": """

@@ -209,6 +209,13 @@ def _searchsorted(x: _Text) -> None:
     x.p.add(f"{name}({given}, {x.pointer(out)}, {x.apart(out)}, {x.count});")
 
 
+def _isin(x: _Text) -> None:
+    (a, table), (out,) = x.n.reads, x.n.results
+    given = [[x.pointer(b), x.size(n), x.p.poly(b.core[0])] for b, n in ((a, "whole"), (table, "n"))]
+    flags = f"(uint8_t *)({x.pointer(out)}), {x.p.poly(out.core[0])}"
+    x.p.add(f"if (tg_isin_{SHORT[a.buf.dtype]}({', '.join([*given[0], *given[1]])}, {flags})) {x.no_memory()}")
+
+
 def _running(x: _Text) -> None:
     (a,), (out,) = x.n.reads, x.n.results
     steps = [(x.pointer(b), x.apart(b), x.p.poly(b.core[0])) for b in (a, out)]
@@ -336,6 +343,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "sort": _sort,
     "argsort": _sort,
     "searchsorted": _searchsorted,
+    "isin": _isin,
     "running": _running,
     "csm_dot": _sparse_product,
     "csm_majors": _majors,
