@@ -1,4 +1,4 @@
-"""Bessel functions of order two where they stand in derivatives: from the orders 0 and 1, which C computes in vectors."""
+"""Bessel functions of order two in derivatives: by those of orders 0 and 1, which C computes without SciPy."""
 
 from termgraph.rules import Float, rule, ruleset
 from termgraph.terms.ops.elementwise import abs_, i0, i1, isinf, iv, j0, j1, jv, lt, switch

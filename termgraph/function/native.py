@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import bind as running
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
-    from termgraph.lower.memory import result_orders
     from termgraph.function.mode import Default, Maker, Shapes
+    from termgraph.lower.memory import result_orders
     from termgraph.terms.term import AnyTerm
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")

@@ -110,8 +110,8 @@ def generate(
     safe and `in_place`. Arguments that are `strided` are read where they lie, by strides of these kinds; of others that
     are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
     answered by the method `_with_layout` of the callable; so are those of `lengths`, which the graph was
-    made for, if they are not `declared` as types of the cells. Results with one of the `orders` are handed out with axis k
-    as axis `order[k]`. For `memory_limit` see `Region`, for the rest `Ports`.
+    made for, if they are not `declared` as types of the cells. Results with one of the `orders` are handed out with
+    axis k as axis `order[k]`. For `memory_limit` see `Region`, for the rest `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
