@@ -114,7 +114,9 @@ def test_loops_with_tables_are_tuned_for_processors_that_gather(monkeypatch):
     for has, maker, flags in (
         (True, "GenuineIntel", {"avx2", "avx512f"}),
         (False, "GenuineIntel", {"avx2"}),
+        (True, "AuthenticAMD", {"avx2"}),
         (False, "AuthenticAMD", {"avx2", "avx512f"}),
+        (False, "AuthenticAMD", {"sse4_2"}),
         (False, "", set()),
     ):
         monkeypatch.setattr(compilers, "processor_flags", lambda flags=flags: frozenset(flags))

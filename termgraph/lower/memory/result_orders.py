@@ -1,4 +1,4 @@
-"""In which order the axes of results lie in memory: as in NumPy, that of the arrays they are made of, element by element.
+"""How the axes of results lie in memory: as in NumPy, as those of the arrays they are made of, element by element.
 
 A transpose of an argument is then a plain copy, and handed out with its axes as the caller counts them.
 """

@@ -68,13 +68,15 @@ class Compiler:
     def suits(self, flag: str) -> bool:
         """Whether a flag is for it: parameters of the optimiser, its scheduler and its passes are gcc's own.
 
-        Widths of vectors are for processors that have them, tuning is for Intel's with AVX-512.
+        Widths of vectors are for processors that have them, tuning is for those whose gathers gcc thinks too little of:
+        Intel's with AVX-512, and AMD's without.
         """
         if flag.startswith("-mprefer-vector-width"):
             return self.kind != "cc" and _NATIVE in self.flags and "avx512f" in processor_flags()
         if flag.startswith("-mtune="):
-            wide = "avx512f" in processor_flags() and processor_maker() == "GenuineIntel"
-            return self.kind == "gcc" and _NATIVE in self.flags and wide
+            flags, maker = processor_flags(), processor_maker()
+            found = {"GenuineIntel": "avx512f" in flags, "AuthenticAMD": "avx2" in flags and "avx512f" not in flags}
+            return self.kind == "gcc" and _NATIVE in self.flags and found.get(maker, False)
         return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps", "-fenable-"))
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:

@@ -239,7 +239,8 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
     "tg_isin": """
 /* Which of n values are among m others. Few are compared with each; whole numbers of a small range have a table of
    bytes; for the rest there is a table of which at most a quarter is taken, and free places hold the first of the
-   others, so that it is found wherever it is looked for. Zeros are equal, and NaN is nothing's equal. Nonzero: no memory. */
+   others, so that it is found wherever it is looked for. Zeros are equal, NaN is
+   equal to nothing. Nonzero: no memory. */
 static inline uint64_t tg_isin_key_$N($T v)
 {
     uint64_t bits = 0;
