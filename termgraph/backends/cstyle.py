@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 BLOCK = 8192  # steps of a fold after which it may be asked to stop
+LONG = 3  # terms of a length that gets a name
 LINE = 110  # a value used once is written where it is used, as long as the line stays readable
 
 
@@ -51,6 +53,9 @@ class Dialect(Protocol):
     def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
         """The statement that folds a value in."""
         ...
+
+
+Factors = tuple["Atom | Poly", ...]  # of an index
 
 
 class Names:
@@ -90,7 +95,9 @@ class Printer:
         self.lines: list[str] = []
         self.indent = 1
         self.syms: dict[Sym, None] = {}
-        self.named: dict[Apply, tuple[str, str]] | None = None  # names and texts of lengths, where a function has names
+        self.named: dict[Apply | Poly, tuple[str, str]] | None = (
+            None  # names and texts of lengths, where a function has names
+        )
         self.bufs: dict[Buf, None] = {}
         self.rows: list[Row] = []
         self.checks: list[tuple[Any, str, str]] = []
@@ -127,8 +134,12 @@ class Printer:
         """An index or a length."""
         if not p.terms:
             return "0"
+        return self.sum_of(p.terms if self.named is None or len(p.terms) < LONG else self.with_names(p))
+
+    def sum_of(self, rows: Sequence[tuple[Factors, int]]) -> str:
+        """Products and how often each is there."""
         parts = []
-        for m, c in sorted(p.terms, key=lambda row: (row[1] < 0, not row[0], [_rank(a) for a in row[0]])):
+        for m, c in sorted(rows, key=lambda row: (row[1] < 0, not row[0], [_rank(a) for a in row[0]])):
             factors = [self.atom(a) for a in m]
             if abs(c) != 1 or not m:
                 factors.insert(0, str(abs(c)))
@@ -136,8 +147,32 @@ class Printer:
         text = "".join(parts)
         return text[3:] if text.startswith(" + ") else "-" + text[3:]
 
-    def atom(self, a: Atom) -> str:
-        """One factor of an index."""
+    def with_names(self, p: Poly) -> list[tuple[Factors, int]]:
+        """The terms, where long factors that depend on computed lengths alone have become lengths with names."""
+        assert self.named is not None
+        groups: dict[Factors, dict[tuple[Atom, ...], int]] = {}
+        for m, c in p.terms:
+            inside = tuple([a for a in m if not of_lengths(a)])
+            groups.setdefault(inside, {})[tuple([a for a in m if of_lengths(a)])] = c
+        some = {k for k, f in groups.items() if len(f) >= LONG and any(isinstance(a, Apply) for m in f for a in m)}
+        out: list[tuple[Factors, int]] = [
+            (m, c) for m, c in p.terms if tuple([a for a in m if not of_lengths(a)]) not in some
+        ]
+        for inside, factor in groups.items():
+            if inside in some:
+                common = math.gcd(*factor.values())
+                length = Poly({m: c // common for m, c in factor.items()})
+                if length not in self.named:
+                    text = self.sum_of(length.terms)
+                    self.named[length] = f"extent{len(self.named)}", text
+                out.append(((*inside, length), common))
+        return out
+
+    def atom(self, a: Atom | Poly) -> str:
+        """One factor of an index; a polynomial is one that has a name."""
+        if isinstance(a, Poly):
+            assert self.named is not None
+            return self.named[a][0]
         if isinstance(a, Var):
             return f"i{a.level}"
         if isinstance(a, Sym):
@@ -438,7 +473,7 @@ class Printer:
         raise AssertionError("a sweep stands only in columns")
 
 
-def _rank(a: Atom) -> tuple:
+def _rank(a: Atom | Poly) -> tuple:
     return (a.level, "") if isinstance(a, Var) else (99, a.key)
 
 

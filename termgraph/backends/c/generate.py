@@ -274,6 +274,7 @@ class _Writer:
     def plan_text(self) -> str:
         """tg_plan: check lengths, say how large everything is."""
         p = Printer(self.d, [])
+        p.named = {}
         lines: list[str] = []
         lengths: list[tuple[int, Poly]] = []
         lines += self.assumed_lengths()
@@ -292,6 +293,7 @@ class _Writer:
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
         head = [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms]
+        head += [f"    const int64_t {name} = {text};" for name, text in p.named.values()]
         return "\n".join(
             ["TG_EXPORT int tg_plan(int64_t *env, tg_status *st)", "{", *head, *lines, "    return 0;", "}"]
         )

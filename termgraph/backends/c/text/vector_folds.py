@@ -119,8 +119,7 @@ class CPrinter(Printer):
         nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * size)
         i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
         accs = {f: self.names.new("a") for f in n.folds}
-        for f, acc in accs.items():
-            self.declare_vectors(f, acc, nbytes)
+        self.declare_vectors(accs, nbytes)
         self.add(f"int64_t {k} = {begin};")
         at = f"const int64_t {i} = {k} + v * ({one});"
         if known is None or known >= group:
@@ -147,14 +146,17 @@ class CPrinter(Printer):
         self.add("#pragma GCC unroll 16")
         return self.block(f"for (int64_t v = 0; v < {nbytes} / tg_vector_bytes; v++)")
 
-    def declare_vectors(self, f: AnyTerm, acc: str, nbytes: int) -> None:
-        """The partial results of a fold, with their first values; a largest element also remembers NaNs apart."""
-        kind, short = f.op.params["kind"], SHORT[f.type.dtype]
-        self.add(f"tg_vector_{short} {acc}_vector[{nbytes} / tg_vector_bytes];")
-        if kind in COMPARED and _has_nan(f):
-            self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
+    def declare_vectors(self, accs: dict[Any, str], nbytes: int) -> None:
+        """The partial results of folds, with their first values; a largest element also remembers NaNs apart."""
+        for f, acc in accs.items():
+            short = SHORT[f.type.dtype]
+            self.add(f"tg_vector_{short} {acc}_vector[{nbytes} / tg_vector_bytes];")
+            if f.op.params["kind"] in COMPARED and _has_nan(f):
+                self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
         with self.each_vector(nbytes):
-            self.add(f"{acc}_vector[v] = (tg_vector_{short}){{0}} + {self.d.fold_init(kind, f.type.dtype)};")
+            for f, acc in accs.items():
+                first = self.d.fold_init(f.op.params["kind"], f.type.dtype)
+                self.add(f"{acc}_vector[v] = (tg_vector_{SHORT[f.type.dtype]}){{0}} + {first};")
 
     def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
         """The body for one vector of elements."""
@@ -197,18 +199,18 @@ class CPrinter(Printer):
         self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str, nbytes: int
     ) -> None:
         """The last elements, fewer than a vector: through an array of lanes."""
+        lanes = {acc: f"*(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}))" for f, acc in accs.items()}
         for f, acc in accs.items():
-            ctype, short = self.d.ctype(f.type.dtype), SHORT[f.type.dtype]
+            ctype = self.d.ctype(f.type.dtype)
             self.add(f"{ctype} {acc}_lane[{nbytes} / sizeof({ctype})];")
-            with self.each_vector(nbytes):
-                self.add(f"*(tg_vector_{short} *)({acc}_lane + v * ({one})) = {acc}_vector[v];")
             self.text["acc", f] = f"{acc}_lane[u]"
+        with self.each_vector(nbytes):
+            self.add(*[f"{lane} = {acc}_vector[v];" for acc, lane in lanes.items()])
         with self.block(f"for (int64_t u = ({count}) / ({one}) * ({one}); u < {count}; u++)"):
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(n.body)
-        for f, acc in accs.items():
-            with self.each_vector(nbytes):
-                self.add(f"{acc}_vector[v] = *(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}));")
+        with self.each_vector(nbytes):
+            self.add(*[f"{acc}_vector[v] = {lane};" for acc, lane in lanes.items()])
 
 
 def _finds_places(n: Reduce) -> bool:
