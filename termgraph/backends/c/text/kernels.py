@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.checks import bad, failure
@@ -21,6 +21,7 @@ from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
+from termgraph.backends.same_loops import shape_of
 from termgraph.lower.lengths.index import Poly, Sym, values
 from termgraph.lower.loops.tree import (
     Accumulate,
@@ -45,6 +46,14 @@ from termgraph.progress import kernel_written
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
 GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
+
+
+class Printed(NamedTuple):
+    """A kernel that was printed: its function, its buffers in the order of its shape, what an iteration costs."""
+
+    name: str
+    bufs: list[Buf]
+    cost: Poly
 
 
 class KernelWriter:
@@ -74,6 +83,7 @@ class KernelWriter:
         self.timed_parts: list[TimedPart] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
         self.equal = Shared()
+        self.printed: dict[Any, Printed] = {}  # shapes of kernels -> what was made of the first of each
         self.chosen: dict[str, int] = {}  # shapes of functions -> how many functions of `float32` they use
 
     def printer(self, *given: Any) -> CPrinter:
@@ -185,11 +195,10 @@ class KernelWriter:
 
     def call(self, n: Kernel, p: Printer) -> None:
         """Run a kernel over all of its range."""
-        extent, cost = n.node.var.extent, per_iteration(n.node)
         name = f"kernel{self.count}"
         self.count += 1
         self.kernels[name] = n
-        self.kernel(n, name, p.outside)
+        extent, cost = n.node.var.extent, self.kernel_once(n, name, p.outside)
         kernel_written()
         if isinstance(n.node, Reduce):
             self.call_reduction(n.node, name, extent, cost, p)
@@ -254,6 +263,25 @@ class KernelWriter:
             write_routine(self, n, p)
 
     # ------------------------------------------------------------------ the kernel's side
+    def kernel_once(self, n: Kernel, name: str, outside: dict[Any, str]) -> Poly:
+        """The function of a kernel, printed if none of its shape was before, and what an iteration costs."""
+        like = shape_of(n, self.aliased, outside)
+        before = self.printed.get(like.key) if like is not None else None
+        if like is not None and before is not None:
+            self.equal.again(
+                name,
+                before.name,
+                {old.name: str(self.slots[b]) for old, b in zip(before.bufs, like.bufs) if b in self.slots},
+                len(self.functions),
+            )
+            self.functions.append("")
+            return before.cost
+        cost = per_iteration(n.node)
+        self.kernel(n, name, outside)
+        if like is not None and name in self.equal.written:
+            self.printed[like.key] = Printed(name, like.bufs, cost)
+        return cost
+
     def kernel(self, n: Kernel, name: str, outside: dict[Any, str]) -> None:
         """The function of one outermost loop."""
         loop = n.node

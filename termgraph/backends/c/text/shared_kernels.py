@@ -70,10 +70,14 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A function without the names it has by accident: its text with `@` for its own name, and its row of places."""
+    """A function without the names it has by accident: its text with `@` for its own name, and its row of places.
+
+    `used` are the names it had for what lies there.
+    """
 
     shape: str
     places: tuple[str, ...]
+    used: tuple[str, ...] = ()
 
 
 class Range(NamedTuple):
@@ -117,7 +121,8 @@ def general(
     names = [new.get(e.name, f"{e.kind}{k}") for k, e in enumerate(used)]
     lines = [e.declared(n, e.shared.format(f"c->at[{first + k}]")) for k, (e, n) in enumerate(zip(used, names))]
     text = IDENTIFIER.sub(lambda m: new.get(m[0], m[0]), text)
-    return Written("\n".join([*head, *lines, *([text] if text else []), "}"]), tuple([e.place for e in used]))
+    shape = "\n".join([*head, *lines, *([text] if text else []), "}"])
+    return Written(shape, tuple([e.place for e in used]), tuple([e.name for e in used]))
 
 
 class Shared:
@@ -127,6 +132,12 @@ class Shared:
         self.written: dict[str, tuple[Written, int]] = {}  # name -> and its number among the functions
         self.steps: list[Step] = []
         self.whole: dict[str, int] = {}  # functions that always run over their whole range, and how long it is
+
+    def again(self, name: str, like: str, slots: dict[str, str], number: int) -> None:
+        """One more function like another that was written, with its arrays, by their old names, in other slots."""
+        shape, places, used = self.written[like][0]
+        own = tuple([slots.get(old, place) for old, place in zip(used, places)])
+        self.written[name] = Written(shape, own, used), number
 
     def mark(self, first: int) -> str:
         """The line that makes the steps from the first one on, as long as it is not known what they are."""
