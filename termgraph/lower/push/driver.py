@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Index = tuple[Poly, ...]
 Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar
+Asking = list[tuple[Any, Steps]]  # elements that are being made, each for the one before it, with their rules
 Rule = Callable[["Push", Any, Index], Steps]
 Goal = Callable[["Push", Any, Index], Index]  # where an element comes from
 AT: dict[str, Rule] = {}  # family name -> rule; filled by at_rules
@@ -54,12 +55,13 @@ def moves(family: str) -> Callable[[Goal], Goal]:
 class Push:
     """Scalars of the elements of a graph's terms. `bufs` says which terms have storage: those are loaded.
 
-    `judge` is asked of every new scalar with its term and index, and gives the scalar to use for it from then on.
+    `judge` is asked of every new scalar with its term, its index and the elements it is made for, the nearest one last
+    (with their rules; the first is nobody's), and gives the scalar to use for it from then on.
     """
 
     def __init__(
         self, lengths: Lengths, bufs: Mapping[Any, Buf], scalars: Scalars, base: int = 0,
-        judge: Callable[[Any, Index, Any], Any] | None = None,
+        judge: Callable[[Any, Index, Any, Asking], Any] | None = None,
     ) -> None:  # fmt: skip
         self.lengths, self.scalars, self.base, self.judge = lengths, scalars, base, judge
         self.bufs = dict(bufs)
@@ -75,7 +77,7 @@ class Push:
     def drive(self, steps: Steps) -> Any:
         """Run a rule, and the rules of all elements it asks for, on a stack of our own."""
         memo, origin = self.memo, self.origin
-        stack: list[tuple[Any, Steps]] = [(None, steps)]
+        stack: Asking = [(None, steps)]
         answer = None
         while True:
             try:
@@ -88,7 +90,7 @@ class Push:
                 if answer not in origin:
                     origin[answer] = wanted
                     if self.judge is not None:
-                        answer = self.judge(t, index, answer)
+                        answer = self.judge(t, index, answer, stack)
                 memo.setdefault(t, {})[index] = answer
                 continue
             t, index = wanted

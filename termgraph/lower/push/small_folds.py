@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.push.driver import Index, Push, Steps
 from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, kids, own_cost, scalars
-from termgraph.terms.op import Op
-from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximum, minimum, mul
+from termgraph.terms.op import ARG, Op, cost_of
+from termgraph.terms.ops.elementwise import add, logical_and, logical_or, maximum, minimum, mul, true_div
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 MOST = 16  # elements
 MOST_WORK = 160  # operations and loads that are written out
+MOST_TERMS = 40  # that are looked at to see whether this is too much
 MOST_LOOKED_AT = 3 * MOST_WORK  # of these, with what neighbours share: what is more is not written out
 
 PAIRS: dict[str, Op] = {
@@ -33,6 +34,8 @@ def written_out(p: Push, x: AnyTerm, axes: Sequence[int], i: Index, kind: str, d
     """The elements of x along some axes, combined as text; None where a loop is better."""
     count = product([p.lengths[x][d] for d in axes]).const
     if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= MOST:
+        return None
+    if count > 1 and _is_surely_long(p, x, axes, int(count)):
         return None
     elements: list[Any] = []
     for place in _places([int(p.lengths[x][d].const or 0) for d in axes]):
@@ -69,6 +72,38 @@ def _is_cheap(elements: Sequence[Any], count: int) -> bool:
         return True
     shared = set(scalars([elements[0]]))
     return _are_few([t for t in own if t not in shared], count)
+
+
+def _is_surely_long(p: Push, x: AnyTerm, axes: Sequence[int], count: int) -> bool:
+    """Whether elements are too much work to be written out, seen without making any.
+
+    Counted are elementwise operations on arrays that have an element of their own in each place.
+    """
+    shape = [p.lengths[x][d] for d in axes]
+    own: dict[Any, int] = {}  # terms -> what an element takes at least, itself only; 0 if places may share it
+    work, stack = 0, [x]
+    while stack:
+        t = stack[-1]
+        if t in own:
+            stack.pop()
+            continue
+        elementwise = t.op.kind == "elementwise" and bool(t.args) and t not in p.bufs
+        todo = [a for a in t.args if a not in own] if elementwise and len(own) < MOST_TERMS else []
+        if todo:
+            stack += todo
+            continue
+        stack.pop()
+        own[t] = 0
+        if t.type.ndim != x.type.ndim or [p.lengths[t][d] for d in axes] != shape:
+            continue
+        if elementwise and any(own.get(a) for a in t.args):
+            own[t] = 1 if t.op is true_div else cost_of(t.op, len(t.args))
+        elif t.op is ARG or t in p.bufs:
+            own[t] = 1
+        work += own[t]
+        if work * count > MOST_WORK or own[t] >= HEAVY:
+            return True
+    return False
 
 
 def _unlike(a: AnyTerm, b: AnyTerm, most: int) -> list[Any] | None:

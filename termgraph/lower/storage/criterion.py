@@ -76,11 +76,17 @@ def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, 
         source = origin[a][0]
         if source in cuts or source in new or source.op in (ARG, CONST):
             continue
-        missing = holes(s.free(a))
-        rows = product([v.extent for v in s.free(t) if v.level in missing]).const
-        below = scalars([a], lambda x: x.op.family is FOLD)
-        if (rows is None or rows >= MANY_ROWS) and sum(own_cost(x) for x in below if s.free(x)) >= LONG:
+        if is_long_in_every_row(s, a, s.free(t)):
             new[source] = None
+
+
+def is_long_in_every_row(s: Scalars, a: AnyTerm, around: frozenset[Var]) -> bool:
+    """Whether an operand takes long and is the same in many rows, of a result in loops over the variables `around`."""
+    missing = holes(s.free(a))
+    rows = product([v.extent for v in around if v.level in missing]).const
+    if not missing or (rows is not None and rows < MANY_ROWS):
+        return False
+    return sum(own_cost(x) for x in scalars([a], lambda x: x.op.family is FOLD) if s.free(x)) >= LONG
 
 
 def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:
@@ -147,4 +153,4 @@ def _inner(new: list[Any], cuts: Collection[Any]) -> list[Any]:
     return [t for t in new if not has_inner[t]]
 
 
-__all__ = ["holes", "is_work", "unsettled"]
+__all__ = ["holes", "is_long_in_every_row", "is_work", "unsettled"]

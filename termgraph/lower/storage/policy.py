@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, divide, has_division, poly, product
+from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, divide, has_division, poly, product
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
-from termgraph.lower.push.driver import Index, Push
+from termgraph.lower.push.driver import Asking, Index, Push
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
-from termgraph.lower.storage.criterion import holes, is_work, unsettled
+from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.op import ARG, CONST
@@ -210,14 +210,26 @@ class Storage:
             if u in self.cuts or u in self.targets:
                 self.work.add(u, early=self._is_call(u))
 
-    def _judged(self, t: AnyTerm, index: Index, value: AnyTerm) -> AnyTerm:
+    def _judged(self, t: AnyTerm, index: Index, value: AnyTerm, asking: Asking) -> AnyTerm:
         """An element that has just been made, or what it is read from if it would be computed again and again."""
         s = self.scalars
-        if not is_work(s, value) or t in self.cuts or t.op in (ARG, CONST) or not holes(s.free(value)):
+        if t in self.cuts or t.op in (ARG, CONST) or not holes(s.free(value)):
+            return value
+        if not is_work(s, value) and not self._is_row_of(value, asking):
             return value
         self.keep(t)
         buf = self.push.bufs[t]
         return s.load(buf, buf.offset(index))
+
+    def _is_row_of(self, value: AnyTerm, asking: Asking) -> bool:
+        """Whether all rows of the elementwise result that it is made for would compute it."""
+        for wanted, _ in reversed(asking):
+            if wanted is None or wanted[0].op.family.name in VIEWS:
+                continue
+            around = _union(p.fv for p in wanted[1])
+            elementwise = wanted[0].op.kind == "elementwise" and not holes(around)
+            return elementwise and is_long_in_every_row(self.scalars, value, around)
+        return False
 
     def _work_off(self) -> None:
         while (t := self.work.pop()) is not None:
