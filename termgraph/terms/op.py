@@ -176,7 +176,7 @@ class Op:
         full = {**self.params, **params} if self.params else params
         if not full:
             return family
-        values = tuple(full[k] for k in family.defaults)
+        values = tuple([full[k] for k in family.defaults])
         key = (values, _types_of(values))
         table = family._bound
         if table is None:
@@ -188,17 +188,26 @@ class Op:
         except TypeError:
             raise TypeError(f"parameters of {family.name} must be hashable, got {full}") from None
         if found is None:
-            free, values = _open_parameters(values)
-            if free and values != key[0]:
-                return self.bind(**dict(zip(family.defaults, values, strict=True)))
+            in_kernels = family.kind == "kernel"  # where are neither rules nor logic variables
+            free: frozenset[Var] = frozenset()
+            if not in_kernels:
+                free, values = _open_parameters(values)
+                if free and values != key[0]:
+                    return self.bind(**dict(zip(family.defaults, values, strict=True)))
             found = copy.copy(family)
             found.lvars = free
-            found._tc, found.sigs, found._bound = {}, Signatures(), None
+            found._tc, found.sigs, found._bound = {}, Signatures(family.sigs if in_kernels else None), None
             found.family = family
             found.params = MappingProxyType(dict(zip(family.defaults, values, strict=True)))
-            found._h = stable_hash("op", family.name, values)
+            found.__dict__.pop("_h", None)
             found = table.setdefault(key, found)
         return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_h" and "family" in self.__dict__:  # of one with parameters, which few ask for
+            self._h = stable_hash("op", self.family.name, tuple(self.params.values()))
+            return self._h
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __copy__(self) -> Op:
         new = object.__new__(type(self))

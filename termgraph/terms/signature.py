@@ -50,15 +50,16 @@ class Signature:
 class Signatures(Interned):
     """The terms of one op and their signatures.
 
-    `table` has the kind of the operand as key, or two kinds; None: the same once more.
+    `table` has the kind of the operand as key, or two kinds; None: the same once more. Ops whose terms no rule tells
+    apart have them in common: those of one of them are `shared`.
     """
 
     __slots__ = ("kinds", "table")
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Signatures | None = None) -> None:
         super().__init__()
-        self.table: dict[Any, Signature] = {}
-        self.kinds: dict[Any, Kind] = {}
+        self.table: dict[Any, Signature] = {} if shared is None else shared.table
+        self.kinds: dict[Any, Kind] = {} if shared is None else shared.kinds
 
     def find(self, op: Any, type_: Type, args: tuple[Any, ...] = ()) -> Signature:
         """The signature of the op on these operands, whose result has this type."""

@@ -125,7 +125,7 @@ class Value(Atom):
 def _union(sets: Iterable[frozenset[E]]) -> frozenset[E]:
     out: frozenset[E] = EMPTY
     for s in sets:
-        if s and not s <= out:
+        if s and s is not out and not s <= out:
             out = s if out <= s else out | s
     return out
 

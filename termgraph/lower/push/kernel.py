@@ -15,6 +15,8 @@ import numpy as np
 
 from termgraph.lower.lengths.index import (
     EMPTY,
+    ONE,
+    ZERO,
     Poly,
     Value,
     Var,
@@ -23,7 +25,9 @@ from termgraph.lower.lengths.index import (
     has_division,
     less,
     nonneg,
+    plus,
     poly,
+    times,
     values,
 )
 from termgraph.terms.hashing import stable_hash
@@ -74,11 +78,11 @@ class Buf:
 
     def offset(self, index: Iterable[Poly]) -> Poly:
         """Position of an element, in elements."""
-        out, step = poly(0), poly(1)
+        out, step = ZERO, ONE
         index = list(index)
         for d in reversed(range(len(index))):
-            out = out + index[d] * (step if self.strides is None else self.strides[d])
-            step = step * self.shape[d]
+            out = plus(out, times(index[d], step if self.strides is None else self.strides[d]))
+            step = times(step, self.shape[d])
         return out
 
     def __repr__(self) -> str:
@@ -165,9 +169,10 @@ class Scalars:
 
     def _note(self, t: AnyTerm) -> AnyTerm:
         if t not in self.fv and t.args:
-            self.fv[t] = _union(self.free(a) for a in t.args)
-            self.deps[t] = _union(self.needs(a) for a in t.args)
-            if any(a in self.divides for a in t.args):
+            fv, deps = self.fv.get, self.deps.get
+            self.fv[t] = _union([fv(a, EMPTY) for a in t.args])
+            self.deps[t] = _union([deps(a, EMPTY) for a in t.args])
+            if not self.divides.isdisjoint(t.args):
                 self.divides.add(t)
         return t
 

@@ -67,10 +67,17 @@ def _users(storage: Storage, stores: list[Any]) -> Users:
     phase = phases(planner.predecessors(folds, stores, top))
     outer = set(folds)
     users: Users = {}
+    small: set[Any] = set()  # and whatever else is not stored for that
     for y, value, var in _loops(folds, stores):
+        loop = phase[y], var
         for s in scalars([value], lambda t, y=y: t in outer and t is not y):
-            if _could_be_stored(storage, s):
-                users.setdefault(s, set()).add((phase[y], var))
+            if s in users:
+                users[s].add(loop)
+            elif s not in small:
+                if _could_be_stored(storage, s):
+                    users[s] = {loop}
+                else:
+                    small.add(s)
     return users
 
 

@@ -6,6 +6,7 @@ needed at two different indices (*images*). Folds in arms of choices and deep ch
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,10 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     s, origin = push.scalars, push.origin
     new: dict[Any, None] = {}
     images: dict[Any, set[Any]] = {}
+    picks: list[Any] = []
     for t in scalars(values):
         if t.op.family is PICK:
+            picks.append(t)
             _folds_in_arms(push, t, cuts, new)
         _of_every_row(push, t, cuts, new)
         if not is_work(s, t) or t not in origin:
@@ -44,8 +47,8 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if holes(s.free(t)):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
-    _in_arms_and_beside(push, values, cuts, new)
-    deep = _deep_choices(push, values, cuts)
+    _in_arms_and_beside(push, values, picks, cuts, new)
+    deep = _deep_choices(push, values, cuts) if picks else []
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
         return deep
     return _inner(list(dict.fromkeys([*new, *deep])), cuts)
@@ -56,18 +59,23 @@ def is_work(s: Scalars, t: AnyTerm) -> bool:
     return t.op.family is FOLD or own_cost(t) >= HEAVY or t in s.costly
 
 
-def holes(free: frozenset[Var]) -> list[int]:
+def holes(free: frozenset[Var]) -> tuple[int, ...]:
     """Loop levels outside the deepest variable that are missing."""
-    levels = {v.level for v in free}
-    return [k for k in range(max(levels, default=0)) if k not in levels]
+    return _missing(frozenset([v.level for v in free])) if free else ()
+
+
+@functools.lru_cache(maxsize=1024)
+def _missing(levels: frozenset[int]) -> tuple[int, ...]:
+    return tuple([k for k in range(max(levels, default=0)) if k not in levels])
 
 
 def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, None]) -> None:
     """Operands that are the same in every row, and together take long: roots and quotients of a row of numbers."""
     s, origin = push.scalars, push.origin
-    if holes(s.free(t)):
+    around = s.free(t)
+    if len(around) < 2 or holes(around):
         return  # an operand of something larger that is the same
-    todo = [a for a in kids(t) if holes(s.free(a))]
+    todo = [a for a in kids(t) if s.free(a) is not around and holes(s.free(a))]
     while todo:
         a = todo.pop()
         if a not in origin:  # a reciprocal that was made of a quotient
@@ -76,7 +84,7 @@ def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, 
         source = origin[a][0]
         if source in cuts or source in new or source.op in (ARG, CONST):
             continue
-        if is_long_in_every_row(s, a, s.free(t)):
+        if is_long_in_every_row(s, a, around):
             new[source] = None
 
 
@@ -103,11 +111,12 @@ def _folds_in_arms(push: Push, pick: AnyTerm, cuts: Collection[Any], new: dict[A
                 new[origin[f][0]] = None
 
 
-def _in_arms_and_beside(push: Push, values: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
+def _in_arms_and_beside(
+    push: Push, values: Sequence[Any], picks: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]
+) -> None:
     """Work in the arm of a choice that a loop makes for each step, although the arm is one for all: what needs it
     outside the choice too would compute it again."""
     s, origin = push.scalars, push.origin
-    picks = [t for t in scalars(values) if t.op.family is PICK]
     arms = {a for p in picks for a in p.args[1:] if s.free(p.args[0]) - s.free(a)}
     if not arms:
         return
