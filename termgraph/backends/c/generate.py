@@ -23,8 +23,9 @@ from termgraph.backends.c.text import (
     timers,
 )
 from termgraph.backends.c.text.dialect import CDialect
-from termgraph.backends.c.text.kernels import VECTOR_CALL, KernelWriter
+from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.c.text.packing import PACKING, PACKING_BY_TABLE
+from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal

@@ -75,15 +75,41 @@ class _Joining:
         if not isinstance(x, Store):
             return
         read: list[Buf] = [b for b in self.planner.needs(x) if isinstance(b, Buf) and b in self.alone]
+        if not read or x.ordered:
+            return
         read.sort(key=self.position.__getitem__)
-        near = [w for w in map(self.alone.__getitem__, read) if _reads_in_step(self.planner, x, w)]
-        for together in ([near] if near else []) + ([[w] for w in near] if len(near) > 1 else []):
+        places = _places_read(x)
+        near = [w for w in map(self.alone.__getitem__, read) if w is not x and places.get(w.buf) == {w.offset}]
+        if not near:
+            return
+        loops = self._loops_reading(x)
+        for together in [near, *([[w] for w in near] if len(near) > 1 else [])]:
+            if not self._are_alike(together, loops):
+                continue
             new = x
             for w in together:
                 new = replace(new, value=_with_value(self.planner.s, new.value, w))
             if self._run_together(k, new, together):
                 self._put(k, new)
                 break
+
+    def _loops_reading(self, x: Store) -> list[tuple[Any, bool, set[Buf]]]:
+        """The loops that a statement needs: which they are, whether they are nests, and what is read in each."""
+        loops: list[tuple[Any, bool, set[Buf]]] = []
+        for y, value in [*[(f, f.args[0]) for f in self._folds(x)], (x, x.value)]:
+            read = {b for t in self._below(y, value) if (b := _buf(t)) is not None}
+            loops.append((y, _nests(self.planner.s, y, value), read))
+        return loops
+
+    def _are_alike(self, ws: Sequence[Store], loops: Sequence[tuple[Any, bool, set[Buf]]]) -> bool:
+        """Whether loops that would compute what the ws store are as deep as theirs: most trials end here."""
+        nest = {w.buf: _nests(self.planner.s, w, w.value) for w in ws}
+        for y, is_nest, read in loops:
+            here = [w for w in ws if w.buf in read]
+            deep = is_nest or any(nest[w.buf] for w in here)
+            if any(_var(y) is not w.vars[0] or nest[w.buf] != deep for w in here):
+                return False
+        return True
 
     def _put(self, k: int, new: Store) -> None:
         """Take a trial over, and forget when those run that wait for it."""
@@ -164,18 +190,25 @@ def _one_for_each(x: Any) -> bool:
     return plain and len(x.vars) == 1 and x.buf.kind == "temp" and not index_values(x.offset)
 
 
-def _reads_in_step(planner: Plans, x: Store, w: Store) -> bool:
-    """Whether x reads w, and only the element of the step that it is at."""
-    if not isinstance(x, Store) or x is w or x.ordered or w.buf not in planner.needs(x):
-        return False
-    if any(_buf(t) is w.buf for v in index_values(x.offset) for t in scalars([v])):
-        return False
+def _places_read(x: Store) -> dict[Buf, set[Any]]:
+    """Where a statement reads each buffer: the offsets, and None where what is read is used in an index."""
+    places: dict[Buf, set[Any]] = {}
+    for v in index_values(x.offset):
+        _read_in_index(v, places)
     for t in scalars([x.value]):
-        if _buf(t) is w.buf and t.op.params["offset"] is not w.offset:
-            return False
-        if any(_buf(u) is w.buf for p in indices(t) for v in index_values(p) for u in scalars([v])):
-            return False
-    return True
+        buf = _buf(t)
+        if buf is not None:
+            places.setdefault(buf, set()).add(t.op.params["offset"])
+        for p in indices(t):
+            for v in p.values:
+                _read_in_index(v, places)
+    return places
+
+
+def _read_in_index(value: AnyTerm, places: dict[Buf, set[Any]]) -> None:
+    for t in scalars([value]):
+        if (buf := _buf(t)) is not None:
+            places.setdefault(buf, set()).add(None)
 
 
 def _buf(t: AnyTerm) -> Any:

@@ -8,7 +8,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import kernels
+from termgraph.backends.c.text import kernels, ranges
 from termgraph.backends.c.text.shared_kernels import Entry, general
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -247,11 +247,11 @@ def test_a_function_knows_its_range_where_that_never_changes(shapes, ranges):
 @pytest.mark.parametrize("cost", [1, 7, 400, 149_999, 150_000, 400_000])
 def test_what_is_one_piece_is_what_the_program_runs_at_once(cost):
     """`is_one_piece` and `tg_each` must agree: a function that knows its range is never given a part of it."""
-    for n in {0, 1, 2, 3, *(2 * kernels.GRAIN // (cost + 1) + d for d in (-1, 0, 1))}:
-        dealt_out = n > 1 and n > 2 * kernels.GRAIN // (cost + 1)  # the condition in C
-        assert kernels.is_one_piece(n, cost) != dealt_out
-    assert "if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for" in kernels.SERVICES
-    assert f"GRAIN = {kernels.GRAIN} }}" in kernels.SERVICES
+    for n in {0, 1, 2, 3, *(2 * ranges.GRAIN // (cost + 1) + d for d in (-1, 0, 1))}:
+        dealt_out = n > 1 and n > 2 * ranges.GRAIN // (cost + 1)  # the condition in C
+        assert ranges.is_one_piece(n, cost) != dealt_out
+    assert "if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for" in ranges.SERVICES
+    assert f"GRAIN = {ranges.GRAIN} }}" in ranges.SERVICES
 
 
 @pytest.mark.parametrize("known", [True, False])

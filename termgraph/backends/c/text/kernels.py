@@ -5,7 +5,6 @@ A kernel gets a context: buffers, lengths, status, and the scalars computed befo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +13,15 @@ from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import write_call
 from termgraph.backends.c.text.packed_factors import write_kept
-from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
+from termgraph.backends.c.text.ranges import (
+    PARTS,
+    PARTS_TEXT,
+    SERVICES,
+    VECTORISE,
+    gains_by_vectors,
+    has_one_part,
+    is_one_piece,
+)
 from termgraph.backends.c.text.routines import write_routine
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Range, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
@@ -22,7 +29,7 @@ from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.backends.same_loops import shape_of
-from termgraph.lower.lengths.index import Poly, Sym, values
+from termgraph.lower.lengths.index import ZERO, Poly, Sym, values
 from termgraph.lower.loops.tree import (
     Accumulate,
     Call,
@@ -43,9 +50,6 @@ from termgraph.lower.loops.tree import (
 from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 from termgraph.progress import kernel_written
-
-PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
-GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
 
 
 class Printed(NamedTuple):
@@ -142,14 +146,15 @@ class KernelWriter:
         q = self.printer([n], p.outside)
         q.aliased = self.aliased
         name = f"kernel{self.count}"
+        cost = ZERO
         if isinstance(n, Kernel):
-            self.call(n, q)
+            cost = self.call(n, q)
         elif isinstance(n, Call):
             self.library(n, q)
         elif isinstance(n, Compound):
             self.compound(n, q)
         kernel = self.equal.written[name][0] if name in self.equal.written else None
-        ranged = known_range(n) if isinstance(n, Kernel) else None
+        ranged = known_range(n, cost) if isinstance(n, Kernel) else None
         given = kernel.places if kernel is not None else ()
         if kernel is not None and ranged is not None:
             self.equal.steps.append(Step("", name, given, ranged))
@@ -193,8 +198,8 @@ class KernelWriter:
         p.add(f"c->{field} = {name};")
         p.outside[t] = field
 
-    def call(self, n: Kernel, p: Printer) -> None:
-        """Run a kernel over all of its range."""
+    def call(self, n: Kernel, p: Printer) -> Poly:
+        """Run a kernel over all of its range; what an iteration costs."""
         name = f"kernel{self.count}"
         self.count += 1
         self.kernels[name] = n
@@ -210,6 +215,7 @@ class KernelWriter:
             if extent.const is not None:
                 self.equal.whole[name] = extent.const
             p.add(f"if (tg_all(c, {name}, {p.poly(extent)})) return (int)st->code;")
+        return cost
 
     def each(self, name: str, extent: Poly, cost: Poly, p: Printer, share: int = 1) -> None:
         """Run a kernel over a range, on several threads if it is long; an iteration costs that `share` of the cost."""
@@ -266,14 +272,10 @@ class KernelWriter:
     def kernel_once(self, n: Kernel, name: str, outside: dict[Any, str]) -> Poly:
         """The function of a kernel, printed if none of its shape was before, and what an iteration costs."""
         like = shape_of(n, self.aliased, outside)
-        before = self.printed.get(like.key) if like is not None else None
+        before = None if like is None else self.printed.get(like.key)
         if like is not None and before is not None:
-            self.equal.again(
-                name,
-                before.name,
-                {old.name: str(self.slots[b]) for old, b in zip(before.bufs, like.bufs) if b in self.slots},
-                len(self.functions),
-            )
+            slots = {old.name: str(self.slots[b]) for old, b in zip(before.bufs, like.bufs) if b in self.slots}
+            self.equal.again(name, before.name, slots, len(self.functions))
             self.functions.append("")
             return before.cost
         cost = per_iteration(n.node)
@@ -453,76 +455,9 @@ class KernelWriter:
         return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
 
 
-def is_one_piece(n: int, cost: int) -> bool:
-    """Whether n iterations of this cost are never dealt out to several threads: what `tg_each` asks."""
-    return n <= 1 or n <= 2 * GRAIN // (cost + 1)
-
-
-def known_range(n: Kernel) -> Range | None:
+def known_range(n: Kernel, cost: Poly) -> Range | None:
     """The range of a kernel that `KernelWriter.call` runs, if it is a number and so is its cost."""
-    extent, cost = n.node.var.extent.const, per_iteration(n.node).const
-    if extent is None or cost is None:
+    extent = n.node.var.extent.const
+    if extent is None or cost.const is None:
         return None
-    return Range(extent, cost if n.parallel else -1, n.parallel and not n.final)
-
-
-def has_one_part(extent: Poly, cost: Poly) -> bool:
-    """Whether a fold is known to be so short that it has one partial result: what `tg_parts` says."""
-    n, each = extent.const, cost.const
-    return n is not None and each is not None and n // (GRAIN // (each + 1) + 1) <= 1
-
-
-def gains_by_vectors(lines: Sequence[str]) -> bool:
-    """Whether a quick program should still be vectorised here: plain loops over calls that a vector makes far cheaper.
-
-    Folds over lanes are left out: they take the compiler as long as all the rest.
-    """
-    return any(VECTOR_CALL.search(line) for line in lines) and not any("_lane" in line for line in lines)
-
-
-# Calls with a vector version, those in helpers of the prelude included.
-VECTOR_CALL = re.compile(
-    rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\b(?:{'|'.join(sorted(VECTOR_HELPERS))})_"
-)
-VECTORISE = """
-#if defined(__GNUC__) && !defined(__clang__)
-#define TG_VECTORISE __attribute__((optimize("O1", "tree-vectorize")))
-#else
-#define TG_VECTORISE
-#endif
-"""
-SERVICES = f"""
-void *malloc(size_t);
-void *calloc(size_t, size_t);
-void free(void *);
-
-/* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */
-static inline int tg_each(tg_context *c, tg_body kernel, int64_t n, int64_t cost)
-{{
-    enum {{ GRAIN = {GRAIN} }};
-    if (n <= 0) return 0;
-    if (n > 1 && n > 2 * GRAIN / (cost + 1)) tg_rt->parallel_for(kernel, c, n, GRAIN / (cost + 1) + 1);
-    else kernel(c, 0, n, 0);
-    return (int)c->st->code;
-}}
-static inline int tg_all(tg_context *c, tg_body kernel, int64_t n)
-{{
-    if (n > 0) kernel(c, 0, n, 0);
-    return (int)c->st->code;
-}}
-
-/* A failure inside a loop: note the step, that of a loop further out in the next place. */
-static inline int tg_in_step(tg_status *st, int64_t t)
-{{
-    if (st->code == 3 || st->code == 6) st->v[st->v[2] ? 3 : 2] = t + 1;
-    return (int)st->code;
-}}
-"""
-PARTS_TEXT = f"""
-/* How many partial results a fold over n elements has: a matter of n only, so that results do not depend on threads. */
-static inline int64_t tg_parts(int64_t n, int64_t cost)
-{{
-    int64_t parts = n / ({GRAIN} / (cost + 1) + 1);
-    return parts < 1 ? 1 : parts > {PARTS} ? {PARTS} : parts;
-}}
-"""
+    return Range(extent, cost.const if n.parallel else -1, n.parallel and not n.final)
