@@ -50,7 +50,7 @@ class _Reader:
         self.key.append(len(nodes))
         for n in nodes:
             self.key.append((n.__class__, *READ.get(n.__class__, _refused)(self, n)))
-            if n.__class__ in NESTED:
+            if isinstance(n, NESTED):
                 for inner in n.children():
                     self.nodes(inner)
             if n.__class__ is Branch:
@@ -137,6 +137,6 @@ READ: dict[type, Any] = {
     Branch: lambda r, n: (r.ref(n.term.args[0]), n.term.type, r.new(n.term)),
     Row: lambda r, n: (r.buf(n.buf), _plain(n.length)),
 }
-NESTED = frozenset((Loop, Reduce, Sweep, Columns, Branch))
+NESTED = (Loop, Reduce, Sweep, Columns, Branch)
 
 __all__ = ["Shape", "shape_of"]

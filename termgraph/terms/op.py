@@ -11,7 +11,7 @@ import functools
 import weakref
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unification import Var
 
@@ -203,11 +203,13 @@ class Op:
             found = table.setdefault(key, found)
         return found
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_h" and "family" in self.__dict__:  # of one with parameters, which few ask for
-            self._h = stable_hash("op", self.family.name, tuple(self.params.values()))
-            return self._h
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_h" and self.__dict__.get("family", self) is not self:  # with parameters: few ask for it
+                self._h = stable_hash("op", self.family.name, tuple(self.params.values()))
+                return self._h
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __copy__(self) -> Op:
         new = object.__new__(type(self))
