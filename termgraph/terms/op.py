@@ -196,7 +196,8 @@ class Op:
                     return self.bind(**dict(zip(family.defaults, values, strict=True)))
             found = copy.copy(family)
             found.lvars = free
-            found._tc, found.sigs, found._bound = {}, Signatures(family.sigs if in_kernels else None), None
+            alike = in_kernels and family.arity == 0  # as operands they differ in type only
+            found._tc, found.sigs, found._bound = {}, Signatures(family.sigs if alike else None), None
             found.family = family
             found.params = MappingProxyType(dict(zip(family.defaults, values, strict=True)))
             found.__dict__.pop("_h", None)

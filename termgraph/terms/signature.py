@@ -50,8 +50,8 @@ class Signature:
 class Signatures(Interned):
     """The terms of one op and their signatures.
 
-    `table` has the kind of the operand as key, or two kinds; None: the same once more. Ops whose terms no rule tells
-    apart have them in common: those of one of them are `shared`.
+    `table` has the kind of the operand as key, or two kinds; None: the same once more. Ops without operands whose terms
+    no rule tells apart have them in common: those of one of them are `shared`.
     """
 
     __slots__ = ("kinds", "table")

@@ -102,3 +102,17 @@ def test_equal_layers_of_two_dtypes_keep_their_own_text(dtypes):
     for got, want, dtype in zip(f(*[v for _, v in inputs]), expected, dtypes):
         assert got.dtype == dtype
         np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == "float32" else 1e-9)
+
+
+def test_loads_of_one_dtype_have_one_signature_and_folds_of_one_body_their_own_types():
+    """Operations on two loads are typed once; where the largest element is, is a whole number, what it is, is not."""
+    s, i = Scalars(), Var(0, poly(16))
+    loads = [s.load(Buf(name, "float32", (poly(16),), "input"), poly(i)) for name in "ab"]
+    assert loads[0].sig is loads[1].sig
+    assert s.load(Buf("d", "float64", (poly(16),), "input"), poly(i)).sig is not loads[0].sig
+    assert [s.fold(kind, i, loads[0]).type.dtype for kind in ("argmax", "sum", "max")] == [
+        "int64",
+        "float32",
+        "float32",
+    ]
+    assert loads[0].op._h != loads[1].op._h
