@@ -7,6 +7,7 @@ python benchmarks/discover.py trigonometry --show     one domain, with the rules
 
 import argparse
 import warnings
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from unification import Var
 
 from termgraph import db
 from termgraph.db.discovering import library
+from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
+from termgraph.rules.discovery.known import Known
 from termgraph.rules.discovery.report import Discovery
 from termgraph.rules.discovery.vocabulary import ALONG, SYMBOLS
 from termgraph.rules.facts import TermFact, no_overflow
@@ -56,6 +59,7 @@ DOMAINS = {
         ("exponentials", "logs", "roots"),
         (
             Search("exp log sqrt sqr * /", 5, TWO),
+            Search("exp ** *", 4, TWO | {"numbers": ()}),
             Search("exp log sqrt ** * /", 5, TWO | {"facts": "positive", "numbers": (1, 2)}),
         ),
     ),
@@ -93,6 +97,7 @@ DOMAINS = {
         ("comparisons",),
         (
             Search("< <= > >= == != not neg", 5, TWO | {"numbers": (0,)}),
+            Search("== != not", 4, {"dtype": "bool"}),
             Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "nonnegative"}),
             Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "positive"}),
             Search("< <= > >= == !=", 4, TWO | {"numbers": (0,), "facts": "negative"}),
@@ -161,22 +166,29 @@ class Again(NamedTuple):
 def found_again(topics: tuple[str, ...], found: list[Discovery]) -> Again:
     """Which rules of the topics join with what was found, and did not without."""
     facts = {f for one in found for f in one.words.facts}
-    without, by_found = library(topics, facts), library(topics, facts)
-    for r in (r for one in found for r in one.rules):
-        by_found.add(r)
+    both_ways = db.query("+saturate").rules  # what follows from others by these was left out of what was found
+    without = library(topics, facts)
+    by_found = [_with(library(topics, facts), one.rules) for one in found]  # rules of two searches may not go together
     data, reach, met, missing = 0, 0, 0, []
     for rule in (r for r in db.all_rules() if r.topic in topics and is_data(r)):
         data += 1
         tried = (grounded(rule, i, one) for one in found for i in rule.instances() if i.main)
-        sides = next((s for s in tried if s is not None), None)
-        if sides is None or without.joins(*sides):
+        alone = RuleSet([rule], without.stages[0].assume)  # guards such as "a unit matrix" hold for no input
+        sides = next((s for s in tried if s is not None and alone.rewrite_terms(s[:1])[0][0] is not s[0]), None)
+        if sides is None or without.joins(*sides) or without.saturates(*sides, both_ways):
             continue
         reach += 1
-        if by_found.joins(*sides) or by_found.saturates(*sides, ()):
+        if any(known.joins(*sides) or known.saturates(*sides, both_ways) for known in by_found):
             met += 1
         else:
             missing.append(f"{rule.before} -> {rule.after}")
     return Again(data, reach, met, missing)
+
+
+def _with(known: Known, rules: Iterable[Rule]) -> Known:
+    for r in rules:
+        known.add(r)
+    return known
 
 
 def is_data(rule: Rule) -> bool:
@@ -193,6 +205,8 @@ def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any
         left, right = (_ground(p, rule, facts, first) for p in (instance.lhs, instance.rhs))
     except (LookupError, TypeError, ValueError):  # operators that are not for this dtype, or this rank
         return None
+    if any(t.op.kind == "elementwise" and _mixed(t) for t in children_first([left, right]) if t.args):
+        return None
     if any(t.op.kind == "reduce" and t.op.params.get("axis") == () for t in children_first([left]) if t.args):
         return None
     ops = {t.op.name for t in children_first([left, right]) if t.args} - {"assume"}
@@ -202,6 +216,11 @@ def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any
     known = {n.value.item() for n in found.words.numbers if n.type.dtype != "bool"}
     assumed = set(facts.values()) <= set(found.words.facts)
     return (left, right) if assumed and ops <= said and numbers <= known and _size(left) <= found.size else None
+
+
+def _mixed(t: Any) -> bool:
+    """Whether a term computes with truth values and numbers: those that are searched do so in choices only."""
+    return t.op.name not in ("switch", "assume") and len({a.type.dtype for a in t.args}) > 1
 
 
 def _ground(p: Any, rule: Rule, facts: dict, first: TensorType) -> Any:

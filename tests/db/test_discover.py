@@ -109,6 +109,11 @@ def test_some_and_all_of_numbers_are_tried_on_rows_with_zeros():
     assert {f"{r}(neq(0.0, x), axis=a) -> {r}(x, axis=a)" for r in ("any", "all")} <= found
 
 
+def test_truth_values_are_compared_with_each_other():
+    found = db.discover("== not", 3, dtype="bool", variables=1, without=["comparisons"])
+    assert any("eq" in said_of and said_of.endswith("-> x") for said_of in said(found)), said(found)
+
+
 def test_differences_of_large_operands_are_numbers_too():
     found = db.discover("cosh sinh sqr -", 7, variables=1, numbers=(1,), without=["hyperbolic"])
     assert any(r.after == "1.0" for r in found)
@@ -160,6 +165,8 @@ def test_orientation_is_from_dear_to_cheap_and_makes_up_no_inputs():
     assert oriented(x, ew.exp(ew.log(x))) == (ew.exp(ew.log(x)), x)
     assert oriented(ew.mul(x, ew.exp(x)), ew.sin(y)) is None
     assert oriented(ew.add(x, y), ew.add(y, x)) is None
+    twice, once = ew.true_div(ew.sqrt(x), x), ew.true_div(1, ew.sqrt(x))
+    assert oriented(once, twice) == (twice, once)
     choices = ew.minimum(x, y), ew.maximum(x, y)
     assert oriented(*choices) is None and oriented(*choices, ["maximum", "minimum"]) == choices
 

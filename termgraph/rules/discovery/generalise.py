@@ -44,16 +44,22 @@ class Finding(NamedTuple):
 def oriented(a: PatternTerm, b: PatternTerm, first: Sequence[str] = ()) -> tuple[Any, Any] | None:
     """The dearer term and the cheaper one; None where neither is cheaper, or the cheaper one has other inputs.
 
-    Where the cost is the same, the form that makes do with operators that are named earlier is the better one.
+    Where the cost is the same, the form that reads its inputs less often is the better one (`1 / sqrt(x)` for
+    `sqrt(x) / x`), then the one that makes do with operators that are named earlier.
     """
 
     def cost(t: AnyTerm) -> tuple[Any, ...]:
-        return (*cost_of_term(t), _places(t, first))
+        return (*cost_of_term(t), _reads(t), _places(t, first))
 
     before, after = sorted((a, b), key=cost, reverse=True)
     if cost(before) == cost(after) or not before.args or before.op is CONST:
         return None
     return (before, after) if _inputs(after) <= _inputs(before) else None
+
+
+def _reads(t: Any) -> int:
+    """How often inputs occur in a term."""
+    return sum(map(_reads, t.args)) if t.args else int(t.op is not CONST)
 
 
 def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:

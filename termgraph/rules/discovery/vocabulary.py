@@ -89,7 +89,7 @@ def _fits(op: Op, types: list[Any]) -> bool:
         return set(kinds) in ({"b"}, {"i"}, {"u"})
     if op.kind == "linalg":
         return all(t.ndim in (1, 2) for t in types) and "b" not in kinds and (op.arity == 2 or types[0].ndim == 2)
-    return "b" not in kinds and len({t.dtype for t in types}) == 1
+    return ("b" not in kinds or op.name in ("eq", "neq")) and len({t.dtype for t in types}) == 1
 
 
 def _transposed(args: tuple[Any, ...]) -> list[Any]:
