@@ -132,7 +132,8 @@ def test_small_programs_with_offsets(build, where, monkeypatch):
     with tg.config.change_flags({"cache.programs": False}):
         if where == "c":
             f = tg.function([x], outputs, mode=tg.Mode(linker="c"))
-            assert build is chosen or any(a.offset for a in f.memory(value).arrays)
+            # products that are handed out transposed need no temporary, which leaves `attended` too few for offsets
+            assert build in (chosen, attended) or any(a.offset for a in f.memory(value).arrays)
             got = f(value)
         else:
             with emulation(), tg.config.change_flags(device="cuda"):
