@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.rules import goal
+from termgraph.rules.clients import used_once
 from termgraph.rules.fit import length_of as traced_length
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
@@ -223,14 +224,26 @@ def _merge_from_the_end(a: Any, b: Any, c: Any, d: Any) -> Any:
 # ---------------------------------------------------------------------- through element-wise ops
 @goal("iiiio")
 def indexed_operands(f: Any, xs: tuple, ks: tuple, i: tuple) -> Any:
-    """The operands indexed instead of the result; slices go through cheap ops only, since slices may overlap."""
+    """The operands indexed instead of the result; slices go through cheap ops only, since slices may overlap.
+
+    Several slices of what is computed of computed arrays stay: neighbours of neighbours would make a graph of their
+    own for each distance.
+    """
     ndim = max([x.type.ndim for x in xs])
     entries = opened(i, ks, ndim)
-    if f.name == "assume" or not any(map(drops, entries)) and f.family.cost > OVERLAP:
+    if f.name == "assume" or not any(map(drops, entries)) and (f.family.cost > OVERLAP or _is_shared(f, xs)):
         return None
     out_shape = [_common_length(xs, ndim, d) for d in range(ndim)]
     out = tuple([read(x, _for_operand(x, entries, out_shape)) for x in xs])
     return out if f.infer(*[x.type for x in out]).ndim == sum(not drops(e) for e in entries) else None
+
+
+indexed_operands.counts_clients = True
+
+
+def _is_shared(f: Any, xs: tuple) -> bool:
+    """Whether several places use what is computed of arrays that are computed themselves."""
+    return any(x.args for x in xs) and not used_once(mk(f, xs))
 
 
 def _common_length(xs: tuple, ndim: int, d: int) -> int | None:

@@ -67,6 +67,12 @@ def natural(a: Atom) -> bool:
         return a.natural
     if not isinstance(a, Apply):
         return True
+    if a.natural is None:
+        a.natural = _natural_result(a)
+    return a.natural
+
+
+def _natural_result(a: Apply) -> bool:
     if a.fn == "mod":
         return True
     if a.fn == "floordiv":
@@ -107,6 +113,14 @@ def nonneg(p: Poly | None, given: Poly | None = None) -> bool:
         return False
     if p.const is not None:
         return p.const >= 0
+    if given is not None:
+        return _nonneg(p, given)
+    if p.nonneg is None:
+        p.nonneg = _nonneg(p, None)
+    return p.nonneg
+
+
+def _nonneg(p: Poly, given: Poly | None) -> bool:
     positive = _at_least_one(p) | (_at_least_one(given) if given is not None else set())
     low = bound(p, upper=False)
     if low is None:

@@ -26,7 +26,7 @@ class BodyLengths(Lengths):
     def __init__(self, around: Lengths, t: AnyTerm) -> None:
         self.around, self.term = around, t
         self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
-        self.checks, self.sites, self._same = around.checks, around.sites, around._same
+        self.checks, self.sites, self._same, self.indexings = around.checks, around.sites, around._same, {}
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])
         self.guarded = set()  # lengths are checked for all steps at once, also where only some steps will need them

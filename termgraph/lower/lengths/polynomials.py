@@ -87,9 +87,10 @@ class Sym(Atom):
 class Apply(Atom):
     """An integer function that no polynomial expresses: floordiv, mod, max, min, wrap."""
 
-    __slots__ = ("args", "fn")
+    __slots__ = ("args", "fn", "natural")
     fn: str
     args: tuple[Poly, ...]
+    natural: bool | None  # whether it is known to be never negative; None until somebody asks
 
     def __new__(cls, fn: str, *args: Poly) -> Apply:
         key = f"{fn}({','.join(a.key for a in args)})"
@@ -97,7 +98,7 @@ class Apply(Atom):
         if found is not None:
             return found
         self = object.__new__(cls)
-        self.fn, self.args = fn, args
+        self.fn, self.args, self.natural = fn, args, None
         self.fv = _union(a.fv for a in args)
         return _intern(self, key)
 
@@ -141,13 +142,14 @@ class Poly:
     One that is no number remembers its sums, by the other summand, and its multiples, by the factor, while it lives.
     """
 
-    __slots__ = ("__weakref__", "_h", "const", "fv", "key", "results", "terms", "values")
+    __slots__ = ("__weakref__", "_h", "const", "fv", "key", "nonneg", "results", "terms", "values")
     terms: tuple[tuple[Monomial, int], ...]
     const: int | None  # the integer this is, or None
     fv: frozenset[Var]
     key: str
     values: tuple[Any, ...]  # the kernel terms whose values it uses, also inside opaque atoms
     results: dict[Poly | int, Poly]
+    nonneg: bool | None  # whether it is known to be never negative, wherever it is evaluated; None until somebody asks
     _h: int
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Poly:
@@ -159,7 +161,7 @@ class Poly:
         if found is not None:
             return found
         self = object.__new__(cls)
-        self.terms, self.key, self.results = tuple(rows), key, {}
+        self.terms, self.key, self.results, self.nonneg = tuple(rows), key, {}, None
         self.const = 0 if not rows else rows[0][1] if len(rows) == 1 and not rows[0][0] else None
         self.fv = _union(a.fv for m, _ in rows for a in m)
         self.values = tuple(dict.fromkeys(t for m, _ in rows for a in m for t in _values_in(a)))

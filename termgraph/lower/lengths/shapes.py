@@ -92,6 +92,7 @@ class Lengths:
         self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
         self.loops: tuple[AnyTerm, ...] = ()  # the loop terms around this graph
         self.guarded = self.not_surely_needed(roots)
+        self.indexings: dict[Any, tuple[Shape, Indexing]] = {}  # of terms that index: each is pushed through many times
         self._same: dict[Atom, Poly] = {}
         choices: list[tuple[Any, Poly, Poly]] = []
         self.found_equal = choices
@@ -110,6 +111,7 @@ class Lengths:
         """Compute all shapes; whether lengths were found equal that had different names."""
         known = len(self._same)
         self._numbers = known, {}
+        self.indexings.clear()
         for t in self.order:
             if isinstance(t.type, TensorType):
                 self.shapes[t] = tuple([self._norm(n) for n in self._shape(t)])
@@ -332,12 +334,16 @@ def cut(start: Any, stop: Any, step: int | None, n: Poly) -> Cut:
     if step > 0:
         lo = ZERO if start is None else _low(start, n)
         hi = n if stop is None else minimum(wrapped(stop, n), n)
-        span = maximum(0, hi - lo)
-        return Cut(lo, step, span if step == 1 else divide(span + (step - 1), step)[0])
+        return Cut(lo, step, _steps(hi - lo, step))
     first = n - 1 if start is None else minimum(wrapped(start, n), n - 1)
     end = poly(-1) if stop is None else maximum(wrapped(stop, n), -1)
-    span = maximum(0, first - end)
-    return Cut(first, step, span if step == -1 else divide(span + (-step - 1), -step)[0])
+    return Cut(first, step, _steps(first - end, -step))
+
+
+def _steps(span: Poly, step: int) -> Poly:
+    """How many each `step`-th element of a span is, which may be negative; no maximum where it cannot matter."""
+    whole = span + (step - 1)
+    return divide(whole if nonneg(whole) else maximum(0, span) + (step - 1), step)[0]
 
 
 def _low(start: Any, n: Poly) -> Poly:
@@ -373,8 +379,17 @@ class Indexing:
 
 def indexing(lengths: Lengths, t: AnyTerm, x: AnyTerm, operands: Sequence[Any]) -> Indexing:
     """The index parameter of a term over the source x, with its dynamic operands."""
-    values = iter(operands)
     shape = lengths[x]
+    known = lengths.indexings.get(t)
+    if known is not None and known[0] == shape:
+        return known[1]
+    found = _taken_apart(lengths, t, shape, operands)
+    lengths.indexings[t] = shape, found
+    return found
+
+
+def _taken_apart(lengths: Lengths, t: AnyTerm, shape: Shape, operands: Sequence[Any]) -> Indexing:
+    values = iter(operands)
     parts: list[Part] = []
     arrays: list[Any] = []
     before = kept = 0

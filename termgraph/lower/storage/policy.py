@@ -19,6 +19,7 @@ from termgraph.lower.push.driver import Asking, Index, Push
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
 from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
+from termgraph.lower.storage.repeats import Repeats
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
@@ -132,6 +133,7 @@ class Storage:
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
         self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
         self.scalars = Scalars(self.reciprocal)
+        self.repeats = Repeats(self.scalars)
         self.push = Push(lengths, self.inputs, self.scalars, judge=self._judged)
         self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
@@ -213,9 +215,10 @@ class Storage:
     def _judged(self, t: AnyTerm, index: Index, value: AnyTerm, asking: Asking) -> AnyTerm:
         """An element that has just been made, or what it is read from if it would be computed again and again."""
         s = self.scalars
-        if t in self.cuts or t.op in (ARG, CONST) or not holes(s.free(value)):
+        if t in self.cuts or t.op in (ARG, CONST):
             return value
-        if not is_work(s, value) and not self._is_row_of(value, asking):
+        again = holes(s.free(value)) and (is_work(s, value) or self._is_row_of(value, asking))
+        if not again and not self.repeats.too_many(t, index, value):
             return value
         self.keep(t)
         buf = self.push.bufs[t]
@@ -277,6 +280,7 @@ class Storage:
         """The statements of one root."""
         self.made[t] = []
         self.root = t
+        self.repeats.begin()
         buf = self.push.bufs[t] if t in self.cuts else self.targets[t]
         rule = self.own_rule(t)
         if rule is not None:
