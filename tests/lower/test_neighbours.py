@@ -6,6 +6,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.lower.lowering import lower
+from termgraph.lower.push.kernel import PICK, scalars
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import children_first, substitute
 
@@ -59,6 +60,15 @@ def test_work_grows_with_the_number_of_steps(step, gradient):
     few, many = (work(step, 1 if step is halves else 2, count, gradient) for count in (3, 6))
     assert many[0] <= 1.3 * few[0], (few, many)
     assert many[1] <= 1.8 * few[1], (few, many)
+
+
+def test_an_element_of_one_of_two_places_is_one_load():
+    """Not a choice between two loads: of those gcc makes masked ones, slow where what is masked is no memory at all."""
+    x = T.dmatrix("x")
+    roots = substitute([tg.rewrite(T.exp(rolled(x)), "+canonicalize").term], {x.term: Arg(0, x.term.type)})
+    made = lower(roots).statements
+    kinds = {t.type.kind for store in made.stores for t in scalars([store.value]) if t.op.family is PICK}
+    assert kinds == {"i"}
 
 
 @pytest.mark.parametrize("step", [sliced, rolled, written, halves])

@@ -218,7 +218,35 @@ class Scalars:
         """Lazy choice: the arm not chosen is never computed, so its loads may be out of range."""
         if cond.__class__ is Const:
             return a if cond.scalar else b
-        return a if a is b else self._note(mk(PICK, (cond, a, b)))
+        return a if a is b else self._one_load(cond, a, b) or self._note(mk(PICK, (cond, a, b)))
+
+    def _one_load(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
+        """The same of two places of an array, as a load from a chosen place: a loop of vectors, and nothing is masked."""
+        if a.op.family is LOAD and b.op.family is LOAD and a.op.params["buf"] is b.op.params["buf"]:
+            return self._load_chosen(cond, a, b)
+        if a.op is not b.op or not a.args or len(a.args) != len(b.args) or a.op.kind != "elementwise":
+            return None
+        args = []
+        for x, y in zip(a.args, b.args):
+            both = x if x is y else self._one_load(cond, x, y)
+            if both is None:
+                return None
+            args.append(both)
+        return self.make(a.op, tuple(args))
+
+    def _load_chosen(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
+        p, q = a.op.params["offset"], b.op.params["offset"]
+        away = p - q
+        if values(away) or away.fv:
+            return None
+        zero = Const(np.zeros((), "int64"))
+        if nonneg(away):
+            more, base = self._note(mk(PICK, (cond, self.number(away), zero))), q
+        elif nonneg(-away):
+            more, base, away = self._note(mk(PICK, (cond, zero, self.number(-away)))), p, -away
+        else:
+            return None
+        return self.load(a.op.params["buf"], base + poly(Value(more, self.free(more), away + 1)))
 
     def number(self, index: Poly, dtype: str = "int64") -> AnyTerm:
         """An index as a number."""
