@@ -221,7 +221,7 @@ class Scalars:
         return a if a is b else self._one_load(cond, a, b) or self._note(mk(PICK, (cond, a, b)))
 
     def _one_load(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
-        """The same of two places of an array, as a load from a chosen place: a loop of vectors, and nothing is masked."""
+        """The same of two places of an array, as a load from a chosen place: no branch in a loop, no masked loads."""
         if a.op.family is LOAD and b.op.family is LOAD and a.op.params["buf"] is b.op.params["buf"]:
             return self._load_chosen(cond, a, b)
         if a.op is not b.op or not a.args or len(a.args) != len(b.args) or a.op.kind != "elementwise":
