@@ -120,8 +120,8 @@ pow_ = elementwise(
 )
 neg = elementwise("neg", 1, np.negative, c=Spelling(iufc="{narrow}(-{0})"), cost=1, exact=True, range_from="any")
 abs_ = elementwise(
-    "abs", 1, np.absolute, c=Spelling(bu="{0}", i="tg_abs", f="fabs", c="hypot{f}(__real__ {0}, __imag__ {0})"),
-    cuda=Spelling(c="tg_modulus({0})"), cost=1, exact=True, range_from="itself",
+    "abs", 1, np.absolute, c=Spelling(bu="{0}", ic="tg_abs", f="fabs"), cuda=Spelling(c="tg_modulus({0})"), cost=1,
+    exact=True, range_from="itself",
 )  # fmt: skip
 sign = elementwise(
     "sign", 1, np.sign, c=Spelling(iuf="tg_sign"), cuda=Spelling(c="tg_csign({0})"), cost=1, exact=True,
@@ -154,7 +154,7 @@ fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum")
 fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
 copysign = elementwise("copysign", 2, np.copysign, c="copysign", cost=1, exact=True)
 nextafter = elementwise("nextafter", 2, np.nextafter, c=Spelling(f="tg_nextafter", float16=None, bfloat16=None))
-hypot = elementwise("hypot", 2, np.hypot, c="hypot", vector=True, commutative=True)
+hypot = elementwise("hypot", 2, np.hypot, c="tg_hypot", cuda="hypot", cost=12, commutative=True)
 heaviside = elementwise("heaviside", 2, np.heaviside, c="tg_heaviside", cost=1)
 
 # rounding

@@ -364,7 +364,7 @@ _LIBMVEC_ONE = (
     "exp2",
 )
 _LIBMVEC_ONE += ("expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")
-_LIBMVEC_TWO = ("atan2", "hypot", "pow")
+_LIBMVEC_TWO = ("atan2", "pow")
 
 
 @functools.cache
