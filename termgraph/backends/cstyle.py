@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
-from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, scalars, values
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.elementwise import switch
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -82,12 +81,6 @@ def of_lengths(a: Atom) -> bool:
     if isinstance(a, Apply):
         return all(of_lengths(x) for p in a.args for m, _ in p.terms for x in m)
     return isinstance(a, Sym)
-
-
-def loads_in_arms(nodes: Sequence[Node]) -> set[Any]:
-    """Loads that only one arm of a choice between computed values needs: inside it, gcc would make no vector loop."""
-    arms = [a for n in nodes if isinstance(n, Let) and n.term.op.family is switch for a in n.term.args[1:]]
-    return {t for t in scalars(arms) if t.op.family is LOAD}
 
 
 class Printer:
@@ -253,7 +246,7 @@ class Printer:
             for inner in walk([n]) if deep else (n,):
                 for t in references(inner):
                     counts[t] = counts.get(t, 0) + (2 if deep else 1)
-        return {t for t, n in counts.items() if n == 1 and not self.may_change(t)} - loads_in_arms(nodes)
+        return {t for t, n in counts.items() if n == 1 and not self.may_change(t)}
 
     def may_change(self, t: AnyTerm) -> bool:
         """Whether t reads storage that this function writes: then it is read where the tree says."""

@@ -14,10 +14,10 @@ from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import BLOCK, Printer, power_of_two
 from termgraph.lower.lengths.index import ONE, Poly, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Reduce
-from termgraph.lower.push.kernel import ARG_FOLDS, LOAD
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
+from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
-from termgraph.terms.ops.elementwise import cast
+from termgraph.terms.ops.elementwise import cast, switch
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -36,8 +36,17 @@ FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
 FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
 
 
+def _loads_in_arms(nodes: Sequence[Node]) -> set[Any]:
+    """Loads that only one arm of a choice between computed values needs: inside it, gcc would make no vector loop."""
+    arms = [a for n in nodes if isinstance(n, Let) and n.term.op.family is switch for a in n.term.args[1:]]
+    return {t for t in scalars(arms) if t.op.family is LOAD}
+
+
 class CPrinter(Printer):
     """Prints C; folds that vector types can express keep their partial results in registers."""
+
+    def used_once(self, nodes: Sequence[Node]) -> set[Any]:
+        return super().used_once(nodes) - _loads_in_arms(nodes)
 
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
