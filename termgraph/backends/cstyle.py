@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from termgraph.backends.dialects import Dialect
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
 from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
@@ -18,41 +19,6 @@ if TYPE_CHECKING:
 BLOCK = 8192  # steps of a fold after which it may be asked to stop
 LONG = 3  # terms of a length that gets a name
 LINE = 110  # a value used once is written where it is used, as long as the line stays readable
-
-
-class Dialect(Protocol):
-    """What a C-like language is asked for."""
-
-    simd: str  # what stands in front of a loop of independent iterations
-    aligned: str
-
-    def ctype(self, dtype: str) -> str:
-        """The type in which elements are computed."""
-        ...
-
-    def literal(self, value: Any, dtype: str) -> str:
-        """A number."""
-        ...
-
-    def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
-        """An element-wise op applied to argument texts."""
-        ...
-
-    def load(self, buf: Buf, offset: str) -> str:
-        """Read an element."""
-        ...
-
-    def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
-        """Write or add to an element."""
-        ...
-
-    def fold_init(self, kind: str, dtype: str) -> str:
-        """The value of a fold over nothing."""
-        ...
-
-    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
-        """The statement that folds a value in."""
-        ...
 
 
 Factors = tuple["Atom | Poly", ...]  # of an index
@@ -383,11 +349,12 @@ class Printer:
         i, width, known = f"i{n.var.level}", n.lanes, self.known_count(n, begin, end)
         if known is not None and known < width:
             width = power_of_two(known)
-        accs = []
+        count = end if begin == "0" else f"{end} - {begin}"
+        used, accs = None if known is not None else self.lanes_used(count, width), []
         for f in n.folds:
             acc = self.names.new("a")
             accs.append(acc)
-            self.declare_lanes(f, acc, width)
+            self.declare_lanes(f, acc, width, used)
             self.text["acc", f] = f"{acc}_lane[u]"
         k = self.names.new("b")
         self.add(f"int64_t {k} = {begin};")
@@ -402,8 +369,14 @@ class Printer:
             if known is None or known % width or known == width:
                 self.lane_loop(step(f"{end} - {k}"), n.body, i, k)
         for f, acc in zip(n.folds, accs):
-            self.add_up(f, acc, width)
+            self.add_up(f, acc, f"{used} / 2" if used else str(width // 2))
             self.text[f] = acc
+
+    def lanes_used(self, count: str, width: int) -> str:
+        """How many lanes so many elements need, a power of two: of short rows the other lanes are not touched."""
+        name = self.names.new("w")
+        self.add(f"int64_t {name} = {width};", f"while ({name} > 1 && {name} / 2 >= {count}) {name} /= 2;")
+        return name
 
     def known_count(self, n: Reduce, begin: str, end: str) -> int | None:
         """How many elements a fold has, if it goes over all of a known number."""
@@ -422,11 +395,11 @@ class Printer:
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(body)
 
-    def add_up(self, f: AnyTerm, acc: str, width: int) -> None:
+    def add_up(self, f: AnyTerm, acc: str, half: str) -> None:
         """Fold the lanes into one value, as a tree."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         step = self.d.fold_step(kind, dtype, f"{acc}_lane[u]", f"{acc}_lane[u + h]")
-        self.add(f"for (int64_t h = {width // 2}; h; h >>= 1) for (int64_t u = 0; u < h; u++) {step}")
+        self.add(f"for (int64_t h = {half}; h; h >>= 1) for (int64_t u = 0; u < h; u++) {step}")
         self.add(f"const {self.fold_ctype(f)} {acc} = {acc}_lane[0];")
 
     def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:

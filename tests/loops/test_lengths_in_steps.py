@@ -33,9 +33,17 @@ def warped():
     return tg.scan(row, (x[:, None] - y[None]) ** 2, first)[0][-1, -1]
 
 
+def delayed(by):
+    """Delay lines, whose steps keep all but the last few elements."""
+    shift = lambda v: T.concatenate([T.full((by,), -1.0), v[:-by]])  # noqa: E731
+    return tg.scan(lambda row, v: T.logaddexp(v, shift(v)) * row, u, y)[0][-1].sum()
+
+
 def cases():
     field = rng.normal(size=(5, 4))
     return {
+        "delay by one": ([u, y], delayed(1), u, [field, rng.normal(size=4)]),
+        "delay by two": ([u, y], delayed(2), y, [field, rng.normal(size=4)]),
         "roll": ([u], (diffused(1) ** 2).sum(), u, [field]),
         "roll the other way, far": ([u], (diffused(-7) ** 3).sum(), u, [field]),
         "rows in rows": ([x, y], warped(), x, [rng.normal(size=4), rng.normal(size=6)]),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
-from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.lower.lengths.index import ZERO, Poly, evaluate, nonneg, poly, symbols
+from termgraph.lower.lengths.shapes import INTEGER, RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, negative_text
@@ -92,15 +92,26 @@ class BodyLengths(Lengths):
 
 
 def _each_element(s: Lengths, x: AnyTerm, user: AnyTerm) -> Poly | None:
-    """The one number in all elements of a vector that a loop has stacked, if it is a length, else None."""
-    while x.op.family.name == "subtensor":
+    """The one number in all elements of a vector that a loop has stacked, if it is a length, else None.
+
+    Also of what is computed of such vectors: lengths of parts, which the backward loop finds as `max(lengths - 1, 0)`.
+    """
+    while x.op.family.name in ("subtensor", "dimshuffle", "alloc"):
         x = x.args[0]
-    if x.op.family.name != "nth" or x.args[0].op.family is not loop or x.type.ndim != 1:
-        return None
-    (of,), i = x.args, x.op.params["i"]
-    if not of.op.n_carry <= i < of.op.n_carry + of.op.n_ys:
-        return None
     try:
+        if x.type.ndim == 0:
+            return s.as_poly(x, user)
+        if x.op.kind == "elementwise" and x.op.family.name in INTEGER:
+            each = [_each_element(s, a, user) for a in x.args]
+            known = [n for n in each if n is not None]
+            if len(known) < len(each) or (x.op.family.name == "mod" and not nonneg(known[1] - 1)):
+                return None  # a remainder counts as never negative
+            return INTEGER[x.op.family.name](*known)
+        if x.op.family.name != "nth" or x.args[0].op.family is not loop or x.type.ndim != 1:
+            return None
+        (of,), i = x.args, x.op.params["i"]
+        if not of.op.n_carry <= i < of.op.n_carry + of.op.n_ys:
+            return None
         found: Poly = s.bodies[of].as_poly(of.op.params["body"][i], user)
         return found
     except NotLowerable:

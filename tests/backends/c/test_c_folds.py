@@ -70,3 +70,19 @@ def test_places_of_extremes_beside_other_folds_and_of_what_is_computed():
     wanted = [a.argmax(1), a.max(1), a.argmin(1), a[:, ::2].argmax(1), a.argmax(0)]
     for found, right in zip(f(a), wanted, strict=True):
         np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130])
+def test_short_rows_touch_no_more_lanes_than_they_need(n):
+    """The same bits as with all lanes: those without an element hold what changes nothing."""
+    x = T.dmatrix("x")
+    values = np.random.default_rng(n).normal(size=(7, n))
+    y = T.maximum(abs(x) - 0.7, 0) ** 2
+    f = tg.function([x], [y.sum(axis=1), y.prod(axis=1), T.exp(x).sum(axis=1), (y > 0.1).any(axis=1)])
+    assert "_lane[u] = " in f.source("c") and " /= 2;" in f.source("c")
+    right = np.maximum(abs(values) - 0.7, 0) ** 2
+    want = right.sum(axis=1), right.prod(axis=1), np.exp(values).sum(axis=1), (right > 0.1).any(axis=1)
+    for got, expected in zip(f(values), want):
+        np.testing.assert_allclose(got, expected, rtol=1e-13)
+    longer = np.concatenate([values, np.zeros((7, 64 - n))], axis=1) if n < 64 else values
+    np.testing.assert_array_equal(f(longer)[0], f(values)[0])

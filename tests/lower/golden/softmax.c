@@ -50,8 +50,10 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
         const double a0 = tg_fold_max_f64(a0_vector, 256 / tg_vector_bytes, a0_nan[0] | a0_nan[1]);
         const _Bool v1 = tg_isfinite_f64(a0);
         const double v2 = (v1 ? a0 : 0.0);
+        int64_t w0 = 16;
+        while (w0 > 1 && w0 / 2 >= n0_1) w0 /= 2;
         double a1_lane[16] __attribute__((aligned(64)));
-        for (int64_t u = 0; u < 16; u++) a1_lane[u] = 0.0;
+        for (int64_t u = 0; u < w0; u++) a1_lane[u] = 0.0;
         int64_t b1 = 0;
         for (; b1 + 16 <= n0_1; b1 += 16) {
             #pragma GCC ivdep
@@ -69,7 +71,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
             a1_lane[u] += v4;
             out0[i0*n0_1 + i1] = v4;
         }
-        for (int64_t h = 8; h; h >>= 1) for (int64_t u = 0; u < h; u++) a1_lane[u] += a1_lane[u + h];
+        for (int64_t h = w0 / 2; h; h >>= 1) for (int64_t u = 0; u < h; u++) a1_lane[u] += a1_lane[u + h];
         const double a1 = a1_lane[0];
         const double v5 = (1 / (v1 ? a1 : __builtin_nan("")));
         #pragma GCC ivdep
