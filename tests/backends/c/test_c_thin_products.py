@@ -7,6 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c import apart
 
 C = tg.Mode(linker="c")
 FORMS = {  # factors of shapes (m, k) and (k, n), and the shape of each as an argument
@@ -64,3 +65,10 @@ def test_infinities_and_nans_reach_their_own_results_only():
     b[7, 261] = -np.inf
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(tg.function([x, w], T.dot(x, w), mode=C)(a, b), a @ b)
+
+
+def test_what_computes_them_is_compiled_once_for_all_programs():
+    x, w = T.fmatrix("x"), T.fmatrix("w")
+    parts = apart.split(tg.function([x, w], T.tanh(x @ w), mode=C).source("c"), "source.c")
+    assert "tg_thin_s(st" in parts.program and "tg_thin_step_s" not in parts.program
+    assert sum("tg_thin_step_s_8" in text for text in parts.apart) == 1

@@ -1,11 +1,12 @@
 """C text of matrix products of which one length is short: a few rows by a matrix, or a sum of few outer products.
 
 Libraries copy the matrix into panels first, which takes longer than the product where each number of it is used for a
-few rows only. Here it is read once, along memory. Pure text.
+few rows only. Here it is read once, along memory. Compiled once for all programs. Pure text.
 """
 
 from __future__ import annotations
 
+from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.dialect import CTYPE
 from termgraph.backends.c.text.library_calls import FEW, LARGE, LETTER
 
@@ -16,18 +17,17 @@ SQUARE = 4  # rows of each factor whose scalar products are computed at a time
 def helpers(source: str) -> str:
     """The functions for the dtypes of which a source has such products."""
     found = [dtype for dtype in ("float32", "float64") if f"tg_thin_{LETTER[dtype]}(" in source]
-    return "\n".join([HEAD.strip(), *[_functions(dtype) for dtype in found]]) + "\n" if found else ""
+    return "".join(section(_of(dtype, GEMM), _of(dtype, _functions())) for dtype in found)
 
 
-def _functions(dtype: str) -> str:
-    text = [TYPES.strip(), *[_step(taps) for taps in TAPS], ALONG.strip(), _scalar_products(), PRODUCT.strip()]
-    return (
-        "\n".join(text)
-        .replace("$T", CTYPE[dtype])
-        .replace("@", LETTER[dtype])
-        .replace("FEW", str(FEW))
-        .replace("LARGE", str(LARGE))
-    )
+def _functions() -> str:
+    steps = [_step(taps) for taps in TAPS]
+    return "\n".join([HEAD.strip(), TYPES.strip(), *steps, ALONG.strip(), _scalar_products(), PRODUCT.strip()])
+
+
+def _of(dtype: str, text: str) -> str:
+    short = text.replace("FEW", str(FEW)).replace("LARGE", str(LARGE))
+    return short.replace("$T", CTYPE[dtype]).replace("@", LETTER[dtype])
 
 
 def _step(taps: int) -> str:
@@ -58,6 +58,11 @@ def _scalar_products() -> str:
     return out.replace("SQUARE", str(SQUARE))
 
 
+GEMM = """
+TG_APART __attribute__((noinline)) void
+tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda,
+          const $T *b, int64_t ldb, $T *c, int64_t ldc);
+"""
 HEAD = """
 #ifdef __AVX512F__
 #define TG_WIDE 64
@@ -185,7 +190,7 @@ static TG_THIN void tg_thin_across_@(void *context, int64_t begin, int64_t end, 
 """
 PRODUCT = """
 /* A product of which one length is short and what is read or written by it is large; others are BLAS's. */
-static void
+TG_APART __attribute__((noinline)) void
 tg_thin_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, int add, const $T *a, int64_t lda,
           const $T *b, int64_t ldb, $T *c)
 {
