@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.lower.lengths.index import Poly, Var
+from termgraph.lower.lengths.index import Poly, Var, _union
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Scalars, kids, own_cost
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Repeats:
             return False
         if not all(p.fv or n == 1 for p, n in zip(index, t.type.shape)):
             return False  # a row of its own, as of folds that are written out: not the neighbour of another element
-        loops = frozenset().union(*[p.fv for p in index])
+        loops = _union(p.fv for p in index)
         count = self.places[t, loops] = self.places.get((t, loops), 0) + 1
         return count >= OFTEN and count * self.weight(value) > MOST
 

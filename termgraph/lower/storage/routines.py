@@ -162,12 +162,8 @@ def _one_of_several(s: Lengths, t: AnyTerm, i: int) -> Shape:
     return result_shapes(s, t)[i]
 
 
-LIKE = {
-    "sort": 0,
-    "argsort": 0,
-    "searchsorted": 1,
-    "isin": 0,
-}  # results as long as an operand, also of dtypes without a routine
+# Results as long as an operand, also of dtypes without a routine.
+LIKE = {"sort": 0, "argsort": 0, "searchsorted": 1, "isin": 0}
 
 
 def _as_operand(s: Lengths, t: AnyTerm, number: int) -> Shape:

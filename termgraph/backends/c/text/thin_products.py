@@ -6,9 +6,9 @@ few rows only. Here it is read once, along memory. Compiled once for all program
 
 from __future__ import annotations
 
-from termgraph.backends.c.apart import section
+from termgraph.backends.c.apart import ENTRY, section
 from termgraph.backends.c.text.dialect import CTYPE
-from termgraph.backends.c.text.library_calls import FEW, LARGE, LETTER
+from termgraph.backends.c.text.library_calls import FEW, LARGE, LETTER, TEXTS
 
 TAPS = (8, 4, 2, 1)  # rows of the matrix that are added to the result at a time
 SQUARE = 4  # rows of each factor whose scalar products are computed at a time
@@ -58,11 +58,7 @@ def _scalar_products() -> str:
     return out.replace("SQUARE", str(SQUARE))
 
 
-GEMM = """
-TG_APART __attribute__((noinline)) void
-tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda,
-          const $T *b, int64_t ldb, $T *c, int64_t ldc);
-"""
+GEMM = f"TG_APART {ENTRY.findall(TEXTS['gemm'])[0]};"  # which stands in an object of its own, too
 HEAD = """
 #ifdef __AVX512F__
 #define TG_WIDE 64
