@@ -71,6 +71,20 @@ def test_an_element_of_one_of_two_places_is_one_load():
     assert kinds == {"i"}
 
 
+@pytest.mark.parametrize("count, shared", [(1500, False), (60, True)])
+def test_arms_are_of_any_depth_and_compared_once(count, shared):
+    """What is rolled is not stored: a choice between two places of a long chain, or of one with shared links."""
+    x, values = T.dvector("x"), np.random.default_rng(4).random(9)
+
+    def chained(v, maximum):
+        for k in range(count):
+            v = v * 0.9 + (v - 0.5) * 0.01 * k if shared else maximum(v * 1.001, k * 1e-3 - 1)
+        return v
+
+    got = tg.function([x], T.roll(chained(x, T.maximum), 1) + x)(values)
+    np.testing.assert_allclose(got, np.roll(chained(values, np.maximum), 1) + values, rtol=1e-9)
+
+
 @pytest.mark.parametrize("step", [sliced, rolled, written, halves])
 def test_values_and_gradients(step):
     values = np.random.default_rng(1).random(64 if step is halves else (12, 11))

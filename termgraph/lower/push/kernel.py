@@ -222,17 +222,24 @@ class Scalars:
 
     def _one_load(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
         """The same of two places of an array, as a load from a chosen place: no branch in a loop, no masked loads."""
-        if a.op.family is LOAD and b.op.family is LOAD and a.op.params["buf"] is b.op.params["buf"]:
-            return self._load_chosen(cond, a, b)
-        if a.op is not b.op or not a.args or len(a.args) != len(b.args) or a.op.kind != "elementwise":
-            return None
-        args = []
-        for x, y in zip(a.args, b.args):
-            both = x if x is y else self._one_load(cond, x, y)
+        made: dict[tuple[AnyTerm, AnyTerm], AnyTerm] = {}
+        todo = [(a, b)]  # a stack of our own: arms are as deep as what is not stored
+        while todo:
+            x, y = pair = todo[-1]
+            both: AnyTerm | None = x if x is y else made.get(pair)
+            if both is None and x.op.family is LOAD and y.op.family is LOAD:
+                both = self._load_chosen(cond, x, y) if x.op.params["buf"] is y.op.params["buf"] else None
+            elif both is None and x.op is y.op and x.args and len(x.args) == len(y.args) and x.op.kind == "elementwise":
+                pairs = list(zip(x.args, y.args))
+                if missing := [p for p in pairs if p not in made]:
+                    todo += missing
+                    continue
+                both = self.make(x.op, tuple([made[p] for p in pairs]))
             if both is None:
                 return None
-            args.append(both)
-        return self.make(a.op, tuple(args))
+            made[pair] = both
+            todo.pop()
+        return made[a, b]
 
     def _load_chosen(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
         p, q = a.op.params["offset"], b.op.params["offset"]
