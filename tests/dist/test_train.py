@@ -37,8 +37,9 @@ def gone(result):
 
 @pytest.fixture(scope="module")
 def alone():
-    """What comes out without other processes."""
-    return train()
+    """What comes out without other processes, on what runs functions in those."""
+    with tg.config.change_flags(linker="py"):
+        return train()
 
 
 # ---------------------------------------------------------------------- exact
