@@ -16,7 +16,8 @@ from termgraph.backends.c.signature import CellInput, Input, Output, Signature, 
 
 
 def program(signature: Signature, body: str, plan: str = ""):
-    text = f"int tg_plan(int64_t *env, tg_status *st) {{ env[{signature.work_env}] = 0; {plan} return 0; }}\n"
+    head = "int tg_plan(int64_t *env, char *const *buf, tg_status *st)"
+    text = f"{head} {{ env[{signature.work_env}] = 0; {plan} return 0; }}\n"
     text += f"int tg_run(char **buf, const int64_t *env, tg_status *st)\n{{\n{body}\n    return 0;\n}}\n"
     return build_library(text, "benchmark")
 

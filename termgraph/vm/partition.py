@@ -20,7 +20,7 @@ class Part:
     """Instructions that run together: numbers of instructions and of slots.
 
     `place` is where they run, `alone` whether the one instruction is a program of its own. `roots` are computed from
-    `leaves` and `given`, integers that lengths need.
+    `leaves`, among them integers that lengths need.
     """
 
     place: Any  # a word or number of the backend
@@ -28,7 +28,6 @@ class Part:
     members: tuple[int, ...]
     leaves: tuple[int, ...]
     roots: tuple[int, ...]
-    given: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,9 @@ def _part(
     outside = [i for i in range(len(instructions)) if i not in inside]
     wanted = {*program.outputs, *[s for i in outside for s in (*instructions[i].inputs, *given.get(i, ()))]}
     made = [s for i in members for s in instructions[i].outputs]
-    told = tuple(dict.fromkeys(s for i in members for s in given.get(i, ())))
-    known = {*made, *told, *program.constants}
-    leaves = dict.fromkeys(s for i in members for s in instructions[i].inputs if s not in known)
-    return Part(place, alone, tuple(members), tuple(leaves), tuple([s for s in made if s in wanted]), told)
+    known = {*made, *program.constants}
+    read = [s for i in members for s in (*instructions[i].inputs, *given.get(i, ())) if s not in known]
+    return Part(place, alone, tuple(members), tuple(dict.fromkeys(read)), tuple([s for s in made if s in wanted]))
 
 
 __all__ = ["Part", "Refusal", "accepted", "divided"]

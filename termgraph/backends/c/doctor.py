@@ -28,7 +28,7 @@ _NO_COMPILER = (
 )
 _PROBE = """
 /* checked %d */
-int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[2] = env[0]; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     for (int64_t i = 0; i < env[0]; i++) ((double *)buf[1])[i] = ((double *)buf[0])[i * env[1]] + 1;
@@ -123,7 +123,8 @@ def routines() -> Iterator[Row]:
 def _gemm_rate(letter: str, dtype: type, n: int) -> float:
     """GFLOP/s of a square matrix product, called the way compiled programs call it."""
     text = (
-        "int tg_plan(int64_t *env, tg_status *st) { env[8] = env[9] = env[0]; env[10] = 1000000; return 0; }\n"
+        "int tg_plan(int64_t *env, char *const *buf, tg_status *st)\n"
+        "{\n    env[8] = env[9] = env[0];\n    env[10] = 1000000;\n    return 0;\n}\n"
         "int tg_run(char **buf, const int64_t *env, tg_status *st)\n{\n"
         f"    TG_BLAS->{letter}gemm(TG_ROWS, TG_PLAIN, TG_PLAIN, env[0], env[0], env[0], 1, (void *)buf[0], env[0],\n"
         "        (void *)buf[1], env[0], 0, (void *)buf[2], env[0]);\n    return 0;\n}\n"

@@ -118,7 +118,7 @@ def generate(
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
     target, leaves = QUICK_TARGET if quick else TARGET, tuple(zip(cells, known))
-    region = Region(roots, target, strided or {}, True, False, untrimmed, replaced, in_place, fuse, leaves)
+    region = Region(roots, target, strided or {}, True, True, untrimmed, replaced, in_place, fuse, leaves)
     region = replace(region, memory_limit=memory_limit)
     updated = tuple([c for c, _ in updates])
     ports = Ports(
@@ -189,6 +189,7 @@ class _Writer:
         self.copied = int(bool(self.packed))
         self.asked = [a for a in self.args if a.type.ndim] if ports.asks and self.packed else []
         self.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
+        self.values = lowered.lengths.values
         self.signature = self._signature()
 
     # ------------------------------------------------------------------ layout of buf and env
@@ -208,11 +209,14 @@ class _Writer:
             out,
             new,
             self.copied + len(self.rooms),
+            len(self.values),
             returns=self.returns,
         )
 
     def env_of(self, sym: Sym) -> int:
         """Where a symbol stands in `env`."""
+        if sym.name in self.values:
+            return self.signature.extra_env(list(self.values).index(sym.name))
         kind, (arg, _, axis) = sym.name[0], sym.name[1:].partition("_")
         return self.port_env(int(arg)) + int(axis) + (self._leaf(int(arg)).type.ndim if kind == "s" else 0)
 
@@ -293,11 +297,31 @@ class _Writer:
         sizes = [functools.reduce(maximum, room) for room in ends]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
-        head = [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms]
+        head = [f"    {self.value_text(x)};" for x in self.values]
+        head += [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms if x.name not in self.values]
         head += [f"    const int64_t {name} = {text};" for name, text in p.named.values()]
         return "\n".join(
-            ["TG_EXPORT int tg_plan(int64_t *env, tg_status *st)", "{", *head, *lines, "    return 0;", "}"]
+            [
+                "TG_EXPORT int tg_plan(int64_t *env, char *const *buf, tg_status *st)",
+                "{",
+                *head,
+                *lines,
+                "    return 0;",
+                "}",
+            ]
         )
+
+    def value_text(self, name: str) -> str:
+        """Reads an integer that lengths depend on, and keeps it for `tg_run`."""
+        leaf, place = self.values[name]
+        at, first = self.signature.input_buf(leaf.index), self.port_env(leaf.index)  # cells follow the inputs
+        text = f"((const {self.d.ctype(leaf.type.dtype)} *)buf[{at}])"
+        if not leaf.type.ndim:
+            text = f"*{text}"
+        else:  # a vector that is too short fails by its check
+            least, which = (place + 1, f"{place}") if place >= 0 else (-place, f"(env[{first}] - {-place})")
+            text = f"env[{first}] >= {least} ? {text}[{which} * env[{first + 1}]] : 0"
+        return f"const int64_t {name} = env[{self.env_of(Sym(name))}] = {text}"
 
     def numbers(self, p: Printer, given: Sequence[tuple[int, Poly]]) -> list[str]:
         """Puts numbers into places of env that follow each other: line by line, or from a table if they are known."""

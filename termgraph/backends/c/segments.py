@@ -16,7 +16,6 @@ from termgraph.backends.c.placement import why_not
 from termgraph.backends.c.run.argument_orders import AsksForLayouts, Layouts, Programs, given_so, refuse
 from termgraph.backends.c.run.bind import compile_program
 from termgraph.backends.c.run.glue import callable_type
-from termgraph.backends.c.run.length_numbers import NUMBER, value_of, with_numbers
 from termgraph.backends.c.run.loop_calls import mixed_loop, native_loop
 from termgraph.config import config
 from termgraph.lower.storage.routine_table import SPECS
@@ -34,11 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Segment:
-    """A run of terms for one C program: `roots` are computed from `leaves` and `given`, integers that lengths need."""
+    """A run of terms for one C program: `roots` are computed from `leaves`, among them integers that lengths need."""
 
     leaves: list[Any]
     roots: list[Any]
-    given: list[Any] = field(default_factory=list)
 
 
 class How(NamedTuple):
@@ -85,14 +83,13 @@ class Divider:
 
     def _segment(self, part: Part) -> Segment:
         terms = self.program.term_of
-        leaves, roots, given = ([terms[s] for s in slots] for slots in (part.leaves, part.roots, part.given))
-        return Segment(leaves, roots, given)
+        return Segment([terms[s] for s in part.leaves], [terms[s] for s in part.roots])
 
     def attempt(self) -> list[Made] | Refusal:
         """The segments with their programs; or why one of them cannot be made."""
         found: list[Made] = []
         for part, segment in self.parts():
-            key = (*segment.leaves, None, *segment.roots, None, *segment.given)
+            key = (*segment.leaves, None, *segment.roots)
             code = self._codes.get(key)
             if code is None:
                 code = self._codes[key] = _generated(segment, self.how, ledger=self.ledger)
@@ -119,8 +116,7 @@ def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger
     A refusal names the term of the graph that it cannot hold, and what it wants.
     """
     args = [Arg(i, t.type) for i, t in enumerate(segment.leaves)]
-    numbers = [Arg(i, NUMBER) for i in range(len(args), len(args) + len(segment.given))]
-    inside = dict(zip(segment.leaves, args)) | {t: value_of(a, t.type) for t, a in zip(segment.given, numbers)}
+    inside = dict(zip(segment.leaves, args))
     outside = {new: old for old, new in inside.items()}
     roots = substitute(segment.roots, inside)
     args, instead, strided = given_so(args, layouts)
@@ -128,7 +124,7 @@ def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger
     asks = not layouts and config.relayout
     laid_out = substitute(roots, instead) if instead else roots
     options = {"returns": returns, **how._asdict(), "asks": asks, "strided": strided}
-    code = generated([*args, *numbers], laid_out, ledger=ledger, **options)
+    code = generated(args, laid_out, ledger=ledger, **options)
     if not isinstance(code, Refusal):
         code.leaves = outside
         return code
@@ -199,11 +195,8 @@ def _linked(plain: Program, name: str, how: How, apart: Collection[Any], kept: K
     gone: set[int] = set()
     for k, (part, segment, code) in enumerate(found):
         run = _callable(code, segment, how, f"{name}.{k}" if len(found) > 1 else name, ledger)
-        inputs = [*part.leaves, *part.given]
-        if segment.given:
-            run = with_numbers(run, len(segment.leaves))
         op, several = KernelOp(name, code), len(part.roots) > 1
-        merged[part.members[-1]] = Instruction(op, inputs, part.roots, segment.roots, several, run)
+        merged[part.members[-1]] = Instruction(op, part.leaves, part.roots, segment.roots, several, run)
         gone.update(part.members)
     # A segment runs where all its leaves are there: after the last instruction that makes one of them.
     return _ordered(plain, merged, gone)
@@ -222,13 +215,14 @@ def _callable(code: CProgram, segment: Segment, how: How, name: str, ledger: Led
     run = compile_program(code, name, again=again, ledger=ledger, cls=callable_type(AsksForLayouts))
 
     def make(layouts: Layouts) -> Any:
-        code = _generated(segment, how, layouts[: len(segment.leaves)])
+        code = _generated(segment, how, layouts)
         return None if isinstance(code, Refusal) else (code, [None] * len(segment.roots))
 
     def other_programs() -> Programs:
-        types = [*[t.type for t in segment.leaves], *[NUMBER] * len(segment.given)]
         table = built(code, name).address("tg_orders")
-        return Programs(types, make, lambda made: compile_program(made, name, fail=refuse), table)
+        return Programs(
+            [t.type for t in segment.leaves], make, lambda made: compile_program(made, name, fail=refuse), table
+        )
 
     run.other_programs = other_programs
     return run

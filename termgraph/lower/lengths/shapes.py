@@ -1,7 +1,8 @@
 """Lengths as polynomials: the shape of every term of a graph, which lengths must agree, and what to check at run time.
 
-Unknown lengths of arguments are symbols `n<argument>_<axis>`, values of integer scalars `v<argument>`. Lengths that an
-operation demands to be equal become one symbol, so that loops over them are one loop.
+Unknown lengths of arguments are symbols `n<argument>_<axis>`, integers that lengths depend on `number<argument>`, or
+`number<argument>_<place>` where the argument is a vector. Lengths that an operation demands to be equal become one
+symbol, so that loops over them are one loop.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Lengths:
         self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
         self.calls = calls  # ops that are library calls
         self.known = known or {}  # leaf -> lengths that it has, though its type does not say so
+        self.values: dict[str, tuple[Any, int]] = {}  # symbols of integers -> the argument, and the place in it
         self.assumed: dict[Sym, int] = {}  # what was used of this: a program for other lengths is another one
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
@@ -207,7 +209,7 @@ class Lengths:
         if t.op is CONST:
             return poly(t.value.item())
         if t.op is ARG and self.use_values and not self.loops:
-            return poly(Sym(f"v{t.index}", natural=False))
+            return self._value(f"number{t.index}", t, 0)
         name = t.op.family.name
         if name == "shape_i":
             axis: int = t.op.params["axis"]
@@ -216,11 +218,20 @@ class Lengths:
             place = t.op.params["index"][0]
             if isinstance(place, int):
                 return self.as_poly(t.args[0].args[place], user)
+        if name == "subtensor" and t.args[0].op is ARG and self.use_values and not self.loops:
+            place = t.op.params["index"][0]
+            if t.args[0].type.ndim == 1 and isinstance(place, int):
+                return self._value(f"number{t.args[0].index}_{place % (1 << 32)}", t.args[0], place)
         if name in SHIFTS and _is_arithmetic(t):
             name, args = SHIFTS[name], [args[0], poly(1 << int(t.args[1].value))]
         elif not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
+
+    def _value(self, name: str, leaf: AnyTerm, place: int) -> Poly:
+        """The symbol of an integer that is read from an argument before any length is known."""
+        self.values[name] = leaf, place
+        return self._norm(poly(Sym(name, natural=False)))
 
     # ------------------------------------------------------------------ shapes
     def _shape(self, t: AnyTerm) -> Shape:

@@ -49,7 +49,7 @@ CTYPES = {
     "bool": "uint8_t",
     "complex128": "_Complex double",
 }
-PLAN_NOTHING = "int tg_plan(int64_t *env, tg_status *st) { return 0; }\n"
+PLAN_NOTHING = "int tg_plan(int64_t *env, char *const *buf, tg_status *st) { return 0; }\n"
 SCALAR_ADD_ONE = """
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
@@ -58,7 +58,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 }
 """
 VECTOR_ADD_ONE = """
-int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; env[3] = env[0]; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[2] = env[0]; env[3] = env[0]; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     const TYPE *x = (void *)buf[0];
@@ -79,7 +79,7 @@ def sum_of(count, ndim, returns="one", outputs=1):
     )
     lengths = [f"env[{signature.output_env(k)}] = env[0];" for k in range(outputs)] if ndim else []
     plan = (
-        "int tg_plan(int64_t *env, tg_status *st) { "
+        "int tg_plan(int64_t *env, char *const *buf, tg_status *st) { "
         + " ".join(lengths)
         + f" env[{signature.work_env}] = 0; return 0; }}\n"
     )
@@ -102,7 +102,7 @@ def descend(mode):
     )
     source = 3 if mode == "accumulate" else 1
     text = f"""
-int tg_plan(int64_t *env, tg_status *st)
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
 {{
     if (env[0] != env[2]) return tg_fail(st, 1, 7, env[0], env[2], 0, 0);
     env[4] = env[5] = env[2];
@@ -123,7 +123,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 
 
 WAIT = """
-int tg_plan(int64_t *env, tg_status *st) { env[0] = 1000000; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[0] = 1000000; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     int64_t end = tg_rt->clock_ns() + (int64_t)(*(double *)buf[0] * 1e9);

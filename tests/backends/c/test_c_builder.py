@@ -26,7 +26,7 @@ from termgraph.config import config
 TWO_HALVES = [
     """
 TG_HIDDEN int half(double *x, int64_t n, tg_status *st);
-int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[2] = env[0]; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     __builtin_memcpy(buf[1], buf[0], 8 * env[0]);
@@ -144,7 +144,9 @@ def test_compile_errors_show_the_line_of_the_generated_code(cache_dir):
 
 def test_a_missing_symbol_is_found_when_building(cache_dir):
     with pytest.raises(CompileError, match="not_there"):
-        build_library("int not_there(void);\nint tg_plan(int64_t *e, tg_status *s) { return not_there(); }", "f")
+        build_library(
+            "int not_there(void);\nint tg_plan(int64_t *e, char *const *b, tg_status *s) { return not_there(); }", "f"
+        )
 
 
 def test_a_damaged_library_is_built_again(cache_dir, kernels):
@@ -229,7 +231,8 @@ def gemm(letter, ctype):
     one = "1, " if letter in "sd" else f"({ctype}[]){{1}}, "
     zero = "0, " if letter in "sd" else f"({ctype}[]){{0}}, "
     return f"""
-int tg_plan(int64_t *env, tg_status *st) {{ env[8] = env[0]; env[9] = env[4]; env[10] = 0; return 0; }}
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
+{{ env[8] = env[0]; env[9] = env[4]; env[10] = 0; return 0; }}
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {{
     TG_BLAS->{letter}gemm(TG_ROWS, TG_PLAIN, TG_TRANS, env[0], env[4], env[1], {one}(void *)buf[0], env[2],

@@ -95,7 +95,7 @@ def three(programs):
     """a + 10 b + 100 c, where b has a default."""
     inputs = [Input("a", "float64"), Input("b", "float64", default=2.0), Input("c", "float64", default=np.array(3.0))]
     text = """
-int tg_plan(int64_t *env, tg_status *st) { return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     *(double *)buf[3] = *(double *)buf[0] + 10 * *(double *)buf[1] + 100 * *(double *)buf[2];
@@ -171,7 +171,7 @@ def test_numbers_that_would_lose_something_are_refused(programs, dtype, value):
 
 def test_booleans(programs):
     text = """
-int tg_plan(int64_t *env, tg_status *st) { return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st) { *buf[1] = !*buf[0]; *buf[2] = !*buf[0]; return 0; }
 """
     outputs = [Output("bool", 0), Output("bool", 0, scalar=True)]
@@ -225,7 +225,7 @@ def test_scalar_results(programs):
 
 def test_constants_and_workspaces(programs):
     text = """
-int tg_plan(int64_t *env, tg_status *st)
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
 {
     env[2] = env[0];
     env[3] = 8 * env[0];
@@ -254,7 +254,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 
 def test_donated_storage_is_used_only_where_it_fits(programs):
     text = """
-int tg_plan(int64_t *env, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[2] = env[0]; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     for (int64_t i = 0; i < env[0]; i++) ((double *)buf[1])[i] = ((double *)buf[0])[i * env[1]] + 1;
@@ -277,7 +277,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 
 def test_timers(programs):
     text = """
-int tg_plan(int64_t *env, tg_status *st) { return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     int64_t begin = st->timers ? tg_rt->clock_ns() : 0;
@@ -300,7 +300,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 # -- failures -------------------------------------------------------------------------------
 
 CHECKS = """
-int tg_plan(int64_t *env, tg_status *st)
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
 {
     if (env[0] != env[2]) return tg_fail(st, 5, 11, env[0], env[2], 0, 0);
     env[4] = env[0];
@@ -350,7 +350,8 @@ def test_a_failure_nobody_words_is_still_an_error(programs):
 )
 def test_lengths_that_cannot_be(programs, lengths, error, message):
     text = f"""
-int tg_plan(int64_t *env, tg_status *st) {{ env[0] = {lengths[0]}ll; env[1] = {lengths[1]}ll; return 0; }}
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
+{{ env[0] = {lengths[0]}ll; env[1] = {lengths[1]}ll; return 0; }}
 int tg_run(char **buf, const int64_t *env, tg_status *st) {{ return 0; }}
 """
     f = programs.bind(text, Signature(outputs=[Output("float64", 2)], returns="one"))
@@ -364,7 +365,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st) {{ return 0; }}
 @pytest.mark.parametrize("size", [-1, 1 << 60])
 def test_workspaces_that_cannot_be(programs, size):
     text = f"""
-int tg_plan(int64_t *env, tg_status *st) {{ env[0] = {size}ll; return 0; }}
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) {{ env[0] = {size}ll; return 0; }}
 int tg_run(char **buf, const int64_t *env, tg_status *st) {{ return 0; }}
 """
     with pytest.raises(MemoryError):

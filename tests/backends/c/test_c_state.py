@@ -134,7 +134,7 @@ def test_two_programs_share_a_cell(programs, kernels):
 # -- several cells --------------------------------------------------------------------------
 
 TWO = """
-int tg_plan(int64_t *env, tg_status *st) { env[4] = 1000000000; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[4] = 1000000000; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     double a = *(double *)buf[1], b = *(double *)buf[2], x = *(double *)buf[0];
@@ -162,7 +162,7 @@ def two(programs, cells, mode="fresh"):
 
 def reader(programs, cells):
     text = """
-int tg_plan(int64_t *env, tg_status *st) { env[0] = 1000000000; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[0] = 1000000000; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     *(double *)buf[2] = *(double *)buf[0];

@@ -60,7 +60,7 @@ def test_ctrl_c_ends_a_long_program(wait):
 def test_an_interrupt_that_comes_too_late_is_raised_after_the_updates(programs):
     """A program that finishes in spite of an interrupt has happened, as a whole."""
     text = """
-int tg_plan(int64_t *env, tg_status *st) { env[0] = 1000000; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[0] = 1000000; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     int64_t end = tg_rt->clock_ns() + 300000000;
@@ -83,7 +83,7 @@ int tg_run(char **buf, const int64_t *env, tg_status *st)
 
 
 LOOP = """
-int tg_plan(int64_t *env, tg_status *st) { env[0] = 1000000; return 0; }
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[0] = 1000000; return 0; }
 int tg_run(char **buf, const int64_t *env, tg_status *st)
 {
     st->loop++, st->steps = 8;
@@ -144,7 +144,7 @@ static void part(void *context, int64_t begin, int64_t end, int64_t number)
     c->partial[number] = s;
     if (end == begin) tg_fail(c->st, 77, 0, begin, 0, 0, 0);
 }
-int tg_plan(int64_t *env, tg_status *st)
+int tg_plan(int64_t *env, char *const *buf, tg_status *st)
 {
     env[2] = 1;
     env[3] = 8 * tg_rt->parts(env[0], 1000);

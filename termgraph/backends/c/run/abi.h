@@ -81,6 +81,6 @@ static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, i
 }
 
 /* The two entry points of a program. */
-TG_EXPORT int tg_plan(int64_t *env, tg_status *st);
+TG_EXPORT int tg_plan(int64_t *env, char *const *buf, tg_status *st);
 TG_EXPORT int tg_run(char **buf, const int64_t *env, tg_status *st);
 #endif

@@ -25,7 +25,7 @@ _EXACT_INT = {"float32": 1 << 24, "float64": 1 << 53}
 _FROM_FLOAT = ("float32", "float64", "complex64", "complex128")
 _FRESH, _OVERWRITE, _ACCUMULATE = range(3)
 _ONE, _LIST, _TUPLE, _NONE, _WRAPPED = range(5)
-_PLAN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_PLAN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _LONG_WORK = 50_000  # nanoseconds, as in glue.c
 
@@ -264,12 +264,13 @@ class Callable:
                 self._stop(status, -3, i)
             self._load(self._inputs + i, value, env)
             del value  # one reference more would keep the program from working in place
-        if self._plan(env.ctypes.data, ctypes.addressof(status)):
+        cells = [cell._value.ctypes.data for cell in self.cells[: self._written]] + [x.ctypes.data for x in seen]
+        pointers = [x.ctypes.data for x in arrays] + cells
+        given = (ctypes.c_void_p * (len(pointers) + 1))(*pointers)
+        if self._plan(env.ctypes.data, ctypes.addressof(given), ctypes.addressof(status)):
             raise _Failed
         results = [self._storage(i, arrays, env, status) for i in range(len(self._outs))]
         spaces = [self._space(env[self._space_env + i], status) for i in range(self._spaces)]
-        cells = [cell._value.ctypes.data for cell in self.cells[: self._written]] + [x.ctypes.data for x in seen]
-        pointers = [x.ctypes.data for x in arrays] + cells
         pointers += [x.ctypes.data for x in (*self._consts, *results)] + [-(-x.ctypes.data // 64) * 64 for x in spaces]
         buf = (ctypes.c_void_p * (len(pointers) + 1))(*pointers)
         interruption = self._execute(buf, env, status)

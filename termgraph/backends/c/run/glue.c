@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     Obj ob;
     Vectorcall vectorcall;
-    int (*plan)(int64_t *, tg_status *);
+    int (*plan)(int64_t *, char *const *, tg_status *);
     int (*run)(char **, const int64_t *, tg_status *);
     int inputs, cells, consts, outs, returned, spaces; /* outs: the returned ones, then new values of cells */
     int env_size, space_env, work_env, as, written;    /* written: cells that this program updates; they come first */
@@ -481,7 +481,7 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
     if (f->cells && take_cells(f, buf, env, &c, &st)) goto failed;
     for (int i = 0; i < f->consts; i++) buf[f->inputs + f->cells + i] = f->constant[i]->data;
     env[f->work_env] = 0; /* a plan that says nothing about the work means little work */
-    if (f->plan(env, &st)) goto failed;
+    if (f->plan(env, buf, &st)) goto failed;
     if (make_outputs(f, args, buf, env, &c, &st)) goto failed;
     if (f->spaces && make_spaces(f, buf, env, &c, &st)) goto failed;
     if (f->as == AS_LIST && !(box = PyList_New(f->returned))) goto done;

@@ -87,7 +87,7 @@ static int fn_init(Obj *self, Obj *args, Obj *keywords)
     f->name = new_ref(name), f->names = new_ref(names), f->keep = new_ref(keep), f->timers = new_ref(None);
     f->filter = new_ref(filter), f->fail = new_ref(fail), f->wrap = new_ref(wrap);
     if (fill_tables(f, ports, cells, consts, outs)) return -1;
-    f->plan = (int (*)(int64_t *, tg_status *))PyLong_AsVoidPtr(plan);
+    f->plan = (int (*)(int64_t *, char *const *, tg_status *))PyLong_AsVoidPtr(plan);
     f->run = (int (*)(char **, const int64_t *, tg_status *))PyLong_AsVoidPtr(run);
     if (PyErr_Occurred()) return -1;
     f->vectorcall = call;
