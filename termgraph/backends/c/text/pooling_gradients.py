@@ -29,10 +29,12 @@ def gradient(compared: bool, size: int, k: int, s: int) -> str:
         "$LEFT": LEFT if partial else "",
         "$WHOLE": str(whole), "$FROM": "from" if compared else "0", "$G": "2" if compared else "0",
     }  # fmt: skip
-    single = compared and s == 1 and k % 2 == 1 and 1 < k <= FEW
-    pieces |= (
-        {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()} if single else {"$PLANES": "", "$TRY": ""}
-    )
+    if compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
+        pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
+    elif compared and (k - 1) // s + 1 <= FEW:
+        pieces |= {"$PLANES": SPREAD_PLANES.strip(), "$TRY": TRY_SPREAD.strip()}
+    else:
+        pieces |= {"$PLANES": "", "$TRY": ""}
     lines = [line for line in GRADIENT.strip().split("\n") if compared or not line.endswith("/*max*/")]
     out = "\n".join([_lanes(size), *[line.removesuffix("/*max*/").rstrip() for line in lines]])
     for name in ("$TRY", "$PLANES", *pieces):
@@ -176,6 +178,51 @@ $NAME_planes(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, int6
     free(room);
     return 0;
 }
+"""
+SPREAD_PLANES = """
+/* Planes of which all rows of windows, spread to the length of a row, fit the first cache: which of them are over a row of
+   the image is known before the first plane. The vectors at the end of a plane go on into the next, so that the last plane
+   is not for this. */
+static int
+$NAME_planes(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+             const int64_t *p, int64_t length)
+{
+    enum { LANES = TG_POOL_LANES_$N, AROUND = ($K - 1) / $S * $S, EACH = $EACH, TALL = ($K - 1) / $S + 1 };
+    const int64_t h = n[1], w = n[2], oh = m[1], ow = m[2], each = EACH * length;
+    $T *const room = calloc(oh * each, sizeof *room);
+    const $T **const lines = malloc(h * TALL * sizeof *lines);
+    int64_t *const over = calloc(h, sizeof *over);
+    if (!room || !lines || !over) return free(room), free(lines), free(over), 1;
+    for (int64_t r = 0; r < h; r++)
+        for (int64_t b = 0; b < oh; b++)
+            if (b * $S - p[1] <= r && r < b * $S - p[1] + $K)
+                lines[r * TALL + over[r]++] = room + b * each + AROUND + p[2];
+    tg_pool_numbers_$N tail, even;
+    for (int64_t e = 0; e < LANES; e++) tail[e] = -(ow % LANES == 0 || e < ow % LANES), even[e] = -(e % 2 == 0);
+    const tg_pool_numbers_$N low = TG_POOL_LOW_$N, high = TG_POOL_HIGH_$N;
+    (void)even, (void)low, (void)high;
+    for (int64_t at = 0; at < count; at++) {
+        for (int64_t b = 0; b < oh; b++, y += ow, g += ow) {
+            $T *const line = room + b * each;
+            const $T *const ya = y, *const ga = g;
+            $OWN
+            $SPREAD
+        }
+        for (int64_t r = 0; r < h; r++, x += w, out += w) $NAME_row(out, x, lines + r * TALL, over[r], w, length);
+    }
+    free(room);
+    free(lines);
+    free(over);
+    return 0;
+}
+"""
+TRY_SPREAD = """
+    if (x_end > x && y_end > y && g_end > g && out_end > out && count > 8 && k[0] == 1 && n[0] == 1
+        && k[1] == $K && s[1] == $S && w >= LANES / 2 && EACH * length * m[1] <= $MOST) {
+        const int64_t done = count - 1;
+        if ($NAME_planes(done, x, y, g, out, n, m, p, length)) return 1;
+        x += done * n[1] * w, y += done * m[1] * ow, g += done * m[1] * ow, out += done * n[1] * w, count = 1;
+    }
 """
 TRY = """
     if (x_end > x && y_end > y && g_end > g && out_end > out && count > 8 && k[0] == 1 && n[0] == 1
