@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,17 +39,26 @@ def memory_of(f: Function, arguments: Sequence[int], cells: Sequence[int], value
     what = {b: one_line(t, WIDE, spelled) for b, t in lowered.statements.stored.items()}
     what |= {b: one_line(lowered.outputs[k], WIDE, spelled) for k, b in targets.items()}
     results = [b for b in targets.values() if b not in scheduled.modes]  # others are written over old values
-    env = _lengths(f, arguments, cells, values)
+    numbers = lowered.lengths.values
+    env = _lengths(f, arguments, cells, values, numbers)
     try:
         return memory_plan(f._title(), steps, names, plan.places, results, what, env)
     except KeyError as missing:
-        k = int(str(missing.args[0])[1:].partition("_")[0])
-        name = inputs[k].name or f"argument {k}"
-        raise ValueError(f"the lengths of {name} are not known before a call: memory(...) takes arguments") from None
+        symbol = str(missing.args[0])
+        k = numbers[symbol][0].index if symbol in numbers else int(symbol[1:].partition("_")[0])
+        name, what_is = inputs[k].name or f"argument {k}", "value of" if symbol in numbers else "lengths of"
+        known = "is not known" if symbol in numbers else "are not known"
+        raise ValueError(f"the {what_is} {name} {known} before a call: memory(...) takes arguments") from None
 
 
-def _lengths(f: Function, arguments: Sequence[int], cells: Sequence[int], values: Sequence[Any]) -> dict[str, int]:
-    """Lengths by the symbols that programs have for them."""
+def _lengths(
+    f: Function,
+    arguments: Sequence[int],
+    cells: Sequence[int],
+    values: Sequence[Any],
+    numbers: Mapping[str, tuple[Any, int]],
+) -> dict[str, int]:
+    """Lengths, and the integers that lengths depend on, by the symbols that programs have for them."""
     if len(values) > len(arguments):
         raise TypeError(f"{f._title()} takes {len(arguments)} arguments, memory() was given {len(values)}")
     present = [f.input_storage[i].storage[0] for i in cells]
@@ -58,6 +67,9 @@ def _lengths(f: Function, arguments: Sequence[int], cells: Sequence[int], values
     for k, value in enumerate(given):
         if value is not None:
             env |= {f"n{k}_{d}": n for d, n in enumerate(np.shape(value))}
+    for name, (leaf, place) in numbers.items():
+        if given[leaf.index] is not None:
+            env[name] = int(np.ravel(given[leaf.index])[place])
     return env
 
 

@@ -134,8 +134,17 @@ def test_what_cannot_be_told_is_an_error():
         f.memory(1, 2)
     with pytest.raises(ValueError, match="one C program"):
         tg.function([x], x + 1, mode=tg.Mode(linker="py")).memory(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="the value of n is not known"):
+        tg.function([n], T.zeros((n, 3)) + 1).memory()
     with pytest.raises(ValueError, match="its length is computed from values"):
-        tg.function([n], T.zeros((n, 3)) + 1).memory(np.int64(7))
+        tg.function([x], T.zeros(((x > 0).sum(), 3)) + 1).memory(np.ones((2, 2)))
+
+
+def test_numbers_that_lengths_depend_on_are_taken_from_the_arguments():
+    n, shape = T.lscalar("n"), T.lvector("shape")
+    f = tg.function([n, shape], T.cumsum(T.ones((n, 3)), axis=0).sum(axis=1) @ T.ones((shape[-1], n)).sum(axis=0))
+    small, large = f.memory(7, np.array([1, 5])), f.memory(700, np.array([1, 5]))
+    assert 50 * small.peak < large.peak < 200 * small.peak
 
 
 def test_a_warm_start_tells_the_same(tmp_path):
