@@ -180,9 +180,9 @@ $NAME_planes(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, int6
 }
 """
 SPREAD_PLANES = """
-/* Planes of which all rows of windows, spread to the length of a row, fit the first cache: which of them are over a row of
-   the image is known before the first plane. The vectors at the end of a plane go on into the next, so that the last plane
-   is not for this. */
+/* Planes of which all rows of windows, spread to the length of a row, fit the first cache: which of them are over a row
+   of the image is known before the first plane. The vectors at the end of a plane go on into the next, so that the last
+   plane is not for this. */
 static int
 $NAME_planes(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
              const int64_t *p, int64_t length)
