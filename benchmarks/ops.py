@@ -21,7 +21,8 @@ import op_report
 import report
 from harness import Case, Statement, Suite, Timed, parser
 from op_rows import ROWS
-from op_rows.table import SIZES
+from op_rows.derived import derived, of_op
+from op_rows.table import SIZES, Row
 
 LOOSE = {"float32": 2e-3, "float64": 1e-6, "int64": 1e-9}
 
@@ -29,25 +30,30 @@ LOOSE = {"float32": 2e-3, "float64": 1e-6, "int64": 1e-9}
 def cases(quick: bool) -> list[Case]:
     """A case for each row, size and dtype, forward and, in the middle size, of the gradient as well."""
     made = []
-    for row in ROWS.values():
+    for row in (ROWS | derived()).values():
+        known = {"row": row.name} if row.name in ROWS else {"row": row.name, "arity": len(row.operands)}
         for size in row.sizes[:1] if quick else row.sizes:
             for dtype in row.dtypes:
                 for grad in (False, True) if row.grad and (size == "middle" or quick) else (False,):
                     name = f"{row.name} | {size} {dtype}{' gradient' if grad else ''}"
-                    made.append(
-                        Case(name, {"row": row.name, "size": size, "dtype": dtype, "grad": grad}, rtol=LOOSE[dtype])
-                    )
+                    made.append(Case(name, {**known, "size": size, "dtype": dtype, "grad": grad}, rtol=LOOSE[dtype]))
     return made
+
+
+def row_of(row: str, arity: int = 0) -> Row:
+    """The row of a case, in any contender's process."""
+    return of_op(row, arity) if arity else ROWS[row]
 
 
 suite = Suite("ops", cases, doc=__doc__)
 
 
 @suite.side("numpy", "jax", "torch", "termgraph")
-def side(who: str, row: str, size: str, dtype: str, grad: bool) -> Statement:
-    statement = dialects.STATEMENTS[who](ROWS[row], size, dtype, grad)
-    statement.extra["unchecked"] = ROWS[row].unchecked or grad and ROWS[row].unlike
-    statement.extra["operand_bytes"] = sum(op_limits.nbytes(v) for v in ROWS[row].values(size, dtype))
+def side(who: str, row: str, size: str, dtype: str, grad: bool, arity: int = 0) -> Statement:
+    said = row_of(row, arity)
+    statement = dialects.STATEMENTS[who](said, size, dtype, grad)
+    statement.extra["unchecked"] = said.unchecked or grad and said.unlike
+    statement.extra["operand_bytes"] = sum(op_limits.nbytes(v) for v in said.values(size, dtype))
     return statement
 
 
@@ -73,7 +79,8 @@ class Ops(Timed):
         ours = cells["termgraph"]
         if "time" in ours:
             moved = ours["extra"]["operand_bytes"] + ours["result_bytes"]
-            found["limit"] = limits.limit(ROWS[case.params["row"]], case.params["size"], case.params["dtype"], moved)
+            row = row_of(case.params["row"], case.params.get("arity", 0))
+            found["limit"] = limits.limit(row, case.params["size"], case.params["dtype"], moved)
         return op_report.judged(found)
 
     def print_of(self, case: Case) -> str:

@@ -19,16 +19,18 @@ try:
     import op_report
     import worker
     from op_rows import ROWS
+    from op_rows.derived import derived, of_op
     from report import close
 finally:
     sys.path.remove(FOLDER)
 
+DERIVED = derived()
 SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse}
 
 
 def without_a_row() -> list[str]:
     """Public functions that no row is about; names for the same function share one."""
-    named = {name.partition(" (")[0] for name in ROWS}
+    named = {name.partition(" (")[0] for name in ROWS | DERIVED}
     known = {id(getattr(space, n)) for prefix, space in SPACES.items() for n in dir(space) if prefix + n in named}
     gone = [
         prefix + name
@@ -45,12 +47,18 @@ def test_every_public_function_has_a_row():
 
 
 def test_a_function_without_a_row_is_noticed(monkeypatch):
-    monkeypatch.delitem(ROWS, "sinc")
-    assert without_a_row() == ["sinc"]
+    monkeypatch.delitem(ROWS, "searchsorted")
+    assert without_a_row() == ["searchsorted"]
+
+
+def test_an_element_wise_op_needs_no_row():
+    assert {"log", "xlogy"} <= set(DERIVED)
+    assert DERIVED["xlogy"] == of_op("xlogy", 2, grad=True)
+    assert (DERIVED["xlogy"].text, DERIVED["xlogy"].peers) == ("T.xlogy(x, y)", {})
 
 
 def sample(who: str, name: str) -> list:
-    row = ROWS[name]
+    row = (ROWS | DERIVED)[name]
     statement = dialects.STATEMENTS[who](row, "small", row.dtypes[0], False)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -61,15 +69,16 @@ def sample(who: str, name: str) -> list:
 def test_rows_compute_what_numpy_computes(part):
     wrong, compared = [], 0
     with tg.config.change_flags(linker="py"):
-        for name in list(ROWS)[part::4]:
+        for name in list(ROWS | DERIVED)[part::4]:
             ours = sample("termgraph", name)
             try:
                 theirs = sample("numpy", name)
             except NotImplementedError:
                 continue
-            if not ROWS[name].unchecked:
+            row = (ROWS | DERIVED)[name]
+            if not row.unchecked:
                 compared += 1
-                if not close(theirs, ours, 1e-6 if ROWS[name].dtypes[0] != "float32" else 1e-4):
+                if not close(theirs, ours, 1e-6 if row.dtypes[0] != "float32" else 1e-4):
                     wrong.append(name)
     assert not wrong
     assert compared > 80

@@ -7,7 +7,6 @@ MIDDLE = ("small", "middle")
 
 # ---------------------------------------------------------------------- one argument
 op("exp expm1 sin cos tanh sinh cosh arctan exp2 square sigmoid erf arcsinh sqr", grad=True)
-op("log log2 log10 log1p sqrt reciprocal cbrt", "x:p[n,m]", grad=True)
 op("arcsin arccos arctanh erfinv tan", "x:u[n,m]", grad=True)
 op("arccosh", "x:o[n,m]", grad=True)
 op("negative abs abs_ softplus sinc", grad=True, torch="T.NAME(x)")
@@ -27,7 +26,6 @@ op("erfcinv", "x:q[n,m]", family="costly", torch=None)
 op("j0 j1 i0 i1", "x:p[n,m]", family="costly", grad=True)
 op("log1mexp", "x:p[n,m]", "T.log1mexp(-x)", numpy="np.log(-np.expm1(-x))", jax="jnp.log1p(-jnp.exp(-x))",
    torch="torch.log1p(-torch.exp(-x))", grad=True)  # fmt: skip
-op("xlogy xlog1py", "x:p[n,m] y:p[n,m]", grad=True)
 op("gammainc gammaincc", "x:p[n,m] y:p[n,m]", family="costly")
 op("polygamma", "y:p[n,m]", "T.polygamma(1, y)", family="costly")
 op("jv iv", "y:p[n,m]", "T.NAME(2.5, y)", family="costly", jax=None, torch=None)

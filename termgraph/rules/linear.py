@@ -195,6 +195,7 @@ _LOOKED_INTO = frozenset((ew.add, ew.sub, ew.neg, ew.mul))
 _STATING = frozenset((assume, between, ew.cast))
 _BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
 _UNCHANGED = _STATING | {dimshuffle}  # of what `_bare` may take away
+_TELLING = _UNCHANGED | _BOUNDED | _LOOKED_INTO  # where operands may bound a term
 _SAME_PLACES = _LOOKED_INTO | {ew.mod, ew.floor_div, ew.minimum, ew.maximum, ew.cast, dimshuffle}
 
 
@@ -244,7 +245,7 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     if left[1] + by <= right[0]:
         return True
     if not stated and (above := _reached(x, ew.minimum)) and (below := _reached(y, ew.maximum)):
-        return not by and any(t is u for t in above for u in below)
+        return not by and not {*map(id, above)}.isdisjoint(map(id, below))
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
 
@@ -256,13 +257,14 @@ def _reached(t: AnyTerm, through: Op) -> list[AnyTerm] | None:
     waiting = [t]
     for t in waiting:  # those of the last are put behind it
         family = t.op.family
-        if family in _UNCHANGED and (bare := _bare(t)) is not t:
-            waiting.append(bare)
-        elif family is through:
+        if family is through:
             if len(waiting) < _NESTED:
                 waiting += t.args
-        elif family in _BOUNDED or (family in _LOOKED_INTO and stays_within(t)):
-            return None
+        elif family in _TELLING:
+            if family in _UNCHANGED and (bare := _bare(t)) is not t:
+                waiting.append(bare)
+            elif family in _BOUNDED or (family in _LOOKED_INTO and stays_within(t)):
+                return None
     return waiting
 
 
