@@ -106,10 +106,6 @@ class Exchange:
         """The means as they are."""
         return self._sum
 
-    def same_counts(self, step: int) -> bool:
-        """Whether all shards had as many examples. To be asked after `total`, before the next `put`."""
-        return bool((self._counts == self._counts[0]).all())
-
     def check(self, step: int, digest: int) -> None:
         """Leave a digest of this copy after a step; it is compared when all have."""
         self._digests[self.rank] = digest

@@ -164,8 +164,3 @@ def wrap_out(item: object) -> Out:
         return Out(as_tensor(item))
     except TypeError as err:
         raise TypeError(f"an output must be a symbolic variable, Out(...) or a number: {err}") from None
-
-
-def expand_in(item: In, all_inputs: list[In]) -> tuple[list[In], list[int]]:
-    """The inputs that an In stands for and their positions: here always itself (kept for the seeds' signature)."""
-    return [], [all_inputs.index(item)] if item in all_inputs else []

@@ -64,6 +64,7 @@ def _reravelled(p: Push, t: AnyTerm, i: Index) -> Index:
 
 
 @moves("alloc")
+@moves("unbroadcast")
 def _trailing(p: Push, t: AnyTerm, i: Index) -> Index:
     return p.read_at(t.args[0], i)
 
@@ -71,11 +72,6 @@ def _trailing(p: Push, t: AnyTerm, i: Index) -> Index:
 @moves("specify_shape")
 def _specified(p: Push, t: AnyTerm, i: Index) -> Index:
     return i
-
-
-@moves("unbroadcast")
-def _as_before(p: Push, t: AnyTerm, i: Index) -> Index:
-    return p.read_at(t.args[0], i)
 
 
 @moves("windows")

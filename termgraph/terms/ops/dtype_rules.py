@@ -69,13 +69,6 @@ def nearest_rule(dtype: OperandDtype) -> LoopDtypes:
     return (dtype, np.dtype("float16") if dtype.kind == "b" else dtype)
 
 
-def number_rule(*dtypes: OperandDtype) -> LoopDtypes:
-    common = common_dtype(dtypes)
-    if common.kind == "b":
-        raise TypeError("not defined for booleans; cast to an integer first")
-    return (common,) * (len(dtypes) + 1)
-
-
 def special_rule(*dtypes: OperandDtype) -> LoopDtypes:
     """Functions NumPy lacks: floats keep their precision, integers become float64; real numbers only."""
     common = common_dtype(dtypes)
@@ -83,11 +76,6 @@ def special_rule(*dtypes: OperandDtype) -> LoopDtypes:
         raise TypeError("defined for real numbers only")
     out = common if kind_of(common) == "f" else np.dtype("float64")
     return (out,) * (len(dtypes) + 1)
-
-
-def predicate_rule(*dtypes: OperandDtype) -> LoopDtypes:
-    common = common_dtype(dtypes)
-    return (*(common,) * len(dtypes), np.dtype(bool))
 
 
 def real_part_rule(dtype: OperandDtype) -> LoopDtypes:

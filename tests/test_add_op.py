@@ -1,0 +1,22 @@
+"""An element-wise op takes four files: no table beside its row, its derivative, its test and the stub names it."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = ("termgraph", "rules", "tests", "benchmarks", "scripts", "examples")
+OP = "xlog" + "1py"  # the op of the page, which this file does not name
+
+
+def naming(word):
+    """The files of code in which a word stands."""
+    files = [p for folder in CODE for ending in ("py", "pyi") for p in (ROOT / folder).rglob(f"*.{ending}")]
+    whole = re.compile(rf"\b{word}\b")
+    return {p.relative_to(ROOT).as_posix() for p in files if whole.search(p.read_text(encoding="utf-8"))}
+
+
+def test_an_op_stands_in_four_files_which_the_page_names():
+    page = (ROOT / "docs" / "dev" / "add-op.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^[\w/]+\.pyi?$", page, re.MULTILINE)
+    assert naming(OP) == set(listed)
+    assert len(listed) == 4
