@@ -145,6 +145,15 @@ def interleaved(functions: dict, x) -> dict[str, float]:
     return {name: float(np.median(b) * 1e6) for name, b in batches.items()}
 
 
+def of_backend(model, backend) -> dict:
+    """How `pm.sample` is told of a backend; `default` says nothing."""
+    import pymc as pm
+
+    if backend == "own":
+        return {"step": pm.NUTS(logp_dlogp_func=compiled(model, backend))}
+    return {} if backend == "default" else {"compile_kwargs": {"mode": MODES[backend]}}
+
+
 def sampled(model, backend) -> dict:
     """Of each number of the posterior the mean, its Monte Carlo error, the effective size and split R-hat; the time."""
     import arviz as az
@@ -152,7 +161,7 @@ def sampled(model, backend) -> dict:
 
     start, at = time.perf_counter(), cpu()
     with model:
-        given = {} if backend == "default" else {"compile_kwargs": {"mode": MODES[backend]}}
+        given = of_backend(model, backend)
         trace = pm.sample(
             500, tune=500, chains=2, cores=1, random_seed=4, progressbar=False, nuts_sampler="pymc", **given
         )

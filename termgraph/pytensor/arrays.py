@@ -300,8 +300,8 @@ def _choose(c: Conversion, node: Apply, a: TensorVariable, choices: TensorVariab
 
 
 # ---------------------------------------------------------------------- checks and choices
-# PyMC's checks of parameters are errors, minus infinity or nothing, as the conversion was told. The modes leave it to
-# rewritings of PyTensor's graph, which PyMC names in its query.
+# PyMC's checks of parameters are errors, minus infinity or nothing, as the conversion was told. The modes learn it from
+# the rewritings that PyMC names in its query (`linker.TellWhatChecksBecome`).
 @converts("CheckAndRaise", reads="msg exc_type can_be_replaced_by_ninf")
 def _check(c: Conversion, node: Apply, x: TensorVariable, *conditions: TensorVariable) -> Any:
     if getattr(node.op, "can_be_replaced_by_ninf", False) and c.checks == "minus infinity":

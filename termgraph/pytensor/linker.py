@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.mode import Mode, optdb, predefined_linkers, predefined_modes, register_linker, register_mode
 from pytensor.configdefaults import config
-from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
+from pytensor.graph.rewriting.basic import GraphRewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
-from pytensor.raise_op import CheckAndRaise
-from pytensor.tensor import all as all_over
-from pytensor.tensor import switch
 
 import termgraph as tg
 from termgraph.pytensor.conversion import Conversion, variable_for
 
 if TYPE_CHECKING:
-    from pytensor.graph.basic import Apply
     from pytensor.graph.fg import FunctionGraph
 
 
@@ -67,7 +63,7 @@ class TermgraphLinker(JITLinker):
 
     def fgraph_convert(self, fgraph: FunctionGraph, order: Sequence | None = None, **_: object) -> tuple[list, list]:
         """The graph as termgraph's inputs and outputs."""
-        self.conversion = Conversion(self.strict)
+        self.conversion = Conversion(self.strict, getattr(fgraph, "termgraph_checks", "errors"))
         inputs = [variable_for(v.type, v.name) for v in fgraph.inputs]
         nodes = fgraph.toposort() if order is None else order
         return inputs, self.conversion.graph(nodes, fgraph.outputs, dict(zip(fgraph.inputs, inputs)))
@@ -93,28 +89,22 @@ def _leave_inner_graphs_alone() -> None:
 
 
 # ---------------------------------------------------------------------- PyMC's checks of parameters
-@node_rewriter([CheckAndRaise])
-def _minus_infinity_for_bad_parameters(fgraph: FunctionGraph, node: Apply) -> Any:
-    """A log-probability outside the domain is minus infinity: what PyMC asks for unless a model says otherwise."""
-    if not getattr(node.op, "can_be_replaced_by_ninf", False):
-        return None
-    x, *conditions = node.inputs
-    for condition in conditions:
-        x = switch(all_over(condition), x, -float("inf"))
-    x.tag.trace = getattr(node.outputs[0].tag, "trace", None)
-    return [x.astype(node.outputs[0].type.dtype)]
+class TellWhatChecksBecome(GraphRewriter):
+    """Rewrites nothing: notes on the graph what PyMC wants its checks of parameters to be, for the conversion."""
 
+    def __init__(self, checks: str) -> None:
+        super().__init__()
+        self.checks = checks
 
-@node_rewriter([CheckAndRaise])
-def _no_checks_of_parameters(fgraph: FunctionGraph, node: Apply) -> Any:
-    """The parameter without its check: for models with check_bounds=False."""
-    return [node.inputs[0]] if type(node.op).__name__ == "CheckParameterValue" else None
+    def apply(self, fgraph: FunctionGraph) -> None:
+        """The note; a pass of PyTensor over the graph would take half as long as the conversion."""
+        fgraph.termgraph_checks = self.checks
 
 
 # PyMC names the first or the second in every query. Its own stand inside `canonicalize`, which is not run here.
 _CHECKS = {
-    "local_check_parameter_to_ninf_switch": _minus_infinity_for_bad_parameters,
-    "local_remove_check_parameter": _no_checks_of_parameters,
+    "local_check_parameter_to_ninf_switch": "minus infinity",
+    "local_remove_check_parameter": "none",
 }
 
 
@@ -127,8 +117,8 @@ def install() -> None:
     if "termgraph" in predefined_linkers:
         return
     _leave_inner_graphs_alone()
-    for tag, rewriter in _CHECKS.items():
-        optdb.register(f"termgraph_{tag}", dfs_rewriter(rewriter), tag, position=0.01)
+    for tag, checks in _CHECKS.items():
+        optdb.register(f"termgraph_{tag}", TellWhatChecksBecome(checks), tag, position=0.01)
     register_linker("termgraph", TermgraphLinker())
     for name, tag in MODES.items():
         if name not in predefined_modes:

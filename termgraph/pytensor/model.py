@@ -1,6 +1,7 @@
 """`logp_and_grad`: a PyMC model's log-probability converted alone, and differentiated by our rules. Best for loops.
 
 A Scan's gradient, as PyTensor makes it, is a Scan over all that the first one computed; here it is one of our loops.
+PyMC's own sampler takes the function in place of the one it would make: `pm.NUTS(logp_dlogp_func=f)`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 class LogpAndGrad:
     """A function of one flat vector of unconstrained values: `f(x)` gives the log-probability and its gradient."""
+
+    # What PyMC's steps ask a `ValueGradFunction` for, beside the call.
+    dtype = "float64"
+    profile = None
+    trust_input = True
+    _raveled_inputs = True
 
     def __init__(self, model: Any, mode: str | Mode | None = "FAST_RUN", strict: bool = False) -> None:
         start = model.initial_point()
@@ -52,6 +59,17 @@ class LogpAndGrad:
         outputs = [cost, tg.grad(cost, flat, disconnected_inputs="ignore")]
         self.function = tg.function([flat, *inputs], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
 
+    @property
+    def _pytensor_function(self) -> LogpAndGrad:
+        return self
+
+    @property
+    def _extra_vars_shared(self) -> dict[str, Any]:
+        return {}  # discrete variables, which are refused
+
+    def set_extra_values(self, values: dict[str, Any]) -> None:
+        """Nothing: there are no variables beside those of the vector."""
+
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """The log-probability and its gradient at a flat vector of float64."""
         value, slope = self.function(x, *[v.get_value(borrow=True) for v in self.data])
@@ -70,7 +88,8 @@ def logp_and_grad(model: Any, mode: str | Mode | None = "FAST_RUN", strict: bool
     """A PyMC model's log-probability and gradient as a function of one flat vector, differentiated by our rules.
 
     `f.ravel(model.initial_point())` makes such a vector, `f.unravel` reads one, `f.names` says what lies in it. Data
-    containers are read at each call. Samplers that take a function of this kind need nothing else of PyMC.
+    containers are read at each call. Samplers of such functions need nothing else of PyMC, whose own takes it, too:
+    `pm.sample(step=pm.NUTS(logp_dlogp_func=f))`.
     """
     return LogpAndGrad(model, mode, strict)
 
