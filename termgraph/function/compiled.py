@@ -30,7 +30,7 @@ from termgraph.terms.ops.loop import places_of
 from termgraph.terms.term import Arg, Input
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
-from termgraph.vm.aliasing import Claims
+from termgraph.vm.aliasing import Claims, keys_of
 from termgraph.vm.inplace import Deferred, defer_updates, in_place_writes
 from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
@@ -308,6 +308,7 @@ class MachineFunction(Function):
         self._cells = [self.input_storage[i] for i in cells]
         self._only_read = {id(self.input_storage[i]) for i in cells if i not in set(self._updated)}
         self._borrow = [o.borrow for o in maker.outputs]
+        self._constants = frozenset(k for v in self.vm.program.constants.values() for k in keys_of(v))
 
     def why_not_native(self) -> PythonParts:
         return python_parts(self.maker.work, self.vm.program)
@@ -351,7 +352,7 @@ class MachineFunction(Function):
             results = self._run_checked(values)
         else:
             results = self.vm(values)
-        claims = Claims(values, self.vm.program.constants.values())
+        claims = Claims(values, self._constants)
         outputs = [v if borrow else claims.own(v) for v, borrow in zip(results[: self._n_outputs], self._borrow)]
         if self._updated:
             self._commit(results, values, claims)
@@ -408,8 +409,10 @@ class MachineFunction(Function):
     # ------------------------------------------------------------------ arguments
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """One entry per input: the argument in the form the input promises, or `_LATER` for what containers hold."""
-        given: list[Any] = [_LATER] * len(self.input_storage)
         explicit = self._explicit
+        if len(args) == len(explicit) == len(self.input_storage) and not kwargs:
+            return list(args) if self.trust_input else [self._checked(i, i, v) for i, v in enumerate(args)]
+        given: list[Any] = [_LATER] * len(self.input_storage)
         if len(args) > len(explicit):
             raise TypeError(f"{self._title()} takes {len(explicit)} arguments ({self._signature()}), got {len(args)}")
         for i, value in zip(explicit, args):

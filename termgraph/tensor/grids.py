@@ -89,10 +89,11 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> li
         rest, all_over(ew.bitwise_and(ew.ge(rest, 0), ew.lt(rest, size)))
     )
     found = []
-    for n in lengths[::step]:
-        found.append(ew.mod(rest, n))
-        rest = ew.floor_div(rest, n)
-    return found[::step]
+    for n in lengths[::step][:-1]:  # one division for each: the slowest dimension has what is left
+        whole = ew.floor_div(rest, n)
+        found.append(ew.sub(rest, ew.mul(whole, n)))
+        rest = whole
+    return [*found, rest][::step] if lengths else []
 
 
 @on_terms

@@ -73,8 +73,11 @@ def in_whole_elements(value: object) -> Any:
     """
     if value.__class__ is not np.ndarray:
         return value
-    fits = value.flags.aligned and not any(s % value.itemsize for s in value.strides)
-    return value if fits else value.copy()
+    size = value.itemsize
+    for s in value.strides:
+        if s % size:
+            return value.copy()
+    return value if value.flags.aligned else value.copy()
 
 
 def kind_of(dtype: np.dtype | str) -> str:

@@ -26,18 +26,26 @@ def owner_of(array: np.ndarray) -> Any:
 class Claims:
     """Memory that belongs to somebody: arguments, shared variables, constants, results already handed out."""
 
-    def __init__(self, *taken: Iterable[Any]) -> None:
-        self._ids: set[Any] = set()
-        for values in taken:
-            for v in values:
-                self._ids.update(_keys(v))
+    def __init__(self, taken: Iterable[Any], known: Iterable[Any] = ()) -> None:
+        self._ids: set[Any] = set(known)
+        for v in taken:
+            if v.__class__ is np.ndarray and v.base is None:
+                self._ids.add(id(v))
+            else:
+                self._ids.update(keys_of(v))
 
     def own(self, value: np.ndarray) -> np.ndarray:
         """The value, copied if somebody has its memory already; from now on it is claimed too."""
-        keys = _keys(value)
-        if not self._ids.isdisjoint(keys):
+        ids = self._ids
+        if value.__class__ is np.ndarray and value.base is None:  # what most results are
+            if id(value) in ids:
+                return value.copy()
+            ids.add(id(value))
+            return value
+        keys = keys_of(value)
+        if not ids.isdisjoint(keys):
             return value.copy() if len(keys) < 2 else self._own_matrix(value, keys)
-        self._ids.update(keys)
+        ids.update(keys)
         return value
 
     def _own_matrix(self, value: Any, keys: tuple) -> Any:
@@ -54,10 +62,10 @@ class Claims:
 
     def __contains__(self, value: object) -> bool:
         """Whether somebody has the memory of the value."""
-        return not self._ids.isdisjoint(_keys(value))
+        return not self._ids.isdisjoint(keys_of(value))
 
 
-def _keys(value: Any) -> tuple:
+def keys_of(value: Any) -> tuple:
     """What tells the memory of an array from others: nothing for what is no array, three for a sparse matrix."""
     if isinstance(value, np.ndarray):
         return (id(owner_of(value)),)

@@ -113,3 +113,9 @@ def test_a_broadcast_scalar_counts_once_per_element():
     costs = [(x + b).sum(), (x - b).mean(), (x * 2 + b / 3).sum()]
     f = tg.function([x, b], [tg.grad(c, b) for c in costs], on_unused_input="ignore")
     np.testing.assert_allclose(f([1.0, 2.0, 3.0], 1.0), [3.0, -1.0, 1.0])
+
+
+def test_gradient_of_a_diagonal_writes_as_many_places_as_it_has():
+    x = T.dmatrix("x")
+    text = str(tg.function([x], tg.grad(T.diagonal(x, 1).sum(), x), mode=tg.Mode(linker="py")).stage("specialize"))
+    assert "alloc_diag" not in text

@@ -22,6 +22,12 @@ def test_unravel_and_ravel_undo_each_other(shape, order):
     np.testing.assert_array_equal(back, numbers)
 
 
+def test_positions_take_one_division_for_each_dimension_but_the_slowest():
+    i = T.lvector("i")
+    text = str(tg.function([i], T.unravel_index(i, (4, 5, 6)), mode=tg.Mode(linker="py")).stage("place"))
+    assert text.count("floor_div(") == 2 and text.count("mod(") < 3
+
+
 def test_lengths_and_positions_may_be_symbolic():
     n, m, i = T.lscalar("n"), T.lscalar("m"), T.ivector("i")
     f = tg.function(

@@ -74,7 +74,7 @@ def _same_type(x: Type, *_: Type, **__: object) -> Type:
 
 def _check(x: np.ndarray, *conditions: np.ndarray, error: type, message: str) -> Any:
     for i, condition in enumerate(conditions):
-        if not np.all(condition):
+        if not (condition.all() if condition.__class__ is np.ndarray else np.all(condition)):
             which = f" (condition {i})" if len(conditions) > 1 else ""
             raise error(f"{message}{which}")
     return x

@@ -257,6 +257,8 @@ class CDialect:
 
     def cast(self, given: str, to: str, a: str) -> str:
         """A number of one dtype as one of another."""
+        if to == "float64" and given in ("int64", "uint64") and self.on_host:
+            return f"tg_double_{SHORT[given]}({a})"
         return _cast(given, to, a)
 
     def ctype(self, dtype: str) -> str:

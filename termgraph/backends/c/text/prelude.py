@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, erfinv, float32, gammas
+from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bits
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -340,6 +340,26 @@ def _philox() -> str:
 }}"""
 
 
+def _whole_as_double() -> dict[str, str]:
+    """Whole numbers of 64 bits as floats, rounded once: AVX2 has no vectors of it, so both halves get an exponent."""
+    out = {}
+    for name, c, shift, most in (("i64", "int64_t", "^ 0x4530000080000000", "0x1.00000801p+84"),
+                                 ("u64", "uint64_t", "| 0x4530000000000000", "0x1.00000001p+84")):  # fmt: skip
+        out[f"tg_double_{name}"] = f"""{_INLINE}double tg_double_{name}({c} v)
+{{
+#if defined(__AVX2__) && !defined(__AVX512DQ__)
+    const uint64_t few = (v & 0xffffffff) | 0x4330000000000000, many = ((uint64_t)v >> 32) {shift};
+    double low, high;
+    __builtin_memcpy(&low, &few, 8);
+    __builtin_memcpy(&high, &many, 8);
+    return (high - {most}) + low;
+#else
+    return (double)v;
+#endif
+}}"""
+    return out
+
+
 # The upper half of a product of 64 bits, by halves: vectors have no products of 64 bits by 64.
 _SCALE_BITS = """uint64_t tg_scale_bits_u64(uint64_t a, uint64_t b)
 {
@@ -357,6 +377,8 @@ _FIXED = {
     **_TYPES,
     **vector_functions(),
     "tg_philox": _philox(),
+    "tg_philox_fill": random_bits.FILL.strip(),
+    **_whole_as_double(),
     "tg_scale_bits_u64": _INLINE + _SCALE_BITS,
     **special_functions(),
     **draw_functions(),

@@ -1,0 +1,131 @@
+"""Random bits of a vector loop, made for many places before they are used: both halves of a block come together.
+
+gcc makes poor vectors of products of 32 by 32 bits, and a block waits for itself ten times. Pure text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+PLACES = 256  # for which bits are made at once; a multiple of eight
+_HEAD = re.compile(r"( *)for \(int64_t (i\d+) = (.+?); \2 < (.+); \2\+\+\) \{")
+_NAMED = re.compile(r"( *)const \w+ (\w+) = .+;")
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+CALL = "tg_philox("
+
+FILL = """
+/* The blocks of random bits at n places of one key and step: their first halves, their second ones, or both. There is
+   room for a multiple of eight. */
+static __attribute__((noinline)) void tg_philox_fill(uint64_t key, uint64_t step, const uint64_t *index,
+                                                     uint64_t *first, uint64_t *second, int64_t n)
+{
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__clang__)
+#define TG_MUL(a, b) ((four)__builtin_ia32_pmuludq256((ints)(a), (ints)(b)))
+#define TG_ROUND(w) { \\
+    const four u = key_0 + (uint32_t)(w * 0x9E3779B9u), v = key_1 + (uint32_t)(w * 0xBB67AE85u); \\
+    const four a = TG_MUL(m0, c0), b = TG_MUL(m1, c2), e = TG_MUL(m0, d0), f = TG_MUL(m1, d2); \\
+    c0 = (b >> 32) ^ (c1 ^ u), c1 = b, c2 = (a >> 32) ^ (c3 ^ v), c3 = a; \\
+    d0 = (f >> 32) ^ (d1 ^ u), d1 = f, d2 = (e >> 32) ^ (d3 ^ v), d3 = e; }
+    typedef uint64_t four __attribute__((vector_size(32), aligned(8), may_alias));
+    typedef int ints __attribute__((vector_size(32)));
+    const four zero = {0}, low = zero + 0xffffffff, m0 = zero + 0xD2511F53u, m1 = zero + 0xCD9E8D57u;
+    const four key_0 = zero + (uint32_t)key, key_1 = zero + (key >> 32); /* above 32 bits there may be anything */
+    for (int64_t i = 0; i < n; i += 8) {
+        four c0 = *(const four *)(index + i), d0 = *(const four *)(index + i + 4), c1 = c0 >> 32, d1 = d0 >> 32;
+        four c2 = zero + step, c3 = zero + (step >> 32), d2 = c2, d3 = c3;
+        TG_ROUND(0) TG_ROUND(1) TG_ROUND(2) TG_ROUND(3) TG_ROUND(4)
+        TG_ROUND(5) TG_ROUND(6) TG_ROUND(7) TG_ROUND(8) TG_ROUND(9)
+        if (first) *(four *)(first + i) = (c0 & low) | c1 << 32, *(four *)(first + i + 4) = (d0 & low) | d1 << 32;
+        if (second) *(four *)(second + i) = (c2 & low) | c3 << 32, *(four *)(second + i + 4) = (d2 & low) | d3 << 32;
+    }
+#undef TG_ROUND
+#undef TG_MUL
+#else
+    if (first && second)
+        for (int64_t i = 0; i < n; i++)
+            first[i] = tg_philox(key, step, index[i], 0), second[i] = tg_philox(key, step, index[i], 1);
+    else if (first) for (int64_t i = 0; i < n; i++) first[i] = tg_philox(key, step, index[i], 0);
+    else for (int64_t i = 0; i < n; i++) second[i] = tg_philox(key, step, index[i], 1);
+#endif
+}"""
+
+
+def made_before(lines: Sequence[str], number: int) -> list[str] | None:
+    """The lines of a vector loop with its random bits made before, for some places at a time; None if it has none.
+
+    Key and step must not change in the loop, and only named values of the loop may stand in the index.
+    """
+    body = "\n".join(lines)
+    calls = _calls(body) if CALL in body else []
+    head = _HEAD.fullmatch(lines[1]) if calls else None
+    if head is None:
+        return None
+    pad, i, begin, end = head.groups()
+    named = {m[2]: line.strip() for line in lines[2:-1] if (m := _NAMED.fullmatch(line)) and m[1] == f"{pad}    "}
+    named = {name: line for name, line in named.items() if CALL not in line}
+    blocks: dict[tuple[str, str, str], dict[str, str]] = {}
+    for text, (key, step, index, half) in calls.items():
+        if any(w == i or _given(w, body) for w in _WORD.findall(f"{key} {step}")):
+            return None
+        blocks.setdefault((key, step, index), {})[half] = text
+    base, stop = f"r{number}", f"s{number}"
+    out = [
+        f"{pad}for (int64_t {base} = {begin}; {base} < {end}; {base} += {PLACES}) {{",
+        f"{pad}    const int64_t {stop} = ({end}) - {base} < {PLACES} ? {end} : {base} + {PLACES};",
+    ]
+    for k, ((key, step, index), halves) in enumerate(blocks.items()):
+        needs = _needs(index, i, named, body)
+        if needs is None:
+            return None
+        at, both = f"index{number}_{k}", {h: f"bits{number}_{k}_{h}" for h in sorted(halves)}
+        out += [f"{pad}    uint64_t {', '.join([f'{name}[{PLACES}]' for name in (at, *both.values())])};", lines[0]]
+        out += [f"{pad}    for (int64_t {i} = {base}; {i} < {stop}; {i}++) {{"]
+        out += [f"{pad}        {line}" for line in (*needs, f"{at}[{i} - {base}] = {index};")]
+        first, second = both.get("0", "0"), both.get("1", "0")
+        out += [f"{pad}    }}", f"{pad}    tg_philox_fill({key}, {step}, {at}, {first}, {second}, {stop} - {base});"]
+        for half, text in halves.items():
+            body = body.replace(text, f"{both[half]}[{i} - {base}]")
+    rest = body.split("\n")
+    rest[1] = f"{pad}for (int64_t {i} = {base}; {i} < {stop}; {i}++) {{"
+    return [*out, *[f"    {line}" for line in rest], f"{pad}}}"]
+
+
+def _calls(body: str) -> dict[str, list[str]]:
+    """The calls in a text, with their arguments."""
+    found: dict[str, list[str]] = {}
+    at = body.find(CALL)
+    while at >= 0:
+        depth, begin, parts = 0, at + len(CALL), []
+        for k in range(begin, len(body)):
+            c = body[k]
+            if depth == 0 and c in ",)":
+                parts.append(body[begin:k].strip())
+                begin = k + 1
+                if c == ")":
+                    found[body[at : k + 1]] = parts
+                    break
+            depth += (c in "([{") - (c in ")]}")
+        at = body.find(CALL, at + 1)
+    return found
+
+
+def _given(name: str, body: str) -> bool:
+    """Whether a name gets its value in a loop."""
+    return re.search(rf"\b{name} = ", body) is not None
+
+
+def _needs(text: str, i: str, named: dict[str, str], body: str) -> list[str] | None:
+    """The lines of a loop that name what a text is made of, in their order; None if it needs others."""
+    todo, found = _WORD.findall(text), set()
+    while todo:
+        name = todo.pop()
+        if name in named and name not in found:
+            found.add(name)
+            todo += _WORD.findall(named[name].partition(" = ")[2])
+        elif name not in named and name != i and _given(name, body):
+            return None
+    return [line for name, line in named.items() if name in found]
+
+
+__all__ = ["CALL", "FILL", "PLACES", "made_before"]

@@ -1,0 +1,61 @@
+"""Random bits of vector loops are made for many places before they are used, and are the same bits."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+
+LINKER = "c"
+LENGTHS = [0, 1, 7, 8, 9, 255, 256, 257, 1000]
+
+
+def drawn(make, linker):
+    """What two calls draw, of a stream that begins anew."""
+    f = tg.function([], make(T.random.RandomStream(seed=3)), mode=tg.Mode(linker=linker))
+    return [f(), f()]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("name", ["uniform", "normal", "integers", "permutation"])
+def test_bits_are_those_of_the_virtual_machine(name, n):
+    def make(r):
+        if name == "permutation":
+            return r.permutation(n)
+        return r.integers(0, 1 << 60, (n,)) if name == "integers" else getattr(r, name)(size=(n,))
+
+    for mine, wanted in zip(drawn(make, "c"), drawn(make, "py")):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-14, atol=1e-14)
+        if name != "normal":
+            np.testing.assert_array_equal(mine, wanted)
+
+
+def test_rows_of_unknown_lengths_and_two_streams_in_one_loop():
+    x = T.dmatrix("x")
+
+    def made(linker):
+        r = T.random.RandomStream(seed=5)
+        return tg.function([x], x + r.normal(size=x.shape) * r.uniform(size=x.shape), mode=tg.Mode(linker=linker))
+
+    native, wanted = made("c"), made("py")
+    for shape in ((3, 5), (1, 300), (40, 17)):
+        given = np.ones(shape)
+        np.testing.assert_allclose(native(given), wanted(given), rtol=1e-13)
+
+
+def test_halves_of_a_block_are_made_together():
+    normal = tg.function([], T.random.RandomStream(seed=1).normal(size=(500,)))
+    text = str(normal.stage("print"))
+    assert text.count("tg_philox_fill(g") == 1 and "tg_philox(g" not in text
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_become_the_nearest_float(dtype, rng):
+    x = T.vector("x", dtype=dtype)
+    info = np.iinfo(dtype)
+    edges = [info.min, info.max, 0, 1, 2**53 + 1, 2**62 + 2**9 + 1, info.max - 2**10, info.max - 2**9 + 1]
+    many = rng.integers(info.min, info.max, 1000, dtype=dtype, endpoint=True)
+    values = np.concatenate([np.array(edges, dtype), many, many >> np.array(20, dtype), many >> np.array(40, dtype)])
+    f = tg.function([x], T.cast(x, "float64"))
+    assert "tg_double" in str(f.stage("print"))
+    np.testing.assert_array_equal(f(values), values.astype("float64"))
