@@ -216,9 +216,10 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
 {
     int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
     if (!order) return 1;
-    enum { FEW = 1500, FIRST = 33 }; /* three digits, which is enough unless elements are much alike */
+    enum { FEW = 1500, MANY = 1 << 17 };
+    const int first = kind != 2 && n < MANY ? 22 : 33; /* two digits or three, enough unless elements are much alike */
     uint64_t *other = n < FEW || n >> 32 ? NULL : malloc(n * sizeof *other);
-    int done = other && tg_argsort_by_words_$N(sorter, kind, FIRST, source, n, step, (uint64_t *)order, other);
+    int done = other && tg_argsort_by_words_$N(sorter, kind, first, source, n, step, (uint64_t *)order, other);
     if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, source, n, step, (uint64_t *)order, other);
     free(other);
     if (order != out) {
