@@ -30,7 +30,7 @@ from termgraph.terms.ops.loop import places_of
 from termgraph.terms.term import Arg, Input
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
-from termgraph.vm.aliasing import Claims, keys_of
+from termgraph.vm.aliasing import Claims, held_by_nobody, keys_of
 from termgraph.vm.inplace import Deferred, defer_updates, in_place_writes
 from termgraph.vm.machine import Machine
 from termgraph.vm.program import Program
@@ -352,6 +352,8 @@ class MachineFunction(Function):
             results = self._run_checked(values)
         else:
             results = self.vm(values)
+        if not self._updated and len(results) == self._n_outputs and held_by_nobody(results):
+            return results
         claims = Claims(values, self._constants)
         outputs = [v if borrow else claims.own(v) for v, borrow in zip(results[: self._n_outputs], self._borrow)]
         if self._updated:

@@ -5,7 +5,8 @@ Arrays on a device are told apart by their addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,17 @@ def owner_of(array: np.ndarray) -> Any:
             break
         array = base
     return array
+
+
+HELD = 3  # references to a new result while it is looked at: the list of results, a name, the argument of getrefcount
+
+
+def held_by_nobody(results: Sequence[Any]) -> bool:
+    """Whether all results are new arrays with memory of their own, which nobody else can have then."""
+    for v in results:  # noqa: SIM110  a generator would hold them as well
+        if v.__class__ is not np.ndarray or v.base is not None or sys.getrefcount(v) > HELD:
+            return False
+    return True
 
 
 class Claims:
