@@ -51,15 +51,15 @@ static __attribute__((noinline)) void tg_philox_fill(uint64_t key, uint64_t step
 }"""
 
 
-def made_before(lines: Sequence[str], number: int) -> list[str] | None:
+def made_before(lines: Sequence[str], number: str) -> list[str] | None:
     """The lines of a vector loop with its random bits made before, for some places at a time; None if it has none.
 
-    Key and step must not change in the loop, and only named values of the loop may stand in the index.
+    Key and step must not change in the loop, and only named values of the loop may stand in the index. `number`
+    tells its names from those of other loops.
     """
     body = "\n".join(lines)
-    calls = _calls(body) if CALL in body else []
-    head = _HEAD.fullmatch(lines[1]) if calls else None
-    if head is None:
+    calls, head = _calls(body), _HEAD.fullmatch(lines[1])
+    if not calls or head is None:
         return None
     pad, i, begin, end = head.groups()
     named = {m[2]: line.strip() for line in lines[2:-1] if (m := _NAMED.fullmatch(line)) and m[1] == f"{pad}    "}
