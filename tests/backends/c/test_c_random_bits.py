@@ -35,7 +35,8 @@ def test_rows_of_unknown_lengths_and_two_streams_in_one_loop():
 
     def made(linker):
         r = T.random.RandomStream(seed=5)
-        return tg.function([x], x + r.normal(size=x.shape) * r.uniform(size=x.shape), mode=tg.Mode(linker=linker))
+        drawn = x + r.normal(size=x.shape) * r.uniform(size=x.shape)
+        return tg.function([x], T.concatenate([drawn.T, [drawn.sum(axis=1)]]), mode=tg.Mode(linker=linker))
 
     native, wanted = made("c"), made("py")
     for shape in ((3, 5), (1, 300), (40, 17)):
@@ -47,6 +48,18 @@ def test_halves_of_a_block_are_made_together():
     normal = tg.function([], T.random.RandomStream(seed=1).normal(size=(500,)))
     text = str(normal.stage("print"))
     assert text.count("tg_philox_fill(g") == 1 and "tg_philox(g" not in text
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 1000])
+def test_sums_of_draws(n):
+    def make(r):
+        return T.stack([r.normal(size=(n,)).sum(), (r.uniform(size=(n,)) * 2).max()])
+
+    for mine, wanted in zip(drawn(make, "c"), drawn(make, "py")):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-12, atol=1e-12)
+    r = T.random.RandomStream(seed=1)
+    text = str(tg.function([], r.normal(size=(n + 40,)).sum()).stage("print"))
+    assert "tg_philox_fill(g" in text and "tg_philox(g" not in text
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from termgraph.backends.c.text import float32
+from termgraph.backends.c.text import float32, random_bits
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import write_call
@@ -356,6 +356,7 @@ class KernelWriter:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
+        p.lines = random_bits.made_before_loops(p.lines)
         self.choose_functions(p, noinline)
         if noinline:
             head = f"static __attribute__((noinline)) void @(tg_context *c, {arguments})"

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 PLACES = 256  # for which bits are made at once; a multiple of eight
-_HEAD = re.compile(r"( *)for \(int64_t (i\d+) = (.+?); \2 < (.+); \2\+\+\) \{")
+PRAGMA = "#pragma GCC ivdep"
+_HEAD = re.compile(r"( *)for \(int64_t (i\d+|u) = (.+?); \2 < (.+); \2\+\+\) \{")
 _NAMED = re.compile(r"( *)const \w+ (\w+) = .+;")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 CALL = "tg_philox("
@@ -51,17 +52,36 @@ static __attribute__((noinline)) void tg_philox_fill(uint64_t key, uint64_t step
 }"""
 
 
-def made_before(lines: Sequence[str], number: str) -> list[str] | None:
-    """The lines of a vector loop with its random bits made before, for some places at a time; None if it has none.
+def made_before_loops(lines: Sequence[str]) -> list[str]:
+    """The lines of a function in which the random bits of vector loops are made before, for some places at a time."""
+    out: list[str] = []
+    at = loops = 0
+    while at < len(lines):
+        end = _end(lines, at) if lines[at].endswith(PRAGMA) else at
+        made = _made_before(lines[at:end], loops) if any(CALL in line for line in lines[at:end]) else None
+        loops += made is not None
+        out += lines[at : at + 1] if made is None else made
+        at = at + 1 if made is None else end
+    return out
 
-    Key and step must not change in the loop, and only named values of the loop may stand in the index. `number`
-    tells its names from those of other loops.
+
+def _end(lines: Sequence[str], at: int) -> int:
+    """Where a loop ends whose pragma is in line `at`."""
+    last = lines[at].removesuffix(PRAGMA) + "}"
+    return next((k + 1 for k in range(at + 1, len(lines)) if lines[k] == last), at)
+
+
+def _made_before(lines: Sequence[str], number: int) -> list[str] | None:
+    """The lines of such a loop; None if it has no such bits.
+
+    Key and step must not change in the loop, and only named values of the loop may stand in the index.
     """
     body = "\n".join(lines)
     calls, head = _calls(body), _HEAD.fullmatch(lines[1])
     if not calls or head is None:
         return None
     pad, i, begin, end = head.groups()
+    end = "({0} < {1} ? {0} : {1})".format(*end.split(f" && {i} < ")) if "&&" in end else end  # that of two lengths
     named = {m[2]: line.strip() for line in lines[2:-1] if (m := _NAMED.fullmatch(line)) and m[1] == f"{pad}    "}
     named = {name: line for name, line in named.items() if CALL not in line}
     blocks: dict[tuple[str, str, str], dict[str, str]] = {}
@@ -69,7 +89,7 @@ def made_before(lines: Sequence[str], number: str) -> list[str] | None:
         if any(w == i or _given(w, body) for w in _WORD.findall(f"{key} {step}")):
             return None
         blocks.setdefault((key, step, index), {})[half] = text
-    base, stop = f"r{number}", f"s{number}"
+    base, stop = f"bits{number}_from", f"bits{number}_to"
     out = [
         f"{pad}for (int64_t {base} = {begin}; {base} < {end}; {base} += {PLACES}) {{",
         f"{pad}    const int64_t {stop} = ({end}) - {base} < {PLACES} ? {end} : {base} + {PLACES};",
@@ -78,7 +98,7 @@ def made_before(lines: Sequence[str], number: str) -> list[str] | None:
         needs = _needs(index, i, named, body)
         if needs is None:
             return None
-        at, both = f"index{number}_{k}", {h: f"bits{number}_{k}_{h}" for h in sorted(halves)}
+        at, both = f"bits{number}_{k}_at", {h: f"bits{number}_{k}_{h}" for h in sorted(halves)}
         out += [f"{pad}    uint64_t {', '.join([f'{name}[{PLACES}]' for name in (at, *both.values())])};", lines[0]]
         out += [f"{pad}    for (int64_t {i} = {base}; {i} < {stop}; {i}++) {{"]
         out += [f"{pad}        {line}" for line in (*needs, f"{at}[{i} - {base}] = {index};")]
@@ -128,4 +148,4 @@ def _needs(text: str, i: str, named: dict[str, str], body: str) -> list[str] | N
     return [line for name, line in named.items() if name in found]
 
 
-__all__ = ["CALL", "FILL", "PLACES", "made_before"]
+__all__ = ["CALL", "FILL", "PLACES", "made_before_loops"]

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from termgraph.backends.c.text import library_calls, random_bits
+from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import BLOCK, Printer, power_of_two
 from termgraph.lower.lengths.index import ONE, Poly, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Loop, Node, Reduce
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
 from termgraph.terms.ops.elementwise import cast, switch
@@ -47,13 +47,6 @@ class CPrinter(Printer):
 
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
         return super().used_once(nodes) - _loads_in_arms(nodes)
-
-    def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
-        start = len(self.lines)
-        super().on_loop(n, begin, end, first)
-        if n.simd and any(random_bits.CALL in line for line in self.lines[start:]):
-            made = random_bits.made_before(self.lines[start:], self.names.new("r")[1:])
-            self.lines[start:] = self.lines[start:] if made is None else made
 
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
