@@ -5,9 +5,9 @@ Arguments that lie in row-major order already, which is nearly all, cost one com
 
 from termgraph.backends.c.apart import section
 
-PACKED = """
+COPY = """
 /* Lengths and strides (in elements) of an argument are in env: does it lie in row-major order? */
-static inline int tg_is_packed(const int64_t *env, int nd)
+static int tg_is_packed(const int64_t *env, int nd)
 {
     int64_t step = 1;
     int packed = 1;
@@ -18,15 +18,13 @@ static inline int tg_is_packed(const int64_t *env, int nd)
     }
     return packed;
 }
-static inline int64_t tg_packed_size(const int64_t *env, int nd, int64_t item)
+TG_APART __attribute__((noinline)) int64_t tg_packed_size(const int64_t *env, int nd, int64_t item)
 {
     if (tg_is_packed(env, nd)) return 0;
     for (int d = 0; d < nd; d++) item *= env[d];
     return (item + 63) & ~63ll;
 }
-"""
-COPY = """
-TG_APART __attribute__((noinline)) void tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
+static void tg_pack(char *to, const char *from, const int64_t *env, int nd, int64_t item)
 {
     int64_t at[64] = {0}, n = env[nd - 1], step = env[2 * nd - 1];
     for (;; to += n * item) {
@@ -43,10 +41,8 @@ TG_APART __attribute__((noinline)) void tg_pack(char *to, const char *from, cons
         if (d < 0) return;
     }
 }
-"""
-PACK = """
 /* The argument in row-major order; a copy goes to *at, which moves on. */
-static inline char *tg_packed(char **at, char *from, const int64_t *env, int nd, int64_t item)
+TG_APART __attribute__((noinline)) char *tg_packed(char **at, char *from, const int64_t *env, int nd, int64_t item)
 {
     char *to = *at;
     if (tg_is_packed(env, nd)) return from;
@@ -55,7 +51,7 @@ static inline char *tg_packed(char **at, char *from, const int64_t *env, int nd,
     return to;
 }
 """
-PACKING = "\n".join((PACKED.strip(), section("", COPY), PACK.strip()))
+PACKING = section("", COPY)  # apart: most calls run none of it, and written into them it was a sixth of the time of gcc
 
 # The same for many arguments: `tg_ports` has of each where its lengths are in env, how many, the size of an element and
 # its place in buf.
