@@ -115,8 +115,17 @@ def query(
     return found
 
 
+def is_loaded() -> bool:
+    """Whether all rules were read."""
+    return _loaded
+
+
 def _select(asked: Query) -> RuleSet:
-    rules = _derivative_rules() if asked.include == {"grad"} else all_rules()
+    return selected(_derivative_rules() if asked.include == {"grad"} else all_rules(), asked)
+
+
+def selected(rules: Iterable[Rule], asked: Query) -> RuleSet:
+    """The rules that a query chooses of some."""
     chosen = [made for r in rules if asked.selects(names_of(r)) for made in _admitted(r, asked)]
     return RuleSet(chosen, _trusted(asked), asked.text)
 

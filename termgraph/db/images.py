@@ -22,7 +22,7 @@ from termgraph._folders import make_private, why_not_trusted
 from termgraph.config import config
 from termgraph.db import loading
 from termgraph.db.query import EVERYTHING, TRUSTED, Query
-from termgraph.rules.image import Damaged, Image, declared, make_image, read_image, write_image
+from termgraph.rules.image import Damaged, Image, declared, make_image, read_content, write_content, write_image
 from termgraph.rules.stored_names import Nameless
 from termgraph.terms import facts
 from termgraph.terms.errors import RuleWarning
@@ -33,6 +33,7 @@ _STAGES = ("canonicalize", "stabilize", "specialize", "scan")
 _TRUST = {TRUSTED: "", frozenset(): "-strict", TRUSTED | {EVERYTHING}: ""}
 _ROOMS = ("terms", "tensor", "rules", "db")  # what images are made from, beside the rule files
 _reported: set[str] = set()
+_index: Any = None  # of derivative rules
 
 
 def usable(asked: Query) -> bool:
@@ -56,11 +57,35 @@ def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     if _installed.changed_since_import(*_ROOMS):
         return None
     name, key = _file_name(asked), _key()
-    for folder in _folders():
-        image = _read(os.path.join(folder, name), key)
-        if image is not None:
-            _read_knowledge()
-            return image if image.fits_facts() else None
+    content = _find(name, key)
+    if content is not None:
+        _read_knowledge()
+        image = Image(*content)
+    else:
+        image = _make(name, key, lambda ops: make_image(select(), ops), write_image)
+    return image if image is not None and image.fits_facts() else None
+
+
+def derivatives(made: Callable[[], Any]) -> Any:
+    """The index of derivative rules (`db/derivatives.py`), which `made` gives if there is none yet.
+
+    None where there would be no image. The caller has seen that rules and facts are those of the installation.
+    """
+    global _index
+    if _index is None and not _installed.changed_since_import(*_ROOMS):
+        name, key = f"derivatives.{sys.implementation.cache_tag}.rules", _key()
+        _index = _find(name, key) or _make(name, key, lambda ops: made(), write_content)
+    return _index
+
+
+def _find(name: str, key: bytes) -> Any:
+    """What one of the folders has under a name."""
+    found = (_read(os.path.join(folder, name), key) for folder in _folders())
+    return next((content for content in found if content is not None), None)
+
+
+def _make(name: str, key: bytes, made: Callable[[list[Op]], Any], write: Callable[[str, bytes, Any], None]) -> Any:
+    """What `made` gives for all ops of termgraph, after it was kept; None if it fits nowhere."""
     place = next((f for f in _folders() if _writable(f)), None)
     if place is None:
         return None
@@ -68,12 +93,12 @@ def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     if not declared() <= {op.name for op in ops}:
         return None
     try:
-        image = make_image(select(), ops)
-        write_image(os.path.join(place, name), key, image)
+        value = made(ops)
+        write(os.path.join(place, name), key, value)
     except (Nameless, OSError) as error:
         _report(place, f"the image of rules {name} cannot be kept in {place}: {error}")
         return None
-    return image if image.fits_facts() else None
+    return value
 
 
 def _file_name(asked: Query) -> str:
@@ -136,11 +161,11 @@ def _trusted(path: str) -> bool:
     return True
 
 
-def _read(path: str, key: bytes) -> Image | None:
+def _read(path: str, key: bytes) -> Any:
     if not os.path.exists(path) or not (_trusted(os.path.dirname(path)) and _trusted(path)):
         return None
     try:
-        return read_image(path, key)
+        return read_content(path, key)
     except Damaged as fault:
         _report(path, f"the image of rules {path} is damaged ({fault}); it is made again")
         return None
@@ -173,4 +198,4 @@ def _own_ops() -> list[Op]:
     return [op for op in OPS.values() if id(op) in defined]
 
 
-__all__ = ["image_of", "usable"]
+__all__ = ["changed", "derivatives", "image_of", "usable"]

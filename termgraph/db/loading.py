@@ -56,13 +56,13 @@ def load_library() -> None:
         _guarded(f"entry point {point.name} = {point.value}", point.load)
 
 
-def load_files(beginning: str = "") -> None:
-    """Load the files of the library whose names begin like this."""
+def load_files(*beginnings: str) -> None:
+    """Load the files of the library, or those whose names begin like one of these."""
     global library_size
     before, folder = changes(), str(_rulelib.folder())
     _rulelib.package()
     for path in _rulelib.files():
-        if path.name.startswith(beginning):
+        if path.name.startswith(beginnings or ("",)):
             _guarded(str(path), functools.partial(importlib.import_module, _rulelib.module_name(path)))
     library_size += changes() - before
     LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if r.where.startswith(folder)})

@@ -12,10 +12,10 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import GRADIENTS, pullback, pushforward
 
 if TYPE_CHECKING:
-    from termgraph import db
+    from termgraph.db import derivatives, loading
     from termgraph.rules import tree
 else:  # a warm start of a program with loops loads no rules
-    db = lazy("termgraph.db")
+    derivatives, loading = lazy("termgraph.db.derivatives"), lazy("termgraph.db.loading")
     tree = lazy("termgraph.rules.tree")
 
 
@@ -34,23 +34,16 @@ class DerivativeTable:
 
     def __init__(self, head: Op) -> None:
         self.head = head
-        self.rules: Any = None
-        self.rows: dict[Any, list] = {}
+        self.changes = 0
+        self.rows: tuple[Any, dict[Any, list]] = (None, {})  # a rule set, and its rules by op
         self.matchers: dict[Any, Any] = {}
 
     def refresh(self) -> None:
         """Take notice of rules defined since the last time."""
-        rules = db.query("+grad")
-        if rules is self.rules:
-            return
-        rows: dict[Any, list] = {}
-        for number, rule in enumerate(rules):
-            for instance in rule.instances():
-                if instance.lhs.op is self.head:
-                    family = getattr(instance.lhs.args[0].op, "family", None)
-                    rows.setdefault(family, []).append((instance, number))
-        self.rows, self.matchers = rows, {}
-        self.rules = rules  # last: another thread that sees them finds the table complete
+        now = loading.changes()
+        if now != self.changes:
+            self.rows, self.matchers = (None, {}), {}
+            self.changes = now
 
     def ask(self, op: Op, args: tuple) -> Any:
         """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""
@@ -62,10 +55,14 @@ class DerivativeTable:
         return None if found is None else found[0]
 
     def _compile(self, family: Op) -> Callable:
-        rows = sorted([*self.rows.get(family, ()), *self.rows.get(None, ())], key=lambda row: row[1])
+        rules = derivatives.rules_of(self.head, family)
+        if self.rows[0] is not rules:
+            self.rows = rules, derivatives.by_family(self.head, rules)
+        known, by_op = self.rows
+        rows = sorted([*by_op.get(family, ()), *by_op.get(None, ())], key=lambda row: row[1])
         if not rows:
             return lambda question: None
-        return tree.matcher(self.head, rows, self.rules.assume, self.rules.context)[0]
+        return tree.matcher(self.head, rows, known.assume, known.context)[0]
 
 
 pullbacks = DerivativeTable(pullback)

@@ -134,15 +134,27 @@ def _place(where: str, folder: str) -> tuple[str, int]:
 
 # ---------------------------------------------------------------------- files
 def write_image(path: str, key: bytes, image: Image) -> None:
-    """Write an image in one step: other processes see the old file or the new one. OSError if it cannot be written."""
-    content = marshal.dumps((image.rules, image.counts_clients, image.merges_commuted, image.declared, image.pieces))
+    """Write an image in one step; see `write_content`."""
+    content = (image.rules, image.counts_clients, image.merges_commuted, image.declared, image.pieces)
+    write_content(path, key, content)
+
+
+def write_content(path: str, key: bytes, value: Any) -> None:
+    """Write plain data in one step: other processes see the old file or the new one. OSError if that fails."""
+    content = marshal.dumps(value)
     data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
     with replacing(path, mode=0o644) as out:  # one that others may write to would not be trusted
         out.write(data)
 
 
 def read_image(path: str, key: bytes) -> Image | None:
-    """The image in a file; None if there is none or it was made from something else. Damaged if it is not whole."""
+    """The image in a file; see `read_content`."""
+    content = read_content(path, key)
+    return None if content is None else Image(*content)
+
+
+def read_content(path: str, key: bytes) -> Any:
+    """What a file holds; None if there is none or it was made from something else. Damaged if it is not whole."""
     try:
         with open(path, "rb") as source:
             data = source.read()
@@ -154,7 +166,7 @@ def read_image(path: str, key: bytes) -> Image | None:
         return None
     if zlib.crc32(data[_START:]).to_bytes(4, "little") != data[_START - 4 : _START]:
         raise Damaged("its checksum does not fit")
-    return Image(*marshal.loads(data[_START:]))
+    return marshal.loads(data[_START:])
 
 
 def named_rules(image: Image) -> Sequence[Named]:
@@ -163,4 +175,7 @@ def named_rules(image: Image) -> Sequence[Named]:
     return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]
 
 
-__all__ = ["Damaged", "Image", "Named", "declared", "make_image", "named_rules", "read_image", "write_image"]
+__all__ = [
+    "Damaged", "Image", "Named", "declared", "make_image", "named_rules", "read_content", "read_image", "write_content",
+    "write_image",
+]  # fmt: skip

@@ -299,6 +299,34 @@ def test_a_gradient_reads_the_files_of_derivative_rules_only(place):
     assert files and all(name.startswith("grad") for name in files), "another file with rules of this tag"
 
 
+def test_a_gradient_reads_the_files_of_its_own_operators(place):
+    first = run(place, "before += [tg.grad(T.tanh(x).sum(), x)]")
+    again = run(place, "before += [tg.grad(T.tanh(x).sum(), x)]")
+    assert first[0] == again[0]
+    assert again[1] == 2, "tanh and sum have their rules in two files"
+    added = [path.name for path in kept(place) if path.name.startswith("derivatives")]
+    assert len(added) == 1
+
+
+EVERY_OP = """
+from termgraph.db import database, derivatives, loading
+from termgraph.terms.ops.derivative import pullback, pushforward
+def rows(head, op, rules):
+    found = derivatives.by_family(head, rules)
+    return sorted(str(made) for family in (op, None) for made, _ in found.get(family, ()))
+heads, ops = (pullback, pushforward), list(OPS.values())
+some = [rows(head, op, derivatives.rules_of(head, op)) for head in heads for op in ops]
+assert not database.is_loaded() and sum(map(bool, some)) > 200
+everything = database.query("+grad")
+assert some == [rows(head, op, everything) for head in heads for op in ops]
+"""
+
+
+def test_what_is_read_for_an_operator_holds_all_its_derivative_rules(place):
+    run(place, "tg.grad(x.sum(), x)")
+    run(place, EVERY_OP)
+
+
 def test_knowledge_beside_the_rules_is_in_files_of_its_own():
     for path in _rulelib.files():
         if not path.name.startswith("_facts_"):
