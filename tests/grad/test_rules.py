@@ -7,6 +7,7 @@ from gradcases import ELEMENTWISE, HOLOMORPHIC, INDICES, REDUCTIONS, SHAPES, STE
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
+from termgraph.db import derivatives
 from termgraph.dist import mean
 from termgraph.grad import table
 from termgraph.graph.basic import graph_inputs
@@ -102,8 +103,11 @@ def of_ops():
 
 
 def test_every_derivative_rule_is_met(monkeypatch):
-    rules = list(db.query("+grad"))
-    met = set()
+    everything = db.query("+grad")
+    monkeypatch.setattr(derivatives, "rules_of", lambda head, family: everything)  # numbers are places in one list
+    for one in (table.pullbacks, table.pushforwards):
+        monkeypatch.setattr(one, "matchers", {})
+    rules, met = list(everything), set()
     ask = table.DerivativeTable.ask
 
     def watched(self, op, args):
