@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
 
@@ -158,3 +159,19 @@ def test_one_hot():
     with pytest.raises(TypeError, match="labels must be integers"):
         T.one_hot(T.dvector(), 3)
     assert all(T.one_hot(T.tensor(dtype=d, shape=(2,)), 3).type.shape == (2, 3) for d in INTS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int32", "int64", "uint64"])
+def test_short_lines_are_sorted_side_by_side(rng, dtype):
+    """By networks: lines of lengths that have one and that have none, few and many, however they lie."""
+    x = T.tensor3("x", dtype=dtype)
+    sorts = [tg.function([x], T.sort(x, axis=axis), mode=tg.Mode(linker="c")) for axis in range(3)]
+    assert all("tg_sort_network" in f.source("c") for f in sorts)
+    for n in (0, 1, 2, 3, 5, 8, 9, 16, 24, 25, 31, 32, 33, 64, 65):
+        values = rng.integers(0, 100, (3, n, 37)).astype(dtype)
+        if dtype[0] == "f":
+            values[rng.random(values.shape) < 0.1] = np.nan
+            values[rng.random(values.shape) < 0.1] = -np.inf
+        for lying in (values, values.swapaxes(0, 1), values.swapaxes(1, 2), values[::-1, :, ::2]):
+            for axis, f in enumerate(sorts):
+                np.testing.assert_array_equal(f(lying), np.sort(lying, axis=axis))

@@ -5,7 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import sparse_texts
+from termgraph.backends.c.text import sorting_networks, sparse_texts
 
 
 def _searched(side: str, what: str, before: str) -> str:
@@ -112,6 +112,7 @@ static int tg_sort_$N(int native, const void *source, void *target, int64_t n, i
     return 0;
 }
 """,
+    "tg_sort_network": sorting_networks.TEXT,
     "tg_sort_key": """
 /* Numbers of $N bits as unsigned ones in the same order: `kind` is 0 of those without signs, 1 with signs, 2 of floats,
    of which both zeros are equal, and all NaN, which come last. */

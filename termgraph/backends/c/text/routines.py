@@ -44,7 +44,14 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
 
 
 POOLS = ("pool", "pool_max_grad", "pool_sum_grad")
-MANY = ("loop", "fft", "running", "searchsorted", *POOLS)  # texts that take the last dimension of a batch themselves
+MANY = (
+    "loop",
+    "fft",
+    "running",
+    "searchsorted",
+    "sort",
+    *POOLS,
+)  # texts that take the last dimension of a batch themselves
 
 
 def _batched(n: Routine, p: Printer) -> None:
@@ -194,12 +201,29 @@ def _sort(x: _Text) -> None:
     size = np.dtype(a.buf.dtype).itemsize
     given = f"{x.pointer(a)}, {x.pointer(out)}, {x.size('n')}, {x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
     if x.n.spec.text == "sort":
-        x.p.add(f"if (tg_sort_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
+        _sort_lines(x, a, out)
     elif len(x.natives) == 1:
         x.p.add(f"if (tg_argsort_stable_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
     else:
         kind = {"f": 2, "i": 1}.get(np.dtype(a.buf.dtype).kind, 0)
         x.p.add(f"if (tg_argsort_{8 * size}({', '.join(x.natives)}, {kind}, {given})) {x.no_memory()}")
+
+
+def _sort_lines(x: _Text, a: Place, out: Place) -> None:
+    """Short lines that lie side by side are sorted together, others by a function of NumPy's for each."""
+    size, steps = np.dtype(a.buf.dtype).itemsize, (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
+    one = ("tg_sort_{}({}, {{}}, {{}}, {}, {}, {})").format(8 * size, x.natives[0], x.size("n"), *steps)
+    begin, end = x.pointer(a), x.pointer(out)
+    if not x.inner:
+        x.p.add(f"if ({one.format(begin, end)}) {x.no_memory()}")
+        return
+    each = f"for (int64_t line = 0; line < {x.count}; line++)"
+    if np.dtype(a.buf.dtype).kind in "iuf" and a.buf.dtype not in HALVES:
+        given = f"{begin}, {end}, {x.count}, {x.size('n')}, {x.apart(a)}, {steps[0]}, {x.apart(out)}, {steps[1]}"
+        each = f"if (!tg_sort_network_{SHORT[a.buf.dtype]}({given})) {each}"
+    lines = [f"{place} + line * ({x.apart(p)})" for place, p in ((begin, a), (end, out))]
+    with x.p.block(each):
+        x.p.add(f"if ({one.format(*lines)}) {x.no_memory()}")
 
 
 def _searchsorted(x: _Text) -> None:
