@@ -201,8 +201,9 @@ def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any
     told = [g for g in rule.goals if isinstance(g.goal, TermFact) and g.goal is not no_overflow]
     facts = {v: g.goal.name for g in told for v in g.variables()}
     first = found.words.leaves[0].type
+    truths = {v for side in (instance.lhs, instance.rhs) for v in _conditions(side)}
     try:
-        left, right = (_ground(p, rule, facts, first) for p in (instance.lhs, instance.rhs))
+        left, right = (_ground(p, rule, facts, first, truths) for p in (instance.lhs, instance.rhs))
     except (LookupError, TypeError, ValueError):  # operators that are not for this dtype, or this rank
         return None
     if any(t.op.kind == "elementwise" and _mixed(t) for t in children_first([left, right]) if t.args):
@@ -223,16 +224,24 @@ def _mixed(t: Any) -> bool:
     return t.op.name not in ("switch", "assume") and len({a.type.dtype for a in t.args}) > 1
 
 
-def _ground(p: Any, rule: Rule, facts: dict, first: TensorType) -> Any:
+def _conditions(p: Any, asked: bool = False) -> set[Any]:
+    """Metavariables and numbers that a choice asks: those that are searched are truth values there."""
+    if p.__class__ is not Term:
+        return {p} if asked and isinstance(p, (Var, Lit)) else set()
+    switch, negated = getattr(p.op, "name", "") == "switch", getattr(p.op, "name", "") == "logical_not"
+    return {v for i, a in enumerate(p.args) for v in _conditions(a, (switch and i == 0) or (negated and asked))}
+
+
+def _ground(p: Any, rule: Rule, facts: dict, first: TensorType, truths: set) -> Any:
     if p.__class__ is SegVar:
         raise LookupError
     if isinstance(p, Var):
         guard = repr(rule.guards.get(p, ""))
-        dtype = "bool" if "Bool" in guard else first.dtype
+        dtype = "bool" if "Bool" in guard or p in truths else first.dtype
         made = _inputs.setdefault((p, dtype), Input(str(p.token), TensorType.of(dtype, first.shape)))
         return mk(assume.bind(facts=(facts[p],)), (made,)) if p in facts else made
     if p.__class__ is Lit:
-        return Const(np.asarray(p.value, "bool" if isinstance(p.value, bool) else first.dtype))
+        return Const(np.asarray(p.value, "bool" if isinstance(p.value, bool) or p in truths else first.dtype))
     if p.__class__ is not Term:
         return p
     if not isinstance(p.op, Op):
@@ -241,7 +250,7 @@ def _ground(p: Any, rule: Rule, facts: dict, first: TensorType) -> Any:
     if None in params.values():
         raise LookupError
     op = p.op.family.bind(**{**p.op.params, **params}) if params else p.op
-    return mk(op, tuple([_ground(a, rule, facts, first) for a in p.args]))
+    return mk(op, tuple([_ground(a, rule, facts, first, truths) for a in p.args]))
 
 
 def _size(t: Any) -> int:

@@ -144,7 +144,7 @@ class _Search:
 
     def _number(self, term: AnyTerm, number: float) -> Any:
         """The number that a term always is; numbers that are not in the vocabulary are no right sides."""
-        known = [n for n in self.words.numbers if n.value == number]
+        known = [n for n in self.words.numbers if n.value == number and n.type.dtype == term.type.dtype]
         truth = number if term.type.dtype == "bool" else None
         return Const(np.asarray(bool(truth))) if truth is not None else known[0] if known else None
 

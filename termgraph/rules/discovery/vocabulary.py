@@ -155,6 +155,8 @@ def vocabulary(
         leaves += [Input(name, TensorType.of("bool", types[0].shape)) for name in ("p", "q")]
     values = (False, True) if dtype == "bool" else numbers
     consts = [Const(np.asarray(n, dtype)) for n in values]
+    if "switch" in names and dtype != "bool":
+        consts += [Const(np.asarray(n)) for n in (False, True)]  # of conditions
     return Vocabulary(chosen, leaves, consts, tuple(facts))
 
 
