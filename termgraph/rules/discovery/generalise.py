@@ -22,7 +22,7 @@ from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import CONST
 from termgraph.terms.term import Const, Lit, Term, mk
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, substitute
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -72,6 +72,19 @@ def _inputs(t: AnyTerm) -> set[Any]:
     return {s for s in children_first([t]) if not s.args and s.op is not CONST}
 
 
+def _only_reader(leaf: AnyTerm, *sides: AnyTerm) -> Any:
+    """The one term inside both sides that reads an input, if no other does and it reads nothing else."""
+    alone = []
+    for side in sides:
+        readers = [t for t in children_first([side]) if t.args and leaf in t.args]
+        if len(readers) != 1:
+            return None
+        alone.append(readers[0])
+    inner = alone[0]
+    same = inner is alone[1] and inner.type == leaf.type and _inputs(inner) == {leaf}
+    return inner if same and inner not in sides else None
+
+
 class Generaliser:
     """Makes rules about the inputs of a vocabulary."""
 
@@ -91,9 +104,25 @@ class Generaliser:
                 continue
             found = self._proved(left, right, open_axis)
             if found is not None:
-                return found
+                return self._wider(before, after, open_axis, found)
             self.refused.add(shape)
         return None
+
+    def _wider(self, before: AnyTerm, after: AnyTerm, open_axis: bool, found: Finding) -> Finding:
+        """The rule about any operand, where both sides read an input in one term (`-x`) and nothing more is assumed."""
+        for leaf in self.vocabulary.leaves:
+            inner = _only_reader(leaf, before, after)
+            if inner is None or self.vocabulary.facts:
+                continue
+            wide, short = substitute([before, after], {inner: leaf})
+            sides = oriented(wide, short, self.vocabulary.names)
+            if sides is None:
+                continue
+            left, right = (self._pattern(t, open_axis) for t in sides)
+            wider = self._proved(left, right, open_axis)
+            if wider is not None and set(wider.rule.assumes) <= set(found.rule.assumes):
+                return wider
+        return found
 
     def _pattern(self, t: Any, open_axis: bool) -> Any:
         if t in self.names:
