@@ -24,7 +24,15 @@ def owner_of(array: np.ndarray) -> Any:
     return array
 
 
-HELD = 3  # references to a new result while it is looked at: the list of results, a name, the argument of getrefcount
+def _references(results: Sequence[Any]) -> int:
+    """How many references there are to the first of some results, seen as `held_by_nobody` sees them."""
+    for v in results:
+        return sys.getrefcount(v)
+    return 0
+
+
+# To a new result: the list of results, a name and, before Python 3.14, the argument of getrefcount.
+HELD = _references([np.empty(0)])
 
 
 def held_by_nobody(results: Sequence[Any]) -> bool:

@@ -300,16 +300,8 @@ class _Writer:
         head = [f"    {self.value_text(x)};" for x in self.values]
         head += [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms if x.name not in self.values]
         head += [f"    const int64_t {name} = {text};" for name, text in p.named.values()]
-        return "\n".join(
-            [
-                "TG_EXPORT int tg_plan(int64_t *env, char *const *buf, tg_status *st)",
-                "{",
-                *head,
-                *lines,
-                "    return 0;",
-                "}",
-            ]
-        )
+        opening = "TG_EXPORT int tg_plan(int64_t *env, char *const *buf, tg_status *st)"
+        return "\n".join([opening, "{", *head, *lines, "    return 0;", "}"])
 
     def value_text(self, name: str) -> str:
         """Reads an integer that lengths depend on, and keeps it for `tg_run`."""
