@@ -15,13 +15,13 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from termgraph.config import config
-from termgraph.dist.crew import GONE, IDLE, ONE_THREAD, RUNNING, Crew, Hand, WorkersLost
+from termgraph.dist.crew import GONE, IDLE, ONE_THREAD, RUNNING, START_WITHIN, Crew, Hand, WorkersLost
 from termgraph.dist.exchange import Closed, Exchange
 from termgraph.dist.layout import Layout
 from termgraph.dist.links import Door, Link, gather
@@ -332,9 +332,17 @@ class RayCrew(Crew):
         keeper = self.ray.remote(Keeper).options(**options, scheduling_strategy=beside)
         self._keeper = keeper.remote(layout.specs, slots, whole=count == 1)
         if count > 1:
-            self._owners = Owners(self.ray, count, layout.nbytes, self.job.timeout, options)
+            self._owners = Owners(self.ray, count, layout.nbytes, self.job.timeout, options, self._until_started)
+        self._until_started([self._keeper])
         ask = asking(self._keeper, self.job.timeout, WorkersLost)
         return RayCentre(ask, layout, slots, 0, self.job.timeout, late, self._owners, self._is_gone)
+
+    def _until_started(self, handles: Sequence[Any]) -> None:
+        """Wait for processes of the centre, which import all this first: that is no part of the time to answer in."""
+        begun = [h.__ray_ready__.remote() for h in handles]
+        _, late = self.ray.wait(begun, num_returns=len(begun), timeout=START_WITHIN)
+        if late:
+            raise WorkersLost(f"{len(late)} of {len(begun)} processes not ready after {START_WITHIN:.0f} s")
 
     def _is_gone(self, number: int) -> bool:
         """Whether a worker is dead, though nobody was told yet."""

@@ -124,14 +124,18 @@ def calling(handle: Any) -> Call:
 class Owners(Slices):
     """The actors that own slices, as the driver has them: on all nodes of the cluster in turn, the first beside it."""
 
-    def __init__(self, ray: Any, count: int, nbytes: int, timeout: float, options: Mapping[str, Any]) -> None:
-        self._ray, self._options = ray, options
+    def __init__(
+        self, ray: Any, count: int, nbytes: int, timeout: float, options: Mapping[str, Any],
+        until_started: Callable[[Sequence[Any]], None],
+    ) -> None:  # fmt: skip
+        self._ray, self._options, self._until_started = ray, options, until_started
         self.handles: dict[int, Any] = {}  # by serial number, in the order of the slices
         self._staying: dict[Any, int] = {}
         self._serials = 0
         self._places = cuts(nbytes, count)
         for k in range(len(self._places)):
             self._start(k)
+        self._until_started(list(self.handles.values()))
         super().__init__({s: calling(h) for s, h in self.handles.items()}, nbytes, timeout)
 
     def _start(self, k: int) -> int:
@@ -155,6 +159,7 @@ class Owners(Slices):
         self._ray.kill(self.handles[serial], no_restart=True)
         self._staying = {ref: s for ref, s in self._staying.items() if s != serial}
         new = self._start(k)
+        self._until_started([self.handles[new]])
         order = [new if s == serial else s for s in self.handles if s != new]
         self.handles = {s: self.handles[s] for s in order}
         self.owners = {s: calling(h) for s, h in self.handles.items()}

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from distmodels import Build, Chaos, FaultyASGD, broken, examples, net, slow_counter, wait_for
 
 from termgraph import dist
+from termgraph.dist import ray_crew, ray_slices
 from termgraph.dist.centre import DRIVER, Book
 from termgraph.dist.exchange import Closed
 from termgraph.dist.layout import Layout
@@ -110,7 +112,7 @@ class Loses:
 
 
 def owners_there():
-    found = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"ray::Slice" in _read(p)]
+    found = [p for p in Path("/proc").glob("[0-9]*/cmdline") if _read(p).startswith((b"ray::Slice", b"ray::SlowSlice"))]
     return sorted(int(p.parent.name) for p in found)
 
 
@@ -129,6 +131,41 @@ def test_a_lost_owner_of_a_slice_takes_all_back_to_one_moment(ray, number, timeo
     before, after = (int(back.detail.split()[k]) for k in (-4, -1))
     assert before >= 50 > before - after - 35 and after > 0, back  # one copy of every 15, and what was done meanwhile
     assert wait_for(lambda: not owners_there(), 10)
+
+
+class SlowKeeper(Keeper):
+    """A keeper in a process that takes its time to start."""
+
+    def __init__(self, *args, **options):
+        time.sleep(4)
+        super().__init__(*args, **options)
+
+
+class SlowSlice(Slice):
+    """An owner in a process that takes its time to start."""
+
+    def __init__(self, nbytes):
+        time.sleep(4)
+        super().__init__(nbytes)
+
+
+@needs_ray
+@pytest.mark.parametrize("end", [False, True], ids=["first owners", "new owner"])
+def test_processes_of_the_centre_may_start_slowly(ray, end, monkeypatch):
+    """What they import, beside other work, is no part of the second in which they have to answer."""
+    if end:
+        lose = Loses(signal.SIGKILL, 10)
+    else:
+        monkeypatch.setattr(ray_crew, "Keeper", SlowKeeper)
+        lose = None
+    monkeypatch.setattr(ray_slices, "Slice", SlowSlice)
+    batches = dist.Arrays(np.arange(30), batch=1, shuffle=False)
+    result = dist.train(
+        partial(slow_counter, places=30), batches, rule=dist.ASGD(2), workers=1, address="local", timeout=1, owners=2,
+        every=5, on_report=lose,
+    )  # fmt: skip
+    kinds = [e.kind for e in result.events]
+    assert float(result.params["w"]) == 30 and kinds.count("gone back") == (1 if end else 0), kinds
 
 
 @needs_ray
