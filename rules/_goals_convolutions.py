@@ -16,7 +16,6 @@ from termgraph.tensor.lengths import length, length_operands, lengths, product
 from termgraph.tensor.lifting import handle
 from termgraph.tensor.padding import pad
 from termgraph.terms.build import lengths as length_terms
-from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.conv_prices import fits_winograd, prices
 from termgraph.terms.ops.convolution import (
@@ -25,7 +24,6 @@ from termgraph.terms.ops.convolution import (
     conv_spread,
     conv_taps,
     conv_winograd,
-    convolve_lines,
     padding,
     reach,
     windows,
@@ -66,16 +64,17 @@ def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
 
 # ---------------------------------------------------------------------- small things
 ROUTINES = ("panels", "winograd")  # ways that are routines of compiled code
+PLAIN = ("plain", "host")  # there is none
 
 
 def by(way: str, f: Any) -> Any:
     """The parameters of a placeholder that may be computed this way; None otherwise.
 
-    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain". What
-    Winograd's algorithm does not know, as the gradient of filters, is computed by panels.
+    Where there are no routines for convolutions, the algorithm of those that do not name one is "plain" or, on the
+    host, "host". What Winograd's algorithm does not know, as the gradient of filters, is computed by panels.
     """
     named = f.params["algo"]
-    fits = named in (None, way) or (named, way) == ("winograd", "panels") or (named == "plain" and way not in ROUTINES)
+    fits = named in (None, way) or (named, way) == ("winograd", "panels") or (named in PLAIN and way not in ROUTINES)
     return f.params if fits and not f.params["flip"] else None
 
 
@@ -185,20 +184,6 @@ def panels_forward(f: Any, x: Any, w: Any) -> Any:
         return None
     how = _with_numbers(p, lengths(handle(x))[2:], lengths(handle(w))[2:])
     return None if how is None else mk(conv_panels.bind(**how), (x, w))
-
-
-@goal("iiio")
-def lines_forward(f: Any, x: Any, w: Any) -> Any:
-    """The convolution of one line with one filter at all places where they overlap."""
-    p = by("panels", f)
-    if p is None or not _of_reals(x, w) or promote(x.type.np_dtype, w.type.np_dtype).name in HALVES:
-        return None
-    if any(a.type.ndim != 3 or a.type.shape[:2] != (1, 1) for a in (x, w)):
-        return None
-    if p["border"] != "full" or p["stride"] != (1,) or p["dilation"] != (1,):
-        return None
-    line, taps = handle(x)[0, 0], handle(w)[0, 0, ::-1]
-    return handle(mk(convolve_lines, (line.term, taps.term))).dimshuffle("x", "x", 0).term
 
 
 @goal("iiio")

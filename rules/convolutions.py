@@ -18,7 +18,6 @@ from termgraph.rulelib._goals_convolution_forms import (
     weights_as_forward,
 )
 from termgraph.rulelib._goals_convolutions import (
-    lines_forward,
     panels_forward,
     panels_inputs,
     panels_weights,
@@ -31,6 +30,7 @@ from termgraph.rulelib._goals_convolutions import (
     turned_weights,
     winograd_forward,
 )
+from termgraph.rulelib._goals_lines import lines_forward, lines_inputs, lines_weights
 from termgraph.rules import head, rule, ruleset, seg
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
 
@@ -51,6 +51,8 @@ def conv_as_winograd(x, w, y, f: head[conv]):
 @ruleset("specialize", "conv_panels", "fast_run", "fast_compile")
 def conv_by_panels(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
     yield rule("lines",           f(x, w),       y,  lines_forward(f, x, w, y), assumes=["finite", "reassoc"])
+    yield rule("lines_inputs",    h(w, g, *ns),  y,  lines_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
+    yield rule("lines_weights",   k(x, g, *ns),  y,  lines_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
     yield rule("forward",         f(x, w),       y,  panels_forward(f, x, w, y), assumes=["finite", "reassoc"])
     yield rule("inputs",          h(w, g, *ns),  y,  panels_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
     yield rule("weights",         k(x, g, *ns),  y,  panels_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])

@@ -104,15 +104,26 @@ def transposed_solve(a, g, lower, trans, unit, on_error):
 
 @goal("iiio")
 def pinv_slope(a, y, g):
-    """The gradient of a matrix from that of its pseudo-inverse y."""
+    """The gradient of a matrix from that of its pseudo-inverse y.
+
+    Products are made in the order whose squares have the shorter side of the matrix; it is taken to be tall, as those
+    of least squares are, unless its lengths say otherwise.
+    """
     a, y, g = map(handle, (a, y, g))
+    m, n = a.type.shape[-2:]
+    if m is not None and (n is None or m < n):  # of rows like columns: the transposed formula
+        return mT(_tall_pinv_slope(mT(a), mT(y), mT(g))).term
+    return _tall_pinv_slope(a, y, g).term
+
+
+def _tall_pinv_slope(a, y, g):
     left = mT(g)
     direct = -T.matmul(mT(y), T.matmul(g, mT(y)))
     below = left - T.matmul(a, T.matmul(y, left))
     beside = left - T.matmul(left, T.matmul(y, a))
     second = T.matmul(below, T.matmul(y, mH(y)))
-    third = T.matmul(T.matmul(mH(y), y), beside)
-    return (direct + T.conj(second + third)).term
+    third = T.matmul(mH(y), T.matmul(y, beside))
+    return direct + T.conj(second + third)
 
 
 @goal("iiio")

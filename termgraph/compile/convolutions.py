@@ -36,6 +36,9 @@ WAYS = {
     **dict.fromkeys(("winograd", "winograd_non_fused"), "winograd"),
 }
 
+# What the rules are told where compiled code has no routines: on the host NumPy has one for vectors.
+WITHOUT_ROUTINES = {"vm": "host", "cuda": "plain"}
+
 
 def convolutions(value: Rewritten) -> Rewritten:
     """Write into each convolution the algorithm that its flag names, and into filters that they have one tap."""
@@ -55,7 +58,7 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
         wanted = getattr(config.dnn.conv, flag)
         timed = fastest(t, value.options) if wanted in TIMED else None
         way = timed.way if timed is not None else WAYS[wanted]
-        way = way or (None if value.options.backend == "c" else "plain")  # the others have no routines
+        way = way or WITHOUT_ROUTINES.get(value.options.backend)
         if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
             text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
             raise ValueError(placed(value.lookup(t)[1], text))

@@ -137,7 +137,7 @@ def test_long_vectors_are_convolved_as_numpy_does(rng, dtype):
     x, y = (T.tensor(n, dtype=dtype, shape=(None,)) for n in "xy")
     f = tg.function([x, y], [T.convolve(x, y, mode) for mode in ("full", "same", "valid")], mode=tg.Mode(linker="c"))
     if dtype[0] in "fi":
-        assert ("tg_convolve_" in f.source("c")) == (dtype != "float16")
+        assert "tg_convolve_" in f.source("c")
     for n, k in ((1, 1), (5, 3), (3, 5), (64, 64), (300, 33), (129, 700), (2000, 600)):
         a, v = ((rng.standard_normal(m) * 9).astype(dtype) for m in (n, k))
         for b, w in ((a, v), (a[::-1], v[::2])):

@@ -67,6 +67,10 @@ def _work(n: Node) -> Poly:
 def routine_work(n: Routine) -> Poly:
     """Work of one item of a routine's batch, roughly."""
     sizes = [size for name, size in n.sizes.items() if name != "p"]
+    if n.spec.text == "convolve_lines":
+        return n.sizes["n"] * n.sizes["k"] + 100
+    if n.spec.text == "correlate_lines":
+        return n.sizes["places"] * n.sizes["k"] + 100
     if n.spec.text.startswith("conv"):
         return divide(product([size for name, size in n.sizes.items() if name[0] in "bfeko"]), 8)[0] + 100
     if n.spec.text.startswith("pool"):
@@ -76,8 +80,6 @@ def routine_work(n: Routine) -> Poly:
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
     if n.spec.text == "fft":
         return n.sizes["whole"] * 12 + 100
-    if n.spec.text == "convolve_lines":
-        return n.sizes["n"] * n.sizes["k"] + 100
     if n.spec.text == "isin":
         return 4 * n.sizes["whole"] + 8 * n.sizes["n"] + 100
     if n.spec.text == "searchsorted":

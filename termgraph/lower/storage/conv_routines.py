@@ -82,7 +82,7 @@ def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
 
 
 def _lines(t: AnyTerm) -> Spec | None:
-    return Spec("convolve_lines", (), (("n",), ("k",)), (("places",),)) if t.type.dtype not in HALVES else None
+    return Spec(t.op.name, (), (("n",), ("k",)), (("places",),)) if t.type.dtype not in HALVES else None
 
 
 def _all_places(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
@@ -91,9 +91,15 @@ def _all_places(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["places"] = sizes["n"] + sizes["k"] - 1
 
 
-SPECS.update(convolve_lines=_lines)
-READS.update(convolve_lines=lambda t: (t.type.dtype,) * 2)
-SIZES.update(convolve_lines=_all_places)
+def _places_inside(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    s.require(t, "ge", sizes["k"], ONE, "correlate_lines: the second vector has no elements")
+    s.require(t, "ge", sizes["n"], sizes["k"], "correlate_lines: a window of {1} elements does not fit into {0}")
+    sizes["places"] = sizes["n"] - sizes["k"] + 1
+
+
+SPECS.update(dict.fromkeys(("convolve_lines", "correlate_lines"), _lines))
+READS.update(dict.fromkeys(("convolve_lines", "correlate_lines"), lambda t: (t.type.dtype,) * 2))
+SIZES.update(convolve_lines=_all_places, correlate_lines=_places_inside)
 SPECS.update({name: _spec(name, _image, _filters, _result) for name in ("conv_panels", "conv_winograd")})
 SPECS.update(conv_taps=_spec("conv_taps", _image, _result, _filters))
 SPECS.update(conv_spread=_spec("conv_spread", _filters, _result, _image))

@@ -262,12 +262,24 @@ conv_spread = OPS["conv_spread"] = Op(
 )  # fmt: skip
 
 
-def _infer_lines(x: TensorType, w: TensorType) -> TensorType:
-    x, w = require_tensor(x, "operand 0 of convolve_lines"), require_tensor(w, "operand 1 of convolve_lines")
+def _two_lines(name: str, x: TensorType, w: TensorType) -> tuple[str, int | None, int | None]:
+    """The dtype of a result of two vectors, and their lengths."""
+    x, w = require_tensor(x, f"operand 0 of {name}"), require_tensor(w, f"operand 1 of {name}")
     if x.ndim != 1 or w.ndim != 1:
-        raise TypeError(f"convolve_lines: both operands must be vectors, got {x} and {w}")
-    n, k = x.shape[0], w.shape[0]
-    return TensorType.of(promote(x.np_dtype, w.np_dtype).name, (None if n is None or k is None else n + k - 1,))
+        raise TypeError(f"{name}: both operands must be vectors, got {x} and {w}")
+    return promote(x.np_dtype, w.np_dtype).name, x.shape[0], w.shape[0]
+
+
+def _infer_lines(x: TensorType, w: TensorType) -> TensorType:
+    dtype, n, k = _two_lines("convolve_lines", x, w)
+    return TensorType.of(dtype, (None if n is None or k is None else n + k - 1,))
+
+
+def _infer_inside(x: TensorType, w: TensorType) -> TensorType:
+    dtype, n, k = _two_lines("correlate_lines", x, w)
+    if n is not None and k is not None and k > n:
+        raise TypeError(f"correlate_lines: a window of {k} elements does not fit into {n}")
+    return TensorType.of(dtype, (None if n is None or k is None else n - k + 1,))
 
 
 def _lines(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -275,9 +287,21 @@ def _lines(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.convolve(x.astype(dtype, copy=False), w.astype(dtype, copy=False))
 
 
+def _inside(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    if w.size > x.size:  # NumPy would exchange them
+        raise ValueError(f"correlate_lines: a window of {w.size} elements does not fit into {x.size}")
+    dtype = promote(x.dtype, w.dtype)
+    return np.convolve(x.astype(dtype, copy=False), w.astype(dtype, copy=False)[::-1], "valid")
+
+
 convolve_lines = OPS["convolve_lines"] = Op(
     "convolve_lines", arity=2, infer=_infer_lines, meaning=_lines, kind="conv_routine",
     doc="Two vectors laid over each other at all places, one of them turned: numpy.convolve.",
+)  # fmt: skip
+correlate_lines = OPS["correlate_lines"] = Op(
+    "correlate_lines", arity=2, infer=_infer_inside, meaning=_inside, kind="conv_routine",
+    doc="A vector moved along another one to all places inside it, the products added up: both gradients of "
+    "convolve_lines.",
 )  # fmt: skip
 
 
@@ -321,5 +345,5 @@ windows = OPS["windows"] = Op(
 
 __all__ = [
     "BORDERS", "FORWARD", "INPUTS", "WEIGHTS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels",
-    "conv_spread", "conv_taps", "conv_winograd", "convolve_lines", "padding", "reach", "windows",
+    "conv_spread", "conv_taps", "conv_winograd", "convolve_lines", "correlate_lines", "padding", "reach", "windows",
 ]  # fmt: skip

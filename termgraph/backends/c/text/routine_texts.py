@@ -5,7 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import sorting_networks, sparse_texts
+from termgraph.backends.c.text import line_texts, sorting_networks, sparse_texts
 
 
 def _searched(side: str, what: str, before: str) -> str:
@@ -71,8 +71,10 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 # Who calls what.
 USERS = dict.fromkeys(("tg_sort_key", "tg_radix_words", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
+USERS["tg_convolve"] = ("tg_correlate",)
 TEXTS = {
     **sparse_texts.TEXTS,
+    **line_texts.LINES,
     "tg_call_loop": """
 #include <fenv.h>
 
@@ -310,93 +312,6 @@ static int tg_isin_$N(const $T *x, int64_t n, int64_t step, const $T *among, int
 """,
     "tg_cumsum": _running("cumsum", "+"),
     "tg_cumprod": _running("cumprod", "*"),
-    "tg_convolve": """
-#ifndef TG_CONV
-#if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
-#define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize", "fp-contract=fast")))
-#else
-#define TG_CONV __attribute__((noinline))
-#endif
-#endif
-#ifndef TG_LINE_EACH /* sums that stay in registers */
-#ifdef __AVX512F__
-#define TG_LINE_BYTES 64
-#define TG_LINE_EACH(f) f(0) f(1) f(2) f(3)
-#else
-#ifdef __AVX__
-#define TG_LINE_BYTES 32
-#else
-#define TG_LINE_BYTES 16
-#endif
-#define TG_LINE_EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
-#endif
-#define TG_LINE_COUNT(u) +1
-#define TG_LINE_SUM(u) tg_line a##u = {0};
-#define TG_LINE_ADD(u) a##u += w * *(const tg_line *)(from + u * LANES);
-#define TG_LINE_OUT(u) out[u] += a##u;
-#endif
-typedef $T tg_line_$N __attribute__((vector_size(TG_LINE_BYTES), aligned(sizeof($T)), may_alias));
-enum { TG_LINE_$N = (0 TG_LINE_EACH(TG_LINE_COUNT)) * TG_LINE_BYTES / sizeof($T) }; /* places at once */
-typedef struct {
-    const $T *x, *w;
-    $T *out, *room;
-    int64_t n, step, k, places;
-} tg_lines_$N;
-
-/* Place i is the sum of x[i - s] * w[s] for those s where there is an x; many products are added up in parts. Only what
-   is near an end of x, or does not lie along memory, is copied. */
-static TG_CONV void tg_convolve_part_$N(void *context, int64_t begin, int64_t end, int64_t part)
-{
-    enum { WIDE = TG_LINE_$N, LANES = TG_LINE_BYTES / sizeof($T), PART = 256 };
-    typedef tg_line_$N tg_line;
-    const tg_lines_$N *const z = context;
-    $T *const room = z->room + part * (z->k - 1 + WIDE);
-    for (int64_t b = begin; b < end; b++) {
-        const int64_t place = b * WIDE, here = z->places - place < WIDE ? z->places - place : WIDE;
-        const $T *x = z->x + place;
-        if (place < z->k - 1 || place + WIDE > z->n || z->step != 1) {
-            int64_t low = place - (z->k - 1), high = place + WIDE < z->n ? place + WIDE : z->n, i = 0;
-            for (; low < 0; low++) room[i++] = 0;
-            for (; low < high; low++) room[i++] = z->x[low * z->step];
-            for (; i < z->k - 1 + WIDE; i++) room[i] = 0;
-            x = room + z->k - 1;
-        }
-        tg_line out[WIDE / LANES] = {{0}};
-        const int64_t stop = place + WIDE < z->k ? place + WIDE : z->k; /* beyond it there are zeros only */
-        for (int64_t s = place < z->n ? 0 : place - z->n + 1; s < stop;) {
-            const int64_t last = stop - s < PART ? stop : s + PART;
-            TG_LINE_EACH(TG_LINE_SUM)
-            for (const $T *from = x - s; s < last; s++, from--) {
-                const tg_line w = z->w[s] - (tg_line){0};
-                TG_LINE_EACH(TG_LINE_ADD)
-            }
-            TG_LINE_EACH(TG_LINE_OUT)
-        }
-        if (here == WIDE) __builtin_memcpy(z->out + place, out, sizeof out);
-        else __builtin_memcpy(z->out + place, out, here * sizeof($T));
-    }
-}
-
-/* Two vectors at all places where they overlap, one of them turned. Nonzero: no memory. */
-static int tg_convolve_$N(const $T *x, int64_t n, int64_t x_step, const $T *w, int64_t k, int64_t w_step, $T *out)
-{
-    if (k > n) { /* the longer one is read along its vectors */
-        const $T *other = x;
-        const int64_t length = n, step = x_step;
-        x = w, n = k, x_step = w_step;
-        w = other, k = length, w_step = step;
-    }
-    const int64_t places = n + k - 1, blocks = (places + TG_LINE_$N - 1) / TG_LINE_$N, grain = 50000 / (k * 8) + 1;
-    const int64_t parts = tg_rt->parts(blocks, grain), room = k - 1 + TG_LINE_$N;
-    $T *const taps = malloc((parts * room + k) * sizeof *taps);
-    if (!taps) return 1;
-    for (int64_t i = 0; i < k; i++) taps[i] = w[i * w_step];
-    tg_lines_$N z = {x, taps, out, taps + k, n, x_step, k, places};
-    tg_rt->parallel_for(tg_convolve_part_$N, &z, blocks, grain);
-    free(taps);
-    return 0;
-}
-""",
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,

@@ -350,10 +350,12 @@ def _convolution(x: _Text) -> None:
     x.p.add(f"if ({convolution.call(x)}) {x.no_memory(x.n.spec.ins[0])}")
 
 
-def _convolved_lines(x: _Text) -> None:
+def _lines(x: _Text) -> None:
+    """Two vectors laid over each other."""
     (a, b), (out,) = x.n.reads, x.n.results
     given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "k"))]
-    x.p.add(f"if (tg_convolve_{SHORT[out.buf.dtype]}({', '.join(given)}, {x.pointer(out)})) {x.no_memory()}")
+    name = "tg_convolve" if x.n.spec.text == "convolve_lines" else "tg_correlate"
+    x.p.add(f"if ({name}_{SHORT[out.buf.dtype]}({', '.join(given)}, {x.pointer(out)})) {x.no_memory()}")
 
 
 def _pool(x: _Text) -> None:
@@ -378,7 +380,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,
-    "convolve_lines": _convolved_lines,
+    **dict.fromkeys(("convolve_lines", "correlate_lines"), _lines),
     **dict.fromkeys(POOLS, _pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), _convolution),
 }
