@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = [
     "_rulelib",  # where the rule files are
     "_collector",  # when cycles are looked for
+    "_records",  # classes of named fields
     "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
     "_lazy",  # modules imported when they are first used

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from termgraph._records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Options:
     """What decides how a graph is compiled.
 

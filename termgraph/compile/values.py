@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
 from termgraph.terms.moved import moved_from
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MOST_MOVES = 64  # changes of one loop that are followed back, at most
 
 
-@dataclass
+@record
 class Memory:
     """What the rewriting stages of one graph remember: no part of their results."""
 
@@ -31,7 +32,7 @@ class Memory:
     seen: Any = None  # terms that no stage can change (`rules.memo.Memo`)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rewritten:
     """A graph after some rewriting, with the records of what was done: one trace per stage, those of bodies too."""
 
@@ -107,7 +108,7 @@ def _sums(pairs: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Placed:
     """The graph without calls, and the program of one instruction per operation that computes it."""
 

@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any, NamedTuple
 
+from termgraph._records import record
 from termgraph.config import config
 from termgraph.dist import member
 from termgraph.dist.centre import Centre
@@ -53,7 +54,7 @@ class WorkersLost(RuntimeError):
     """Workers kept dying, so that there was no progress."""
 
 
-@dataclass
+@record
 class Hand:
     """One worker process, seen from the driver."""
 

@@ -9,7 +9,6 @@ import io
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from termgraph._files import Facts, read_facts, read_state, sweep, write_state
 from termgraph._logs import Log
+from termgraph._records import record
 from termgraph.dist import store
 from termgraph.dist.board import Board
 from termgraph.dist.crew import IDLE, RUNNING, STARTING, Crew, Event, Hand
@@ -32,7 +32,7 @@ STOP = "stop"
 log = Log("dist")
 
 
-@dataclass
+@record
 class Progress:
     """What `on_report` is told from time to time."""
 

@@ -12,7 +12,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from termgraph._files import read_state, write_state
 from termgraph._logs import Log
+from termgraph._records import record
 from termgraph.config import config
 from termgraph.dist import nccl, store
 from termgraph.dist.centre import Centre
@@ -54,7 +54,7 @@ REPORT_EVERY = 0.2  # seconds
 log = Log("dist")
 
 
-@dataclass
+@record
 class Job:
     """What every worker is told about the training."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from termgraph._records import record
 from termgraph.dist.layout import Spec
 
 
 # ---------------------------------------------------------------------- from a worker
-@dataclass
+@record
 class Ready:
     """The step is compiled: what it looks like."""
 
@@ -19,7 +18,7 @@ class Ready:
     on_device: bool = False  # whether the means can be taken on the GPUs
 
 
-@dataclass
+@record
 class Report:
     """Cost and outputs of some steps, one row each."""
 
@@ -28,7 +27,7 @@ class Report:
     rows: list[list[float]]
 
 
-@dataclass
+@record
 class Halted:
     """This worker has left its generation, with so many steps done."""
 
@@ -36,7 +35,7 @@ class Halted:
     step: int
 
 
-@dataclass
+@record
 class Finished:
     """All is done."""
 
@@ -44,14 +43,14 @@ class Finished:
     step: int
 
 
-@dataclass
+@record
 class Given:
     """The state is written, where Give wanted it."""
 
     step: int
 
 
-@dataclass
+@record
 class Late:
     """Others of this generation have kept this worker waiting for the whole of the time allowed."""
 
@@ -59,7 +58,7 @@ class Late:
     members: list[int]
 
 
-@dataclass
+@record
 class Saved:
     """A checkpoint is written (or was refused: why)."""
 
@@ -67,7 +66,7 @@ class Saved:
     refused: str = ""
 
 
-@dataclass
+@record
 class Failed:
     """The user's code raised an exception here; this worker is gone."""
 
@@ -77,14 +76,14 @@ class Failed:
 
 
 # ---------------------------------------------------------------------- from the driver
-@dataclass
+@record
 class Give:
     """Write your state to the file that comes with this, and report what the driver does not know of your history."""
 
     known: int
 
 
-@dataclass
+@record
 class Join:
     """Take part in a generation, whose memory comes with this; then the file of a state, if `state`."""
 
@@ -98,7 +97,7 @@ class Join:
     life: int = 0  # how often this member has joined the centre of an asynchronous training
 
 
-@dataclass
+@record
 class Stop:
     """End."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.dist.data import Arrays
 from termgraph.dist.layout import Layout
 from termgraph.dist.memory import Shared
 
 
-@dataclass
+@record
 class InFile:
     """An array in a file."""
 
@@ -27,7 +27,7 @@ class InFile:
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, self.order)
 
 
-@dataclass
+@record
 class Placed:
     """An `Arrays` whose arrays are elsewhere: in files, and the others in memory that is handed over."""
 

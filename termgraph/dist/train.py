@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.dist.async_driver import AsynchronousDriver
 from termgraph.dist.crew import Crew, Event, LocalCrew, ending_cleanly
 from termgraph.dist.data import Data, as_data
@@ -23,7 +23,7 @@ from termgraph.dist.rules import Rule, Synchronous
 WORKERS = "TERMGRAPH_DIST_WORKERS"  # set by `termgraph dist run --workers`
 
 
-@dataclass
+@record
 class Result:
     """What came out: parameters by name, a row of the history per step, and what happened to workers."""
 

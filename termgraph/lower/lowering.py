@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from termgraph._records import record
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
 from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.lengths.shapes import Lengths
@@ -37,7 +38,7 @@ LARGE = 1 << 18  # elements of temporaries from which on it is worth while to lo
 Epilogues = Callable[[list[Node], Collection[Buf], Collection[Buf]], tuple[list[Node], dict[Buf, Buf]]]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Target:
     """What lowering has to know of a backend.
 
@@ -56,7 +57,7 @@ class Target:
     reuses_memory: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Region:
     """A part of a graph that is lowered by itself: the terms of its results over `Arg` leaves, and what is asked for.
 
@@ -89,7 +90,7 @@ class Region:
         return {"nodes": len(children_first(self.roots))}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Expanded:
     """A region with composite ops in terms of simpler ones. `origin` maps new terms to those they stand for."""
 
@@ -105,7 +106,7 @@ class Expanded:
         return {"nodes": len(children_first(self.outputs))}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Measured:
     """The shape of every term as polynomials, and the conditions that a call checks."""
 
@@ -124,7 +125,7 @@ class Measured:
         return {"nodes": len(self.lengths.shapes)}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Stored:
     """Which arrays get storage, and the statements that fill them: stores of scalar terms and library calls."""
 
@@ -141,7 +142,7 @@ class Stored:
         return {"nodes": len(self.statements.stores)}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Lowered:
     """A loop tree with its storage, lengths and the failures it can report."""
 
@@ -164,7 +165,7 @@ class Lowered:
         return _tree_sizes(self.nodes)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Scheduled:
     """The tree in the order in which it runs: products in their loops, epilogues, rows in blocks, updates last.
 
@@ -188,7 +189,7 @@ class Scheduled:
         return _tree_sizes(self.nodes)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Planned:
     """A scheduled tree with its memory: in which rooms temporaries lie, and where in them."""
 

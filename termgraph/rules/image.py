@@ -11,12 +11,12 @@ import marshal
 import os
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
 from termgraph._files import replacing
+from termgraph._records import record
 from termgraph.rules.emit import COMMON
 from termgraph.rules.forms import is_nary
 from termgraph.rules.source import Source
@@ -48,7 +48,7 @@ class Named(NamedTuple):
     where: str
 
 
-@dataclass
+@record
 class Image:
     """The matchers of one rule set by operator, and what the driver asks of its rules."""
 

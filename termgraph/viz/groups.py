@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.backends.c.text.timers import TimedPart
 from termgraph.function.compiled import MachineFunction
 from termgraph.function.native import in_graph, ordered
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAMED = 3  # operations in the label of a group; the others are counted
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Group:
     """Some applications as one box: what it gives, what it takes, and the text of what runs it."""
 

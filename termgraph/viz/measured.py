@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.stages import Table
 from termgraph.terms.text import html_table
 from termgraph.terms.traverse import children_first
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from termgraph.function.maker import FunctionMaker
 
 
-@dataclass
+@record
 class Measured:
     """`seconds` and `share` of the part (kernel, library call, instruction) that computes a term, `part` its text;
     `overwritten` has pairs: the new value of a shared variable, and the argument whose memory it takes."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._records import record
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Apply, Constant, Variable
@@ -24,7 +25,7 @@ MOST_NODES = 2000
 VIEWS = frozenset(("dimshuffle", "subtensor", "reshape", "specify_shape", "unbroadcast", "diagonal"))
 
 
-@dataclass
+@record
 class Node:
     """A box: `kind` is input, constant, shared, op, kernel, branch or output; `facts` are shown when it is chosen."""
 
@@ -46,7 +47,7 @@ class Edge(NamedTuple):
     operand: int = -1
 
 
-@dataclass
+@record
 class Scene:
     """One graph: a title, boxes and edges. Of the graph inside a box, `inlets` are the boxes that stand for operands
     outside (operand -> box), `outlets` those that stand for results."""

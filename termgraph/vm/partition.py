@@ -7,15 +7,15 @@ for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from termgraph._records import record
 from termgraph.vm.program import Program, demand_groups
 
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Part:
     """Instructions that run together: numbers of instructions and of slots.
 
@@ -30,7 +30,7 @@ class Part:
     roots: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Refusal:
     """Why a backend cannot have a term in its program; with the `wanted` numbers, computed before, it could."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph._lazy import lazy
+from termgraph._records import record
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.terms.dtypes import numpy_dtype
 from termgraph.terms.traverse import substitute
@@ -40,7 +41,7 @@ GATHERS = ("-mtune=icelake-server",)
 PROGRAM, SOURCE, CONSTANTS = "program.json", "source.c", "constants.bin"
 
 
-@dataclass
+@record
 class CProgram:
     """C text with what the builder and the glue have to know. `sites[op]` says what a reported failure means.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph._collector import paused_gc
+from termgraph._records import record
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
@@ -60,7 +61,7 @@ MIXED = ("-fschedule-insns", "-fsched-pressure")
 UNTHREADED = ("-fno-thread-jumps",)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Ports:
     """How a program is called: its arguments and cells, which cells get new values, what it returns.
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._records import record
 from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.generate import CProgram, generated
 from termgraph.backends.c.placement import why_not
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-@dataclass
+@record
 class Segment:
     """A run of terms for one C program: `roots` are computed from `leaves`, among them integers that lengths need."""
 
@@ -139,7 +140,7 @@ def _is_count(t: AnyTerm) -> bool:
 
 
 # ---------------------------------------------------------------------- linking
-@dataclass
+@record
 class Kept:
     """What dividing a program came to: nothing until it has been divided. Given again, nothing is lowered."""
 

@@ -7,10 +7,11 @@ and hands the same signature to `glue.bind`. docs/dev/c-abi.md explains the two 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Any, Literal
 
+from termgraph._records import record
 from termgraph.terms.dtypes import DTYPES, kind_of, numpy_dtype
 
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "NO_DEFAULT"})()
@@ -18,7 +19,7 @@ RETURNS = ("one", "list", "tuple", "none", "wrapped")
 MODES = ("fresh", "overwrite", "accumulate")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Input:
     """An argument: `Input("x", "float64", (None, 3))`. Lengths that are given are checked at every call.
 
@@ -46,7 +47,7 @@ class Input:
         return frozenset(("int",)) if kind in "iuf" else frozenset()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CellInput:
     """A shared variable that the program reads, updates or both."""
 
@@ -59,7 +60,7 @@ class CellInput:
         return len(self.shape)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Output:
     """A result: an array whose lengths the plan computes, C-contiguous unless there is an `order`.
 
@@ -76,7 +77,7 @@ class Output:
     order: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Update:
     """The new value of a cell; lengths as for an output.
 
@@ -90,7 +91,7 @@ class Update:
     mode: Literal["fresh", "overwrite", "accumulate"] = "fresh"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Signature:
     """Everything the glue has to know about a program.
 

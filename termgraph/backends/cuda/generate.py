@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.backends.cuda.text import axis_kernels, gemm, prelude
 from termgraph.backends.cuda.text.dialect import CudaDialect, brings_text
 from termgraph.backends.cuda.text.epilogues import join_epilogues
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-@dataclass
+@record
 class CudaProgram:
     """Kernel text and launches. `inputs` are the buffers of the arguments that are read, by their numbers."""
 

@@ -8,9 +8,9 @@ symbol, so that loops over them are one loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import (
     ONE,
     ZERO,
@@ -47,7 +47,7 @@ class NotLowerable(Exception):
         self.term, self.why, self.wanted = term, why, wanted
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Check:
     """A condition on lengths: `a == b` (eq) or `a >= b` (ge)."""
 
@@ -57,7 +57,7 @@ class Check:
     site: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Site:
     """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit.
 
@@ -330,7 +330,7 @@ def _fold(f: Callable[[Poly, Poly], Poly], xs: Sequence[Poly]) -> Poly:
 
 
 # ---------------------------------------------------------------------- slices
-@dataclass(frozen=True)
+@record(frozen=True)
 class Cut:
     """Where `x[start:stop:step]` reads: element k of the result is element `start + k * step`."""
 
@@ -365,7 +365,7 @@ def _low(start: Any, n: Poly) -> Poly:
 
 
 # ---------------------------------------------------------------------- indexing
-@dataclass(frozen=True)
+@record(frozen=True)
 class Part:
     """How one source dimension is indexed: `at` an integer (int or term), by a `Cut`, or by an index `array`."""
 
@@ -374,7 +374,7 @@ class Part:
     array: Any = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Indexing:
     """`x[index]` taken apart. Dimensions of the result: `before` cuts, then the arrays' own, then the other cuts."""
 

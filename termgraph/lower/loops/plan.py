@@ -6,9 +6,10 @@ One small planner works at every depth. A term is computed in the loop of its de
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import join_later_readers, phases, writers_of
@@ -50,7 +51,7 @@ WIDEST = 64  # bytes of the widest vectors there are
 MANY_FOLDS = 24
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Acc:
     """The statement that advances a fold."""
 
@@ -61,7 +62,7 @@ class Acc:
         return self.fold.args[0]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Group:
     """Statements that run in one loop over `var` (None: no loop)."""
 
@@ -70,7 +71,7 @@ class Group:
     stores: list[Any] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class RowBuffer:
     """A value needed by two sibling loops: stored by group `first`, read by the groups `later`."""
 

@@ -6,9 +6,9 @@ carry alternates between the rows of a small ring, or is updated in place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.choices import choose
@@ -46,7 +46,7 @@ def _result(s: Storage, t: AnyTerm, buf: Buf) -> None:
         call_routine(s, of)
 
 
-@dataclass
+@record
 class Body:
     """A lowered body: its tree, and the buffers it reads and writes."""
 

@@ -6,14 +6,15 @@ Nodes name kernel terms; a `Let` fixes the place where a term is computed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import ZERO, Poly, Var
 from termgraph.lower.push.kernel import Buf
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Node:
     """A statement of a loop tree."""
 
@@ -22,7 +23,7 @@ class Node:
         return iter(())
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Let(Node):
     """Compute a term here; or, with `stored`, read back the value that was kept there."""
 
@@ -30,7 +31,7 @@ class Let(Node):
     stored: tuple[Buf, Poly] | None = None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Write(Node):
     """Store a value, or add it to what is there (mode "add")."""
 
@@ -40,14 +41,14 @@ class Write(Node):
     mode: str = "set"
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Accumulate(Node):
     """One step of a fold."""
 
     fold: Any
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Loop(Node):
     """All iterations of a variable. `simd`: they are independent and straight-line. `serial`: they run in order."""
 
@@ -60,7 +61,7 @@ class Loop(Node):
         yield self.body
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Reduce(Node):
     """A loop whose results are its folds. With `lanes` the folds keep that many partial results side by side."""
 
@@ -73,7 +74,7 @@ class Reduce(Node):
         yield self.body
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Sweep(Node):
     """Inside `Columns`: one inner loop (or none) over all lanes. `outer` is computed once per iteration."""
 
@@ -87,7 +88,7 @@ class Sweep(Node):
         yield self.body
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Columns(Node):
     """A loop in blocks of `width` lanes; inner loops run over rows with the lanes inside: loads are contiguous."""
 
@@ -99,7 +100,7 @@ class Columns(Node):
         yield list(self.body)
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Branch(Node):
     """A lazy choice: the term is one of two values, and only that one is computed."""
 
@@ -112,7 +113,7 @@ class Branch(Node):
         yield self.orelse
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Row(Node):
     """Room that lives as long as the loop around it."""
 
@@ -120,7 +121,7 @@ class Row(Node):
     length: Poly
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Tiles(Node):
     """A long straight-line loop, cut into parts that run one after the other over blocks of `width` elements.
 
@@ -140,7 +141,7 @@ class RowTiles(Tiles):
     """Rows in blocks: loops inside the rows first, then what follows from their results, for all rows of a block."""
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Kernel(Node):
     """An outermost loop: a function over a range of its variable, whose parts may run on several threads."""
 
@@ -152,7 +153,7 @@ class Kernel(Node):
         yield [self.node]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Call(Node):
     """A library call. `operands` are buffers with an offset and strides, `sizes` the lengths it needs."""
 
@@ -165,7 +166,7 @@ class Call(Node):
     options: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Carried:
     """A value that goes from step to step: the body reads it as `leaf`, which begins as the operand `init`.
 
@@ -177,7 +178,7 @@ class Carried:
     next: Buf
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Rows:
     """Where the body writes `target` in step t: row t of `buf`, or row t % `ring` of it."""
 
@@ -186,7 +187,7 @@ class Rows:
     ring: int | None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Ahead:
     """A product made for `steps` steps at once: row t of `leaf` is row t % steps of `buf`.
 
@@ -212,7 +213,7 @@ class Compound(Node):
         raise NotImplementedError
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Choice(Compound):
     """One of two trees is run; both write the same results."""
 
@@ -233,7 +234,7 @@ class Choice(Compound):
         return [(b, ZERO) for b in self.reads]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Repeat(Compound):
     """The steps of a loop, one after the other. `leaves` are (leaf, operand, offset, distance from step to step).
 
@@ -269,7 +270,7 @@ class Repeat(Compound):
         return [*self.carries, *[c for c, _ in self.kept]]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Place:
     """Where an operand of a routine lies: its distances, in elements, over batches and over what is worked on."""
 
@@ -279,7 +280,7 @@ class Place:
     core: tuple[Poly, ...]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Routine(Compound):
     """A compiled routine, repeated over `batch`. `sizes` are the lengths it works on, by the names in its `spec`.
 

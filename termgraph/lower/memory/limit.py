@@ -6,10 +6,10 @@ A statement that runs again fills the same buffers with the same values: between
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Reduce, Routine
 from termgraph.lower.memory.arena import arena
@@ -27,7 +27,7 @@ FEW_TRIALS = 40  # places that are tried before a peak counts as the lowest
 Lives = dict[Buf, list[Life]]
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Statement:
     """A statement at the top of a tree, with the temporaries that it needs and fills. `again`: it may run twice."""
 
@@ -134,7 +134,7 @@ def bytes_of(found: Rooms) -> int:
 
 
 # ---------------------------------------------------------------------- the search
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fitted:
     """An order of statements, some of which occur twice, with rooms and their bytes."""
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
@@ -95,7 +96,7 @@ class Uses:
         return [n for n in self.users.get(buf, ()) if n is not node]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rooms:
     """Where temporaries lie: those of one list in one room, `guests` in a result that is written later.
 
@@ -169,7 +170,7 @@ def _size(b: Buf) -> int | None:
     return None if count is None else count * np.dtype(b.dtype).itemsize
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class InPlace:
     """An update that could be written over the old value: by one statement, after a copy that is then needless."""
 

@@ -6,12 +6,12 @@ Read off a plan whose lengths have become numbers. May import this package.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, evaluate, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node
 from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes
@@ -41,7 +41,7 @@ class Array(NamedTuple):
     offset: int = 0  # bytes from where its room begins
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MemoryPlan:
     """What a call of a function holds beside its arguments; `steps` are the instructions in their order.
 

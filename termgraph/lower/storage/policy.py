@@ -7,9 +7,10 @@ needed at two different indices (*images*).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, divide, has_division, poly, product
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Store:
     """A statement: for all `vars`, `buf[offset] = value` (or +=). Stores of one buffer run in the order of `rank`."""
 
@@ -45,7 +46,7 @@ class Store:
     apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
 
 
-@dataclass
+@record
 class Statements:
     """What a program does, before loops are shared: stores and library calls, and all its storage."""
 

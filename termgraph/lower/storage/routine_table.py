@@ -7,11 +7,11 @@ backend: `module__function__types`, with dtypes as NumPy's letters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.types import TupleType
@@ -30,7 +30,7 @@ NO_LEAST_SQUARES, NOT_FINITE_EIG = f"{NO_SVD} in Linear Least Squares", "Array m
 ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Spec:
     """A routine. `ins` and `outs` name the lengths it works on; all others are batches, over which it is repeated.
 

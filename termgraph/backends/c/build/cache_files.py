@@ -13,10 +13,11 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from termgraph._folders import make_private, why_not_trusted
+from termgraph._records import record
 
 LAYOUT = "v1"
 WHY = "why.json"
@@ -31,7 +32,7 @@ def digest(data: bytes | str) -> str:
     return hashlib.blake2b(raw, digest_size=20).hexdigest()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Entry:
     """One finished entry: where it lies and what its `why.json` says."""
 

@@ -18,10 +18,11 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from termgraph import progress
 from termgraph._lazy import lazy
+from termgraph._records import record
 from termgraph.backends.c.build.cache import Cache, default_cache, digest, installation_cache
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
@@ -55,7 +56,7 @@ class CompilerWarning(UserWarning):
     """A compiler was asked for and cannot be used."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Compiler:
     """A compiler that has been seen to work: its command, kind ("gcc", "clang", "zig" or "cc") and usable flags."""
 

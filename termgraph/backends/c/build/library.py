@@ -11,9 +11,10 @@ import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.backends.c.apart import flags_for_all, split
 from termgraph.backends.c.build.cache import Cache, default_cache, installation_cache, key_of
 from termgraph.backends.c.build.cache_files import Entry, digest
@@ -42,7 +43,7 @@ class NoCompilerError(RuntimeError):
     """C code has to be built and there is no C compiler."""
 
 
-@dataclass
+@record
 class Library:
     """A loaded library. `how` says how the cache had it when it was first loaded: "hit", "built" or "lost race"."""
 

@@ -11,10 +11,11 @@ import functools
 import glob
 import importlib.util
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.backends.c.run.cores import blas_thread_count
 
 _REAL, _COMPLEX = (("s", "float"), ("d", "double")), (("c", "void"), ("z", "void"))
@@ -92,7 +93,7 @@ class BlasError(RuntimeError):
     """A program needs BLAS and none can be loaded."""
 
 
-@dataclass
+@record
 class Blas:
     """A loaded BLAS: where it came from and the table of its functions."""
 

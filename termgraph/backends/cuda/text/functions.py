@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from termgraph._records import record
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import is_argument
 from termgraph.backends.cuda.text.printer import CudaPrinter
@@ -26,7 +27,7 @@ HELD = 8  # elements of a row that one thread keeps in registers
 SLOT = 16  # bytes for a scalar that one kernel computes and others use
 
 
-@dataclass
+@record
 class KernelText:
     """One kernel, with what a launch needs. `params` are (kind, what); `count` is the number of elements or rows.
 
@@ -50,7 +51,7 @@ class KernelText:
     final: bool = False  # writes new values of shared variables, when all else has been done
 
 
-@dataclass
+@record
 class Product:
     """A matrix product between kernels; `alpha` is the slot of a scalar, or a constant.
 
@@ -63,7 +64,7 @@ class Product:
     final: bool = False
 
 
-@dataclass
+@record
 class AxisCall:
     """A running sum or a sorting between kernels; `guard` as of a product."""
 
@@ -72,7 +73,7 @@ class AxisCall:
     guard: int | None = None
 
 
-@dataclass
+@record
 class Steps:
     """A loop over steps: the host moves the addresses that its kernels get, and queues them once per step."""
 

@@ -6,9 +6,10 @@ Each iteration claims its place with its number, and the largest stays; then onl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from termgraph._records import record
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.backends.cuda.text.nests import grid_loop
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, divide, poly, product
@@ -17,7 +18,7 @@ from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.kernel import Buf
 
 
-@dataclass
+@record
 class Claim:
     """Which iteration writes where: `holder[key]` is the number of the last one, from 1 on; 0 if there is none."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_device_array
 from termgraph.backends.cuda.text import prelude
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 KERNEL = "user_kernel"
 
 
-@dataclass
+@record
 class UserCode:
     """The text of such a program, and what instructions are asked for."""
 

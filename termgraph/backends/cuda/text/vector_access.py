@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from termgraph._records import record
 from termgraph.lower.lengths.index import ONE, Poly, Var, product
 from termgraph.lower.loops.tree import Branch, Let, Node, Write
 from termgraph.lower.push.kernel import LOAD, Buf
@@ -19,7 +19,7 @@ from termgraph.lower.push.kernel import LOAD, Buf
 Place = tuple[Buf, Poly]
 
 
-@dataclass
+@record
 class Vectors:
     """`width` elements at once; `inner` must be a multiple of it (None: one loop, which may have a rest)."""
 
