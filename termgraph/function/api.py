@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph import progress
 from termgraph._arguments import named
+from termgraph._collector import paused_gc
 from termgraph._logs import INFO, Log
 from termgraph.compile.capture import checked_givens
 from termgraph.config import config
@@ -135,7 +136,7 @@ def function(
     ins += [_shared_in(v, changes) for v in shared]
     if memory_limit is not None:
         mode = get_mode(mode).clone(memory_limit=memory_limit)
-    with progress.task(name or "a function"):
+    with progress.task(name or "a function"), paused_gc():
         maker = FunctionMaker(
             ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
             name=name, givens=given,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph._arguments import named
+from termgraph._collector import paused_gc
 from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
 from termgraph.grad.user_defined import DisconnectedType
@@ -124,7 +125,8 @@ def gradients_of(
     for t, (_, g) in zip(terms, starts):
         g = _conj(g)
         seeds[t] = mk(add, (seeds[t], g)) if t in seeds else g
-    run = Backward(seeds, targets, blocked, order).run()
+    with paused_gc():
+        run = Backward(seeds, targets, blocked, order).run()
     roots = [v for v, _ in starts]
     if run.refused and null_gradients == "raise":
         refusal = next(iter(run.refused.values()))

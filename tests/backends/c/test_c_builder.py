@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import math
 import os
 import pathlib
 import random
@@ -53,6 +54,40 @@ def forget_loaded(monkeypatch):
 def test_two_sources_make_one_library(shared_cache):
     f = glue.bind(build_library(TWO_HALVES, "halves"), VECTOR)
     np.testing.assert_array_equal(f(np.arange(4.0)), np.arange(4.0) / 2)
+
+
+MATHEMATICS = """
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tgmath.h>
+int tg_plan(int64_t *env, char *const *buf, tg_status *st) { env[2] = env[0]; return 0; }
+int tg_run(char **buf, const int64_t *env, tg_status *st)
+{
+    double *copy = malloc(env[0] * sizeof(double)), *out = (double *)buf[1];
+    memmove(copy, buf[0], env[0] * sizeof(double));
+    for (int64_t i = 0; i < env[0]; i++) {
+        double complex z = copy[i] + I * copy[i], w = z * z / (1 + z); /* calls the compiler's own functions */
+        out[i] = pow(copy[i], 1.5) + lgamma(copy[i]) + creal(w) * 0;
+    }
+    free(copy);
+    return 0;
+}
+"""
+
+
+def test_a_program_finds_what_it_calls_though_the_c_library_is_not_linked(cache_dir):
+    """The newest versions of mathematical functions, too: `pow` of old glibc sets errno."""
+    made = build_library(MATHEMATICS, "mathematics")
+    x = np.array([0.5, 1.5, 7.0])
+    expected = [math.pow(v, 1.5) + math.lgamma(v) for v in x]
+    np.testing.assert_allclose(glue.bind(made, VECTOR)(x), expected, rtol=1e-14)
+    command = default_cache().lookup(made.key).why["command"][0]
+    assert ("-nostdlib" in command) == (find_compiler().kind == "gcc" and sys.platform == "linux")
+    with config.change_flags(cflags="-O1"):  # the user's flags may need libraries of the compiler's
+        made = build_library(MATHEMATICS, "mathematics")
+        assert "-nostdlib" not in default_cache().lookup(made.key).why["command"][0]
 
 
 def test_a_library_is_built_once(cache_dir, kernels):

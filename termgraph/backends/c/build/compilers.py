@@ -19,8 +19,10 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from termgraph import progress
+from termgraph._collector import running_gc
 from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.backends.c.build.cache import Cache, default_cache, digest, installation_cache
@@ -56,6 +58,19 @@ class CompilerWarning(UserWarning):
     """A compiler was asked for and cannot be used."""
 
 
+class Linked(NamedTuple):
+    """What a shared library is linked with.
+
+    `defined`: what it misses is an error now, not when it is loaded. A `bare` one finds what it needs of the C library
+    in the process that loads it: reading that library takes most of the linker's time. Mathematical functions, of
+    which there are several versions, are linked as ever.
+    """
+
+    libraries: tuple[str, ...] = ()
+    defined: bool = True
+    bare: bool = False
+
+
 @record(frozen=True)
 class Compiler:
     """A compiler that has been seen to work: its command, kind ("gcc", "clang", "zig" or "cc") and usable flags."""
@@ -84,11 +99,14 @@ class Compiler:
         """The command that makes an object file."""
         return [*self.command, *self.flags, *flags, "-c", source, "-o", output]
 
-    def link_command(
-        self, objects: Sequence[str], output: str, libraries: Sequence[str] = (), defined: bool = True
-    ) -> list[str]:
+    def link_command(self, objects: Sequence[str], output: str, linked: Linked | None = None) -> list[str]:
         """The command that makes a library of objects or sources. Libraries come last, or the linker drops them."""
-        return [*self.command, *self.flags, *shared_flags(defined), *objects, "-o", output, *libraries]
+        linked = linked or Linked()
+        if linked.bare and self.kind == "gcc" and sys.platform == "linux":
+            options, libraries = ["-shared", "-nostdlib"], (*linked.libraries, "-lgcc")
+        else:
+            options, libraries = shared_flags(linked.defined), linked.libraries
+        return [*self.command, *self.flags, *options, *objects, "-o", output, *libraries]
 
     def environment(self) -> dict[str, str]:
         """The environment to run it in: messages in English, and zig's own cache below ours."""
@@ -258,7 +276,7 @@ def start_compiler(compiler: Compiler, command: list[str], directory: str, sourc
 def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
     """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
     try:
-        with progress.compiler():
+        with progress.compiler(), running_gc():
             output = process.communicate()[0].decode("utf-8", "replace")
     except BaseException:  # Ctrl-C: do not leave a compiler behind
         process.kill()

@@ -21,6 +21,7 @@ from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.backends.c.build.compilers import (
     CompileError,
     Compiler,
+    Linked,
     cpu_identity,
     find_compiler,
     libc_identity,
@@ -41,6 +42,10 @@ LIBRARY, OBJECT = "m.so", "m.o"
 
 class NoCompilerError(RuntimeError):
     """C code has to be built and there is no C compiler."""
+
+
+class CannotLoadError(OSError):
+    """The system refuses to load a compiled library."""
 
 
 @record
@@ -81,6 +86,7 @@ def build_plain(
     libraries: Sequence[str] = (),
     parts: Mapping[str, Any] | None = None,
     defined: bool = True,
+    bare: bool = False,
     load: bool = True,
     note: str | None = None,
     cache: Cache | None = None,
@@ -89,26 +95,36 @@ def build_plain(
 
     Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
     those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
-    such as the hash of a header file of the user. `note` says why the next start will not be warm, `cache` where it is
-    kept if not in the cache of programs.
+    such as the hash of a header file of the user. `defined` and `bare` are those of `Linked`; a bare library needs
+    nothing but the C library and `libraries`. `note` says why the next start will not be warm, `cache` where it is kept
+    if not in the cache of programs.
     Errors: CompileError, NoCompilerError, NativesError.
     """
     begin = time.perf_counter()
     compiler = find_compiler()
     if compiler is None:
         raise NoCompilerError(f"there is no C compiler:\n{why_no_compiler()}")
-    every_flag = (*filter(compiler.suits, flags), *shlex.split(str(config.cflags)))
-    libraries = [name for name in libraries if name != "-lmvec" or libmvec()]  # there is none but with glibc
-    why = library_parts(compiler, texts, header, every_flag, libraries, parts, defined)
+    own_flags = shlex.split(str(config.cflags))  # they may need libraries of the compiler's: sanitizers, coverage
+    every_flag = (*filter(compiler.suits, flags), *own_flags)
+    there = [name for name in libraries if name != "-lmvec" or libmvec()]  # there is none but with glibc
+    linked = Linked(tuple(there), defined, bare and not own_flags)
+    why = library_parts(compiler, texts, header, every_flag, linked, parts)
     key = key_of(why)
     if key in _loaded:
         return _loaded[key]
 
     def make(directory: str) -> Mapping[str, Any]:
-        made = _compile(compiler, directory, texts, header, every_flag, libraries, name, defined)
+        made = _compile(compiler, directory, texts, header, every_flag, linked, name)
         return made | ({"no warm start": note} if note else {})
 
-    entry, how, handle = _load_entry(cache or default_cache(), why, make, name, load)
+    try:
+        entry, how, handle = _load_entry(cache or default_cache(), why, make, name, load)
+    except CannotLoadError:
+        if not linked.bare:
+            raise
+        return build_plain(  # the linker says what is missing, or finds it
+            texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note, cache=cache
+        )
     library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, tuple(texts))
     return _loaded.setdefault(key, library) if load else library  # another thread may have been as fast
 
@@ -118,16 +134,15 @@ def library_parts(
     texts: Sequence[str],
     header: str,
     flags: Sequence[str],
-    libraries: Sequence[str],
+    linked: Linked,
     parts: Mapping[str, Any] | None,
-    defined: bool = True,
 ) -> dict[str, Any]:
     """Everything that decides the content of a library: the cache key is the hash of this."""
     return {
         "source": digest("\0".join(texts)),
         "header": digest(header),
-        "flags": shlex.join([*compiler.flags, *flags, *([] if defined else ["(undefined symbols)"])]),
-        "libraries": shlex.join(libraries),
+        "flags": shlex.join([*compiler.flags, *flags]),
+        "libraries": repr(tuple(linked)),
         "compiler": compiler.identity,
         "cpu": cpu_identity(),
         "libc": libc_identity(),
@@ -145,7 +160,7 @@ def _load_entry(cache: Cache, why: Mapping, make: Callable[..., Any], name: str,
             return entry, how, ctypes.CDLL(entry.file(LIBRARY))
         except OSError as error:
             if os.path.exists(entry.file(LIBRARY)) or attempt == 2:
-                raise OSError(f"{name}: the compiled library cannot be loaded: {error}") from error
+                raise CannotLoadError(f"{name}: the compiled library cannot be loaded: {error}") from error
     raise AssertionError("unreachable")
 
 
@@ -158,9 +173,8 @@ def _compile(
     texts: Sequence[str],
     header: str,
     flags: Sequence[str],
-    libraries: Sequence[str],
+    linked: Linked,
     name: str,
-    defined: bool,
 ) -> dict[str, Any]:
     """Write the sources into an empty directory and leave the library, the sources and the command there."""
     begin = time.perf_counter()
@@ -175,13 +189,13 @@ def _compile(
         mark = "#define TG_MAIN 1\n" if i == 0 else ""
         _write(directory, file, f'{mark}#include "tg.h"\n#line 1 "{file}"\n{program}\n')
     if len(texts) == 1:
-        commands = [compiler.link_command([*flags, names[0], *ready], LIBRARY, libraries, defined)]
+        commands = [compiler.link_command([*flags, names[0], *ready], LIBRARY, linked)]
         _run_all(compiler, commands, directory, texts, name)
     else:
         objects = [file[:-2] + ".o" for file in names]
         commands = [compiler.compile_command(file, out, flags) for file, out in zip(names, objects)]
         _run_all(compiler, commands, directory, texts, name)
-        link = compiler.link_command([*flags, *objects, *ready], LIBRARY, libraries, defined)
+        link = compiler.link_command([*flags, *objects, *ready], LIBRARY, linked)
         _run_all(compiler, [link], directory, ["\n".join(texts)], name)
         for out in objects:
             os.unlink(os.path.join(directory, out))
@@ -206,7 +220,7 @@ def _object(compiler: Compiler, text: str, header: str, flags: Sequence[str]) ->
         os.unlink(os.path.join(directory, "tg.h"))
         return {"command": [shlex.join(command)], "version": compiler.version}
 
-    why = library_parts(compiler, [text], header, kept, [], {"artefact": "object"})
+    why = library_parts(compiler, [text], header, kept, Linked(), {"artefact": "object"})
     return installation_cache().get_or_make(why, make, name="shared by programs", kind="object")[0].file(OBJECT)
 
 

@@ -62,7 +62,9 @@ def build_library(
     """
     texts = (sources,) if isinstance(sources, str) else tuple(sources)
     header = program_header(needs_blas)
-    library = build_plain(texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note)
+    library = build_plain(
+        texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note, bare=True
+    )
     _bind(library, needs_blas)
     for text in texts:
         numpy_loops.fill(library.handle, text)

@@ -1,0 +1,60 @@
+"""The cycle collector rests while a function is compiled, works while a compiler is waited for, and goes on after."""
+
+import gc
+import threading
+
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph._collector import paused_gc, running_gc
+
+
+def test_it_rests_and_goes_on():
+    assert gc.isenabled()
+    with paused_gc():
+        assert not gc.isenabled()
+        with paused_gc():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        with running_gc():
+            assert gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_who_has_turned_it_off_finds_it_off():
+    gc.disable()
+    try:
+        with paused_gc(), running_gc():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_thread_that_did_not_stop_it_does_not_start_it():
+    inside, done = threading.Event(), threading.Event()
+
+    def other():
+        with paused_gc():
+            inside.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(10)
+    with paused_gc(), running_gc():
+        assert not gc.isenabled()
+    done.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_it_works_again_after_a_function_and_a_gradient_also_where_they_fail():
+    x = T.dvector("x")
+    tg.function([x], tg.grad((x * x).sum(), x))
+    assert gc.isenabled()
+    with pytest.raises(Exception, match="lost|input"):
+        tg.function([], x + T.dvector("lost"))
+    assert gc.isenabled()
