@@ -8,7 +8,9 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import same_length
 from termgraph.rules import goal
+from termgraph.rules.clients import used_once
 from termgraph.terms.op import CONST
+from termgraph.terms.term import mk1
 
 
 @goal("iiiio")
@@ -21,6 +23,17 @@ def chosen_item(k: Any, xs: tuple, n: int, i: int) -> Any:
 def equal_item(xs: tuple, n: int, i: int) -> Any:
     """Value `i` of a choice, if it is the same in both branches."""
     return xs[i] if xs[i] is xs[n + i] else None
+
+
+@goal("iiii")
+def alone_in_arms(t: Any, f: Any, x: Any, y: Any) -> bool:
+    """Nothing but the choice `t` needs `f(x)` and `f(y)`, and they are no smaller than what is chosen."""
+    ones = [n == 1 for n in t.type.shape]
+    of_full_size = any([n == 1 for n in a.type.shape] == ones for a in (x, y))
+    return of_full_size and used_once(mk1(f, x)) and used_once(mk1(f, y))
+
+
+alone_in_arms.counts_clients = True
 
 
 @goal("io")

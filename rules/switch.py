@@ -2,14 +2,39 @@
 value.
 """
 
-from termgraph.rules import Bool, Constant, Real, head, nonzero, rule, ruleset, this
+from termgraph.rulelib._goals_control import alone_in_arms
+from termgraph.rules import Bool, Constant, Float, Real, head, nonzero, param, rule, ruleset, same_dtype, this
 from termgraph.terms.ops.elementwise import (
     abs_,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctanh,
     cast,
+    cos,
+    cosh,
+    digamma,
     eq,
+    erf,
+    erfc,
+    erfcinv,
+    erfcx,
+    erfinv,
+    exp,
+    exp2,
+    expm1,
+    gamma,
+    gammaln,
     ge,
     gt,
     le,
+    log,
+    log1mexp,
+    log1p,
+    log2,
+    log10,
     logical_and,
     logical_not,
     logical_or,
@@ -17,6 +42,14 @@ from termgraph.terms.ops.elementwise import (
     maximum,
     minimum,
     neq,
+    sigmoid,
+    sin,
+    sinh,
+    softplus,
+    sqr,
+    sqrt,
+    tan,
+    tanh,
 )
 from termgraph.terms.ops.elementwise import switch as switch_
 
@@ -62,3 +95,38 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le
                                  assumes=NAN)
     yield rule("neq_arms",       switch_(neq(u, v), u, v),                       u,
                                  assumes=NAN)
+
+
+@ruleset("specialize")
+def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e: param,
+            f: head[arccos, arccosh, arcsin, arcsinh, arctan, arctanh, cos, cosh, digamma, erf, erfc, erfcinv, erfcx,
+                    erfinv, exp, exp2, expm1, gamma, gammaln, log, log10, log1mexp, log1p, log2, sigmoid, sin,
+                    sinh, softplus, sqr, sqrt, tan, tanh]):
+    # one function of what is chosen, not two of which one is not needed
+    yield rule("neg",            switch_(c, -x, -y),                             -switch_(c, x, y),
+                                 same_dtype(x, y))
+    yield rule("function",       switch_(c, f(x), f(y)),                         f(switch_(c, x, y)),
+                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
+    yield rule("function_neg",   switch_(c, f(x), -f(y)),
+                                 switch_(c, 1, -1) * f(switch_(c, x, y)),
+                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
+    yield rule("neg_function",   switch_(c, -f(x), f(y)),
+                                 switch_(c, -1, 1) * f(switch_(c, x, y)),
+                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
+    yield rule("factor",         switch_(c, x * z, y * z),                       switch_(c, x, y) * z)
+    yield rule("factor_neg",     switch_(c, x * z, -(y * z)),                    switch_(c, x, -y) * z)
+    yield rule("neg_factor",     switch_(c, -(x * z), y * z),                    switch_(c, -x, y) * z)
+
+    # masks that exclude each other, as gradients of choices make them
+    yield rule("masks",          u * switch_(c, x, 0) + v * switch_(c, 0, y),    switch_(c, u * x, v * y),
+                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
+    yield rule("masks_minus",    u * switch_(c, x, 0) - v * switch_(c, 0, y),    switch_(c, u * x, -(v * y)),
+                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
+    yield rule("minus_masks",    v * switch_(c, 0, y) - u * switch_(c, x, 0),    switch_(c, -(u * x), v * y),
+                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
+    yield rule("conditions",     u * cast(p, dtype=d) + v * cast(logical_not(p), dtype=e),
+                                 switch_(p, u, v), assumes=["finite"])
+    yield rule("conditions_minus", u * cast(p, dtype=d) - v * cast(logical_not(p), dtype=e),
+                                 switch_(p, u, -v), assumes=["finite"])
+    yield rule("minus_conditions", v * cast(logical_not(p), dtype=e) - u * cast(p, dtype=d),
+                                 switch_(p, -u, v), assumes=["finite"])
