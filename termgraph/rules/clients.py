@@ -42,21 +42,25 @@ class Uses:
         """How many nodes the graph has; a few more once some were replaced."""
         return len(nodes_of(self.roots) if self.counts is None else self.counts)
 
+    def _now(self, t: Any) -> Any:
+        while t._nf is not None and t._st in self.finished:
+            t = t._nf
+        return t
+
     def _count(self) -> dict[Any, int]:
-        """Uses in the graph as it was given; what is in normal form already has passed them on."""
-        counts = dict(Counter(self.roots))
+        """Uses in the graph as it stands: what is in normal form already stands for what it was made of."""
+        counts = dict(Counter(map(self._now, self.roots)))
         met = list(counts)
         note = met.append
         for t in met:
             for a in t.args:
+                if a._nf is not None:
+                    a = self._now(a)
                 if a in counts:
                     counts[a] += 1
                 else:
                     counts[a] = 1
                     note(a)
-        for t in met:
-            if t._nf is not None and t._st in self.finished:
-                counts[t._nf] = counts.get(t._nf, 0) + counts[t]
         return counts
 
 
