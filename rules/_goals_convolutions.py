@@ -188,14 +188,14 @@ def panels_forward(f: Any, x: Any, w: Any) -> Any:
 
 @goal("iiio")
 def winograd_forward(f: Any, x: Any, w: Any) -> Any:
-    """The convolution by Winograd's algorithm, for filters of 3x3, where expected to be faster or asked for."""
+    """The convolution by Winograd's algorithm, for filters of 3x3 and 5x5, where expected to be faster or asked for."""
     p = by("winograd", f)
     if p is None or not fits_winograd(f.params, x, w):
         return None
     price = prices(f.params, x.type.shape, w.type.shape, mk2(f, x, w).type.shape)
     if p["algo"] is None and min(price, key=price.__getitem__, default=None) != "winograd":
         return None
-    how = _with_numbers(p, lengths(handle(x))[2:], [3, 3])
+    how = _with_numbers(p, lengths(handle(x))[2:], list(w.type.shape[2:]))
     return None if how is None else mk(conv_winograd.bind(**how), (x, w))
 
 

@@ -1,8 +1,8 @@
 """How convolutions are computed: each way is one rule, and a query chooses among them.
 
-The tags `conv_winograd` (fewer products for filters of 3x3) and `conv_panels` (products of panels), both routines of
-compiled code, `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier transforms)
-include and exclude them; the first in this order that is not excluded is used. A placeholder that no rule
+The tags `conv_winograd` (fewer products for filters of 3x3 and 5x5) and `conv_panels` (products of panels), both
+routines of compiled code, `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier
+transforms) include and exclude them; the first in this order that is not excluded is used. A placeholder that no rule
 replaces is computed by its plain meaning, slowly. Rules are tried in the order of their topics' names: that is why
 these are a, b, g, s, t.
 """

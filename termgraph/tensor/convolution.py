@@ -96,7 +96,7 @@ def _convolve(name: str, n: int, input: TensorLike, filters: TensorLike, shapes:
     if how["algo"] == "winograd" and not fits_winograd(found.term.op.params, x, w):
         unknown = None in w.type.shape[2:]
         raise ValueError(
-            f"{name}: algo='winograd' takes filters of 3x3 floating-point numbers in one group, subsample and "
+            f"{name}: algo='winograd' takes filters of 3x3 or 5x5 floating-point numbers in one group, subsample and "
             f"filter_dilation (1, 1); the filters are {w.type}" + unknown * ": give filter_shape"
         )
     return found

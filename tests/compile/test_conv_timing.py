@@ -55,7 +55,8 @@ def test_f67_the_winner_is_used_and_remembered(timed):
 
 def test_f67_candidates_follow_filters_modes_and_lengths(timed):
     for build, mode, wanted in (
-        (lambda: layer(k=5), C, ["panels", "gemm"]),
+        (lambda: layer(k=5), C, ["winograd", "panels", "gemm"]),
+        (lambda: layer(k=4), C, ["panels", "gemm"]),
         (lambda: layer(dtype="int32"), C, ["panels", "gemm"]),
         (lambda: layer(n=30, k=17), C, ["panels", "gemm", "fft"]),
         (layer, C.excluding("conv_winograd"), ["panels", "gemm"]),

@@ -147,23 +147,27 @@ def test_f66_long_sums_are_added_up_in_parts(rng):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-def test_f66_winograd_is_accurate_for_any_shape(rng, dtype):
+@pytest.mark.parametrize("k", [3, 5])
+def test_f66_winograd_is_accurate_for_any_shape(rng, dtype, k):
     for border in (((1, 1), (1, 1)), ((0, 2), (3, 0)), ((0, 0), (0, 0))):
         how = {**HOW[0], "border": border, "flip": False, "algo": "winograd"}
-        x, w = T.tensor4("x", dtype=dtype), T.tensor("w", dtype=dtype, shape=(None, None, 3, 3))
+        x, w = T.tensor4("x", dtype=dtype), T.tensor("w", dtype=dtype, shape=(None, None, k, k))
         f = tg.function([x, w], conv(x, w, **how), mode=C)
         assert "conv_as_winograd.forward" in {r.rule for r in f.trace}
-        for image, filters in shapes(rng, how, 14, (3, 3)):
+        for image, filters in shapes(rng, how, 14, (k, k)):
             a, b = rng.normal(size=image).astype(dtype), rng.normal(size=filters).astype(dtype)
             exact = conv.bind(**how).meaning(a.astype("d"), b.astype("d"))
             y = f(a, b)
             assert accurate(y, exact, np.prod(filters[1:]))
 
 
-def test_f66_winograd_takes_filters_some_at_a_time(rng):
-    x, w = (T.tensor(n, dtype="float64", shape=s) for n, s in (("x", (1, 600, 5, 4)), ("w", (150, 600, 3, 3))))
+@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize("channels, filters", [(600, 150), (600, 24)])  # filters, or channels, some at a time
+def test_f66_winograd_takes_filters_or_channels_some_at_a_time(rng, k, channels, filters):
+    image, taps = (1, channels, 6, 7), (filters, channels, k, k)
+    x, w = (T.tensor(n, dtype="float64", shape=s) for n, s in (("x", image), ("w", taps)))
     f = tg.function([x, w], T.nnet.conv2d(x, w, border_mode="half", algo="winograd"), mode=C)
-    a, b = rng.normal(size=(1, 600, 5, 4)), rng.normal(size=(150, 600, 3, 3))
+    a, b = rng.normal(size=image), rng.normal(size=taps)
     exact = tg.function([x, w], T.nnet.conv2d(x, w, border_mode="half"), mode=PLAIN)(a, b)
     np.testing.assert_allclose(f(a, b), exact, atol=1e-10)
 
@@ -234,7 +238,7 @@ def test_f66_images_gradients_by_winograd(rng):
 @pytest.mark.parametrize(
     "build, message",
     [
-        (lambda x: T.nnet.conv2d(x, np.ones((2, 3, 5, 5), "f"), algo="winograd"), "takes filters of 3x3"),
+        (lambda x: T.nnet.conv2d(x, np.ones((2, 3, 5, 3), "f"), algo="winograd"), "takes filters of 3x3"),
         (lambda x: T.nnet.conv2d(x, np.ones((2, 3, 3, 3), "f"), subsample=2, algo="winograd"), "takes filters of 3x3"),
         (lambda x: T.nnet.conv2d(x, T.ftensor4(), algo="winograd"), "give filter_shape"),
     ],

@@ -1,6 +1,6 @@
 """What convolutions are expected to cost by each algorithm that has a routine, in multiply-adds of a tile.
 
-Rules choose by it, and users ask for it. The weights of transforms were measured against products on AVX-512.
+Rules choose by it, and users ask for it. The weights of transforms were measured against products.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from termgraph.terms.leaves import Arg, Const
     from termgraph.terms.term import AnyTerm
 
-# A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers: of a window, to 2x2 places, of a
-# filter (which is read across memory, and written to where nothing was).
-OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER = 1.1, 300.0, 300.0, 1000.0
+# A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers (of 6x6 as many times
+# more as there are products): of a window, to 2x2 places, of a filter (read across memory, written to fresh memory).
+OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER = 1.1, 300.0, 300.0, 900.0
+WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
+LANES = 8  # windows of a row that are brought to points together
 # A panel is used for all filters: with few of them packing it costs as much as the products.
 OF_PACKING = 8.0
 
 
 def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
-    """Whether the routine knows this convolution: filters of 3x3 that move by one."""
+    """Whether the routine knows this convolution: filters of 3x3 or 5x5 that move by one."""
     plain = p["groups"] == 1 and p["stride"] == (1, 1) == p["dilation"]
-    return plain and tuple(w.type.shape[2:]) == (3, 3) and x.type.kind == w.type.kind == "f"
+    return plain and tuple(w.type.shape[2:]) in WINOGRAD and x.type.kind == w.type.kind == "f"
 
 
 def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], result: Sequence[Any]) -> dict[str, float]:
@@ -37,9 +39,11 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
         places *= n
     f, c = filters[0], filters[1]
     out = {"panels": places * taps * c * (f + OF_PACKING * p["groups"])}
-    if p["groups"] == 1 and tuple(p["stride"]) == (1, 1) == tuple(p["dilation"]) and tuple(filters[2:]) == (3, 3):
-        windows = batch * -(-result[2] // 2) * -(-result[3] // 2)
-        out["winograd"] = windows * (16 * OF_PRODUCT * f * c + OF_WINDOW * c + OF_PLACES * f) + OF_FILTER * f * c
+    if p["groups"] == 1 and tuple(p["stride"]) == (1, 1) == tuple(p["dilation"]) and tuple(filters[2:]) in WINOGRAD:
+        rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
+        windows, vectors = rows * columns, rows * -(-columns // LANES)
+        transforms = products / 16 * (vectors * LANES * OF_WINDOW * c + OF_FILTER * f * c)
+        out["winograd"] = windows * (products * OF_PRODUCT * f * c + OF_PLACES * f) + transforms
     return out
 
 

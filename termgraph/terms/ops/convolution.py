@@ -249,7 +249,7 @@ conv_panels = OPS["conv_panels"] = Op(
 )  # fmt: skip
 conv_winograd = OPS["conv_winograd"] = Op(
     "conv_winograd", arity=2, infer=_infer_forward, meaning=_forward, kind="conv_routine", params=PARAMS,
-    doc="A convolution with filters of 3x3 by Winograd's algorithm F(2x2, 3x3).",
+    doc="A convolution with filters of 3x3 or 5x5 by Winograd's algorithm for 2x2 places.",
 )  # fmt: skip
 conv_taps = OPS["conv_taps"] = Op(
     "conv_taps", arity=None, infer=_infer_weights, meaning=_grad_weights, kind="conv_routine", params=PARAMS,

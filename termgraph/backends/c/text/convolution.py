@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from termgraph.lower.loops.tree import Place
 
 NAMES = {"conv_panels": "forward", "conv_spread": "spread", "conv_taps": "taps", "conv_winograd": "winograd"}
+SQUARES = {f"winograd{k}": k for k in conv_winograd.SLOTS}  # functions that know one length of filters
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
 
@@ -46,22 +47,26 @@ def call(x: Any) -> str:
         f"{{{places}}}, {{{three([str(s) for s in params['stride']], '1')}}}, {{{three(before, '0')}}}, "
         f"{{{three([str(e) for e in params['dilation']], '1')}}}"
     )
-    name = f"tg_conv_{NAMES[n.spec.text]}_{SHORT[out.buf.dtype]}"
+    k = n.term.args[1].type.shape[-1] if n.spec.text == "conv_winograd" else ""
+    name = f"tg_conv_{NAMES[n.spec.text]}{k}_{SHORT[out.buf.dtype]}"
     given = [x.pointer(first), steps(first), x.pointer(second), steps(second), x.pointer(out)]
     return f"{name}((tg_conv_shape){{{shape}}}, {', '.join(given)})"
 
 
 def functions(source: str) -> str:
     """The functions of this kind that a source calls."""
-    found = sorted(set(re.findall(rf"\btg_conv_({'|'.join(NAMES.values())})_({'|'.join(DTYPES)})\(", source)))
+    names = "|".join([*NAMES.values(), *SQUARES])
+    found = sorted(set(re.findall(rf"\btg_conv_({names})_({'|'.join(DTYPES)})\(", source)))
     parts = []
     for short in sorted({short for _, short in found}):
         called = {kind for kind, s in found if s == short}
         kinds = sorted(called | ({"forward"} if "spread" in called else set()))
         size = 4 if short.endswith("32") else 8
         tiled = sorted({"taps" if kind == "taps" else "forward" for kind in kinds})
-        texts = {"forward": FORWARD, "spread": SPREAD, "taps": TAPS, "winograd": conv_winograd.text()}
-        text = "\n".join([tiles(size, tiled), PADDED.strip(), *[texts[kind].strip() for kind in kinds]])
+        texts = {"forward": FORWARD, "spread": SPREAD, "taps": TAPS}
+        texts |= {name: conv_winograd.text(k) for name, k in SQUARES.items() if name in kinds}
+        shared = [conv_winograd.SHARED.strip()] * any(kind in SQUARES for kind in kinds)
+        text = "\n".join([tiles(size, tiled), PADDED.strip(), *shared, *[texts[kind].strip() for kind in kinds]])
         parts.append(text.replace("$T", CTYPE[DTYPES[short]]).replace("$N", short).replace("$I", f"int{8 * size}_t"))
     return apart.section(SHAPE, "\n".join(parts)) if found else ""
 
