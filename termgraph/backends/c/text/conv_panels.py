@@ -257,6 +257,8 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
 TG_APART TG_CONV int
 tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
 {
+    int64_t steps[5];
+    tg_conv_single_$N(&shape, &xs, steps);
     tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y}, *const z = &here;
     const int64_t size = shape.n * shape.f * shape.out[0] * shape.out[1] * shape.out[2];
     if (size == 0) return 0;

@@ -58,8 +58,9 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
                     const $T *const at = xp + m * image + d * q->s[0] * q->s[2] * z->ph * z->pw + y * step;
                     const $T *const panel = z->packed + m * z->places * z->rows + j * z->places;
                     const $T *const turned = panel + (d * q->out[1] + y) * q->out[2] * width;
-                    for (int64_t r = begin; r < end; r++)
-                        tg_conv_tapss_$N[width / LANES - 1](count, q->out[2], at, z->off + r * ROWS, step, turned,
+                    const int64_t lines = step == q->out[2] ? 1 : count, n = count / lines * q->out[2];
+                    for (int64_t r = begin; r < end; r++) /* rows without gaps are one */
+                        tg_conv_tapss_$N[width / LANES - 1](lines, n, at, z->off + r * ROWS, step, turned,
                                                             sums + (r - begin) * ROWS * width, width);
                 }
         for (int64_t u = 0; u < width && j + u < f; u++)
@@ -74,6 +75,8 @@ TG_APART TG_CONV int
 tg_conv_taps_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *g, const int64_t *gs, $T *y)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N };
+    int64_t steps[5];
+    tg_conv_single_$N(&shape, &xs, steps);
     tg_conv_$N here = {shape, x, .g = g, .xs = xs, .gs = gs, .y = y}, *const z = &here;
     const int64_t f = shape.f / shape.groups, c = shape.c / shape.groups;
     const int64_t size = shape.f * c * shape.k[0] * shape.k[1] * shape.k[2];

@@ -126,6 +126,16 @@ static TG_CONV void tg_conv_pad_$N(void *context, int64_t begin, int64_t end, in
                 }
 }
 
+/* A single tap along a dimension reads every s-th element: it moves by one through a view of these. */
+static inline void tg_conv_single_$N(tg_conv_shape *q, const int64_t **xs, int64_t *steps)
+{
+    for (int d = 0; d < 5; d++) steps[d] = (*xs)[d];
+    for (int d = 0; d < 3; d++)
+        if (q->k[d] == 1 && !q->before[d] && (q->out[d] - 1) * q->s[d] < q->in[d]) /* no zeros are read */
+            steps[d + 2] *= q->s[d], q->in[d] = q->out[d], q->s[d] = 1;
+    *xs = steps;
+}
+
 /* How the images lie, where each tap of a group is in them, and the images with zeros around. Nonzero: no memory. */
 static int tg_conv_begin_$N(tg_conv_$N *z)
 {
