@@ -11,6 +11,7 @@ from termgraph.rules import authoring
 from termgraph.rules.checking.compare import ASSUMPTIONS
 from termgraph.rules.discovery.algebra import Arithmetic
 from termgraph.rules.discovery.generalise import chosen_assumptions, oriented
+from termgraph.rules.discovery.known import Known
 from termgraph.rules.discovery.points import DIFFERENT, EQUAL, INSIDE, OUTSIDE, Points, agreement, same_everywhere
 from termgraph.rules.discovery.vocabulary import vocabulary, words
 from termgraph.terms.ops import elementwise as ew
@@ -136,6 +137,30 @@ def test_rules_are_ranked_by_a_corpus():
     corpus = [T.cosh(x) - T.sinh(x), T.exp(T.cosh(x) - T.sinh(x))]
     found = db.discover("exp sinh cosh + - neg", 5, variables=1, numbers=(), without=["hyperbolic"], corpus=corpus)
     assert found.rules[0].before == "cosh(x) - sinh(x)" and found.uses[found.rules[0].name] == 2
+
+
+def test_what_is_equally_cheap_is_spelled_in_one_way():
+    found = db.discover("sqrt /", 4, variables=1, numbers=(1,), without=["roots"])
+    assert {"1.0 / sqrt(x) -> sqrt(1.0 / x)", "sqrt(x) / x -> sqrt(1.0 / x)"} <= said(found)
+
+
+def test_comparisons_with_itself_are_no_truths_for_nan():
+    found = db.discover("<= >= ==", 3, variables=1, numbers=(), without=["comparisons"])
+    assert "eq(x, x) -> x <= x" in said(found) and all(r.after != "True" for r in found)
+
+
+def test_rules_speak_of_as_many_inputs_as_they_can():
+    found = db.discover("exp log log1p + - /", 5, variables=1, numbers=(1,), without=["logs", "exponentials"])
+    assert {"exp(log1p(x)) -> 1.0 + x", "log(exp(x) / y) -> x - log(y)"} <= said(found)
+
+
+def test_functions_are_put_on_each_spelling_that_is_simple_enough():
+    found = db.discover(
+        "exp log sigmoid softplus neg -", 5, variables=1, numbers=(), without=["logs", "sigmoids", "softplus"]
+    )
+    known = Known([tg.rules.RuleSet(found.rules, db.TRUSTED)])
+    x = T.vector("x")
+    assert known.joins(T.exp(x - T.softplus(x)).term, T.sigmoid(x).term), said(found)
 
 
 # ---------------------------------------------------------------------- parts

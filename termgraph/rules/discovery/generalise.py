@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from termgraph.rules.checking.verdict import ACCURATE, Verdict
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.discovery.known import cost_of_term
 from termgraph.rules.discovery.vocabulary import NO_OVERFLOW, Vocabulary, input_of
+from termgraph.rules.discovery.widening import Widening
 from termgraph.rules.facts import FACTS
 from termgraph.rules.goals import GoalCall
 from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, param
@@ -22,7 +24,7 @@ from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import CONST
 from termgraph.terms.term import Const, Lit, Term, mk
-from termgraph.terms.traverse import children_first, substitute
+from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _PREFERRED = ("reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
 _WEAKER = {"positive": ("nonzero", "nonnegative"), "negative": ("nonzero", "nonpositive")}
 _FEW, _MANY = 6, 24  # terms that the prover tries
+_ROUNDING = frozenset(("domain", "reassoc"))  # what is assumed of most rules about functions
 TOPIC = "found"
 
 
@@ -45,21 +48,34 @@ def oriented(a: PatternTerm, b: PatternTerm, first: Sequence[str] = ()) -> tuple
     """The dearer term and the cheaper one; None where neither is cheaper, or the cheaper one has other inputs.
 
     Where the cost is the same, the form that reads its inputs less often is the better one (`1 / sqrt(x)` for
-    `sqrt(x) / x`), then the one that makes do with operators that are named earlier.
+    `sqrt(x) / x`), then the one that makes do with operators that are named earlier, then the one whose outer operators
+    are (as a Knuth-Bendix order decides, so that rules made of such pairs come to an end).
     """
 
     def cost(t: AnyTerm) -> tuple[Any, ...]:
         return (*cost_of_term(t), _reads(t), _places(t, first))
 
-    before, after = sorted((a, b), key=cost, reverse=True)
-    if cost(before) == cost(after) or not before.args or before.op is CONST:
+    def spelling(t: AnyTerm) -> tuple[Any, ...]:
+        return (*cost(t), _heads(t, first))
+
+    before, after = sorted((a, b), key=spelling, reverse=True)
+    if spelling(before) == spelling(after) or not before.args or before.op is CONST:
         return None
+    if cost(before) == cost(after):
+        return (before, after) if Counter(_leaves(after)) == Counter(_leaves(before)) else None
     return (before, after) if _inputs(after) <= _inputs(before) else None
 
 
-def _reads(t: Any) -> int:
+def _reads(t: AnyTerm) -> int:
     """How often inputs occur in a term."""
-    return sum(map(_reads, t.args)) if t.args else int(t.op is not CONST)
+    return len(_leaves(t))
+
+
+def _leaves(t: Any) -> list[Any]:
+    """The inputs of a term, each as often as it occurs."""
+    if not t.args:
+        return [] if t.op is CONST else [t]
+    return [leaf for a in t.args for leaf in _leaves(a)]
 
 
 def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:
@@ -68,21 +84,14 @@ def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:
     return sorted([places.get(s.op.name, -1) for s in children_first([t]) if s.args], reverse=True)
 
 
+def _heads(t: AnyTerm, names: Sequence[str]) -> list[int]:
+    """Where a term's operators stand in a list, those outside before those inside, from left to right."""
+    places = {name: i for i, name in enumerate(names)}
+    return [places.get(s.op.name, -1) for s in _preorder(t) if s.args]
+
+
 def _inputs(t: AnyTerm) -> set[Any]:
     return {s for s in children_first([t]) if not s.args and s.op is not CONST}
-
-
-def _only_reader(leaf: AnyTerm, *sides: AnyTerm) -> Any:
-    """The one term inside both sides that reads an input, if no other does and it reads nothing else."""
-    alone = []
-    for side in sides:
-        readers = [t for t in children_first([side]) if t.args and leaf in t.args]
-        if len(readers) != 1:
-            return None
-        alone.append(readers[0])
-    inner = alone[0]
-    same = inner is alone[1] and inner.type == leaf.type and _inputs(inner) == {leaf}
-    return inner if same and inner not in sides else None
 
 
 class Generaliser:
@@ -90,39 +99,45 @@ class Generaliser:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.names = {t: Var(input_of(t).name) for t in vocabulary.leaves}
+        self.widening = Widening(vocabulary)
+        self.names = {t: Var(input_of(t).name) for t in self.widening.leaves}
         self.plain = {input_of(t): v for t, v in self.names.items()}  # rules may take an input out of what is assumed
         self.used: set[str] = set()
-        self.refused: set[tuple[Any, ...]] = set()
+        self.tried: dict[tuple[Any, Any], Finding | None] = {}
 
-    def finding(self, before: AnyTerm, after: AnyTerm) -> Finding | None:
-        """The most general rule that takes one term to the other and that the prover accepts."""
+    def findings(self, before: AnyTerm, after: AnyTerm) -> Iterator[Finding]:
+        """Rules that take one term to the other and that the prover accepts, the most general first."""
         for open_axis in (True, False) if _has_axis(before) else (False,):
-            left, right = (self._pattern(t, open_axis) for t in (before, after))
-            shape = (left, right)
-            if shape in self.refused:
-                continue
-            found = self._proved(left, right, open_axis)
-            if found is not None:
-                return self._wider(before, after, open_axis, found)
-            self.refused.add(shape)
-        return None
+            some = False
+            for found in self._widest_first(before, after, open_axis):
+                some = True
+                yield found
+            if some:
+                return
 
-    def _wider(self, before: AnyTerm, after: AnyTerm, open_axis: bool, found: Finding) -> Finding:
-        """The rule about any operand, where both sides read an input in one term (`-x`) and nothing more is assumed."""
-        for leaf in self.vocabulary.leaves:
-            inner = _only_reader(leaf, before, after)
-            if inner is None or self.vocabulary.facts:
+    def _widest_first(self, before: AnyTerm, after: AnyTerm, open_axis: bool) -> Iterator[Finding]:
+        """The most general rule for which no more is assumed, then the one about the very terms."""
+        wider = self.widening.of(before, after)
+        for pair in reversed(wider):
+            sides = oriented(pair[0], pair[1], self.vocabulary.names)
+            found = None if sides is None else self._finding(*sides, open_axis)
+            if found is None:
                 continue
-            wide, short = substitute([before, after], {inner: leaf})
-            sides = oriented(wide, short, self.vocabulary.names)
-            if sides is None:
-                continue
-            left, right = (self._pattern(t, open_axis) for t in sides)
-            wider = self._proved(left, right, open_axis)
-            if wider is not None and set(wider.rule.assumes) <= set(found.rule.assumes):
-                return wider
-        return found
+            if not found.rule.assumes <= _ROUNDING:
+                narrow = self._finding(before, after, open_axis)
+                if narrow is None or not _needs_no_more(narrow, found):
+                    continue
+            yield found
+            break
+        found = self._finding(before, after, open_axis)
+        if found is not None:
+            yield found
+
+    def _finding(self, before: AnyTerm, after: AnyTerm, open_axis: bool) -> Finding | None:
+        left, right = (self._pattern(t, open_axis) for t in (before, after))
+        if (left, right) not in self.tried:
+            self.tried[left, right] = self._proved(left, right, open_axis)
+        return self.tried[left, right]
 
     def _pattern(self, t: Any, open_axis: bool) -> Any:
         if t in self.names:
@@ -195,10 +210,17 @@ class Generaliser:
         asked = dict(goals)
         for v in goals:
             for fewer in _weakened(goals[v]):
-                if _needs_no_more(found, proved({**asked, v: fewer})):
-                    asked[v] = fewer
+                less = {**asked, v: fewer}
+                if self._agrees(found.rule, less) and _needs_no_more(found, proved(less)):
+                    asked = less
                     break
         return asked
+
+    def _agrees(self, rule: Rule, goals: dict[Any, list[str]]) -> bool:
+        """Whether both sides have equal values with these facts, as far as a few numbers tell: proofs take longer."""
+        inputs = {v: t for t, v in self.plain.items()}
+        facts = {inputs[v]: names for v, names in goals.items() if v in inputs}
+        return self.widening.agree(self.ground(rule.lhs, inputs), self.ground(rule.rhs, inputs), facts)
 
     def _assuming(
         self,
@@ -227,7 +249,7 @@ class Generaliser:
             if verdict.ok and samples == rounds[-1]:
                 return Finding(rule, verdict)
             if verdict.ok:
-                waiting = waiting[-1:]
+                waiting = [n for n in waiting if n == rounds[-1]]
             assumes = more
         return None
 
@@ -286,7 +308,8 @@ def chosen_assumptions(needs: Iterable[frozenset[str]], given: frozenset[str]) -
 
 def _needs_no_more(found: Finding, less: Finding | None) -> bool:
     """Whether a rule with fewer goals was proved under the same assumptions."""
-    return less is not None and less.rule.assumes <= found.rule.assumes | {"domain"}
+    trusted = found.rule.assumes | {"domain"} | ({"reassoc"} if found.verdict.kind == ACCURATE else set())
+    return less is not None and less.rule.assumes <= trusted
 
 
 def _weakened(facts: list[str]) -> Iterator[list[str]]:

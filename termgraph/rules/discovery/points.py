@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.rules.discovery.vocabulary import Vocabulary, input_of
+from termgraph.rules.discovery.vocabulary import COMPARISONS, Vocabulary, input_of
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
     from termgraph.terms.types import TensorType
 
+_ENOUGH = 0.25  # share of the core points at which terms are numbers that are looked at
 _CORE, _AROUND = 48, 64  # points where most functions are defined, and points of all signs
 _MATRICES = 3  # worlds of each sort, where terms are computed from whole matrices
 _TRUTHS = 12  # worlds of truth values: few of them tell little
 _TIES = 0.15  # share of the places at which an input has the value of the first one
+_NOWHERE = 0.1  # share of the places around the core that are NaN
 _OFFSETS = (0.0, -4.0, 4.0)  # matrices of numbers of all signs, and such of one sign
 _ODD = 0.7310585786300049  # no value that terms usually have is a round number times this
 _CLOSE, _TINY = 1e-8, 1e-11
@@ -42,11 +45,15 @@ class Values:
 class Points:
     """The worlds: choices of values for all inputs. In the core all numbers are positive, around it they are not."""
 
-    def __init__(self, vocabulary: Vocabulary, seed: int = 0) -> None:
-        self.facts = vocabulary.facts
+    def __init__(
+        self, vocabulary: Vocabulary, seed: int = 0, facts: Mapping[Any, Sequence[str]] = MappingProxyType({})
+    ) -> None:
+        """`facts` of single inputs are in place of those of the vocabulary."""
+        self.facts = {input_of(t): facts.get(input_of(t), vocabulary.facts) for t in vocabulary.leaves}
         rng = np.random.default_rng(seed)
         self.inputs = [input_of(t) for t in vocabulary.leaves]
         self.decides = not {"any", "all"}.isdisjoint(vocabulary.names)
+        self.compares = not COMPARISONS.isdisjoint(vocabulary.names)
         truths = self.decides or any(kind_of(x.type.np_dtype) == "b" for x in self.inputs)
         worlds = 1 if vocabulary.elementwise else _TRUTHS if truths else _MATRICES
         self.core = [self._world(rng, _CORE, True) for _ in range(worlds)]
@@ -54,7 +61,7 @@ class Points:
 
     def _world(self, rng: np.random.Generator, n: int, core: bool, offset: float = 0.0) -> dict[Any, Any]:
         share = rng.uniform(0.05, 0.95)
-        drawn = {x: self._drawn(rng, x.type, n, core, offset, share) for x in self.inputs}
+        drawn = {x: self._drawn(rng, x, n, core, offset, share) for x in self.inputs}
         first = drawn[self.inputs[0]]
         for x, v in drawn.items():
             if not core and v is not first and v.dtype == first.dtype and v.shape == first.shape:
@@ -62,27 +69,30 @@ class Points:
         return drawn
 
     def _drawn(
-        self, rng: np.random.Generator, type_: TensorType, n: int, core: bool, offset: float, share: float
+        self, rng: np.random.Generator, x: AnyTerm, n: int, core: bool, offset: float, share: float
     ) -> np.ndarray:
-        matrices = any(x.type.ndim > 1 for x in self.inputs)
+        type_: TensorType = x.type
+        matrices = any(i.type.ndim > 1 for i in self.inputs)
         shape = (3,) * type_.ndim if matrices else (n,) * type_.ndim
         kind = kind_of(type_.np_dtype)
         if kind == "b":
             return rng.random(shape) < (share if matrices else 0.5)
         if kind in "iu":
             low = 1 if core else 0 if kind == "u" else -9
-            return self._with_facts(rng.integers(low, 10, shape)).astype(type_.np_dtype)
+            return self._with_facts(x, rng.integers(low, 10, shape)).astype(type_.np_dtype)
         if core:
-            return self._with_facts(rng.uniform(0.1, 3.0, shape)).astype(type_.np_dtype)
+            return self._with_facts(x, rng.uniform(0.1, 3.0, shape)).astype(type_.np_dtype)
         mixed = np.where(rng.random(shape) < 0.4, rng.uniform(-1, 1, shape), rng.normal(size=shape) * 2)
         whole = rng.integers(-3 if offset <= 0 else 0, 4 if offset >= 0 else 1, shape).astype(float)
         found = np.where(rng.random(shape) < 0.2, whole, mixed + offset)
         if self.decides:  # where few numbers are zero, some number of a row is not, and hardly ever all are
             found = np.where(rng.random(shape) < share, 0.0, found)
-        return self._with_facts(found).astype(type_.np_dtype)
+        if self.compares:  # comparisons answer for NaN, too
+            found = np.where(rng.random(shape) < _NOWHERE, np.nan, found)
+        return self._with_facts(x, found).astype(type_.np_dtype)
 
-    def _with_facts(self, v: np.ndarray) -> np.ndarray:
-        for fact in self.facts:
+    def _with_facts(self, x: AnyTerm, v: np.ndarray) -> np.ndarray:
+        for fact in self.facts[x]:
             v = _SIGNS[fact](v) if fact in _SIGNS else v
         return v
 
@@ -150,9 +160,9 @@ def _scale(value: np.ndarray, operands: list[np.ndarray]) -> np.ndarray:
 
 
 def mostly_finite(values: Values) -> bool:
-    """Whether a term is a number at half of the core points: elsewhere nothing can be learned from it."""
+    """Whether a term is a number at enough of the core points: elsewhere nothing can be learned from it."""
     with np.errstate(all="ignore"):
-        return all(kind_of(v.dtype) not in "fc" or np.isfinite(v).mean() >= 0.5 for v in values.core)
+        return all(kind_of(v.dtype) not in "fc" or np.isfinite(v).mean() >= _ENOUGH for v in values.core)
 
 
 def agreement(left: Values, right: Values) -> str:

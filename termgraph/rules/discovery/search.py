@@ -8,7 +8,7 @@ The idea is that of theory exploration with equality saturation, as in Ruler and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +59,11 @@ def discover(
 class _Entry:
     """A term whose values no smaller term has."""
 
-    __slots__ = ("nest", "term", "values")
+    __slots__ = ("least", "nest", "term", "values")
 
     def __init__(self, term: Any, values: Values, nest: int) -> None:
         self.term, self.values, self.nest = term, values, nest
+        self.least = nest  # of all terms of these values
 
 
 class _Search:
@@ -80,6 +81,7 @@ class _Search:
         self.seen: set[Any] = set()
         self.order = {t: i for i, t in enumerate(words.leaves)}
         self.met: list[Any] = []
+        self.pairs: list[tuple[Any, Any]] = []
         self.out = Discovery(words, size)
         self.seconds = seconds
         self.began = time.process_time()
@@ -95,11 +97,12 @@ class _Search:
         for t in self.words.first_terms():
             self._take(t, self.points.leaf(t), 0, self.levels[1])
         for size in range(2, self.size + 1):
-            candidates = self._level(size)
-            self.out.candidates += len(candidates)
-            self._settle(candidates)
+            before = len(self.pairs)
+            for pairs in self._level(size):
+                self.pairs += pairs
+                self._settle(pairs)
             self.report(
-                f"size {size}: {self.out.terms} terms, {len(candidates)} pairs to join, "
+                f"size {size}: {self.out.terms} terms, {len(self.pairs) - before} pairs to join, "
                 f"{len(self.out.findings)} rules, {time.process_time() - self.began:.0f} s"
             )
             if self.late:
@@ -108,30 +111,51 @@ class _Search:
         self._minimise()
         self.report(f"{self.out.derivable} rules follow from others, {time.process_time() - self.began:.0f} s")
         self._rank()
+        self.out.candidates = len(self.pairs)
         self.out.seconds = time.process_time() - self.began
         return self.out
 
     # ------------------------------------------------------------------ terms
-    def _level(self, size: int) -> list[tuple[Any, Any]]:
-        """All terms of a size; pairs of terms of equal values that nothing joins."""
+    def _level(self, size: int) -> Iterator[list[tuple[Any, Any]]]:
+        """All terms of a size; pairs of terms of equal values that nothing joins, whenever half of the time left is
+        over: the other half is for the rules that they become."""
         level: list[_Entry] = []
         self.levels.append(level)
+        made = self._made(size)
+        while not self.late:
+            now = time.process_time()
+            pairs, all_made = self._pairs(made, level, now + max((self.until - now) / 2, self.seconds / 50))
+            yield pairs
+            if all_made:
+                return
+
+    def _pairs(
+        self, made: Iterator[tuple[Any, tuple[_Entry, ...]]], level: list[_Entry], until: float
+    ) -> tuple[list[tuple[Any, Any]], bool]:
+        """Pairs among the terms that are made until then, and whether these are all there are."""
         pairs: list[tuple[Any, Any]] = []
-        for n, (term, operands) in enumerate(self._made(size)):
-            if n % 64 == 0 and self.late:
-                break
-            values = self.points.of(term, tuple([e.values for e in operands]))
-            if values is None or not mostly_finite(values):
-                continue
-            self.out.terms += 1
-            nest = max(e.nest for e in operands) + _steep(term)
-            number = same_everywhere(values, [e.values for e in operands])
-            equal = self._take(term, values, nest, level) if number is None else self._number(term, number)
-            if equal is not None and self._in_order(term):
-                self.met.append(term)
-                if not self.known.joins(term, equal) and not self._mere_arithmetic(term, equal):
-                    pairs.append((term, equal))
-        return pairs
+        for n, (term, operands) in enumerate(made):
+            pair = self._pair(term, operands, level)
+            if pair is not None:
+                pairs.append(pair)
+            if n % 64 == 63 and time.process_time() > until:
+                return pairs, False
+        return pairs, True
+
+    def _pair(self, term: AnyTerm, operands: tuple[_Entry, ...], level: list[_Entry]) -> tuple[Any, Any] | None:
+        """A new term and the one that it is equal to, if nothing joins them; others join a size's terms."""
+        values = self.points.of(term, tuple([e.values for e in operands]))
+        if values is None or not mostly_finite(values):
+            return None
+        self.out.terms += 1
+        nest = max(e.nest for e in operands) + _steep(term)
+        number = same_everywhere(values, [e.values for e in operands])
+        equal = self._take(term, values, nest, level) if number is None else self._number(term, number)
+        if equal is None or not self._in_order(term):
+            return None
+        self.met.append(term)
+        joined = self.known.joins(term, equal) or self._mere_arithmetic(term, equal)
+        return None if joined else (term, equal)
 
     def _mere_arithmetic(self, term: AnyTerm, equal: AnyTerm) -> bool:
         """Whether two terms, or their forms, are equal whatever the functions in them are."""
@@ -192,6 +216,9 @@ class _Search:
         for other in group:
             how = agreement(values, other.values)
             if how == EQUAL:
+                if nest < other.least:  # functions may be put on this spelling that are not put on the first one
+                    other.least = nest
+                    level.append(_Entry(term, values, nest))
                 return other.term
             if how != DIFFERENT and alike is None:
                 alike = other.term
@@ -209,21 +236,24 @@ class _Search:
                 return
             if self.known.joins(term, equal) or self._mere_arithmetic(term, equal):
                 continue
-            found = self._rule_for(term, equal)
-            if found is None:
-                self.out.refused += 1
-            elif self._useful(found, term, equal):
-                self.generaliser.keep(found)
-                self.out.findings.append(found)
+            some = False
+            for found in self._rules_for(term, equal):
+                some = True
+                if self._useful(found, term, equal):
+                    self.generaliser.keep(found)
+                    self.out.findings.append(found)
+                    break
+            self.out.refused += not some
 
-    def _rule_for(self, term: AnyTerm, equal: AnyTerm) -> Finding | None:
+    def _rules_for(self, term: AnyTerm, equal: AnyTerm) -> Iterable[Finding]:
+        """Rules that make the two terms one, the most general first."""
         sides = oriented(self.known.form(term), self.known.form(equal), self.words.names)
         if sides is not None and any(t.args and t.op.kind in _SHAPES for t in children_first([sides[0]])):
-            return None  # what is left of a constant term
+            return []  # what is left of a constant term
         if sides is None:
             self.out.both_ways.append((term, equal))
-            return None
-        return self.generaliser.finding(*sides)
+            return []
+        return self.generaliser.findings(*sides)
 
     def _useful(self, found: Finding, term: AnyTerm, equal: AnyTerm) -> bool:
         """Whether the rule, used from now on, joins what it was made for."""
@@ -234,20 +264,32 @@ class _Search:
         return False
 
     def _minimise(self) -> None:
-        """Leave out rules that the others make needless, the longest first, for half as long as the search at most."""
-        until = time.process_time() + self.seconds / 2
+        """Leave out rules that the others make needless, the longest first, for half as long as the search at most;
+        then see that no pair is lost."""
+        self.until = time.process_time() + self.seconds / 2
+        left_out: list[Finding] = []
         for n, found in enumerate(sorted(self.out.findings, key=lambda f: -_length(f.rule))):
-            if time.process_time() > until:
-                left_over = f"{len(self.out.findings) + self.out.derivable - n} rules were not compared with the others"
+            if self.late:
+                left_over = f"{len(self.out.findings) - n} rules were not compared with the others"
                 self.out.stopped = "; ".join(filter(None, (self.out.stopped, left_over)))
-                return
-            left, right = self._sides(found.rule)
+                break
             self.known.remove(found.rule)
-            if self.known.joins(left, right) or self.known.saturates(left, right, self.both_ways):
-                self.out.findings.remove(found)
-                self.out.derivable += 1
+            if self._joined_anyhow(*self._sides(found.rule)):
+                left_out.append(found)
             else:
                 self.known.add(found.rule)
+        # What followed from a rule that was left out later on may be too far from what is left.
+        for found in reversed(left_out):
+            if not self._joined_anyhow(*self._sides(found.rule)):
+                self.known.add(found.rule)
+                left_out.remove(found)
+        self.out.findings = [f for f in self.out.findings if f not in left_out]
+        self.out.derivable = len(left_out)
+        self._settle([pair for pair in self.pairs if not self._joined_anyhow(*pair)])
+
+    def _joined_anyhow(self, a: AnyTerm, b: AnyTerm) -> bool:
+        """Whether two terms are equal by the rules in use, read in both directions."""
+        return self.known.joins(a, b) or self.known.saturates(a, b, self.both_ways)
 
     def _sides(self, rule: Rule) -> tuple[Any, Any]:
         """Both sides of a rule about the inputs themselves."""

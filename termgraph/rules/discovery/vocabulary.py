@@ -166,6 +166,18 @@ def _leaf(name: str, type_: TensorType, facts: tuple[str, ...]) -> Any:
     return mk(assume.bind(facts=facts), (made,)) if facts else made
 
 
+def more_leaves(vocabulary: Vocabulary, at_least: int = 3) -> list[Any]:
+    """The inputs of a vocabulary, and others, so that there are some of each type."""
+    leaves = list(vocabulary.leaves)
+    facts = tuple([f for f in vocabulary.facts if f != NO_OVERFLOW])
+    for type_ in dict.fromkeys([t.type for t in leaves]):
+        known = any(t.type == type_ and t.args for t in leaves)
+        names = (n for n in "xyzwuvpqrst" if n not in {input_of(t).name for t in leaves})
+        for _ in range(at_least - sum(t.type == type_ for t in vocabulary.leaves)):
+            leaves.append(_leaf(next(names), type_, facts if known else ()))
+    return leaves
+
+
 def input_of(leaf: AnyTerm) -> Any:
     """The input below what is assumed of it."""
     return leaf.args[0] if leaf.args else leaf
