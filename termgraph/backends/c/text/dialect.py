@@ -60,6 +60,18 @@ def rounded(text: str, dtype: str) -> str:
     return f"tg_round_{HALVES[dtype]}({text})" if dtype in HALVES else text
 
 
+def _to_be_stored(text: str, dtype: str) -> str:
+    """What to store of a number of 16 bits: storing a float16 rounds it, so that need not be done before."""
+    call = rounded("", dtype)[:-1]
+    inside = text[len(call) : -1]
+    depth = 0
+    for sign in inside if dtype == "float16" and text.startswith(call) and text.endswith(")") else ")":
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if depth < 0:  # the call ends before the text does
+            return text
+    return inside
+
+
 # ---------------------------------------------------------------------- the spellings of the op table, read
 class _Operand(str):
     """An operand's text in a place of a spelling; `{0:truth}` asks whether it is not zero."""
@@ -280,7 +292,7 @@ class CDialect:
         if buf.dtype in HALVES:
             if mode == "add":
                 value = rounded(f"{self.load(buf, offset)} + {value}", buf.dtype)
-            return f"{buf.name}[{offset}] = {STORED[buf.dtype]}({value});"
+            return f"{buf.name}[{offset}] = {STORED[buf.dtype]}({_to_be_stored(value, buf.dtype)});"
         if mode == "add" and buf.dtype == "bool":
             return f"{buf.name}[{offset}] |= {value};"
         return f"{buf.name}[{offset}] {'+' if mode == 'add' else ''}= {value};"
