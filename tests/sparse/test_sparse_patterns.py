@@ -152,3 +152,19 @@ def test_matrices_with_room_and_wide_indices(rng):
     found = tg.function([s], s * 2)(a)
     np.testing.assert_array_equal(found.toarray(), 2 * np.eye(3))
     assert found.nnz == len(found.data) == 3
+
+
+@pytest.mark.parametrize("density", [0.002, 0.05, 0.5])
+@pytest.mark.parametrize("minor", [1, 63, 64, 65, 1000, 5000])
+def test_products_of_rows_sparse_and_full_number_each_element_once(minor, density):
+    """Rows are numbered in two ways, by how many of their elements there are beside the length of a row."""
+    a = sp.random(40, 60, max(density, 0.05), format="csr", random_state=1)
+    b = sp.random(60, minor, density, format="csr", random_state=2)
+    s, t = S.csr_matrix("s"), S.csr_matrix("t")
+    f = tg.function([s, t], S.dot(s, t), mode=tg.Mode(linker="auto"))
+    found, wanted = f(a, b), a @ b
+    wanted.sort_indices()
+    assert found.nnz == wanted.nnz
+    np.testing.assert_array_equal(found.indptr, wanted.indptr)
+    np.testing.assert_array_equal(found.indices, wanted.indices)
+    np.testing.assert_allclose(found.data, wanted.data, rtol=1e-13)

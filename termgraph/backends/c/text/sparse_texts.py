@@ -234,6 +234,20 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
                 others.words = bits.above + n_above;
                 others.above = others.words + n_words;
             }
+            if (!both && b == b_end && n_words <= 2 * (a_end - a) + 4) {  /* one matrix, rows that are not too sparse */
+                for (int64_t k = a; k < a_end; k++) bits.words[one[k * s] >> 6] |= 1ull << (one[k * s] & 63);
+                for (int64_t w = 0; w < n_words; w++) {
+                    where[w] = n;
+                    for (uint64_t low = bits.words[w]; low; low &= low - 1) out[n++] = w * 64 + __builtin_ctzll(low);
+                }
+                for (; a < a_end; a++) {
+                    const int64_t j = one[a * s];
+                    at[a] = where[j >> 6] + __builtin_popcountll(bits.words[j >> 6] & ((1ull << (j & 63)) - 1));
+                }
+                for (int64_t w = 0; w < n_words; w++) bits.words[w] = 0;
+                ends[i] = n;
+                continue;
+            }
             for (int64_t k = a; k < a_end; k++) tg_bits_set_$N(bits, one[k * s]), where[one[k * s]] = 0;
             for (int64_t k = b; k < b_end; k++) tg_bits_set_$N(both ? others : bits, two[k * t]), where[two[k * t]] = 0;
             for (int64_t u = 0; u < n_above; u++) {
