@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import termgraph as tg
@@ -12,7 +13,16 @@ from termgraph.rules.checking.compare import ASSUMPTIONS
 from termgraph.rules.discovery.algebra import Arithmetic
 from termgraph.rules.discovery.generalise import chosen_assumptions, oriented
 from termgraph.rules.discovery.known import Known
-from termgraph.rules.discovery.points import DIFFERENT, EQUAL, INSIDE, OUTSIDE, Points, agreement, same_everywhere
+from termgraph.rules.discovery.points import (
+    DIFFERENT,
+    EQUAL,
+    INSIDE,
+    OUTSIDE,
+    Points,
+    agreement,
+    key_of,
+    same_everywhere,
+)
 from termgraph.rules.discovery.vocabulary import vocabulary, words
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.linalg import dot
@@ -235,3 +245,8 @@ def test_the_command_reads_a_corpus(capsys, tmp_path):
 
 def test_asked_for_where_rules_are():
     assert tg.rules.discover is db.discover and "termgraph.db.discovering" in sys.modules
+
+
+def test_keys_do_not_tell_one_nan_from_another():
+    x = T.vector("x").term
+    assert key_of(x, (np.array([1.0, np.nan]),)) == key_of(x, (np.array([1.0, -np.nan]),))

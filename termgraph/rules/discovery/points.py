@@ -130,8 +130,10 @@ def _rounded(v: np.ndarray) -> bytes:
     with np.errstate(all="ignore"):
         scaled = np.where(np.abs(v) < 1e-10, 0.0, v) * _ODD
         part, power = np.frexp(scaled)
-        text: bytes = np.where(np.isfinite(v), np.round(part * 2**22), 0).astype(np.int64).tobytes() + power.tobytes()
-    infinite: np.ndarray = np.sign(v) * np.isinf(v)
+        number = np.isfinite(v)  # of others frexp gives any power
+        text: bytes = np.where(number, np.round(part * 2**22), 0).astype(np.int64).tobytes()
+        text += np.where(number, power, 0).tobytes()
+    infinite: np.ndarray = np.where(np.isinf(v), np.sign(v), 0)  # no sign of a NaN, which functions set as they like
     nowhere: np.ndarray = np.isnan(v)
     return text + nowhere.tobytes() + infinite.tobytes()
 
