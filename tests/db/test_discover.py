@@ -250,3 +250,10 @@ def test_asked_for_where_rules_are():
 def test_keys_do_not_tell_one_nan_from_another():
     x = T.vector("x").term
     assert key_of(x, (np.array([1.0, np.nan]),)) == key_of(x, (np.array([1.0, -np.nan]),))
+
+
+def test_whole_numbers_are_large_enough_to_tell_remainders_apart():
+    words_ = vocabulary(["// %"], "int64", ("positive",), (), 2)
+    x, y = words_.leaves
+    left, right = valued(words_, ew.mod(ew.mul(x, y), ew.mod(x, y)), ew.mod(ew.sqr(x), ew.mod(x, y)))
+    assert agreement(left, right) == DIFFERENT

@@ -22,6 +22,7 @@ _CORE, _AROUND = 48, 64  # points where most functions are defined, and points o
 _MATRICES = 3  # worlds of each sort, where terms are computed from whole matrices
 _TRUTHS = 12  # worlds of truth values: few of them tell little
 _TIES = 0.15  # share of the places at which an input has the value of the first one
+_LARGE = 100  # half of the whole numbers are below: quotients and remainders of small ones are hardly ever large
 _NOWHERE = 0.1  # share of the places around the core that are NaN
 _OFFSETS = (0.0, -4.0, 4.0)  # matrices of numbers of all signs, and such of one sign
 _ODD = 0.7310585786300049  # no value that terms usually have is a round number times this
@@ -79,7 +80,8 @@ class Points:
             return rng.random(shape) < (share if matrices else 0.5)
         if kind in "iu":
             low = 1 if core else 0 if kind == "u" else -9
-            return self._with_facts(x, rng.integers(low, 10, shape)).astype(type_.np_dtype)
+            small, large = rng.integers(low, 10, shape), rng.integers(low, _LARGE, shape)
+            return self._with_facts(x, np.where(rng.random(shape) < 0.5, small, large)).astype(type_.np_dtype)
         if core:
             return self._with_facts(x, rng.uniform(0.1, 3.0, shape)).astype(type_.np_dtype)
         mixed = np.where(rng.random(shape) < 0.4, rng.uniform(-1, 1, shape), rng.normal(size=shape) * 2)
