@@ -25,6 +25,10 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                 assumes=["finite", "reassoc"])
     yield rule("vector_first",  dot(v, dot(x, y)),                              dot(dot(v, x), y),
                                 assumes=["finite", "reassoc"])
+    yield rule("column",        dot(x, dimshuffle(v, order=(0, "x"))),          dimshuffle(dot(x, v), order=(0, "x")),
+                                assumes=["reassoc"])
+    yield rule("row",           dot(dimshuffle(v, order=("x", 0)), x),          dimshuffle(dot(v, x), order=("x", 0)),
+                                assumes=["reassoc"])
     yield rule("right_first",   dot(dot(x, y), z),                              dot(x, dot(y, z)),
                                 cheaper_right(x, y, z), assumes=["finite", "reassoc"])
     yield rule("left_first",    dot(x, dot(y, z)),                              dot(dot(x, y), z),
