@@ -23,8 +23,12 @@ OF_PACKING = 8.0
 
 def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
     """Whether the routine knows this convolution: filters of 3x3 or 5x5 that move by one."""
-    plain = p["groups"] == 1 and p["stride"] == (1, 1) == p["dilation"]
-    return plain and tuple(w.type.shape[2:]) in WINOGRAD and x.type.kind == w.type.kind == "f"
+    return _has_winograd(p, w.type.shape[2:]) and x.type.kind == w.type.kind == "f"
+
+
+def _has_winograd(p: dict[str, Any], taps: Sequence[Any]) -> bool:
+    by_one = p["groups"] == 1 and tuple(p["stride"]) == (1, 1) == tuple(p["dilation"])
+    return by_one and tuple(taps) in WINOGRAD
 
 
 def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], result: Sequence[Any]) -> dict[str, float]:
@@ -39,7 +43,7 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
         places *= n
     f, c = filters[0], filters[1]
     out = {"panels": places * taps * c * (f + OF_PACKING * p["groups"])}
-    if p["groups"] == 1 and tuple(p["stride"]) == (1, 1) == tuple(p["dilation"]) and tuple(filters[2:]) in WINOGRAD:
+    if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
         windows, vectors = rows * columns, rows * -(-columns // LANES)
         transforms = products / 16 * (vectors * LANES * OF_WINDOW * c + OF_FILTER * f * c)

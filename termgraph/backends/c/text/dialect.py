@@ -55,21 +55,24 @@ class NotInC(Exception):
     """An op or a dtype that C text cannot express; the program runs it by its NumPy meaning."""
 
 
+class _Rounded(str):
+    """The text of a number of 16 bits; `exact` is that number before it is rounded."""
+
+    exact: str
+
+
 def rounded(text: str, dtype: str) -> str:
     """A number of type float, rounded to what the dtype holds if that is stored in 16 bits."""
-    return f"tg_round_{HALVES[dtype]}({text})" if dtype in HALVES else text
+    if dtype not in HALVES:
+        return text
+    found = _Rounded(f"tg_round_{HALVES[dtype]}({text})")
+    found.exact = text
+    return found
 
 
 def _to_be_stored(text: str, dtype: str) -> str:
     """What to store of a number of 16 bits: storing a float16 rounds it, so that need not be done before."""
-    call = rounded("", dtype)[:-1]
-    inside = text[len(call) : -1]
-    depth = 0
-    for sign in inside if dtype == "float16" and text.startswith(call) and text.endswith(")") else ")":
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if depth < 0:  # the call ends before the text does
-            return text
-    return inside
+    return text.exact if dtype == "float16" and isinstance(text, _Rounded) else text
 
 
 # ---------------------------------------------------------------------- the spellings of the op table, read
