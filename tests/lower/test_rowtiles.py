@@ -31,6 +31,28 @@ CASES = {
 }
 
 
+u, three = T.dmatrix("u"), T.dtensor3("three")
+INSIDE = {
+    "kernel of distances": ([u], T.exp(-((u[:, None] - u[None]) ** 2).sum(2) / 2), 1),
+    "two folds": ([u], T.exp(-abs(u[:, None] - u[None]).sum(2)) * T.tanh((u[:, None] * u[None]).max(2)), 1),
+    "deeper": ([three], T.log(1 + abs(three[:, :, None] - three[:, None]).sum(3)), 1),
+    "no function": ([u], ((u[:, None] - u[None]) ** 2).sum(2), 0),
+    "added up": ([u], T.exp(-((u[:, None] - u[None]) ** 2).sum(2)).sum(1), 0),
+    "float32": ([u], T.exp(-((T.cast(u, "float32")[:, None] - u[None].astype("float32")) ** 2).sum(2)), 1),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+@pytest.mark.parametrize("columns", [1, 3, 8, 9, 40])
+def test_loops_inside_are_divided_where_functions_follow_their_folds(name, columns):
+    inputs, output, divided = INSIDE[name]
+    f = tg.function(inputs, output)
+    assert ("folds0[" in f.source("c")) == bool(divided)
+    given = np.random.default_rng(columns).normal(size=(2, 5, columns)[3 - inputs[0].ndim :])
+    wanted = tg.function(inputs, output, mode=tg.Mode(linker="py"))(given)
+    np.testing.assert_allclose(f(given), wanted, rtol=2e-5 if name == "float32" else 1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 200])
 def test_values_are_those_of_numpy(name, rows):

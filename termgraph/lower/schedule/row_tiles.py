@@ -1,16 +1,19 @@
 """What is computed of a row's folds (its logarithm, say) for many rows at once, so that it becomes a vector loop.
 
-A loop over rows is run in blocks: first the folds of all rows of a block, then what follows from them, with the values
-that cross kept in slots.
+An outermost loop over rows is run in blocks: first the folds of all rows of a block, then what follows from them, with
+the values that cross kept in slots. A loop inside another is divided into two, with these values kept in rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from termgraph.lower.lengths.index import poly, values
-from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Reduce, RowTiles, Write
+from termgraph._records import record
+from termgraph.lower.lengths.index import Poly, poly, values
+from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Reduce, Row, RowTiles, Write
 from termgraph.lower.push.kernel import HEAVY, INDEX, Buf, kids, own_cost
 
 WIDTH = 64  # rows of a block
@@ -23,17 +26,51 @@ def tile_rows(nodes: Sequence[Node]) -> list[Node]:
 
 def _tiled(kernel: Kernel) -> Kernel:
     loop = kernel.node
-    if not (kernel.parallel and isinstance(loop, Loop) and not loop.simd and not loop.serial):
+    if not (kernel.parallel and isinstance(loop, Loop)):
         return kernel
+    halves = _halves(loop, "tile", poly(WIDTH), count())
+    if halves is None:
+        inside = _with_loops_divided(loop.body, count())
+        return Kernel(replace(loop, body=inside), kernel.parallel, kernel.final)
+    return Kernel(RowTiles(loop.var, WIDTH, [halves.first, halves.second], halves.slots), kernel.parallel, kernel.final)
+
+
+def _with_loops_divided(body: Sequence[Node], number: Iterator[int]) -> list[Node]:
+    """The statements of a loop; loops among them whose folds are followed by costly functions are two."""
+    out: list[Node] = []
+    for n in body:
+        if not isinstance(n, Loop) or n.simd:
+            out.append(n)
+            continue
+        halves = _halves(n, "folds", n.var.extent, number)
+        if halves is None:
+            out.append(replace(n, body=_with_loops_divided(n.body, number)))
+        else:
+            out += [Row(b, n.var.extent) for b in halves.slots]
+            out += [Loop(n.var, halves.first), Loop(n.var, halves.second, simd=True)]
+    return out
+
+
+@record
+class _Halves:
+    """The statements of a loop up to its last fold, and those that follow, with what crosses in `slots`."""
+
+    first: list[Node]
+    second: list[Node]
+    slots: list[Buf]
+
+
+def _halves(loop: Loop, name: str, length: Poly, number: Iterator[int]) -> _Halves | None:
+    """A loop in two, if that makes a vector loop of costly functions."""
     head, tail = _divided(loop.body)
-    if not any(isinstance(n, Reduce) for n in head) or not _pays(tail):
-        return kernel
-    at = poly(loop.var)
-    crossing = _crossing(head, tail)
-    slots = [Buf(f"tile{k}", t.type.dtype, (poly(WIDTH),), "tile") for k, t in enumerate(crossing)]
+    if loop.simd or loop.serial or not any(isinstance(n, Reduce) for n in head) or not _pays(tail):
+        return None
+    at, crossing = poly(loop.var), _crossing(head, tail)
+    kind = "tile" if name == "tile" else "row"
+    slots = [Buf(f"{name}{next(number)}", t.type.dtype, (length,), kind) for t in crossing]
     first = [*head, *[Write(b, at, t) for b, t in zip(slots, crossing)]]
     second = [*[Let(t, (b, at)) for b, t in zip(slots, crossing)], *tail]
-    return Kernel(RowTiles(loop.var, WIDTH, [first, second], slots), kernel.parallel, kernel.final)
+    return _Halves(first, second, slots)
 
 
 def _divided(body: list[Node]) -> tuple[list[Node], list[Node]]:

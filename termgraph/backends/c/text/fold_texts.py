@@ -108,6 +108,43 @@ _WIDENED = """static inline __attribute__((always_inline)) tg_vector_f32 tg_vect
     return out;
 #endif
 }"""
+_BELOW = """tg_mask_{N} tg_below_{N}(int64_t count)
+{{
+    const {M} n = count < 32 ? ({M})count : 32;
+#ifdef __AVX__
+    return (tg_mask_{N})((tg_mask_{N}){{{lanes}}} < n);
+#else
+    return (tg_mask_{N})((tg_mask_{N}){{{half}}} < n);
+#endif
+}}"""
+_KEPT = """tg_vector_{N} tg_vector_kept_{N}(tg_vector_{N} x, tg_mask_{N} take, {T} other)
+{{
+    return (tg_vector_{N})(((tg_mask_{N})x & take) | ((tg_mask_{N})((tg_vector_{N}){{0}} + other) & ~take));
+}}"""
+_PART = """tg_vector_{N} tg_vector_part_{N}(const {T} *from, tg_mask_{N} take)
+{{
+#ifdef __AVX__ /* reads nothing where the mask is 0 */
+    typedef {F} whole __attribute__((vector_size(32)));
+    typedef {L} mask __attribute__((vector_size(32)));
+    return (tg_vector_{N})__builtin_ia32_maskloadp{S}256((const whole *)from, (mask)take);
+#else
+    return (tg_vector_{N}){{{half}}};
+#endif
+}}"""
+_SPREAD_PART = """tg_vector_{N} tg_vector_spread_part_{N}(const {T} *from, int64_t step, tg_mask_{N} take)
+{{
+#ifdef __AVX__
+    return (tg_vector_{N}){{{first}, {second}}};
+#else
+    return (tg_vector_{N}){{{first}}};
+#endif
+}}"""
+_WIDENED_PART = """static inline tg_vector_f32 tg_vector_half_part_f32(const uint16_t *from, tg_mask_f32 take)
+{
+    tg_vector_f32 out;
+    for (int u = 0; u < tg_vector_bytes / 4; u++) out[u] = take[u] ? tg_from_half(from[u]) : 0;
+    return out;
+}"""
 _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a, const int count{nan})
 {{{nans}
     if (count > 8) for (int v = 0; v < 8; v++) {vector8};
@@ -124,12 +161,13 @@ _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a, const int count{nan})
 
 def vector_functions() -> dict[str, str]:
     """Vectors of the width that the processor adds at once, and what folds do with them."""
-    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_vector_half_f32": _WIDENED}
+    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_vector_half_f32": _WIDENED, "tg_vector_half_part_f32": _WIDENED_PART}
     for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
         shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
         out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
         out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
+        out.update(_parts(n, c, mask))
         out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
         out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, c)
         for kind, sign in (("max", ">"), ("min", "<")):
@@ -140,6 +178,7 @@ def vector_functions() -> dict[str, str]:
         shape = f"__attribute__((vector_size(tg_vector_bytes), aligned({int(n[1:]) // 8}), may_alias))"
         out[f"tg_vector_{n}"] = f"typedef {_TYPES[n]} tg_vector_{n} {shape};"
         out[f"tg_mask_{n}"] = f"typedef {_TYPES[n]} tg_mask_{n} {shape};"
+        out.update(_parts(n, _TYPES[n], _TYPES[n]))
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=_TYPES[n])
         out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, _TYPES[n])
         for kind, sign in (("max", ">"), ("min", "<")):
@@ -170,6 +209,22 @@ def _spread(n: str, c: str) -> str:
     size = 2 if n in ("f64", "i64") else 4
     each = [f"from[{u} * step]" for u in range(2 * size)]
     return _SPREAD.format(N=n, T=c, first=", ".join(each[:size]), second=", ".join(each[size:]))
+
+
+def _parts(n: str, c: str, mask: str) -> dict[str, str]:
+    """The functions for a vector of which not all elements exist."""
+    size = 2 if n[1:] == "64" else 4
+    each = [f"take[{u}] ? from[{u} * step] : 0" for u in range(2 * size)]
+    lanes, near = [str(u) for u in range(2 * size)], [f"take[{u}] ? from[{u}] : 0" for u in range(size)]
+    floating = ("double", "d") if n[1:] == "64" else ("float", "s")
+    names = {"N": n, "T": c, "M": mask, "F": floating[0], "S": floating[1], "L": "long long" if size == 2 else "int"}
+    return {
+        f"tg_below_{n}": _INLINE + _BELOW.format(lanes=", ".join(lanes), half=", ".join(lanes[:size]), **names),
+        f"tg_vector_kept_{n}": _INLINE + _KEPT.format(**names),
+        f"tg_vector_part_{n}": _INLINE + _PART.format(half=", ".join(near), **names),
+        f"tg_vector_spread_part_{n}": _INLINE
+        + _SPREAD_PART.format(first=", ".join(each[:size]), second=", ".join(each[size:]), **names),
+    }
 
 
 def _tree(kind: str, n: str, c: str) -> str:

@@ -7,7 +7,7 @@ at some vector widths only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text import library_calls
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
+FEW = 8  # elements that need no vectors: setting eight registers to zero and adding them up takes longer
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
@@ -120,14 +121,72 @@ class CPrinter(Printer):
         Of a known number of elements there are no more vectors than they fill, and nothing is written that never runs.
         """
         dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
-        size = 8 if dtype in ("float64", "int64") else 4
-        group, widest, narrowest = BYTES // size, WIDEST // size, NARROWEST // size
-        if dtype is None or (known is not None and known < widest):
+        if dtype is None or (known is not None and known < WIDEST // _size(dtype)):
             super().reduce_in_lanes(n, begin, end)
             return
-        nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * size)
-        i, k, one = f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
+        nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * _size(dtype))
         accs = {f: self.names.new("a") for f in n.folds}
+        may_be_few = known is None and begin == "0" and end == self.poly(n.var.extent)
+        if may_be_few:
+            for acc in accs.values():
+                self.add(f"{self.d.ctype(dtype)} {acc};")
+            with self.block(f"if ({end} <= {FEW})"):
+                self.few_elements(n, dtype, accs, end)
+        with self.block("else") if may_be_few else nullcontext():
+            self.whole_vectors(n, dtype, accs, begin, end, nbytes)
+            self.add_up_vectors(dtype, accs, nbytes, "" if may_be_few else f"const {self.d.ctype(dtype)} ")
+        for f, acc in accs.items():
+            self.text[f] = acc
+
+    def add_up_vectors(self, dtype: str, accs: dict[Any, str], nbytes: int, declared: str = "") -> None:
+        """The folds of the partial results."""
+        for f, acc in accs.items():
+            kind, short = f.op.params["kind"], SHORT[dtype]
+            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
+            given = f"{acc}_vector, {nbytes} / tg_vector_bytes{nan}"
+            self.add(f"{declared}{acc} = tg_fold_{kind}_{short}({given});")
+
+    def few_elements(self, n: Reduce, dtype: str, accs: dict[Any, str], end: str) -> None:
+        """So few elements that most partial results would have none: one or two vectors of them.
+
+        They are added up in the same order as more are.
+        """
+        size, i = _size(dtype), f"i{n.var.level}"
+        self.declare_vectors(accs, FEW * size)
+        with self.each_vector(FEW * size):
+            self.add(f"const int64_t {i} = v * (tg_vector_bytes / {size});")
+            self.advance(n, dtype, accs, self.values_below(n, dtype, end))
+        self.add_up_vectors(dtype, accs, FEW * size)
+
+    def last_vector(self, n: Reduce, dtype: str, accs: dict[Any, str], base: str, end: str, nbytes: int) -> None:
+        """The elements after the last whole vector, for the partial results whose turn it is."""
+        size, i, at = _size(dtype), f"i{n.var.level}", self.names.new("w")
+        one = f"(tg_vector_bytes / {size})"
+        self.add(f"const int64_t {at} = ({end} - {base}) / {one};")
+        with self.block(f"if (({end} - {base}) % {one})"):
+            self.add(f"const int64_t {i} = {base} + {at} * {one};")
+            kept = self.values_below(n, dtype, end)
+            with self.each_vector(nbytes), self.block(f"if (v == {at})"):
+                self.advance(n, dtype, accs, kept)
+
+    def values_below(self, n: Reduce, dtype: str, end: str) -> dict[Any, str]:
+        """The values of the folds, of a vector whose elements may end before it does.
+
+        What is beyond the end is not read, and changes no fold.
+        """
+        short, below = SHORT[dtype], self.names.new("m")
+        self.add(f"const tg_mask_{short} {below} = tg_below_{short}({end} - i{n.var.level});")
+        names, kept = self.vector_values(n, dtype, below), {}
+        for f in n.folds:
+            kept[f] = self.names.new("x")
+            given = f"{names[f.args[0]]}, {below}, {self.d.fold_init(f.op.params['kind'], dtype)}"
+            self.add(f"const tg_vector_{short} {kept[f]} = tg_vector_kept_{short}({given});")
+        return kept
+
+    def whole_vectors(self, n: Reduce, dtype: str, accs: dict[Any, str], begin: str, end: str, nbytes: int) -> None:
+        """The partial results of all elements."""
+        known, size = self.known_count(n, begin, end), _size(dtype)
+        group, i, k, one = BYTES // size, f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
         self.declare_vectors(accs, nbytes)
         self.add(f"int64_t {k} = {begin};")
         at = f"const int64_t {i} = {k} + v * ({one});"
@@ -135,20 +194,13 @@ class CPrinter(Printer):
             with self.block(f"for (; {k} + {group} <= {end}; {k} += {group})"), self.each_vector(nbytes):
                 self.add(at)
                 self.vector_steps(n, dtype, accs)
-        if known is None or known % group >= narrowest:
+        if known is None or known % group >= NARROWEST // size:
             with self.each_vector(nbytes):
                 self.add(at)
                 with self.block(f"if ({i} + {one} <= {end})"):
                     self.vector_steps(n, dtype, accs)
-        if known is None or known % widest:
-            with self.block(f"if (({end} - {k}) % ({one}))"):
-                self.single_elements(n, accs, i, k, f"{end} - {k}", one, nbytes)
-        for f, acc in accs.items():
-            kind, short = f.op.params["kind"], SHORT[dtype]
-            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
-            given = f"{acc}_vector, {nbytes} / tg_vector_bytes{nan}"
-            self.add(f"const {self.d.ctype(dtype)} {acc} = tg_fold_{kind}_{short}({given});")
-            self.text[f] = acc
+        if known is None or known % (WIDEST // size):
+            self.last_vector(n, dtype, accs, k, end, nbytes)
 
     def each_vector(self, nbytes: int) -> AbstractContextManager[None]:
         """A block for every vector of partial results, unrolled, so that each has a register of its own."""
@@ -169,31 +221,42 @@ class CPrinter(Printer):
 
     def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
         """The body for one vector of elements."""
+        names = self.vector_values(n, dtype)
+        self.advance(n, dtype, accs, {f: names[f.args[0]] for f in n.folds})
+
+    def vector_values(self, n: Reduce, dtype: str, below: str = "") -> dict[Any, str]:
+        """What is computed of one vector of elements; with a mask only of those that are `below` the end."""
         short, names = SHORT[dtype], {}
         for x in n.body:
             if isinstance(x, Let):
                 names[x.term] = self.names.new("x")
-                text = self.vector_text(x, n, short, names)
+                text = self.vector_text(x, n, short, names, below)
                 self.add(f"const tg_vector_{short} {names[x.term]} = {text};")
-            else:
-                assert isinstance(x, Accumulate)
-                kind, acc, value = x.fold.op.params["kind"], accs[x.fold], names[x.fold.args[0]]
-                self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=value, n=short))
-                if kind in COMPARED and _has_nan(x.fold):
-                    self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({value} != {value});")
+        return names
 
-    def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str]) -> str:
+    def advance(self, n: Reduce, dtype: str, accs: dict[Any, str], values: dict[Any, str]) -> None:
+        """One step of the partial results number v of each fold."""
+        short = SHORT[dtype]
+        for f in n.folds:
+            kind, acc = f.op.params["kind"], accs[f]
+            self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=values[f], n=short))
+            if kind in COMPARED and _has_nan(f):
+                self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({values[f]} != {values[f]});")
+
+    def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str], below: str) -> str:
         """How a vector is computed: elements in memory, side by side or not, or arithmetic on vectors and scalars."""
         place = _place(x)
         if place is not None:
             buf, offset = place
             self.bufs[buf] = None
             step = offset.coefficient(n.var)
+            at, part = f"{buf.name} + {self.poly(offset)}", "_part" if below else ""
+            masked = f", {below}" if below else ""
             if step is not ONE:
-                return f"tg_vector_spread_{short}({buf.name} + {self.poly(offset)}, {self.poly(step)})"
+                return f"tg_vector_spread{part}_{short}({at}, {self.poly(step)}{masked})"
             if buf.dtype == "float16":
-                return f"tg_vector_half_f32({buf.name} + {self.poly(offset)})"
-            return f"*(const tg_vector_{short} *)({buf.name} + {self.poly(offset)})"
+                return f"tg_vector_half{part}_f32({at}{masked})"
+            return f"tg_vector_part_{short}({at}{masked})" if below else f"*(const tg_vector_{short} *)({at})"
         args = [names[a] if a in names else self.ref(a) for a in x.term.args]
         name = x.term.op.family.name
         if name == "cast":
@@ -203,23 +266,6 @@ class CPrinter(Printer):
         if name == "abs":
             return f"tg_vector_abs_{short}({args[0]})"
         return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
-
-    def single_elements(
-        self, n: Reduce, accs: dict[Any, str], i: str, base: str, count: str, one: str, nbytes: int
-    ) -> None:
-        """The last elements, fewer than a vector: through an array of lanes."""
-        lanes = {acc: f"*(tg_vector_{SHORT[f.type.dtype]} *)({acc}_lane + v * ({one}))" for f, acc in accs.items()}
-        for f, acc in accs.items():
-            ctype = self.d.ctype(f.type.dtype)
-            self.add(f"{ctype} {acc}_lane[{nbytes} / sizeof({ctype})];")
-            self.text["acc", f] = f"{acc}_lane[u]"
-        with self.each_vector(nbytes):
-            self.add(*[f"{lane} = {acc}_vector[v];" for acc, lane in lanes.items()])
-        with self.block(f"for (int64_t u = ({count}) / ({one}) * ({one}); u < {count}; u++)"):
-            self.add(f"const int64_t {i} = {base} + u;")
-            self.body(n.body)
-        with self.each_vector(nbytes):
-            self.add(*[f"{acc}_vector[v] = {lane};" for acc, lane in lanes.items()])
 
 
 def _finds_places(n: Reduce) -> bool:
@@ -232,6 +278,11 @@ def _finds_places(n: Reduce) -> bool:
 
 def _has_nan(t: AnyTerm) -> bool:
     return t.type.np_dtype.kind == "f"
+
+
+def _size(dtype: str) -> int:
+    """The bytes of a number that folds of vectors are made of."""
+    return 8 if dtype in ("float64", "int64") else 4
 
 
 def _width(t: AnyTerm) -> int:
