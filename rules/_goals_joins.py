@@ -6,6 +6,7 @@ from typing import Any
 
 from termgraph.rulelib._goals_index import is_slice, is_static, opened, packed
 from termgraph.rules import goal
+from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
@@ -98,4 +99,4 @@ def of_dtype(x: Any, d: str) -> bool:
 @goal("iio")
 def only_item(x: Any, d: str) -> Any:
     """A vector of one number."""
-    return mk1(dimshuffle.bind(order=("x",)), x if x.type.dtype == d else mk1(ew.cast.bind(dtype=d), x))
+    return mk1(dimshuffle.bind(order=("x",)), in_dtype(x, d))

@@ -21,7 +21,7 @@ from termgraph.terms.build import number_like
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.derivative import missing, no_gradient, pullback, tup
+from termgraph.terms.ops.derivative import NOTHING, missing, pullback, tup
 from termgraph.terms.ops.draws import beta_draw, gamma_draw
 from termgraph.terms.ops.elementwise import (
     abs_,
@@ -182,7 +182,7 @@ def power_slope(x, c, g):
     """g c x ** (c - 1), written for the usual constants."""
     power = number_of(c)
     if power == 0:
-        return mk(no_gradient, ())
+        return NOTHING
     if power == 1:
         return g
     rest = x if power == 2 else mk2(pow_, x, number_like(g, power - 1))

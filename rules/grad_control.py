@@ -7,10 +7,8 @@ from termgraph.rules.parts import nothing_for
 from termgraph.terms.build import filled_like
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.control import check, ifelse, print_
-from termgraph.terms.ops.derivative import no_gradient, pullback, pushforward, tup
+from termgraph.terms.ops.derivative import NOTHING, pullback, pushforward, tup
 from termgraph.terms.term import mk
-
-NOTHING = mk(no_gradient, ())
 
 
 @goal("iiio")

@@ -10,7 +10,7 @@ import termgraph.tensor as T
 from termgraph.rules import Complex, goal, head, param, rule, ruleset, seg
 from termgraph.terms.build import filled_like
 from termgraph.terms.ops.basic import dimshuffle, nth
-from termgraph.terms.ops.derivative import no_gradient, pushforward
+from termgraph.terms.ops.derivative import NOTHING, pushforward
 from termgraph.terms.ops.elementwise import abs_, add, complex_, conj, eq, imag, real, sign, switch
 from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
 from termgraph.terms.ops.indexing import (
@@ -36,8 +36,6 @@ from termgraph.terms.ops.shaping import (
 from termgraph.terms.ops.sorting import argsort, sort, unique, unique_all
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import mk, mk1
-
-NOTHING = mk(no_gradient, ())
 
 
 # ---------------------------------------------------------------------- goals

@@ -11,7 +11,7 @@ from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
 from termgraph.tensor.lifting import handle
 from termgraph.terms.build import filled_like, length
 from termgraph.terms.ops.basic import dimshuffle, nth
-from termgraph.terms.ops.derivative import no_gradient, pullback, tup
+from termgraph.terms.ops.derivative import pullback, tup
 from termgraph.terms.ops.elementwise import add, cast, eq, switch
 from termgraph.terms.ops.indexing import (
     gather,
@@ -35,8 +35,6 @@ from termgraph.terms.ops.shaping import (
 )  # fmt: skip
 from termgraph.terms.ops.sorting import argsort, bincount, sort, unique, unique_all
 from termgraph.terms.term import Const, mk, mk1, mk2
-
-NOTHING = mk(no_gradient, ())
 
 
 # ---------------------------------------------------------------------- goals

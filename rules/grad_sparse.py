@@ -5,16 +5,15 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 
 from __future__ import annotations
 
+from termgraph.rulelib.grad_forward import product_rule
 from termgraph.rules import goal, head, param, rule, ruleset, seg
 from termgraph.terms.build import filled_like, length
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.derivative import no_gradient, pullback, pushforward
-from termgraph.terms.ops.elementwise import add, mul
+from termgraph.terms.ops.derivative import pullback, pushforward
+from termgraph.terms.ops.elementwise import mul
 from termgraph.terms.ops.indexing import gather, scatter_add
 from termgraph.terms.ops.sparse import csm, csm_data, csm_dot, csm_majors, csm_sample
 from termgraph.terms.term import mk, mk1, mk2
-
-NOTHING = mk(no_gradient, ())
 
 
 # ---------------------------------------------------------------------- goals
@@ -29,13 +28,6 @@ def places(indices, indptr, format):
 def turned(x, format):
     """How many rows the transpose has, and the format that reads the same arrays as the transpose."""
     return length(x, 0), "csc" if format == "csr" else "csr"
-
-
-@goal("iiio")
-def product_rule(f, xs, ts):
-    """The sum of f with one operand after the other replaced by its tangent."""
-    parts = [mk(f, (*xs[:i], t, *xs[i + 1 :])) for i, t in enumerate(ts) if t is not NOTHING]
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
 
 
 @goal("iiiio")

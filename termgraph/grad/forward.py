@@ -17,7 +17,7 @@ from termgraph.terms.build import filled_like
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import body_on
-from termgraph.terms.ops.derivative import no_gradient
+from termgraph.terms.ops.derivative import NOTHING, no_gradient
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.term import Input, Term, mk
 from termgraph.terms.traverse import children_first, substitute
@@ -25,8 +25,6 @@ from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm, Term
-
-NOTHING = mk(no_gradient, ())
 
 
 def tangents_of(roots: Sequence[Any], given: Mapping[Any, Any]) -> list[Any]:

@@ -13,9 +13,9 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call
-from termgraph.terms.ops.derivative import missing, no_gradient, undefined
+from termgraph.terms.ops.derivative import NOTHING, missing, undefined
 from termgraph.terms.ops.elementwise import conj
-from termgraph.terms.term import Term, mk, mk1
+from termgraph.terms.term import Term, mk1
 from termgraph.terms.types import TensorType, TupleType, Type
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ class DisconnectedType(Type):
         return "DisconnectedType()"
 
 
-NOTHING = mk(no_gradient, ())
 Pullback = Callable[[Term, Sequence[Any]], Sequence[Any]]
 RECOMPUTE = "recompute"  # the `lop` of a call whose body is computed again when its gradient is
 

@@ -19,7 +19,7 @@ from termgraph.terms.build import filled_like
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.derivative import missing, no_gradient, undefined
+from termgraph.terms.ops.derivative import NOTHING, missing, undefined
 from termgraph.terms.ops.elementwise import add, cast, le, minimum, sub, switch
 from termgraph.terms.ops.indexing import inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
@@ -30,7 +30,6 @@ from termgraph.terms.traverse import free_args, substitute
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-NOTHING = mk(no_gradient, ())
 _flip = subtensor.bind(index=(("s", None, None, -1),))
 _flip_but_last = subtensor.bind(index=(("s", -2, None, -1),))
 _WRITES = frozenset((inc_subtensor, set_subtensor))  # into zeros: the cotangent of one row

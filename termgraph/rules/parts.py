@@ -20,8 +20,7 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms import build
 from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.derivative import no_gradient
-from termgraph.terms.term import mk
+from termgraph.terms.ops.derivative import NOTHING
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -151,7 +150,7 @@ def each(xs: tuple[AnyTerm, ...], value: AnyTerm) -> Any:
 
 def nothing_for(xs: Pattern) -> Pattern:
     """In a derivative: nothing flows to any operand of the segment."""
-    made: Pattern = each(xs, mk(no_gradient, ()))
+    made: Pattern = each(xs, NOTHING)
     return made
 
 

@@ -16,7 +16,7 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.leaves import EMPTY
 from termgraph.terms.op import Lift, Op, is_var
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.derivative import no_gradient, tup
+from termgraph.terms.ops.derivative import NOTHING, tup
 from termgraph.terms.term import Const, Lit, as_term, mk
 
 
@@ -119,7 +119,7 @@ def operand(value: Any) -> Any:
             raise TypeError(f"{value!r} is declared `param`: it stands for a parameter, not for an operand")
         return value.term
     if isinstance(value, tuple):  # one gradient per argument; None: nothing flows there
-        return mk(tup, tuple([mk(no_gradient, ()) if v is None else operand(v) for v in value]))
+        return mk(tup, tuple([NOTHING if v is None else operand(v) for v in value]))
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

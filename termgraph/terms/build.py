@@ -8,6 +8,7 @@ import numpy as np
 
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import Const, mk, mk1
 
@@ -25,6 +26,11 @@ def length(t: Input | AnyTerm, axis: int) -> Any:
 def lengths(t: AnyTerm) -> list[Any]:
     """All lengths of a term."""
     return [length(t, i) for i in range(t.type.ndim)]
+
+
+def in_dtype(t: AnyTerm, dtype: str) -> AnyTerm:
+    """The term, cast unless it has the dtype already."""
+    return t if t.type.dtype == dtype else mk1(cast.bind(dtype=dtype), t)
 
 
 def filled_like(t: Any, value: float, dtype: str | None = None) -> AnyTerm:

@@ -10,6 +10,7 @@ import numpy as np
 from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
+from termgraph.terms.build import in_dtype
 from termgraph.terms.dtypes import HALVES, working_dtype
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
@@ -76,10 +77,6 @@ def _sum(x: AnyTerm, axis: Axes) -> AnyTerm:
     return mk(sum_.bind(axis=axis, dtype=x.type.dtype), (x,))
 
 
-def _fit(t: AnyTerm, dtype: str) -> AnyTerm:
-    return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
-
-
 def _powers(shifted: AnyTerm) -> AnyTerm:
     """exp of what is 0 at most. Vectors of float64 take ten times as long where a result is no normal number."""
     return mk(exp_below_zero if shifted.type.dtype == "float64" else exp, (shifted,))
@@ -90,32 +87,32 @@ def _softmax(x: AnyTerm, axis: Axes) -> AnyTerm:
     x, dtype = _widened(x)
     powers = _powers(mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))))
     total = _if_finite(mk(ROW_MAX.bind(axis=axis), (x,)), _sum(powers, axis), float("nan"))
-    return _fit(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
+    return in_dtype(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
 
 def _log_softmax(x: AnyTerm, axis: Axes) -> AnyTerm:
     x, dtype = _widened(x)
     shifted = mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim)))
     total = mk(log, (_sum(_powers(shifted), axis),))
-    return _fit(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
+    return in_dtype(mk(sub, (shifted, _kept(total, axis, x.type.ndim))), dtype)
 
 
 def _logsumexp(x: AnyTerm, axis: Axes) -> AnyTerm:
     x, dtype = _widened(x)
     shift = _shift(x, axis)
     powers = _powers(mk(sub, (x, _kept(shift, axis, x.type.ndim))))
-    return _fit(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
+    return in_dtype(mk(add, (mk(log, (_sum(powers, axis),)), shift)), dtype)
 
 
 def _fit_results(old: AnyTerm, new: AnyTerm) -> AnyTerm:
     """A routine that computes in another dtype, with its result in the old one; of several, each when it is read."""
-    return new if isinstance(old.type, TupleType) else _fit(new, old.type.dtype)
+    return new if isinstance(old.type, TupleType) else in_dtype(new, old.type.dtype)
 
 
 def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A product of vectors, or of dtypes that BLAS does not know, as a sum of products, rounded once."""
     wide = working_dtype(dtype).name
-    a, b = _fit(a, wide), _fit(b, wide)
+    a, b = in_dtype(a, wide), in_dtype(b, wide)
     if a.type.ndim == 2 and b.type.ndim == 2:
         a = mk(dimshuffle.bind(order=(0, "x", 1)), (a,))
     if b.type.ndim == 2:
@@ -127,8 +124,8 @@ def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A batch of products as a sum of products: rows of `a` and columns of `b`, each with the other's dimension new."""
     wide = working_dtype(dtype).name
     n, m = a.type.ndim, b.type.ndim
-    rows = mk(dimshuffle.bind(order=(*range(n - 1), "x", n - 1)), (_fit(a, wide),))
-    columns = mk(dimshuffle.bind(order=(*range(m - 2), "x", m - 1, m - 2)), (_fit(b, wide),))
+    rows = mk(dimshuffle.bind(order=(*range(n - 1), "x", n - 1)), (in_dtype(a, wide),))
+    columns = mk(dimshuffle.bind(order=(*range(m - 2), "x", m - 1, m - 2)), (in_dtype(b, wide),))
     if n != m:
         more = ("x",) * abs(n - m)
         shorter = rows if n < m else columns
@@ -139,7 +136,7 @@ def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
 
 def _summed(product: AnyTerm, wide: str, dtype: str) -> AnyTerm:
     """The products summed over the last dimension."""
-    return _fit(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
+    return in_dtype(mk(sum_.bind(axis=(product.type.ndim - 1,), dtype=wide), (product,)), dtype)
 
 
 def _dot(t: AnyTerm, args: tuple[AnyTerm, ...], products: Sequence[str]) -> AnyTerm:
@@ -147,13 +144,13 @@ def _dot(t: AnyTerm, args: tuple[AnyTerm, ...], products: Sequence[str]) -> AnyT
     a, b = args
     dtype = t.type.dtype
     if dtype in HALVES and dtype not in products:
-        wide = mk(t.op, (_fit(a, "float32"), _fit(b, "float32")))
-        return _fit(_dot(wide, wide.args, products), dtype)
+        wide = mk(t.op, (in_dtype(a, "float32"), in_dtype(b, "float32")))
+        return in_dtype(_dot(wide, wide.args, products), dtype)
     if t.op.family.name == "matmul" and dtype not in products:
         return _batch_as_sum(a, b, dtype)
     if (a.type.ndim == 1 and b.type.ndim == 1) or dtype not in products:
         return _as_sum(a, b, dtype)
-    return mk(t.op, (_fit(a, dtype), _fit(b, dtype)))
+    return mk(t.op, (in_dtype(a, dtype), in_dtype(b, dtype)))
 
 
 # What has no routine of its own for floats of 16 bits, where the backend does not say that it multiplies them.
@@ -194,7 +191,7 @@ def _scaled_product(t: AnyTerm, clients: Clients) -> tuple[AnyTerm, AnyTerm] | N
     if any(a.type.dtype != t.type.dtype for a in products[0].args):
         return None
     one = Const(np.ones((), t.type.dtype))
-    return _fit(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
+    return in_dtype(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
 
 
 def _scalar_of(t: AnyTerm) -> AnyTerm | None:
@@ -247,13 +244,13 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
         if t.args and t.op.family.name in ("dot", "matmul"):
             return _dot(t, args, products)
         if t.args and t.args[0].type.dtype in WIDENED.get(t.op.family.name, ()) and "float16" not in products:
-            return _fit(mk(t.op, (_fit(args[0], "float32"),)), t.type.dtype)
+            return in_dtype(mk(t.op, (in_dtype(args[0], "float32"),)), t.type.dtype)
         element = element_op(t)
         if element is not None:
             return mk(element, args)
         dtypes = operand_dtypes(t) if t.args else None
         if dtypes is not None:
-            return _fit_results(t, mk(t.op, tuple([_fit(a, d) for a, d in zip(args, dtypes)])))
+            return _fit_results(t, mk(t.op, tuple([in_dtype(a, d) for a, d in zip(args, dtypes)])))
         if t.args and t.op.family is nth and args[0] is not t.args[0]:
             return _fit_results(t, mk(t.op, args))
         if t.args and t.op.family.name in SPARSE:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from termgraph.terms.ops.elementwise import cast, mul
+from termgraph.terms.build import in_dtype
+from termgraph.terms.ops.elementwise import mul
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import mk
@@ -20,12 +21,8 @@ def sample(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
     """`sum(x[i] * y[j], axis=1)`"""
     i, j, x, y = args
     dtype = t.type.dtype
-    product = mk(mul, (mk(_AT, (_fit(x, dtype), i)), mk(_AT, (_fit(y, dtype), j))))
+    product = mk(mul, (mk(_AT, (in_dtype(x, dtype), i)), mk(_AT, (in_dtype(y, dtype), j))))
     return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
-
-
-def _fit(t: AnyTerm, dtype: str) -> AnyTerm:
-    return t if t.type.dtype == dtype else mk(cast.bind(dtype=dtype), (t,))
 
 
 SPARSE: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample}

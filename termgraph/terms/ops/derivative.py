@@ -71,6 +71,7 @@ no_gradient = define(
     kind="derivative",
     doc="The argument does not influence the result continuously (an index, a length, a condition): nothing flows.",
 )
+NOTHING = mk(no_gradient, ())
 
 undefined_gradient = define(
     "undefined_gradient",
