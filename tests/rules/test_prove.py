@@ -11,6 +11,7 @@ import termgraph.tensor as T
 from termgraph.rules import (
     Float,
     Inexact,
+    Integer,
     Matrix,
     RuleSet,
     finite,
@@ -55,6 +56,15 @@ def test_a_false_identity_is_caught_with_values_and_place():
     assert v.kind == "WRONG"
     text = str(report)
     assert f"at {__file__}:" in text and "sqrt(pow(" in text and "where " in text and "is    " in text
+
+
+def test_a_false_identity_of_integers_is_caught_though_it_holds_for_small_ones():
+    @ruleset()
+    def wrong(x: Integer, y: Integer, z: Integer):
+        yield rule("remainders", x % (y % (z // y)), x % (x // (y * y)), positive(x), positive(y), positive(z))
+
+    report = prove(wrong, samples=48)
+    assert report["wrong.remainders"].kind == "WRONG"
 
 
 def test_a_swap_is_caught():

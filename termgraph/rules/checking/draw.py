@@ -442,8 +442,8 @@ class Draw:
         return self.apply(Head(self, family, {}), args, want)
 
     # ------------------------------------------------------------------ values
-    def values(self, specials: Sequence[Special] = ()) -> dict[Any, np.ndarray]:
-        """Values for the inputs; with specials mixed in where any number will do."""
+    def values(self, specials: Sequence[Special] = (), far: bool = False) -> dict[Any, np.ndarray]:
+        """Values for the inputs, some integers far from 0 if asked; specials mixed in where any number will do."""
         out = {}
         for leaf, slot in self.slots.items():
             shape, dtype = slot.shape, leaf.type.np_dtype
@@ -451,7 +451,7 @@ class Draw:
                 low, high = slot.bounds
                 out[leaf] = self.numbers.integers(low, high + 1, shape).astype(dtype)
                 continue
-            value = with_facts(mixed(self.numbers, shape, dtype, specials), slot.facts)
+            value = with_facts(mixed(self.numbers, shape, dtype, specials, far), slot.facts)
             if value is None:
                 raise Retry
             out[leaf] = value

@@ -35,18 +35,23 @@ MATRIX_FACTS = frozenset(
 )
 
 
-def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype | str) -> np.ndarray:
-    """Everyday numbers of a dtype: moderate, of both signs, whole ones among them."""
+def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype | str, far: bool = False) -> np.ndarray:
+    """Everyday numbers of a dtype: moderate, of both signs, whole ones among them; integers up to 100 if `far`."""
     dtype = numpy_dtype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
     if dtype.kind in "iu":
-        low = 0 if dtype.kind == "u" else -5
-        return rng.integers(low, 7, shape).astype(dtype)
+        return _integers(rng, shape, dtype.kind == "i", far).astype(dtype)
     found = _reals(rng, shape)
     if dtype.kind == "c":
         found = found + 1j * _reals(rng, shape)
     return np.asarray(found, dtype=dtype)
+
+
+def _integers(rng: np.random.Generator, shape: tuple[int, ...], signed: bool, far: bool) -> np.ndarray:
+    """Mostly numbers that meet each other; if `far`, a quarter of the arrays tell quotients and remainders apart."""
+    least, most = (-100, 100) if far and rng.integers(4) == 0 else (-5, 6)
+    return rng.integers(least if signed else 0, most + 1, shape)
 
 
 def _reals(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -73,9 +78,11 @@ def specials_for(dtype: np.dtype, turn: int) -> list[Special]:
     return [Special(base[name] + n, "zero" if (name, n) == ("zero", 0) else "int limits") for name, n in group]
 
 
-def mixed(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, specials: Iterable[Special]) -> np.ndarray:
+def mixed(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, specials: Iterable[Special], far: bool = False
+) -> np.ndarray:
     """Everyday numbers with some of the specials among them."""
-    found = ordinary(rng, shape, dtype)
+    found = ordinary(rng, shape, dtype, far)
     chosen = list(specials)
     if not chosen or kind_of(found.dtype) == "b":
         return found
