@@ -71,4 +71,5 @@ def inverses(x, f: head, g: head):
 @ruleset("specialize")
 def factoring(x, y, z, m: head, a: head):
     yield rule("factor",         a(m(x, y), m(x, z)),        m(x, a(y, z)),
-                                 distributes(m, a), assumes=["finite", "overflow", "reassoc"])
+                                 distributes(m, a), same_dtype(y, this), same_dtype(z, this),  # True + True is True
+                                 assumes=["finite", "overflow", "reassoc"])

@@ -114,8 +114,10 @@ def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e:
                                  switch_(c, -1, 1) * f(switch_(c, x, y)),
                                  same_dtype(x, y), alone_in_arms(this, f, x, y))
     yield rule("factor",         switch_(c, x * z, y * z),                       switch_(c, x, y) * z)
-    yield rule("factor_neg",     switch_(c, x * z, -(y * z)),                    switch_(c, x, -y) * z)
-    yield rule("neg_factor",     switch_(c, -(x * z), y * z),                    switch_(c, -x, y) * z)
+    yield rule("factor_neg",     switch_(c, x * z, -(y * z)),                    switch_(c, x, -y) * z,
+                                 same_dtype(y, this))
+    yield rule("neg_factor",     switch_(c, -(x * z), y * z),                    switch_(c, -x, y) * z,
+                                 same_dtype(x, this))
 
     # masks that exclude each other, as gradients of choices make them
     yield rule("masks",          u * switch_(c, x, 0) + v * switch_(c, 0, y),    switch_(c, u * x, v * y),

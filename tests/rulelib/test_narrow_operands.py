@@ -1,0 +1,67 @@
+"""Operands of narrower dtypes than the result: no rule computes with them by themselves, where they may wrap around."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+
+EXPRESSIONS = {
+    "common factor": lambda x, m, n, c: x * m + x * n,
+    "common factor first": lambda x, m, n, c: m * x + n * x,
+    "common factor, difference": lambda x, m, n, c: x * m - x * n,
+    "common factor, numbers": lambda x, m, n, c: 3 * (x * m) + 2 * (x * n),
+    "common factor, three": lambda x, m, n, c: x * m + x * n + x * m,
+    "divided": lambda x, m, n, c: m / (x + 9) + n / (x + 9),
+    "factors": lambda x, m, n, c: (x * m) * (x * n),
+    "squared": lambda x, m, n, c: (x * m) * m * n,
+    "sum of terms": lambda x, m, n, c: (x + m) + n,
+    "difference of terms": lambda x, m, n, c: (x - m) - n,
+    "taken away": lambda x, m, n, c: (x + m) - (x + n) + m,
+    "sum of products": lambda x, m, n, c: (x * m).sum() + (x * n).sum(),
+    "products of sums": lambda x, m, n, c: (x * m).sum() * n,
+    "chosen": lambda x, m, n, c: T.switch(c, x * m, x * n),
+    "chosen, second negated": lambda x, m, n, c: T.switch(c, x * m, -(x * n)),
+    "chosen, first negated": lambda x, m, n, c: T.switch(c, -(x * m), x * n),
+    "chosen sums": lambda x, m, n, c: T.switch(c, x + m, x + n),
+    "chosen differences": lambda x, m, n, c: T.switch(c, x - m, x - n),
+    "negated": lambda x, m, n, c: -(x * m) - (x * n),
+    "larger": lambda x, m, n, c: T.maximum(x + m, x + n),
+    "smaller": lambda x, m, n, c: T.minimum(x * m, x * n),
+    "compared": lambda x, m, n, c: (x + m) < (x + n),
+    "compared products": lambda x, m, n, c: (x * m) * 2 > (x * n) * 2,
+    "equal": lambda x, m, n, c: T.eq(x - m, x - n),
+    "power": lambda x, m, n, c: (x * 1.0) ** m * (x * 1.0) ** n,
+    "exponentials": lambda x, m, n, c: T.exp(x * 0.01) * T.exp(m * 0.01) * T.exp(n * 0.01),
+    "logarithms": lambda x, m, n, c: T.log(abs(x) + 1.0) + T.log(m + 300.0),
+    "scaled means": lambda x, m, n, c: (x * m).mean() - (x * n).mean(),
+}
+WIDE, NARROW = ("float64", "float32", "int64"), ("bool", "uint8", "int8", "int16")
+VALUES = {
+    "bool": ([True, True, False, True], [True, False, True, True]),
+    "uint8": ([200, 0, 255, 7], [100, 3, 255, 0]),
+    "int8": ([-128, 100, 3, -1], [-128, 90, -3, 127]),
+    "int16": ([-32768, 32000, 3, -1], [-32768, 900, -3, 32767]),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_what_is_narrower_than_the_result_does_not_wrap_around(name):
+    x_values, c_values = np.array([1, -2, 3, 5]), np.array([True, False, True, False])
+    for wide, first, second in itertools.product(WIDE, NARROW, NARROW):
+        inputs = [T.vector(n, dtype=d) for n, d in zip("xmnc", (wide, first, second, "bool"))]
+        made = EXPRESSIONS[name](*inputs)
+        given = [
+            x_values.astype(wide),
+            np.array(VALUES[first][0], first),
+            np.array(VALUES[second][1], second),
+            c_values,
+        ]
+        found, plain = (
+            tg.function(inputs, made, mode=mode, on_unused_input="ignore")(*given)
+            for mode in (tg.Mode(linker="py"), tg.Mode(linker="py", optimizer="None"))
+        )
+        assert found.dtype == plain.dtype, (wide, first, second)
+        np.testing.assert_allclose(found, plain, rtol=1e-4, err_msg=f"{wide} {first} {second}")
