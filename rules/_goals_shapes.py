@@ -15,6 +15,7 @@ from termgraph.rules.fit import length_of as traced_length
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import bare_apply
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle, nth
@@ -258,7 +259,7 @@ def declared_length(t: Any, a: int) -> Any:
     n = None if found is None else as_tensor(found[a])
     if n is None or n.type.ndim != 0 or n.type.kind not in "iu":
         return None
-    return n.term if n.type.dtype == "int64" else mk1(ew.cast.bind(dtype="int64"), n.term)
+    return in_dtype(n.term, "int64")
 
 
 @goal("iio")

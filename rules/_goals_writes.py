@@ -8,19 +8,19 @@ import numpy as np
 
 from termgraph.rulelib._goals_index import FULL, is_slice, length, same_length
 from termgraph.rules import goal
+from termgraph.terms.build import in_dtype
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.elementwise import cast, lt, switch
+from termgraph.terms.ops.elementwise import lt, switch
 from termgraph.terms.ops.indexing import scatter_add
 from termgraph.terms.ops.shaping import alloc, arange, shape_i
-from termgraph.terms.term import Const, mk, mk1, mk2
+from termgraph.terms.term import Const, mk, mk2
 
 
 @goal("iio")
 def like(y: Any, x: Any) -> Any:
     """`y` with the dtype and the shape of `x`, into which it is written."""
-    if y.type.dtype != x.type.dtype:
-        y = mk1(cast.bind(dtype=x.type.dtype), y)
+    y = in_dtype(y, x.type.dtype)
     if y.type.ndim == x.type.ndim and all(same_length(length(y, d), x, d) for d in range(x.type.ndim)):
         return y if y.type is x.type else None
     return mk(alloc, (y, *[length(x, d) for d in range(x.type.ndim)]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.batching.indices import read, written
 from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
+from termgraph.terms.build import in_dtype
 from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.linalg import matmul
@@ -105,8 +106,7 @@ def _fixed_size(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
 
 def _make_vector(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     dtype = t.op.params["dtype"]
-    columns = [reorder(spread(a, n), (0, "x")) for a in args]
-    columns = [c if c.type.dtype == dtype else mk1(ew.cast.bind(dtype=dtype), c) for c in columns]
+    columns = [in_dtype(reorder(spread(a, n), (0, "x")), dtype) for a in args]
     return Lifted(mk(join.bind(axis=1), tuple(columns)), True)
 
 

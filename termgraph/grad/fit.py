@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.terms.build import lengths
+from termgraph.terms.build import in_dtype, lengths
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast, real
+from termgraph.terms.ops.elementwise import real
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import mk, mk1
@@ -55,11 +55,9 @@ def _was_broadcast(arg: AnyTerm, result: AnyTerm) -> bool:
 
 
 def _same_dtype(g: AnyTerm, dtype: str) -> AnyTerm:
-    if g.type.dtype == dtype:
-        return g
     if g.type.kind == "c" and kind_of(dtype) != "c":
         g = mk1(real, g)
-    return g if g.type.dtype == dtype else mk1(cast.bind(dtype=dtype), g)
+    return in_dtype(g, dtype)
 
 
 def _sum_broadcasts(g: AnyTerm, arg: AnyTerm) -> AnyTerm:

@@ -15,12 +15,12 @@ from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Backward, can_move
 from termgraph.loops.residuals import choose_residuals
 from termgraph.loops.varying import growing
-from termgraph.terms.build import filled_like
+from termgraph.terms.build import filled_like, in_dtype
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import NOTHING, missing, undefined
-from termgraph.terms.ops.elementwise import add, cast, le, minimum, sub, switch
+from termgraph.terms.ops.elementwise import add, le, minimum, sub, switch
 from termgraph.terms.ops.indexing import inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
 from termgraph.terms.ops.shaping import arange, join, shape_i
@@ -199,7 +199,7 @@ class _Reversal:
             inherit_places(wider, op, {})
             forward = mk(wider, self.t.args)
         values = projections(forward)
-        self.steps_made = values[-1] if op.params["until"] else _int64(self.parts.n)
+        self.steps_made = values[-1] if op.params["until"] else in_dtype(self.parts.n, "int64")
         stacks = values[op.n_carry :]
         return [mk1(_flip, stacks[s]) if isinstance(s, int) else self.shifted(s[0], stacks[s[1]]) for s in sources]
 
@@ -251,10 +251,6 @@ class _Reversal:
         start = mk(sub, (self.steps_made, self.steps)) if truncated else Const(np.int64(0))
         index = (("s", "?", "?", None),)
         return mk(set_subtensor.bind(index=index), (filled_like(x, 0), g, start, self.steps_made))
-
-
-def _int64(n: AnyTerm) -> AnyTerm:
-    return n if n.type.dtype == "int64" else mk1(cast.bind(dtype="int64"), n)
 
 
 def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:

@@ -17,7 +17,6 @@ from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import (
     add,
-    cast,
     exp,
     exp_below_zero,
     isfinite,
@@ -60,7 +59,7 @@ def _widened(x: AnyTerm) -> tuple[AnyTerm, str]:
     """The operand in the dtype to compute in, and the dtype of the result."""
     dtype = np.dtype("float64") if x.type.kind in "biu" else x.type.np_dtype
     wide = np.promote_types(dtype, np.float32)
-    return (x if x.type.np_dtype == wide else mk(cast.bind(dtype=wide.name), (x,))), dtype.name
+    return in_dtype(x, wide.name), dtype.name
 
 
 def _if_finite(largest: AnyTerm, value: AnyTerm, otherwise: float) -> AnyTerm:

@@ -41,6 +41,7 @@ from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import INPUT
 from termgraph.terms.term import is_term
 from termgraph.terms.traverse import children_first, free_inputs
+from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Input
@@ -294,10 +295,8 @@ def _text(value: np.ndarray, outcome: Outcome | None) -> str:
 
 def _all_whole(example: Example) -> bool:
     """Whether both sides are made of integers and truth values only: exponentials of large integers overflow."""
-    return all(
-        str(getattr(t.type, "dtype", "")).startswith(("int", "uint", "bool"))
-        for t in children_first([example.before, example.after])
-    )
+    terms = children_first([example.before, example.after])
+    return all(isinstance(t.type, TensorType) and t.type.kind in "biu" for t in terms)
 
 
 __all__ = ["Example", "ProofReport", "Verdict", "examples", "prove_rule"]
