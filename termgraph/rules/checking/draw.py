@@ -443,7 +443,7 @@ class Draw:
 
     # ------------------------------------------------------------------ values
     def values(self, specials: Sequence[Special] = (), far: bool = False) -> dict[Any, np.ndarray]:
-        """Values for the inputs, some integers far from 0 if asked; specials mixed in where any number will do."""
+        """Values for the inputs, integers far from 0 if asked; specials mixed in where any number will do."""
         out = {}
         for leaf, slot in self.slots.items():
             shape, dtype = slot.shape, leaf.type.np_dtype

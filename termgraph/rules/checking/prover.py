@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
+# What each example is tried on. Far integers have a round without specials: beside these, differences may be overflow.
+_PLAIN, _SPECIAL, _FAR = "plain", "special", "far"
+_ROUNDS = (_PLAIN, _SPECIAL, _SPECIAL, _SPECIAL)
+
+
 def prove_rule(rule: Rule, samples: int = 24, seed: int = 0) -> Verdict:
     """The verdict on one rule."""
     verdict = Verdict(rule)
@@ -129,13 +134,12 @@ class _Trials:
         if v.example is None or (len(repr(example.before)) < len(repr(v.example.before))):
             v.example = example
         dtype = max((leaf.type.np_dtype for leaf in example.draw.slots), key=lambda d: d.kind == "f", default=None)
-        far = _all_whole(example)
-        for trial in range(4):
-            specials = [] if trial == 0 or dtype is None else specials_for(dtype, self.turn)
-            self.turn += trial > 0
+        for kind in (*_ROUNDS, *([_FAR] if _all_whole(example) else [])):
+            specials = specials_for(dtype, self.turn) if kind == _SPECIAL and dtype is not None else []
+            self.turn += kind == _SPECIAL
             kinds = frozenset(s.kind for s in specials) - {"ordinary"}
             try:
-                given = example.draw.values(specials, far)
+                given = example.draw.values(specials, far=kind == _FAR)
             except Retry:
                 continue
             outcome, shown = self._outcome(example, given, kinds)

@@ -49,8 +49,8 @@ def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype |
 
 
 def _integers(rng: np.random.Generator, shape: tuple[int, ...], signed: bool, far: bool) -> np.ndarray:
-    """Mostly numbers that meet each other; if `far`, a quarter of the arrays tell quotients and remainders apart."""
-    least, most = (-100, 100) if far and rng.integers(4) == 0 else (-5, 6)
+    """Numbers that meet each other; if `far`, mostly ones that tell quotients and remainders apart."""
+    least, most = (-100, 100) if far and rng.integers(4) else (-5, 6)
     return rng.integers(least if signed else 0, most + 1, shape)
 
 
