@@ -1,13 +1,13 @@
 """Bessel functions of order two in derivatives: by those of orders 0 and 1, which C computes without SciPy."""
 
 from termgraph.rules import Float, rule, ruleset
-from termgraph.terms.ops.elementwise import abs_, i0, i1, isinf, iv, j0, j1, jv, lt, switch
+from termgraph.terms.ops.elementwise import abs_, i0, i1, isinf, iv, j0, j1, jv, le, switch
 
 
 @ruleset("specialize")
 def bessel(x: Float):
-    # nothing cancels: at 0 these are 1 - 1/2; below 1e-30 the quotient is 1/2, and would be 0 / 0 in the end
+    # nothing cancels: at 0 these are 1 - 1/2; up to 1e-30, which is 0 in float16, the quotient is 1/2, and not 0 / 0
     yield rule("i1_slope",       i0(x) + iv(2, x),           switch(isinf(i0(x)), i0(x),
-                                 2 * (i0(x) - switch(lt(abs_(x), 1e-30), 0.5, i1(x) / x))),     assumes=["reassoc"])
+                                 2 * (i0(x) - switch(le(abs_(x), 1e-30), 0.5, i1(x) / x))),     assumes=["reassoc"])
     yield rule("j1_slope",       j0(x) - jv(2, x),
-                                 2 * (j0(x) - switch(lt(abs_(x), 1e-30), 0.5, j1(x) / x)),      assumes=["reassoc"])
+                                 2 * (j0(x) - switch(le(abs_(x), 1e-30), 0.5, j1(x) / x)),      assumes=["reassoc"])

@@ -48,13 +48,13 @@ CASES = {
     "bessel.i1_slope": (
         lambda x: T.i0(x) + T.iv(2, x),
         lambda x: T.switch(
-            T.isinf(T.i0(x)), T.i0(x), 2 * (T.i0(x) - T.switch(T.abs(x) < 1e-30, 0.5, T.i1(x) / x))
+            T.isinf(T.i0(x)), T.i0(x), 2 * (T.i0(x) - T.switch(T.abs(x) <= 1e-30, 0.5, T.i1(x) / x))
         ),
         {"at": SLOW[:-2] + (1e-35, 5e-324, 9.0, 300.0), "ulps": 8, "specialize": True},
     ),
     "bessel.j1_slope": (
         lambda x: T.j0(x) - T.jv(2, x),
-        lambda x: 2 * (T.j0(x) - T.switch(T.abs(x) < 1e-30, 0.5, T.j1(x) / x)),
+        lambda x: 2 * (T.j0(x) - T.switch(T.abs(x) <= 1e-30, 0.5, T.j1(x) / x)),
         {"at": TAILS[:-4] + (1e-35, 5e-324, 7.0), "ulps": 8, "specialize": True},
     ),
     "error_functions.gamma_step": (lambda x: T.gamma(1 + x) / T.gamma(x), lambda x: x, {}),

@@ -356,7 +356,9 @@ class Draw:
                 return self.rng.choice(again)
         return self.input(shape, dtype, None, facts)
 
-    def _integers(self, shape: tuple[int, ...], low: int, high: int, dtype: str) -> Any:
+    def _integers(self, shape: tuple[int, ...], low: int | None, high: int | None, dtype: str) -> Any:
+        if low is None or high is None:  # a length that the operand's type does not know
+            raise Retry
         if self.chance(0.5 if low != high else 0.85):
             return Const(self.numbers.integers(low, high + 1, shape).astype(dtype))
         return self.input(shape, dtype, (low, high))
@@ -383,7 +385,7 @@ class Draw:
         facts: frozenset[str] = frozenset(),
     ) -> Any:
         """An input; with facts it comes wrapped in an `assume` or, now and then, bare."""
-        if None in shape or None in (bounds or ()) or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
+        if None in shape or (facts and with_facts(np.zeros(shape, dtype), facts) is None):
             raise Retry
         leaf = Input("abcdefghijkl"[len(self.slots) % 12], TensorType.of(dtype, tuple(shape)))
         if self.ranged and not facts and bounds is None and leaf.type.kind in "iu" and self.chance(0.7):
