@@ -10,6 +10,7 @@ import numpy as np
 
 from termgraph.rules import goal
 from termgraph.rules.magnitudes import worth_moving
+from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import mul, sqr
 from termgraph.terms.term import Const, mk, mk1
@@ -22,7 +23,7 @@ def _number(k: Any) -> Any:
     return k.scalar if k.op is CONST and isinstance(k.scalar, (int, float)) and not isinstance(k.scalar, bool) else None
 
 
-def _const_exponent(x: Any, k: Any) -> bool:
+def _const_exponent(t: Any, x: Any, k: Any) -> bool:
     return k.op is CONST
 
 
@@ -43,14 +44,14 @@ def _worth_moving(t: Any) -> bool:
     return worth_moving(t.args, ())  # asked for each pair of factors of a product
 
 
-@goal("iio", worth=_const_exponent)
-def product_power(x: Any, k: Any) -> Any:
-    """`x ** k` for a small whole k by squaring and multiplying."""
+@goal("iiio", worth=_const_exponent)
+def product_power(t: Any, x: Any, k: Any) -> Any:
+    """`t`, which is `x ** k` for a small whole k, by squaring and multiplying in its own dtype."""
     n = _number(k)
     if n is None or n != n or n != int(n if abs(n) <= LARGEST else 0) or n < 2:
         return None
     factors = []
-    square = x
+    square = in_dtype(x, t.type.dtype)
     for bit in reversed(bin(int(n))[2:]):
         if bit == "1":
             factors.append(square)

@@ -65,7 +65,7 @@ def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, xs
 @ruleset("canonicalize")
 def inverses(x, f: head, g: head):
     yield rule("inverse",        f(g(x)),                x,
-                                 inverse(f, g), assumes=["finite", "domain", "reassoc"])
+                                 inverse(f, g), assumes=["finite", "domain", "overflow", "reassoc"])
 
 
 @ruleset("specialize")

@@ -15,6 +15,7 @@ from termgraph.rulelib._goals_reduce import (
     surely_some,
     without_short_axes,
 )
+from termgraph.rulelib._goals_shapes import only_number
 from termgraph.rules import (
     Bool,
     Float,
@@ -91,9 +92,9 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
     yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),
                                  increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
     yield rule("max_scaled",     max_(v * w, axis=a),                            v * max_(w, axis=a),
-                                 positive(v), needed_once(v * w), assumes=["overflow"])
+                                 only_number(v), positive(v), needed_once(v * w), assumes=["overflow"])
     yield rule("min_scaled",     min_(v * w, axis=a),                            v * min_(w, axis=a),
-                                 positive(v), needed_once(v * w), assumes=["overflow"])
+                                 only_number(v), positive(v), needed_once(v * w), assumes=["overflow"])
     yield rule("prod_exp",       prod(exp(w), axis=a, dtype=d),                  exp(sum_(w, axis=a, dtype=d)),
                                  needed_once(exp(w)), assumes=["overflow", "reassoc"])
     yield rule("prod_sqr",       prod(sqr(w), axis=a, dtype=d),                  sqr(prod(w, axis=a, dtype=d)),
@@ -109,7 +110,7 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
 
     # copies of one value, concatenated arrays, arrays in another order
     yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) * cast(n, dtype=d),
-                                 repeated(x, ns, a, y, n), assumes=ROUNDS)
+                                 repeated(x, ns, a, y, n), assumes=[*ROUNDS, "finite"])
     yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d),
                                  repeated(x, ns, a, y, n), assumes=ROUNDS)
     yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,

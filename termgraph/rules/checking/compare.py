@@ -40,15 +40,20 @@ Change = Callable[[], "np.ndarray | None"]
 
 
 def compare(
-    left: Any, right: Any, between: Sequence[Any], kinds: frozenset[str], change: Change | None = None
+    left: Any,
+    right: Any,
+    between: Sequence[Any],
+    kinds: frozenset[str],
+    change: Change | None = None,
+    by_nan: Change | None = None,
 ) -> Outcome:
     """Compare the values of a rule's two sides.
 
     `between` are all values computed on the way, `kinds` the special numbers given; `change` tells how much the left
-    side moves when its inputs move by a few roundings.
+    side moves when its inputs move by a few roundings, `by_nan` where it is NaN only because inputs are.
     """
     if isinstance(left, tuple):
-        return _worst([compare(a, b, between, kinds, change) for a, b in zip(left, right, strict=True)])
+        return _worst([compare(a, b, between, kinds, change, by_nan) for a, b in zip(left, right, strict=True)])
     if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
         return Outcome(EXACT) if left is right or left == right else Outcome(WRONG, note="different values")
     if left.dtype != right.dtype or left.shape != right.shape:
@@ -60,7 +65,7 @@ def compare(
         return _complexes(left, right, between, kinds, change)
     if kind_of(left.dtype) != "f":
         return _integers(left, right, between, kinds, change)
-    return _floats(left, right, between, kinds, change)
+    return _floats(left, right, between, kinds, change, by_nan)
 
 
 def failing(note: str, lefts: Sequence[Any], kinds: frozenset[str]) -> Outcome:
@@ -117,7 +122,12 @@ def _complexes(
 
 
 def _floats(
-    left: np.ndarray, right: np.ndarray, between: Sequence[Any], kinds: frozenset[str], change: Change | None
+    left: np.ndarray,
+    right: np.ndarray,
+    between: Sequence[Any],
+    kinds: frozenset[str],
+    change: Change | None,
+    by_nan: Change | None,
 ) -> Outcome:
     both_nan = np.isnan(left) & np.isnan(right)
     different = ~((left == right) | both_nan)
@@ -130,7 +140,7 @@ def _floats(
     finite = np.isfinite(left) & np.isfinite(right)
     lost = different & ~finite
     if lost.any():
-        return _not_finite(left, right, lost, between, kinds, change)
+        return _not_finite(left, right, lost, between, kinds, change, by_nan)
     place = int(np.flatnonzero(different)[0])
     gap = np.abs(np.where(different, left, 0).astype(np.float64) - np.where(different, right, 0).astype(np.float64))
     if _close(left, right, gap, between, left.dtype) or _sensitive(gap, change):
@@ -159,6 +169,7 @@ def _not_finite(
     between: Sequence[Any],
     kinds: frozenset[str],
     change: Change | None,
+    by_nan: Change | None,
 ) -> Outcome:
     place = int(np.flatnonzero(lost)[0])
     excuses = set()
@@ -169,7 +180,7 @@ def _not_finite(
         and not kinds & {"inf", "nan"}
         and not np.isfinite(left[lost]).any()
     )
-    swallowed = "nan" in kinds and (np.isnan(left[lost]) & ~np.isnan(right[lost])).any()
+    swallowed = "nan" in kinds and _swallowed(left, right, lost, by_nan)
     if not swallowed and ((np.isfinite(right[lost]) | np.isnan(left[lost])).all() or unresolved):
         excuses.add(REPAIRED)
     if "int limits" in kinds or _near_limits(between):
@@ -191,6 +202,15 @@ def _not_finite(
     if "zero" in kinds or _has_zero(between):
         excuses.add("nonzero")
     return Outcome(SPECIAL if excuses else WRONG, frozenset(excuses), _kinds_text(kinds), place)
+
+
+def _swallowed(left: np.ndarray, right: np.ndarray, lost: np.ndarray, by_nan: Change | None) -> bool:
+    """Whether a NaN that was given is on the left side and no longer on the right one."""
+    gone = lost & np.isnan(left) & ~np.isnan(right)
+    if not gone.any():
+        return False
+    where = by_nan() if by_nan is not None else None
+    return where is None or where.shape != gone.shape or bool((gone & where).any())
 
 
 def _half_overflows(between: Sequence[Any]) -> bool:

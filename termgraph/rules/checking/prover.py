@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,7 +207,9 @@ class _Trials:
             return outcome, self._shown(example, given, left, outcome.note)
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
-        outcome = compare(left, rights[-1], [*lefts, *rights], kinds, lambda: _moved(example.before, given, left))
+        change = partial(_moved, example.before, given, left)
+        swallows = partial(_made_nan_by_nan, example.before, given, left)
+        outcome = compare(left, rights[-1], [*lefts, *rights], kinds, change, swallows)
         if outcome.kind == EXACT:
             return outcome, ""
         return outcome, self._shown(example, given, left, rights[-1], outcome)
@@ -230,7 +232,7 @@ def _holds(fact: TermFact, t: Any, given: dict[Any, Any]) -> bool:
     if fact is not no_overflow:
         return fact_holds(fact.name, fact, value)
     unlimited = _UNLIMITED.get(t.op.family.name)
-    if unlimited is None:
+    if unlimited is None or value.dtype.kind not in "iu":
         return False
     exact = reduce(unlimited, [np.asarray(_value(a, given)).astype(object) for a in t.args])
     return bool(np.all(exact == value.astype(object)))
@@ -273,6 +275,23 @@ def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarr
             return None
         total = np.maximum(total, np.nan_to_num(gap, posinf=0.0))
     return total
+
+
+def _made_nan_by_nan(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarray | None:
+    """Where the left side is NaN only because numbers given are: not by an infinity beside them that cancels."""
+    if not isinstance(left, np.ndarray):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(evaluate([before], {k: _without_nan(x) for k, x in given.items()})[0])
+    except Exception:  # outside the domain by now: nothing can be said
+        return None
+    return np.isnan(left) & ~np.isnan(found) if found.shape == left.shape else None
+
+
+def _without_nan(x: object) -> Any:
+    holds_nan = isinstance(x, np.ndarray) and kind_of(x.dtype) in "fc" and np.isnan(x).any()
+    return np.where(np.isnan(x), 1, x).astype(x.dtype) if holds_nan else x
 
 
 def _signed(x: object) -> np.ndarray:
