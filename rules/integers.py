@@ -20,6 +20,7 @@ from termgraph.rules import (
     rule,
     ruleset,
     same_dtype,
+    this,
 )
 from termgraph.terms.ops.assume import between
 from termgraph.terms.ops.elementwise import (
@@ -106,8 +107,8 @@ def remainders(i: Integer, j: Integer, k: Integer, c: Number, d: Number):
                                  apart(mod(c, d), c), no_overflow(i + c), no_overflow(i + mod(c, d)))
 
     # factors in common, remainders of remainders
-    yield rule("common",         mod(i * k, j * k),              mod(i, j) * k,
-                                 no_overflow(i * k), no_overflow(j * k))
+    yield rule("common",         mod(i * k, j * k),              mod(i, j) * k,  # uint64 by int64: 0.0 % 0.0
+                                 same_dtype(i * k, this), no_overflow(i * k), no_overflow(j * k))
     yield rule("common_number",  mod(i * c, d),                  mod(i, floor_div(d, c)) * c,
                                  divides(c, d), no_overflow(i * c))
     yield rule("twice",          mod(mod(i, c), d),              mod(i, d),

@@ -8,7 +8,6 @@ import pytest
 from unification import Var
 
 import termgraph.tensor as T
-from termgraph.db import database
 from termgraph.rules import (
     Float,
     Inexact,
@@ -385,21 +384,3 @@ def test_parts_of_indices_that_are_numbers_and_arrays():
 def test_wanted_lengths_are_never_left_open():
     made = proving_draw.Draw(random.Random(0), {}, {}, 0.0).make(Var("x"), proving_draw.Want((None, 2), "float64"))
     assert made.type.shape == (3, 2)
-
-
-FOUND_BY = {
-    "inverses.inverse": 11,
-    "reductions.sum_alloc": 12,
-    "remainders.common": 13,
-    "hyperbolic.cosh_over_sinh": 14,
-    "reductions.min_scaled": 19,
-    "small_powers.whole": 20,
-    "error_functions.erfcx": 23,
-}
-
-
-@pytest.mark.parametrize("name", FOUND_BY)
-def test_rules_are_right_with_the_seeds_that_found_them_wrong(name):
-    found = next(r for r in database.all_rules() if r.name == name)
-    report = prove(found, samples=12, seed=FOUND_BY[name])
-    assert report.ok, str(report)

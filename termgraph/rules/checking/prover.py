@@ -289,7 +289,7 @@ def _made_nan_by_nan(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -
     return np.isnan(left) & ~np.isnan(found) if found.shape == left.shape else None
 
 
-def _without_nan(x: object) -> Any:
+def _without_nan(x: Any) -> Any:
     holds_nan = isinstance(x, np.ndarray) and kind_of(x.dtype) in "fc" and np.isnan(x).any()
     return np.where(np.isnan(x), 1, x).astype(x.dtype) if holds_nan else x
 
