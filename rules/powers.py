@@ -2,7 +2,7 @@
 
 from termgraph.rulelib._goals_dtypes import both_count, even_number, exceeds, odd_number, whole_number
 from termgraph.rulelib._goals_powers import in_front
-from termgraph.rules import Float, Inexact, Real, Uniform, finite, nonzero, rule, ruleset, this
+from termgraph.rules import Float, Inexact, Real, Uniform, finite, nonzero, rule, ruleset, same_dtype, this
 from termgraph.terms.ops.elementwise import abs_, reciprocal, sqr, sqrt
 
 ROUNDS = ["reassoc"]
@@ -11,7 +11,8 @@ ROUNDS = ["reassoc"]
 @ruleset("canonicalize")
 def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
     yield rule("square",         x * x,                      sqr(x),                    in_front(x, this))
-    yield rule("pow_two",        x ** 2,                     sqr(x),                    assumes=ROUNDS)
+    yield rule("pow_two",        x ** 2,                     sqr(x),
+                                 same_dtype(x, this), assumes=ROUNDS)
     yield rule("pow_minus_one",  v ** -1,                    1 / v,                     assumes=ROUNDS)
     yield rule("reciprocal",     reciprocal(v),              1 / v,                     assumes=ROUNDS)
     yield rule("one_pow",        1 ** w,                     1)
