@@ -196,8 +196,6 @@ _STATING = frozenset((assume, between, ew.cast))
 _BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
 _UNCHANGED = _STATING | {dimshuffle}  # of what `_bare` may take away
 _TELLING = _UNCHANGED | _BOUNDED | _LOOKED_INTO  # where operands may bound a term
-_BELOW_OTHERS = _TELLING | {ew.minimum}  # what may be proved to be nowhere above another term
-_ABOVE_OTHERS = _TELLING | {ew.maximum}
 _SAME_PLACES = _LOOKED_INTO | {ew.mod, ew.floor_div, ew.minimum, ew.maximum, ew.cast, dimshuffle}
 
 
@@ -246,12 +244,8 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     left, right, stated = known
     if left[1] + by <= right[0]:
         return True
-    if not stated:
-        simple = x.op.family not in _BELOW_OTHERS
-        if simple and y.op.family not in _ABOVE_OTHERS:  # neither has a bound that is a term
-            return x is y and not by
-        if (below := _reached(y, ew.maximum)) and (above := [x] if simple else _reached(x, ew.minimum)):
-            return not by and (id(x) in map(id, below) if simple else not {*above}.isdisjoint(below))
+    if not stated and (above := _reached(x, ew.minimum)) and (below := _reached(y, ew.maximum)):
+        return not by and not {*map(id, above)}.isdisjoint(map(id, below))
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
 
