@@ -13,7 +13,8 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
     yield rule("square",         x * x,                      sqr(x),                    in_front(x, this))
     yield rule("pow_two",        x ** 2,                     sqr(x),
                                  same_dtype(x, this), assumes=ROUNDS)
-    yield rule("pow_minus_one",  v ** -1,                    1 / v,                     assumes=ROUNDS)
+    yield rule("pow_minus_one",  v ** -1,                    1 / v,
+                                 same_dtype(v, this), assumes=ROUNDS)
     yield rule("reciprocal",     reciprocal(v),              1 / v,                     assumes=ROUNDS)
     yield rule("one_pow",        1 ** w,                     1)
 
@@ -52,4 +53,5 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
 
 @ruleset("specialize")
 def half_powers(v: Inexact):
-    yield rule("sqrt",           v ** 0.5,                   sqrt(v),                   finite(v), assumes=["reassoc"])
+    yield rule("sqrt",           v ** 0.5,                   sqrt(v),
+                                 same_dtype(v, this), finite(v), assumes=["reassoc"])

@@ -67,3 +67,26 @@ def test_what_is_narrower_than_the_result_does_not_wrap_around(name):
         found, plain = np.asarray(found), np.asarray(plain)
         assert found.dtype == plain.dtype, (wide, first, second)
         np.testing.assert_allclose(found, plain, rtol=1e-4, err_msg=f"{wide} {first} {second}")
+
+
+def both_ways(inputs, made, *given):
+    """The values with all rules, and with none."""
+    modes = tg.Mode(linker="py"), tg.Mode(linker="py", optimizer="None")
+    return [tg.function(inputs, made, mode=mode)(*given) for mode in modes]
+
+
+@pytest.mark.parametrize("exponent", (-2.0, -1.0, -0.5, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 7.0))
+def test_powers_by_a_float64_are_as_precise_as_that(exponent):
+    x = T.fvector("x")
+    given = np.array([1.1, 2.3, 3.7, 5.9], "float32")
+    found, plain = both_ways([x], x ** T.constant(np.array(exponent, "float64")), given)
+    assert found.dtype == plain.dtype == "float64"
+    np.testing.assert_allclose(found, plain, rtol=1e-14)
+
+
+@pytest.mark.parametrize("base", (2.0, np.e))
+def test_powers_of_a_float64_are_as_precise_as_that(base):
+    x = T.fvector("x")
+    found, plain = both_ways([x], T.constant(np.array(base, "float64")) ** x, np.array([0.1, 2.3, 3.7], "float32"))
+    assert found.dtype == plain.dtype == "float64"
+    np.testing.assert_allclose(found, plain, rtol=1e-14)
