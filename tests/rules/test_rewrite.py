@@ -9,6 +9,7 @@ import pytest
 
 import termgraph.tensor as T
 from termgraph.rules import RuleSet, goal, rule, ruleset
+from termgraph.rules.clients import USES
 from termgraph.rules.fit import REFUSED
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.terms.errors import RuleWarning
@@ -80,6 +81,23 @@ def test_growth_meets_a_budget_that_names_the_rules():
 
     with pytest.raises(LoopError, match=r"growing chain: growing\.grow x200"):
         RuleSet(growing).rewrite(tan(x), strict=True)
+
+
+def test_a_graph_is_counted_only_where_results_wait_for_one_another(monkeypatch):
+    def refused(self):
+        raise AssertionError("the nodes of the graph are counted")
+
+    @ruleset()
+    def plain(x):
+        yield rule("twice", neg(neg(x)), x)
+        yield rule("deep", sin(x), cos(x))
+
+    monkeypatch.setattr(type(USES), "size", refused)
+    many = [neg(neg(add(x, float(i)))) for i in range(3000)]
+    _, trace = RuleSet(plain).rewrite_traced(many)
+    assert len(trace) == 3000
+    _, trace = RuleSet(plain).rewrite_traced(chain(sin, 3000, x))
+    assert len(trace) == 3000
 
 
 def test_a_replacement_keeps_the_type():
