@@ -10,6 +10,11 @@ enum { tg_vector_bytes = 32 };
 #else
 enum { tg_vector_bytes = 16 };
 #endif"""
+_MOVED = """#ifdef __clang__
+#define tg_moved(mask, x, ...) __builtin_shufflevector(x, x, __VA_ARGS__)
+#else
+#define tg_moved(mask, x, ...) __builtin_shuffle(x, (mask){__VA_ARGS__})
+#endif"""
 _ANY = """int tg_any_{N}(tg_mask_{N} m)
 {{
 #ifdef __AVX__
@@ -151,17 +156,19 @@ _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a, const int count{nan})
     if (count > 4) _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) {vector4};
     if (count > 2) {vector2}, {vector1};
     if (count > 1) {vector0};
-    {T} lane[tg_vector_bytes / sizeof({T})];
-    *(tg_vector_{N} *)lane = a[0];
-    for (int h = tg_vector_bytes / sizeof({T}) / 2; h; h >>= 1)
-        for (int u = 0; u < h; u++) {scalar};
+#ifdef __AVX__
+{wide}
+#else
+{narrow}
+#endif
     return {result};
 }}"""
 
 
 def vector_functions() -> dict[str, str]:
     """Vectors of the width that the processor adds at once, and what folds do with them."""
-    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_vector_half_f32": _WIDENED, "tg_vector_half_part_f32": _WIDENED_PART}
+    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_moved": _MOVED}
+    out |= {"tg_vector_half_f32": _WIDENED, "tg_vector_half_part_f32": _WIDENED_PART}
     for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
         shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
         out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
@@ -236,7 +243,12 @@ def _tree(kind: str, n: str, c: str) -> str:
     def vector(x: str, y: str) -> str:
         return f"{x} = tg_vector_{kind}_{n}({y}, {x})" if compared else f"{x} {sign} {y}"
 
-    scalar = "lane[u] = lane[u + h] > lane[u] ? lane[u + h] : lane[u]".replace(">", sign)
+    def lanes(count: int) -> str:
+        """The upper half onto the lower one, in registers, until one lane is left: through memory each half waits."""
+        halves = [h for h in (4, 2, 1) if h < count]
+        moved = [", ".join(str(u ^ h) for u in range(count)) for h in halves]
+        return "\n".join(f"    {vector('a[0]', f'tg_moved(tg_mask_{n}, a[0], {order})')};" for order in moved)
+
     suffix, unequal = "" if n == "f64" else "f", f"(tg_mask_{n})(a[v] != a[v])"
     return _INLINE + _TREE.format(
         T=c, N=n, K=kind,
@@ -244,8 +256,8 @@ def _tree(kind: str, n: str, c: str) -> str:
         nans=f"\n    for (int v = 0; v < count; v++) nan |= {unequal};" if with_nan else "",
         vector8=vector("a[v]", "a[v + 8]"), vector4=vector("a[v]", "a[v + 4]"),
         vector2=vector("a[0]", "a[2]"), vector1=vector("a[1]", "a[3]"), vector0=vector("a[0]", "a[1]"),
-        scalar=scalar if compared else f"lane[u] {sign} lane[u + h]",
-        result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : lane[0]" if with_nan else "lane[0]",
+        wide=lanes(256 // int(n[1:])), narrow=lanes(128 // int(n[1:])),
+        result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : a[0][0]" if with_nan else "a[0][0]",
     )  # fmt: skip
 
 
