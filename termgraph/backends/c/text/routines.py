@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.backends.c.text import convolution, pooling, transforms
+from termgraph.backends.c.text import convolution, many_matrices, pooling, transforms
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.backends.cstyle import Printer
@@ -135,7 +135,8 @@ def _loop(x: _Text) -> None:
     p.add(f"const int64_t lengths[] = {{{', '.join([x.count, *map(x.size, names)])}}};")
     steps = [*map(x.step, places), *[x.bytes(a, step) for a in places for step in a.core]]
     p.add(f"const int64_t steps[] = {{{', '.join(steps)}}};")
-    call = f"tg_call_loop({x.natives[0]}, args, lengths, steps)"
+    many = many_matrices.function(n.spec.functions[0]) if x.inner else None
+    call = f"{many or 'tg_call_loop'}({x.natives[0]}, args, lengths, steps)"
     p.add(f"if ({call}) {x.fail(0)}" if n.spec.fails else f"{call};")
 
 
@@ -389,10 +390,11 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
     out = [pooling.functions(source), convolution.functions(source), transforms.functions(source)]
+    many = many_matrices.functions(source)
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
-            if any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
-                out.append(template)
+            if many or any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
+                out += [template, many]
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
             if any(f"{user}_{short}(" in source for user in (name, *USERS.get(name, ()))) and dtype not in HALVES:
