@@ -93,7 +93,10 @@ class Compiler:
             flags, maker = processor_flags(), processor_maker()
             found = {"GenuineIntel": "avx512f" in flags, "AuthenticAMD": "avx2" in flags and "avx512f" not in flags}
             return self.kind == "gcc" and _NATIVE in self.flags and found.get(maker, False)
-        return self.kind == "gcc" or not flag.startswith(("--param=", "-fsched", "-fno-thread-jumps", "-fenable-"))
+        if flag.startswith("-fno-builtin-"):
+            return self.kind != "gcc"  # which has a better way (`cprogram.FLAGS`)
+        of_gcc = ("--param=", "-fsched", "-fno-thread-jumps", "-fenable-", "-fdisable-")
+        return self.kind == "gcc" or not flag.startswith(of_gcc)
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
         """The command that makes an object file."""
