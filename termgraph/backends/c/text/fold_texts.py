@@ -45,32 +45,52 @@ _QUICK = """#if defined(__AVX2__) && !defined(__clang__)
     if (tg_vector_bytes == 32) return (tg_vector_i32)__builtin_ia32_p{K}sd256((ints)x, (ints)y);
 #endif
 """
+_HITS = """uint32_t tg_hits_{N}(tg_mask_{N} m)
+{{
+#ifdef __AVX__ /* a bit for each element */
+    typedef {F} lanes __attribute__((vector_size(32)));
+    return __builtin_ia32_movmskp{S}256((lanes)m);
+#else
+    uint32_t hits = 0;
+    for (int u = 0; u < (int)(tg_vector_bytes / sizeof({M})); u++) hits |= (uint32_t)(m[u] & 1) << u;
+    return hits;
+#endif
+}}"""
+# The last vector holds elements of the one before again, which changes nothing.
+_QUICK_LONG = """#if defined(__AVX512VL__) && !defined(__clang__)
+    typedef long long longs __attribute__((vector_size(32)));
+    if (tg_vector_bytes == 32) return (tg_vector_i64)__builtin_ia32_p{K}sq256_mask((longs)x, (longs)y, (longs)y, 255);
+#endif
+"""
 _MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
 {{
     enum {{ group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
-    {T} most = x[0];
-    int64_t i = 1;
-    if (n >= group) {{
+    if (n >= one) {{
         tg_vector_{N} a[256 / tg_vector_bytes];{nan}
-        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
-            a[v] = *(const tg_vector_{N} *)(x + v * one);
-        for (i = group; i + group <= n; i += group)
-            _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
-                const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i + v * one);
-                a[v] = tg_vector_{K}_{N}(e, a[v]);{seen}
-            }}
-        for (; i + one <= n; i += one) {{
-            const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i);
+        int64_t i = one;
+        a[0] = *(const tg_vector_{N} *)x;
+        if (n >= group) {{
+            _Pragma("GCC unroll 16") for (int v = 1; v < 256 / tg_vector_bytes; v++)
+                a[v] = *(const tg_vector_{N} *)(x + v * one);
+            for (i = group; i + group <= n; i += group)
+                _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
+                    const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i + v * one);
+                    a[v] = tg_vector_{K}_{N}(e, a[v]);{seen}
+                }}
+        }}
+        for (; i < n; i += one) {{
+            const tg_vector_{N} e = *(const tg_vector_{N} *)(x + (i + one <= n ? i : n - one));
             a[0] = tg_vector_{K}_{N}(e, a[0]);{seen}
         }}
-        most = tg_fold_{K}_{N}(a{given});
+        return n >= group ? tg_fold_{K}_{N}(a, 256 / tg_vector_bytes{given}) : tg_fold_{K}_{N}(a, 1{given});
     }}
-    for (; i < n; i++) most = x[i] {sign} most || x[i] != x[i] ? x[i] : most;
+    {T} most = x[0];
+    for (int64_t i = 1; i < n; i++) most = x[i] {sign} most || x[i] != x[i] ? x[i] : most;
     return most;
 }}"""
 _PLACE = """void tg_arg{K}_{N}(const {T} *x, int64_t n, int64_t at, {T} *best, int64_t *place)
 {{
-    enum {{ block = 2048 / sizeof({T}), group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
+    enum {{ block = 8192 / sizeof({T}), group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
     {T} top = *best;
     int64_t from = -1;
     if (top != top) return; /* the first NaN is the answer */
@@ -79,13 +99,18 @@ _PLACE = """void tg_arg{K}_{N}(const {T} *x, int64_t n, int64_t at, {T} *best, i
         if (!(top {sign}= most)) top = most, from = b;
     }}
     if (from < 0) return;
-    for (const tg_vector_{N} wanted = (tg_vector_{N}){{0}} + top; from + group <= n; from += group) {{
+    const tg_vector_{N} wanted = (tg_vector_{N}){{0}} + top;
+    for (; from + group <= n; from += group) {{
         tg_mask_{N} hit = {{0}};
         _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
             const tg_vector_{N} e = *(const tg_vector_{N} *)(x + from + v * one);
             hit |= (tg_mask_{N})(e == wanted) | (tg_mask_{N})(e != e);
         }}
         if (tg_any_{N}(hit)) break;
+    }}
+    for (uint32_t hits = 0; !hits && from + one <= n; from += hits ? __builtin_ctz(hits) : one) {{
+        const tg_vector_{N} e = *(const tg_vector_{N} *)(x + from);
+        hits = tg_hits_{N}((tg_mask_{N})(e == wanted) | (tg_mask_{N})(e != e));
     }}
     while (top == top ? x[from] != top : x[from] == x[from]) from++;
     *best = x[from], *place = at + from;
@@ -174,6 +199,7 @@ def vector_functions() -> dict[str, str]:
         out[f"tg_vector_{n}"] = f"typedef {c} tg_vector_{n} {shape};"
         out[f"tg_mask_{n}"] = f"typedef {mask} tg_mask_{n} {shape};"
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=mask)
+        out[f"tg_hits_{n}"] = _INLINE + _HITS.format(N=n, M=mask, F=c, S=letter)
         out.update(_parts(n, c, mask))
         out[f"tg_vector_abs_{n}"] = _INLINE + _ABS.format(N=n, bits=f"__{mask[:-2].upper()}_MAX__")
         out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, c)
@@ -187,10 +213,12 @@ def vector_functions() -> dict[str, str]:
         out[f"tg_mask_{n}"] = f"typedef {_TYPES[n]} tg_mask_{n} {shape};"
         out.update(_parts(n, _TYPES[n], _TYPES[n]))
         out[f"tg_any_{n}"] = _INLINE + _ANY.format(N=n, M=_TYPES[n])
+        same = ("double", "d") if n == "i64" else ("float", "s")
+        out[f"tg_hits_{n}"] = _INLINE + _HITS.format(N=n, M=_TYPES[n], F=same[0], S=same[1])
         out[f"tg_vector_spread_{n}"] = _INLINE + _spread(n, _TYPES[n])
         for kind, sign in (("max", ">"), ("min", "<")):
             out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK_WHOLE.format(
-                N=n, K=kind, sign=sign, quick=_QUICK.format(K=kind) if n == "i32" else ""
+                N=n, K=kind, sign=sign, quick=(_QUICK if n == "i32" else _QUICK_LONG).format(K=kind)
             )
             out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, _TYPES[n])
     for n in ("f64", "f32", "i64", "i32"):
@@ -207,7 +235,7 @@ def _most(kind: str, n: str, sign: str) -> str:
         T=_TYPES[n], K=kind, N=n, sign=sign,
         nan=f"\n        tg_mask_{n} nan = {{0}};" if floating else "",
         seen=f"\n                nan |= (tg_mask_{n})(e != e);" if floating else "",
-        given=", 256 / tg_vector_bytes, nan" if floating else ", 256 / tg_vector_bytes",
+        given=", nan" if floating else "",
     )  # fmt: skip
 
 
