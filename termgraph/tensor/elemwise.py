@@ -63,7 +63,7 @@ def isclose(
     a, b = as_tensor(a), as_tensor(b)
     b = cast(b, "float64") if b.type.kind in "biu" else b
     close = ew.le(ew.abs_(a - b), atol + rtol * ew.abs_(b))
-    result = ew.switch(ew.logical_and(ew.isfinite(a), ew.isfinite(b)), close, ew.eq(a, b))
+    result = ew.logical_or(ew.logical_and(close, ew.isfinite(b)), ew.eq(a, b))
     if equal_nan:
         result = ew.logical_or(result, ew.logical_and(ew.isnan(a), ew.isnan(b)))
     return result
@@ -174,13 +174,21 @@ def betaln(a: TensorLike, b: TensorLike) -> TensorVariable:
 @on_terms
 def isposinf(x: TensorLike) -> TensorVariable:
     """Where elements are +infinity."""
-    return ew.logical_and(ew.isinf(x), ew.logical_not(ew.signbit(x)))
+    return _infinite(x, np.inf)
 
 
 @on_terms
 def isneginf(x: TensorLike) -> TensorVariable:
     """Where elements are -infinity."""
-    return ew.logical_and(ew.isinf(x), ew.signbit(x))
+    return _infinite(x, -np.inf)
+
+
+def _infinite(x: TensorLike, which: float) -> TensorVariable:
+    """Where elements are this infinity: one comparison."""
+    x = as_tensor(x)
+    if x.type.kind == "c":
+        raise TypeError(f"complex numbers have no sign; isposinf and isneginf take real ones, got {x.type}")
+    return ew.eq(x, np.asarray(which, x.type.dtype)) if x.type.kind == "f" else ew.isinf(x)
 
 
 @on_terms
@@ -195,9 +203,9 @@ def nan_to_num(
     if x.type.kind != "f":
         return x
     limits = finfo(dtype)
-    x = ew.switch(ew.isnan(x), np.asarray(nan, dtype), x)
-    x = ew.switch(isposinf(x), np.asarray(limits.max if posinf is None else posinf, dtype), x)
-    return ew.switch(isneginf(x), np.asarray(limits.min if neginf is None else neginf, dtype), x)
+    found = ew.switch(ew.isnan(x), np.asarray(nan, dtype), x)
+    found = ew.switch(isposinf(x), np.asarray(limits.max if posinf is None else posinf, dtype), found)
+    return ew.switch(isneginf(x), np.asarray(limits.min if neginf is None else neginf, dtype), found)
 
 
 def table() -> dict[str, Any]:
