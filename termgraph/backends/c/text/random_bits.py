@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-PLACES = 256  # for which bits are made at once; a multiple of eight
+PLACES = 256  # for which bits are made at once; a multiple of sixteen
 PRAGMA = "#pragma GCC ivdep"
 _HEAD = re.compile(r"( *)for \(int64_t (i\d+|u) = (.+?); \2 < (.+); \2\+\+\) \{")
 _NAMED = re.compile(r"( *)const \w+ (\w+) = .+;")
@@ -17,28 +17,37 @@ CALL = "tg_philox("
 
 FILL = """
 /* The blocks of random bits at n places of one key and step: their first halves, their second ones, or both. There is
-   room for a multiple of eight. */
+   room for a multiple of sixteen. */
 static __attribute__((noinline)) void tg_philox_fill(uint64_t key, uint64_t step, const uint64_t *index,
                                                      uint64_t *first, uint64_t *second, int64_t n)
 {
-#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__clang__)
-#define TG_MUL(a, b) ((four)__builtin_ia32_pmuludq256((ints)(a), (ints)(b)))
+#if defined(__AVX2__) && !defined(__clang__)
+#ifdef __AVX512F__
+    enum { LANES = 8 };
+#define TG_MUL(a, b) ((lanes)__builtin_ia32_pmuludq512_mask((ints)(a), (ints)(b), (longs)zero, 255))
+#else
+    enum { LANES = 4 };
+#define TG_MUL(a, b) ((lanes)__builtin_ia32_pmuludq256((ints)(a), (ints)(b)))
+#endif
 #define TG_ROUND(w) { \\
-    const four u = key_0 + (uint32_t)(w * 0x9E3779B9u), v = key_1 + (uint32_t)(w * 0xBB67AE85u); \\
-    const four a = TG_MUL(m0, c0), b = TG_MUL(m1, c2), e = TG_MUL(m0, d0), f = TG_MUL(m1, d2); \\
+    const lanes u = key_0 + (uint32_t)(w * 0x9E3779B9u), v = key_1 + (uint32_t)(w * 0xBB67AE85u); \\
+    const lanes a = TG_MUL(m0, c0), b = TG_MUL(m1, c2), e = TG_MUL(m0, d0), f = TG_MUL(m1, d2); \\
     c0 = (b >> 32) ^ (c1 ^ u), c1 = b, c2 = (a >> 32) ^ (c3 ^ v), c3 = a; \\
     d0 = (f >> 32) ^ (d1 ^ u), d1 = f, d2 = (e >> 32) ^ (d3 ^ v), d3 = e; }
-    typedef uint64_t four __attribute__((vector_size(32), aligned(8), may_alias));
-    typedef int ints __attribute__((vector_size(32)));
-    const four zero = {0}, low = zero + 0xffffffff, m0 = zero + 0xD2511F53u, m1 = zero + 0xCD9E8D57u;
-    const four key_0 = zero + (uint32_t)key, key_1 = zero + (key >> 32); /* above 32 bits there may be anything */
-    for (int64_t i = 0; i < n; i += 8) {
-        four c0 = *(const four *)(index + i), d0 = *(const four *)(index + i + 4), c1 = c0 >> 32, d1 = d0 >> 32;
-        four c2 = zero + step, c3 = zero + (step >> 32), d2 = c2, d3 = c3;
+    typedef uint64_t lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+    typedef int ints __attribute__((vector_size(8 * LANES)));
+    typedef long long longs __attribute__((vector_size(8 * LANES)));
+    const lanes zero = {0}, low = zero + 0xffffffff, m0 = zero + 0xD2511F53u, m1 = zero + 0xCD9E8D57u;
+    const lanes key_0 = zero + (uint32_t)key, key_1 = zero + (key >> 32); /* above 32 bits there may be anything */
+    for (int64_t i = 0; i < n; i += 2 * LANES) {
+        lanes c0 = *(const lanes *)(index + i), d0 = *(const lanes *)(index + i + LANES), c1 = c0 >> 32, d1 = d0 >> 32;
+        lanes c2 = zero + step, c3 = zero + (step >> 32), d2 = c2, d3 = c3;
         TG_ROUND(0) TG_ROUND(1) TG_ROUND(2) TG_ROUND(3) TG_ROUND(4)
         TG_ROUND(5) TG_ROUND(6) TG_ROUND(7) TG_ROUND(8) TG_ROUND(9)
-        if (first) *(four *)(first + i) = (c0 & low) | c1 << 32, *(four *)(first + i + 4) = (d0 & low) | d1 << 32;
-        if (second) *(four *)(second + i) = (c2 & low) | c3 << 32, *(four *)(second + i + 4) = (d2 & low) | d3 << 32;
+        if (first)
+            *(lanes *)(first + i) = (c0 & low) | c1 << 32, *(lanes *)(first + i + LANES) = (d0 & low) | d1 << 32;
+        if (second)
+            *(lanes *)(second + i) = (c2 & low) | c3 << 32, *(lanes *)(second + i + LANES) = (d2 & low) | d3 << 32;
     }
 #undef TG_ROUND
 #undef TG_MUL
