@@ -268,7 +268,7 @@ class _Writer:
         constants = [np.asarray(t.value) for t in self.consts]
         tiled = any(type(n) is Tiles for n in walk(self.nodes))
         mixed = MIXED if kernels.own_functions else ()
-        unthreaded = UNTHREADED if "tg_exp_below_zero" in source or "tg_exp_c" in source else ()
+        unthreaded = UNTHREADED if any(f in source for f in ("tg_exp_below_zero", "tg_exp_c", "tg_taken")) else ()
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.lower.push.arms import with_taken_arguments
 from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
@@ -258,6 +259,6 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)
 
-    new = rebuild(accumulated(roots), change)
+    new = with_taken_arguments(rebuild(accumulated(roots), change), origin)
     origin.update((b, a) for a, b in zip(roots, new) if a is not b)
     return new, origin

@@ -101,8 +101,9 @@ def test_a_matrix_does_not_depend_on_the_others(rng, name):
 
 
 def test_determinants_out_of_range_and_of_singular_matrices(rng):
-    x = np.stack([np.diag(d) for d in ([1e200, 1e200, 1e-300], [1e-200, 1e-200, 1e300], [1e-160, 1e-160, 1.0], [0.0, 1, 2],
-                                       [1e200, 1e200, 1e5], [-1.0, 2, 3], [np.inf, 1, 1], [np.nan, 1, 1])])  # fmt: skip
+    diagonals = [[1e200, 1e200, 1e-300], [1e-200, 1e-200, 1e300], [1e-160, 1e-160, 1.0], [0.0, 1, 2],
+                 [1e200, 1e200, 1e5], [-1.0, 2, 3], [np.inf, 1, 1], [np.nan, 1, 1]]  # fmt: skip
+    x = np.stack([np.diag(d) for d in diagonals])
     with np.errstate(invalid="ignore", over="ignore"):
         expected, (sign, log) = np.linalg.det(x), np.linalg.slogdet(x)
     np.testing.assert_allclose(compiled("det")(x), expected, rtol=1e-12)

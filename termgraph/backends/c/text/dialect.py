@@ -217,6 +217,10 @@ class CDialect:
     has_blocks = True  # whether a block of statements is an expression
     literal = staticmethod(literal)
 
+    def kept_ctype(self, dtype: str) -> str:
+        """The type of a value that is made outside of a loop: of choices by a _Bool from there gcc makes no vectors."""
+        return "int32_t" if dtype == "bool" else self.ctype(dtype)
+
     def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts; NotInC if the op table has no text for its dtypes."""
         op, given, out = t.op.family, t.args[0].type.dtype, t.type.dtype

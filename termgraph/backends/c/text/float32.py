@@ -121,6 +121,7 @@ FUNCTIONS = {
 }  # fmt: skip
 # A loop with many of them gains nothing over calls of the library, and each takes the compiler a few milliseconds.
 MANY, MANY_IN_ALL = 8, 64
+OWN = ("exp", "expm1", "log1p", "tanh", "sigmoid", "softplus")  # as the op table calls them
 _CALL = re.compile(r"\b(?:(exp|expm1|log1p|tanh)f|tg_(sigmoid|softplus)_f32)\(")
 
 

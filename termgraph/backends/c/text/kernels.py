@@ -194,7 +194,7 @@ class KernelWriter:
         """Make a value of tg_run known to later kernels, under the same name."""
         name = p.text[t]
         field = f"g{len(self.fields)}"
-        self.fields.append(f"    {self.d.ctype(t.type.dtype)} {field};")
+        self.fields.append(f"    {self.d.kept_ctype(t.type.dtype)} {field};")
         p.add(f"c->{field} = {name};")
         p.outside[t] = field
 
@@ -433,7 +433,7 @@ class KernelWriter:
                 Entry(s.name, "length", "const int64_t {name} = {place};", f"c->env[{at}]", "c->env[{}]", str(at))
             )
         for t in p.used_outside if inside else ():
-            ctype, field = self.d.ctype(t.type.dtype), p.outside[t]
+            ctype, field = self.d.kept_ctype(t.type.dtype), p.outside[t]
             text, place = f"const {ctype} {{name}} = {{place}};", f"__builtin_offsetof(tg_context, {field})"
             out.append(Entry(field, "number", text, f"c->{field}", f"*(const {ctype} *)((char *)c + {{}})", place))
         return out

@@ -184,13 +184,10 @@ def functions(source: str) -> str:
     out = []
     for name, (places, columns, read, compute, write) in KINDS.items():
         if f"tg_many_{name}(" in source:
-            pieces = {
-                "$NAME": name, "$PLACES": str(places), "$M": columns, "$READ": read, "$COMPUTE": compute, "$WRITE": write,
-                "$LARGE": str(LARGE), "$ROOM": str(ROOM),
-            }  # fmt: skip
+            pieces = {"NAME": name, "PLACES": places, "M": columns, "READ": read, "COMPUTE": compute, "WRITE": write}
             text = DRIVER
-            for piece, with_what in pieces.items():
-                text = text.replace(piece, with_what)
+            for piece, value in {**pieces, "LARGE": LARGE, "ROOM": ROOM}.items():
+                text = text.replace(f"${piece}", str(value))
             out.append(text.strip())
     return "\n".join([HEAD.strip(), *out]) if out else ""
 

@@ -370,6 +370,7 @@ _SCALE_BITS = """uint64_t tg_scale_bits_u64(uint64_t a, uint64_t b)
 
 _TYPES = {
     "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
+    "tg_taken": "#define tg_taken(condition, x, other) ((condition) ? (x) : (other))",
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
 }
 _FIXED = {

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
+from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.cstyle import BLOCK, Printer, power_of_two
 from termgraph.lower.lengths.index import ONE, Poly, poly
 from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
-from termgraph.terms.ops.elementwise import cast, switch
+from termgraph.terms.ops.elementwise import cast, switch, taken
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -37,17 +38,27 @@ FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
 FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
 
 
-def _loads_in_arms(nodes: Sequence[Node]) -> set[Any]:
-    """Loads that only one arm of a choice between computed values needs: inside it, gcc would make no vector loop."""
+def _before_arms(nodes: Sequence[Node]) -> set[Any]:
+    """What has a name in front of a choice between computed values, of which only one arm needs it.
+
+    Loads, and functions of ours: inside an arm gcc would make no vector loop of them. Functions whose argument is
+    harmless where their arm is not taken: inside it gcc would see that it is taken.
+    """
     arms = [a for n in nodes if isinstance(n, Let) and n.term.op.family is switch for a in n.term.args[1:]]
-    return {t for t in scalars(arms) if t.op.family is LOAD}
+    found = {t for t in scalars(arms) if t.op.family is LOAD or _is_own(t)}
+    terms = [n.term for n in nodes if isinstance(n, Let)]
+    return found | {t for t in terms if t.args and t.args[0].args and t.args[0].op.family is taken}
+
+
+def _is_own(t: AnyTerm) -> bool:
+    return t.op.family.name in OWN and t.type.dtype == "float32"
 
 
 class CPrinter(Printer):
     """Prints C; folds that vector types can express keep their partial results in registers."""
 
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
-        return super().used_once(nodes) - _loads_in_arms(nodes)
+        return super().used_once(nodes) - _before_arms(nodes)
 
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
