@@ -22,6 +22,8 @@ def needless(x: Any, a: str, b: str) -> bool:
     if not holds_all(x.type.dtype, a):
         return False
     have, through, want = x.type.kind, kind_of(a), kind_of(b)
+    if have == "f" and through == "c" and want in "iu":  # infinities become other integers
+        return False
     return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
 
 
@@ -63,18 +65,6 @@ def keeps_zeros(f: Any, x: Any) -> bool:
 def is_difference(t: Any) -> bool:
     """Written with a minus: x - 0 keeps the sign of a zero, which its other spelling x + 0 does not."""
     return t.op.name == "sub"
-
-
-@goal("i", source="{0}.type.kind in 'fc'", worth=True)
-def rounds(t: Any) -> bool:
-    """Floating point: sums in another order are rounded differently."""
-    return t.type.kind in "fc"
-
-
-@goal("i", source="{0}.type.kind == 'i'", worth=True)
-def wraps(t: Any) -> bool:
-    """Signed whole numbers, which wrap around: every order of a sum or product gives the same bits."""
-    return t.type.kind == "i"
 
 
 # ---------------------------------------------------------------------- increasing functions

@@ -32,10 +32,14 @@ def after_the_maximum(f: Any, g: Any, xs: tuple) -> Any:
     whole = g.family in (maximum, minimum)
     if any(o.type.dtype != x.type.dtype and o.op is not CONST for o in xs) or (x.type.kind != "f" and not whole):
         return None
-    if g.family is mul and not all(o is x or (o.op is CONST and (o.scalar or 0) > 0) for o in xs):
+    if g.family is mul and not all(o is x or _above_zero(o) for o in xs):
         return None
     found = mk(g, tuple([mk(f, (x,)) if o is x else o for o in xs]))
     return found if found.type.dtype == x.type.dtype else None
+
+
+def _above_zero(o: Any) -> bool:
+    return o.op is CONST and o.type.kind != "c" and (o.scalar or 0) > 0
 
 
 # ---------------------------------------------------------------------- as windows

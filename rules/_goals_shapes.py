@@ -276,12 +276,6 @@ def operands_length(t: Any, a: int) -> Any:
     return traced_length(x, a) if x.op.kind == "elementwise" or x.op.length_from is not None else None
 
 
-@goal("i")
-def whole(n: Any) -> bool:
-    """A number of an integer dtype."""
-    return n.type.kind in "iu"
-
-
 @goal("iio")
 def total_length(xs: tuple, a: int) -> Any:
     """The sum of the lengths along an axis."""

@@ -21,6 +21,8 @@ from termgraph.terms.ops.elementwise import (
     hypot,
     log,
     log1p,
+    sigmoid,
+    sign,
     sin,
     sinh,
     sqr,
@@ -86,7 +88,8 @@ def differences_of_functions(x: Float, y: Float, z: Float):
     yield rule("sinh",            sinh(x) - sinh(y),          2 * sinh((x - y) / 2) * cosh((x + y) / 2), assumes=FORMS)
     yield rule("cosh",            cosh(x) - cosh(y),          2 * sinh((x - y) / 2) * sinh((x + y) / 2), assumes=FORMS)
     yield rule("cosh_one",        cosh(x) - 1,                2 * sqr(sinh(0.5 * x)),                   assumes=FORMS)
-    yield rule("tanh",            tanh(x) - tanh(y),          sinh(x - y) / (cosh(x) * cosh(y)),        assumes=FORMS)
+    yield rule("tanh",            tanh(x) - tanh(y),          -2 * sign(x - y) * expm1(-2 * abs_(x - y))
+               * exp(abs_(x - y) - abs_(x) - abs_(y)) * sigmoid(2 * abs_(x)) * sigmoid(2 * abs_(y)), assumes=FORMS)
     yield rule("sum_sin",         sin(x + y) - sin(x),        2 * cos(x + y / 2) * sin(y / 2),          assumes=FORMS)
     yield rule("sum_cos",         cos(x + y) - cos(x),        -2 * sin(x + y / 2) * sin(y / 2),         assumes=FORMS)
     yield rule("angle_sin",       sin(x + y),                 sin(x) * cos(y) + cos(x) * sin(y),        assumes=FORMS)

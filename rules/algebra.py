@@ -11,6 +11,7 @@ from termgraph.rules import (
     head,
     idempotent,
     identity,
+    injective,
     inverse,
     literals,
     nonzero,
@@ -63,9 +64,11 @@ def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, xs
 
 
 @ruleset("canonicalize")
-def inverses(x, f: head, g: head):
-    yield rule("inverse",        f(g(x)),                x,
+def inverses(u: Real, c: Complex, f: head, g: head):
+    yield rule("inverse",        f(g(u)),                u,
                                  inverse(f, g), assumes=["finite", "domain", "overflow", "reassoc"])
+    yield rule("inverse_complex", f(g(c)),               c,
+                                  inverse(f, g), injective(g), assumes=["finite", "domain", "overflow", "reassoc"])
 
 
 @ruleset("specialize")

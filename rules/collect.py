@@ -1,7 +1,6 @@
 """Normal forms of sums and products: `P - N` and `P / N`, flat, like terms collected, constants folded."""
 
-from termgraph.rulelib._goals_dtypes import rounds, wraps
-from termgraph.rules import collected_product, collected_sum, rule, ruleset, seg, this
+from termgraph.rules import collected_product, collected_sum, rounds, rule, ruleset, seg, this, wraps
 from termgraph.terms.ops.elementwise import add, mul, neg
 
 TRUST = ["reassoc", "finite", "nonzero"]

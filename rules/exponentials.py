@@ -32,8 +32,8 @@ def exponentials(x: Float, y: Float):
 
     # one exponential instead of several, which could overflow on the way
     yield rule("reciprocal",      1 / exp(x),                        exp(-x), assumes=["reassoc"])
-    yield rule("mul",             exp(x) * exp(y),                   exp(x + y),                 assumes=["reassoc"])
-    yield rule("div",             exp(x) / exp(y),                   exp(x - y),                 assumes=["reassoc"])
+    yield rule("mul",             exp(x) * exp(y),                   exp(x + y), assumes=["finite", "reassoc"])
+    yield rule("div",             exp(x) / exp(y),                   exp(x - y), assumes=["finite", "reassoc"])
     yield rule("pow",             exp(x) ** y,                       exp(x * y),
                                   assumes=["finite", "reassoc"])
     yield rule("sqr",             sqr(exp(x)),                       exp(2 * x))

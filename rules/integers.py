@@ -16,6 +16,7 @@ from termgraph.rules import (
     no_overflow,
     nonnegative,
     nonzero,
+    of_integers,
     positive,
     rule,
     ruleset,
@@ -57,74 +58,78 @@ def quotients(i: Integer, j: Integer, k: Integer, c: Number, d: Number, p):
     yield rule("small",          floor_div(i, j),                0,
                                  nonnegative(i), below(i, j))
     yield rule("of_product",     floor_div(i * j, j),            i,
-                                 nonzero(j), no_overflow(i * j))
+                                 nonzero(j), no_overflow(i * j), of_integers(this))
     yield rule("of_multiple",    floor_div(i * c, d),            i * floor_div(c, d),
-                                 divides(d, c), no_overflow(i * c))
+                                 divides(d, c), no_overflow(i * c), of_integers(this))
     yield rule("times_divisor",  floor_div(i, c) * c,            i,
-                                 positive(c), divides(c, i))
+                                 positive(c), divides(c, i), of_integers(this))
 
     # multiples are taken out of sums
     yield rule("split",          floor_div(i * j + k, j),        i + floor_div(k, j),
-                                 nonzero(j), no_overflow(i * j), no_overflow(i * j + k))
+                                 nonzero(j), no_overflow(i * j), no_overflow(i * j + k), of_integers(this))
     yield rule("split_multiple", floor_div(i * c + k, d),        i * floor_div(c, d) + floor_div(k, d),
-                                 divides(d, c), no_overflow(i * c), no_overflow(i * c + k))
+                                 divides(d, c), no_overflow(i * c), no_overflow(i * c + k), of_integers(this))
     yield rule("offset",         floor_div(i + c, d),            floor_div(i, d) + floor_div(c, d),
-                                 divides(d, c), no_overflow(i + c))
+                                 divides(d, c), no_overflow(i + c), of_integers(this))
     yield rule("drop",           floor_div(i * c + k, d),        floor_div(i, floor_div(d, c)),
                                  divides(c, d), positive(c), positive(d), nonnegative(k), below(k, c),
-                                 no_overflow(i * c), no_overflow(i * c + k))
+                                 no_overflow(i * c), no_overflow(i * c + k), of_integers(this))
 
     # factors in common
     yield rule("common",         floor_div(i * k, j * k),        floor_div(i, j),
-                                 nonzero(k), no_overflow(i * k), no_overflow(j * k))
+                                 nonzero(k), no_overflow(i * k), no_overflow(j * k), of_integers(this))
     yield rule("common_number",  floor_div(i * c, d),            floor_div(i, floor_div(d, c)),
-                                 divides(c, d), no_overflow(i * c))
+                                 divides(c, d), no_overflow(i * c), of_integers(this))
 
     # quotients of quotients
     yield rule("twice",          floor_div(floor_div(i, j), k),  floor_div(i, j * k),
-                                 positive(j), positive(k), no_overflow(j * k))
+                                 positive(j), positive(k), no_overflow(j * k), of_integers(this))
     yield rule("of_rest_less",   floor_div(i - mod(i, j), j),    floor_div(i, j),
-                                 no_overflow(i - mod(i, j)))
+                                 no_overflow(i - mod(i, j)), of_integers(this))
 
 
 @ruleset("canonicalize")
 def remainders(i: Integer, j: Integer, k: Integer, c: Number, d: Number):
     yield rule("small",          mod(i, j),                      i,
                                  nonnegative(i), below(i, j))
-    yield rule("of_multiple",    mod(i, d),                      0,                                  divides(d, i))
-    yield rule("of_product",     mod(i * j, j),                  0,                                  no_overflow(i * j))
+    yield rule("of_multiple",    mod(i, d),                      0,
+                                 divides(d, i), of_integers(this))
+    yield rule("of_product",     mod(i * j, j),                  0,
+                                 no_overflow(i * j), of_integers(this))
     yield rule("of_multiples",   mod(i * c, d),                  0,
-                                 divides(d, c), no_overflow(i * c))
+                                 divides(d, c), no_overflow(i * c), of_integers(this))
 
     # multiples fall out of sums
     yield rule("split",          mod(i * j + k, j),              mod(k, j),
-                                 no_overflow(i * j), no_overflow(i * j + k))
+                                 no_overflow(i * j), no_overflow(i * j + k), of_integers(this))
     yield rule("split_multiple", mod(i * c + k, d),              mod(k, d),
-                                 divides(d, c), no_overflow(i * c), no_overflow(i * c + k))
+                                 divides(d, c), no_overflow(i * c), no_overflow(i * c + k), of_integers(this))
     yield rule("plus_multiple",  mod(i + j, d),                  mod(j, d),
-                                 divides(d, i), no_overflow(i + j))
+                                 divides(d, i), no_overflow(i + j), of_integers(this))
     yield rule("offset",         mod(i + c, d),                  mod(i + mod(c, d), d),
-                                 apart(mod(c, d), c), no_overflow(i + c), no_overflow(i + mod(c, d)))
+                                 apart(mod(c, d), c), no_overflow(i + c), no_overflow(i + mod(c, d)), of_integers(this))
 
     # factors in common, remainders of remainders
-    yield rule("common",         mod(i * k, j * k),              mod(i, j) * k,  # uint64 by int64: 0.0 % 0.0
-                                 same_dtype(i * k, this), no_overflow(i * k), no_overflow(j * k))
+    yield rule("common",         mod(i * k, j * k),              mod(i, j) * k,
+                                 of_integers(this), no_overflow(i * k), no_overflow(j * k))
     yield rule("common_number",  mod(i * c, d),                  mod(i, floor_div(d, c)) * c,
-                                 divides(c, d), no_overflow(i * c))
+                                 divides(c, d), no_overflow(i * c), of_integers(this))
     yield rule("twice",          mod(mod(i, c), d),              mod(i, d),
-                                 nonzero(c), divides(d, c))
+                                 nonzero(c), divides(d, c), of_integers(this))
     yield rule("of_larger",      mod(mod(i, j * k), j),          mod(i, j),
-                                 nonzero(k), no_overflow(j * k))
+                                 nonzero(k), no_overflow(j * k), of_integers(this))
     yield rule("within_larger",  mod(mod(i, j), j * k),          mod(i, j),
-                                 positive(k), no_overflow(j * k))
+                                 positive(k), no_overflow(j * k), of_integers(this))
     yield rule("of_sum",         mod(mod(i, j) + k, j),          mod(i + k, j),
-                                 no_overflow(i + k), no_overflow(mod(i, j) + k))
+                                 no_overflow(i + k), no_overflow(mod(i, j) + k), of_integers(this))
     yield rule("of_factor",      mod(mod(i, j) * k, j),          mod(i * k, j),
-                                 no_overflow(i * k), no_overflow(mod(i, j) * k))
+                                 no_overflow(i * k), no_overflow(mod(i, j) * k), of_integers(this))
 
     # what is left and what is taken make the whole
-    yield rule("recompose",      floor_div(i, j) * j + mod(i, j), i,                                 nonzero(j))
-    yield rule("less_multiple",  i - floor_div(i, j) * j,        mod(i, j),                          nonzero(j))
+    yield rule("recompose",      floor_div(i, j) * j + mod(i, j), i,
+                                 nonzero(j), of_integers(this))
+    yield rule("less_multiple",  i - floor_div(i, j) * j,        mod(i, j),
+                                 nonzero(j), of_integers(this))
 
 
 @ruleset("canonicalize")

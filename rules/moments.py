@@ -1,7 +1,7 @@
 """Variances: the mean of squares minus the square of the mean loses all digits where the mean is large."""
 
 from termgraph.rulelib._goals_stable import count_along, without_deviations
-from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, Scalar, param, rule, ruleset, same_dtype, this
 from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
@@ -18,7 +18,7 @@ def deviations(x: Float, y: Float, z: Float, a: param, d: param):
 
 
 @ruleset("stabilize")
-def moments(x: Float, n, m, a: param, d: param):
+def moments(x: Float, n, m: Scalar, a: param, d: param):
     yield rule("variance",        sum_(sqr(x), axis=a, dtype=d) / n - sqr(sum_(x, axis=a, dtype=d) / m),
                                   sum_(sqr(x - dimshuffle(sum_(x, axis=a, dtype=d) / m, order=kept(x, a))),
                                       axis=a, dtype=d) / n,

@@ -15,6 +15,7 @@ from termgraph.rules import (
     nonnegative,
     nonpositive,
     odd,
+    of_integers,
     param,
     positive,
     rule,
@@ -62,8 +63,8 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("abs_times_sign", abs_(w) * sign(w),          w, assumes=["reassoc", "signed_zero"])
 
     # whole numbers wrap around, so nothing is lost
-    yield rule("plus_minus",     (i + j) - j,                i)
-    yield rule("minus_plus",     (i - j) + j,                i)
+    yield rule("plus_minus",     (i + j) - j,                i,                         of_integers(this))
+    yield rule("minus_plus",     (i - j) + j,                i,                         of_integers(this))
     yield rule("minus_minus",    i - (i - j),                j,                         same_dtype(i, j))
     yield rule("minus_sum",      i - (i + j),                -j,                        same_dtype(i, j))
     yield rule("sums",           (i + j) - (i + k),          j - k,
@@ -72,4 +73,4 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("neg_minus_one",  -i - 1,                     invert(i))
     yield rule("floor_div_one",  floor_div(i, 1),            i)
     yield rule("mod_one",        mod(i, 1),                  0)
-    yield rule("mod_mod",        mod(mod(i, j), j),          mod(i, j))
+    yield rule("mod_mod",        mod(mod(i, j), j),          mod(i, j),                 of_integers(this))

@@ -7,9 +7,8 @@ from termgraph.rulelib._goals_shapes import (
     operands_length,
     static_length,
     total_length,
-    whole,
 )
-from termgraph.rules import head, param, rule, ruleset, seg, this
+from termgraph.rules import head, of_integers, param, rule, ruleset, seg, this
 from termgraph.terms.ops.control import check
 from termgraph.terms.ops.elementwise import maximum
 from termgraph.terms.ops.indexing import gather, subtensor
@@ -34,8 +33,9 @@ def shapes(x, n, m, f: head, xs: seg, ks: seg, a: param, b: param, d: param, i: 
                                  indexed_length(x, ks, i, a, n))
     yield rule("gather",         shape_i(gather(x, *ks, index=i), axis=a),       n,
                                  gathered_length(x, ks, i, a, n))
-    yield rule("arange",         shape_i(arange(0, n, 1, dtype=d), axis=0),      maximum(n, 0),               whole(n))
+    yield rule("arange",         shape_i(arange(0, n, 1, dtype=d), axis=0),      maximum(n, 0),
+                                 of_integers(n))
     yield rule("arange_from",    shape_i(arange(m, n, 1, dtype=d), axis=0),      maximum(n - m, 0),
-                                 whole(n), whole(m))
+                                 of_integers(n), of_integers(m))
     yield rule("check",          shape_i(check(x, *xs, error=b, message=d), axis=a), shape_i(x, axis=a),
                                  assumes=["domain"])

@@ -127,8 +127,8 @@ def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e:
     yield rule("minus_masks",    v * switch_(c, 0, y) - u * switch_(c, x, 0),    switch_(c, -(u * x), v * y),
                                  same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
     yield rule("conditions",     u * cast(p, dtype=d) + v * cast(logical_not(p), dtype=e),
-                                 switch_(p, u, v), assumes=["finite"])
+                                 switch_(p, u, v), assumes=["finite", "signed_zero"])
     yield rule("conditions_minus", u * cast(p, dtype=d) - v * cast(logical_not(p), dtype=e),
-                                 switch_(p, u, -v), assumes=["finite"])
+                                 switch_(p, u, -v), assumes=["finite", "signed_zero"])
     yield rule("minus_conditions", v * cast(logical_not(p), dtype=e) - u * cast(p, dtype=d),
-                                 switch_(p, -u, v), assumes=["finite"])
+                                 switch_(p, -u, v), assumes=["finite", "signed_zero"])

@@ -1,11 +1,11 @@
 """Trigonometric identities that lose no digits, and those that win some: 1 - cos(x) near 0."""
 
-from termgraph.rules import Float, rule, ruleset
+from termgraph.rules import Float, Half, rule, ruleset
 from termgraph.terms.ops.elementwise import cos, sin, sqr, tan
 
 
 @ruleset("stabilize")
-def trigonometry(x: Float):
+def trigonometry(x: Float, w: Float & ~Half):
     yield rule("one",             sqr(sin(x)) + sqr(cos(x)),         1,                          assumes=["finite"])
     yield rule("one_minus_cos2",  1 - sqr(cos(x)),                   sqr(sin(x)))
     yield rule("one_minus_sin2",  1 - sqr(sin(x)),                   sqr(cos(x)))
@@ -13,7 +13,7 @@ def trigonometry(x: Float):
     yield rule("sin2_minus_one",  sqr(sin(x)) - 1,                   -sqr(cos(x)))
     yield rule("one_minus_cos",   1 - cos(x),                        2 * sqr(sin(0.5 * x)))
     yield rule("cos_minus_one",   cos(x) - 1,                        -2 * sqr(sin(0.5 * x)))
-    yield rule("double_cos",      sqr(cos(x)) - sqr(sin(x)),         cos(2 * x))
+    yield rule("double_cos",      sqr(cos(w)) - sqr(sin(w)),         cos(2 * w),                 assumes=["finite"])
     yield rule("tan",             sin(x) / cos(x),                   tan(x),                     assumes=["reassoc"])
     yield rule("tan_cos",         tan(x) * cos(x),                   sin(x),
                                   assumes=["finite", "reassoc"])

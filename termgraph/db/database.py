@@ -19,7 +19,7 @@ from termgraph.db.query import EVERYTHING, OVERFLOW, Query
 from termgraph.rules import authoring
 from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
-from termgraph.rules.facts import FACTS
+from termgraph.rules.facts import no_overflow
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith, this
 from termgraph.rules.stdgoals import within_limits
@@ -194,9 +194,10 @@ def _library_rules(image: Image, asked: Query) -> list[Rule]:
 
 
 def _trusted(asked: Query) -> frozenset[str]:
-    if EVERYTHING not in asked.assume:
-        return asked.assume
-    return asked.assume | FACTS.keys()
+    """Facts that rules may ask for and nobody has to prove. Whatever is admitted, what values an array has is not: that
+    a number is at most one, or a matrix symmetric, somebody must have said.
+    """
+    return asked.assume | {no_overflow.name} if EVERYTHING in asked.assume else asked.assume
 
 
 class Passes(Sequence):

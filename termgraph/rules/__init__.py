@@ -45,10 +45,13 @@ from termgraph.rules.type_facts import (
     each_once,
     exact_in,
     needed_once,
+    of_integers,
+    rounds,
     same_dtype,
     same_rank,
     same_shape,
     same_type,
+    wraps,
 )
 from termgraph.terms.facts import (
     absorbing,
@@ -62,6 +65,7 @@ from termgraph.terms.facts import (
     fact,
     idempotent,
     identity,
+    injective,
     inverse,
     left_identity,
     monotone,
@@ -77,6 +81,7 @@ if _TYPE_CHECKING:  # a kind is written where a type stands, and the metavariabl
     Complex: _TypeAlias = _Any
     Constant: _TypeAlias = _Any
     Float: _TypeAlias = _Any
+    Half: _TypeAlias = _Any
     Inexact: _TypeAlias = _Any
     Integer: _TypeAlias = _Any
     Matrix: _TypeAlias = _Any
@@ -97,6 +102,7 @@ else:
         Complex,
         Constant,
         Float,
+        Half,
         Inexact,
         Integer,
         Matrix,
@@ -134,6 +140,7 @@ __all__ = [
     "Constant",
     "Float",
     "Guard",
+    "Half",
     "Inexact",
     "Integer",
     "Matrix",
@@ -176,6 +183,7 @@ __all__ = [
     "head",
     "idempotent",
     "identity",
+    "injective",
     "integer",
     "inverse",
     "large",
@@ -192,6 +200,7 @@ __all__ = [
     "nonpositive",
     "nonzero",
     "odd",
+    "of_integers",
     "orthogonal",
     "param",
     "positive",
@@ -201,6 +210,7 @@ __all__ = [
     "real",
     "reduction",
     "right_identity",
+    "rounds",
     "rule",
     "ruleset",
     "same_dtype",
@@ -213,6 +223,7 @@ __all__ = [
     "symmetric",
     "this",
     "upper_triangular",
+    "wraps",
 ]  # fmt: skip
 
 

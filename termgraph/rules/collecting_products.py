@@ -15,6 +15,7 @@ from termgraph.rules.clients import used_once
 from termgraph.rules.collecting import WIDEST, many
 from termgraph.rules.goals import goal
 from termgraph.rules.magnitudes import keeps_range, worth_moving
+from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Const, mk
@@ -120,7 +121,7 @@ class _Product:
         if below:
             return mk(ew.true_div, (front, kept))
         if number == -1:
-            return mk(ew.neg, (kept,))
+            return mk(ew.neg, (in_dtype(kept, self.dtype.name),))
         return kept if number == 1 else mk(ew.mul, (front, kept))
 
     def _without(self, t: AnyTerm, below: bool, gone: dict[tuple[int, bool], int]) -> tuple[Any, bool]:
@@ -217,7 +218,7 @@ class _Product:
         out = many(ew.mul, _in_written_order(over, t if t.op is ew.mul else t.args[0]))
         if under:
             out = mk(ew.true_div, (out, many(ew.mul, _in_written_order(under, t.args[-1]))))
-        return mk(ew.neg, (out,)) if sign < 0 else out
+        return mk(ew.neg, (in_dtype(out, self.dtype.name),)) if sign < 0 else out
 
 
 def _times(left: AnyTerm | None, under: bool, right: AnyTerm | None, below: bool) -> tuple[Any, bool]:

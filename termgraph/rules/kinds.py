@@ -126,7 +126,15 @@ FLOATS = frozenset(dtypes.FLOATS)
 COMPLEXES = frozenset(("complex64", "complex128"))
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 UNSIGNED = frozenset(("uint8", "uint16", "uint32", "uint64"))
-NAMES = {"FLOATS": FLOATS, "COMPLEXES": COMPLEXES, "INTEGERS": INTEGERS, "INEXACT": INEXACT, "UNSIGNED": UNSIGNED}
+HALVES = frozenset(("float16", "bfloat16"))
+NAMES = {
+    "HALVES": HALVES,
+    "FLOATS": FLOATS,
+    "COMPLEXES": COMPLEXES,
+    "INTEGERS": INTEGERS,
+    "INEXACT": INEXACT,
+    "UNSIGNED": UNSIGNED,
+}
 
 
 def _dtypes(name: str, table: str, doc: str) -> Guard:
@@ -140,6 +148,7 @@ def _rank(name: str, n: int) -> Guard:
 
 
 Float = _dtypes("Float", "FLOATS", "Real floating point.")
+Half = _dtypes("Half", "HALVES", "Floats of 16 bits.")
 Complex = _dtypes("Complex", "COMPLEXES", "Complex numbers.")
 Inexact = _dtypes("Inexact", "INEXACT", "Floating point, real or complex.")
 Integer = _dtypes("Integer", "INTEGERS", "Integers, signed or not.")
@@ -176,7 +185,7 @@ SingleUse = Guard("SingleUse", lambda t: True, None, "Used in one place of the g
 GUARDS = {
     g.name: g
     for g in (
-        Float, Complex, Inexact, Integer, Unsigned, Bool, Real, Scalar, Vector, Matrix, Constant, NonConst, Uniform,
-        Static, SingleUse,
+        Float, Half, Complex, Inexact, Integer, Unsigned, Bool, Real, Scalar, Vector, Matrix, Constant, NonConst,
+        Uniform, Static, SingleUse,
     )
 }  # fmt: skip

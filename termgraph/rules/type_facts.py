@@ -25,6 +25,24 @@ def same_type(x: AnyTerm, y: AnyTerm) -> bool:
     return x.type is y.type
 
 
+@goal("i", fact=True, source="{0}.type.kind in 'iu'", worth=True)
+def of_integers(x: AnyTerm) -> bool:
+    """It consists of integers. Not all that is made of integers does: uint64 and int64 meet in float64."""
+    return bool(x.type.kind in "iu")
+
+
+@goal("i", fact=True, source="{0}.type.kind == 'i'", worth=True)
+def wraps(x: AnyTerm) -> bool:
+    """Signed integers, which wrap around: every order of a sum or product gives the same bits."""
+    return bool(x.type.kind == "i")
+
+
+@goal("i", fact=True, source="{0}.type.kind in 'fc'", worth=True)
+def rounds(x: AnyTerm) -> bool:
+    """Floating point: sums in another order are rounded differently."""
+    return bool(x.type.kind in "fc")
+
+
 @goal("ii", fact=True, worth=True)
 def same_shape(x: AnyTerm, y: AnyTerm) -> bool | None:
     """Both are known to have the same shape."""
@@ -84,5 +102,6 @@ def each_once(xs: tuple[AnyTerm, ...]) -> bool:
 each_once.counts_clients = True
 
 __all__ = [
-    "agree", "each_once", "exact_in", "holds_all", "needed_once", "same_dtype", "same_rank", "same_shape", "same_type",
+    "agree", "each_once", "exact_in", "holds_all", "needed_once", "of_integers", "rounds", "same_dtype", "same_rank",
+    "same_shape", "same_type", "wraps",
 ]  # fmt: skip

@@ -122,6 +122,7 @@ left_identity = OpRelation("left_identity", ("op", "number"), "f(number, x) = x.
 right_identity = OpRelation("right_identity", ("op", "number"), "f(x, number) = x for a non-commutative f.")
 absorbing = OpRelation("absorbing", ("op", "number"), "f(x, number) = number.")
 inverse = OpRelation("inverse", ("op", "inverse"), "f(g(x)) = x wherever g(x) is defined.")
+injective = OpRelation("injective", ("op",), "f(x) = f(y) only where x = y, of complex numbers too.")
 odd = OpRelation("odd", ("op",), "f(-x) = -f(x).")
 even = OpRelation("even", ("op",), "f(-x) = f(x).")
 distributes = OpRelation("distributes", ("over", "sum"), "f(x, g(y, z)) = g(f(x, y), f(x, z)).")
@@ -148,6 +149,7 @@ def declare_from_table(op: Op) -> None:
 
 __all__ = [
     "FACTS", "OpRelation", "absorbing", "associative", "changed", "commutative", "complement", "declare_from_table",
-    "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "inverse", "left_identity",
-    "monotone", "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var", "version",
+    "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "injective", "inverse",
+    "left_identity", "monotone", "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var",
+    "version",
 ]  # fmt: skip

@@ -46,7 +46,8 @@ def widened(op: Computing, meaning: Callable[..., Any], values: Sequence[Any]) -
     common = promote(*dtypes) if dtypes else loaded[0]
     rounds = asked == "bfloat16" if asked else is_bfloat16(common)
     params = {**op.params, "dtype": "float32"} if asked == "bfloat16" else op.params
-    whole = rounds and op.kind in ("elementwise", "linalg")  # then whole numbers become bfloat16 first
+    # whole numbers become what bfloat16 and other floats have in common first
+    whole = (loaded[0] if rounds else common) if op.kind in ("elementwise", "linalg") else None
     with np.errstate(all="ignore"):
         if rounds and op.name in OF_THE_DTYPE:
             return meaning(*[np.asarray(v).astype(loaded[0]) for v in values])
@@ -56,11 +57,12 @@ def widened(op: Computing, meaning: Callable[..., Any], values: Sequence[Any]) -
         return _rounded(result, rounds)
 
 
-def _wide(value: object, dtype: np.dtype, whole: bool) -> Any:
+def _wide(value: object, dtype: np.dtype, whole: np.dtype | None) -> Any:
     if is_bfloat16(dtype):
         return np.asarray(value).astype(np.float32)
-    if whole and kind_of(dtype) in "iub":
-        return np.asarray(value).astype(loaded[0]).astype(np.float32)
+    if whole is not None and kind_of(dtype) in "iub":
+        converted = np.asarray(value).astype(whole)
+        return converted.astype(np.float32) if is_bfloat16(whole) else converted
     return value
 
 

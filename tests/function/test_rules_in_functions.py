@@ -63,6 +63,17 @@ def test_unsafe_drops_checks_and_nothing_else_does():
         assert tg.function([x], checked)([-1.0, 2.0]).tolist() == [-2, 4]
 
 
+def test_unsafe_knows_no_more_about_values_than_it_is_told():
+    """What an array holds is no matter of trust: that a number is at most one, or above zero, somebody must say."""
+    x, k, m = T.dvector("x"), T.lscalar("k"), T.dmatrix("m")
+    made = [T.maximum(k, 1), abs(x), T.sign(x), x > 0, T.linalg.det(m), T.linalg.inv(m)]
+    f = tg.function([x, k, m], made, mode="UNSAFE")
+    given = np.array([-2.0, 3.0]), 7, np.array([[1.0, 2.0], [3.0, 5.0]])
+    expected = 7, abs(given[0]), np.sign(given[0]), given[0] > 0, np.linalg.det(given[2]), np.linalg.inv(given[2])
+    for got, right in zip(f(*given), expected, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-9)
+
+
 @pytest.fixture
 def idle():
     """A rule with a tag of its own and no stage."""

@@ -7,6 +7,9 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph import db
+from termgraph.rules.relation import results
+from termgraph.terms.evaluate import evaluate
 
 EXPRESSIONS = {
     "common factor": lambda x, m, n, c: x * m + x * n,
@@ -73,6 +76,55 @@ def both_ways(inputs, made, *given):
     """The values with all rules, and with none."""
     modes = tg.Mode(linker="py"), tg.Mode(linker="py", optimizer="None")
     return [tg.function(inputs, made, mode=mode)(*given) for mode in modes]
+
+
+MIXED_INTEGERS = {
+    "taken away again": lambda i, j: (i + j) - j,
+    "added again": lambda i, j: (i - j) + j,
+    "rest of rest": lambda i, j: i % j % j,
+    "rest, by the quotient": lambda i, j: i - i // j * j,
+    "recomposed": lambda i, j: i // j * j + i % j,
+    "multiple": lambda i, j: (i * j) // j,
+}
+
+
+@pytest.mark.parametrize("name", MIXED_INTEGERS)
+@pytest.mark.parametrize("dtypes", [("uint64", "int64"), ("int64", "uint64"), ("uint64", "int8"), ("int32", "uint64")])
+def test_integers_that_meet_in_floats_are_rounded_as_floats_are(name, dtypes):
+    """Sums of uint64 and int64 are float64: nothing wraps around there, and digits are lost."""
+    i, j = (T.vector(n, dtype=d) for n, d in zip("ij", dtypes))
+    given = [np.array([2**40 + 1, 97, 2**53 + 1, 5], "int64").clip(0, np.iinfo(dtypes[0]).max).astype(dtypes[0]),
+             np.array([3, 11, 7, 2], dtypes[1])]  # fmt: skip
+    found, plain = both_ways([i, j], MIXED_INTEGERS[name](i, j), *given)
+    assert found.dtype == plain.dtype
+    np.testing.assert_array_equal(found, plain)
+
+
+@pytest.mark.parametrize("pair", [("arcsinh", "sinh"), ("arctanh", "tanh"), ("log", "exp"), ("log1p", "expm1")])
+def test_functions_with_a_period_are_not_undone_for_complex_numbers(pair):
+    z = T.zvector("z")
+    outer, inner = (getattr(T, n) for n in pair)
+    found, plain = both_ways([z], outer(inner(z)), np.array([0.5 + 4j, 0.2 - 5j, 0.1 + 0.2j]))
+    np.testing.assert_allclose(found, plain, rtol=1e-12)
+    back, _ = both_ways([z], inner(outer(z)), np.array([0.5 + 4j, 0.2 - 5j, 0.1 + 0.2j]))
+    np.testing.assert_allclose(back, [0.5 + 4j, 0.2 - 5j, 0.1 + 0.2j], rtol=1e-12)
+
+
+def test_the_cosine_of_twice_a_number_that_float16_cannot_double():
+    x = T.vector("x", dtype="float16")
+    found, plain = both_ways([x], T.cos(x) ** 2 - T.sin(x) ** 2, np.array([40000, -50000, 1], "float16"))
+    np.testing.assert_allclose(found.astype("float64"), plain.astype("float64"), atol=2e-3)
+
+
+def test_the_difference_of_hyperbolic_tangents_has_a_value_everywhere():
+    rule = next(r for r in db.query("+accurate") if r.name == "differences_of_functions.tanh")
+    x, y = T.dvector("x"), T.dvector("y")
+    (made,) = set(results(rule, (T.tanh(x) - T.tanh(y)).term))
+    given = np.array([900.0, 1e-9, 3.0, -800.0, 20.0, 2.0]), np.array([0.0, 0.0, -2.5, 750.0, 19.0, 2.0])
+    found = evaluate([made], {x: given[0], y: given[1]})[0]
+    exact = np.tanh(given[0]) - np.tanh(given[1])
+    exact[4] = 2 * np.exp(-38) * -np.expm1(-2) / ((1 + np.exp(-40.0)) * (1 + np.exp(-38.0)))
+    np.testing.assert_allclose(found, exact, rtol=1e-13)
 
 
 @pytest.mark.parametrize("exponent", (-2.0, -1.0, -0.5, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 7.0))

@@ -1,5 +1,6 @@
 """The dtype bfloat16: every op that knows float16 computes it in float32 and rounds once, on the VM and compiled."""
 
+import itertools
 import pickle
 import warnings
 
@@ -64,6 +65,20 @@ def test_elementwise_ops_compute_in_float32_and_round_once(op):
     # The sign of a NaN is not said by anybody: with NumPy it depends on where an array lies in memory.
     got, wanted = (np.where(v != v, np.asarray(np.nan, v.dtype), v) for v in (got, wanted))
     np.testing.assert_array_equal(got.view("uint8"), wanted.view("uint8"))
+
+
+DTYPES = ("bool", "int8", "uint8", "int32", "uint64", "int64", "float16", "float32", "float64", "complex64", "bfloat16")
+
+
+@pytest.mark.parametrize("op", [OPS[n] for n in ("add", "mul", "maximum", "clip")], ids=lambda op: op.name)
+def test_three_operands_of_any_dtypes_give_what_the_type_promises(op):
+    for dtypes in itertools.product(map(numpy_dtype, DTYPES), repeat=3):
+        if BRAIN in dtypes or op.name == "clip":
+            try:
+                promised = loop_dtypes(op, dtypes)[-1]
+            except TypeError:
+                continue
+            assert op.meaning(*[np.ones(2).astype(d) for d in dtypes]).dtype == promised, dtypes
 
 
 def test_types():

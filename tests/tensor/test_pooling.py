@@ -11,6 +11,8 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
 from termgraph.tensor.lifting import handle
+from termgraph.terms.evaluate import evaluate
+from termgraph.terms.ops.pooling import pool_sum_grad
 from termgraph.terms.traverse import subterms
 
 PLAIN = tg.Mode(linker="py", optimizer="None")
@@ -233,6 +235,17 @@ def test_compiled_pooling_of_lengths_that_are_not_known(rng):
     with pytest.raises(ValueError, match="does not fit into .* dimension 1 of length 1") as caught:
         f(np.zeros((1, 4, 1)))
     assert "test_pooling.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("length", [2, 9])
+def test_gradients_of_sums_refuse_lengths_that_do_not_fit(length):
+    g, how = T.dvector("g"), {"size": (2,), "stride": (2,), "pad": (0,)}
+    with pytest.raises(ValueError, match="pooling . elements gives . windows, not the 3 of"):
+        pool_sum_grad.bind(**how)(T.tensor("g", dtype="float64", shape=(3,)).term, T.constant(length).term)
+    loose = pool_sum_grad.bind(**how)(g.term, T.constant(length).term)
+    assert db.rewrite(loose, "+without_routines").op is not loose.op  # whether they fit is for the call to say
+    with pytest.raises(ValueError, match="gives the lengths"):
+        evaluate([loose], {g: np.ones(3)})
 
 
 def test_each_of_equal_largest_elements_gets_the_cotangent():

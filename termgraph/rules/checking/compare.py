@@ -87,7 +87,7 @@ def _integers(
     left: np.ndarray, right: np.ndarray, between: Sequence[Any], kinds: frozenset[str], change: Change | None
 ) -> Outcome:
     place = int(np.flatnonzero(left != right)[0])
-    if not kinds and _decided_by_rounding(left != right, change):
+    if not kinds & {"nan", "int limits"} and _decided_by_rounding(left != right, change):
         return Outcome(ROUNDING, frozenset(("reassoc",)), "rounding decides between equals", place)
     excuses = set()
     if not _all_finite(between) or "nan" in kinds:
@@ -286,6 +286,6 @@ def _kinds_text(kinds: frozenset[str]) -> str:
 
 
 __all__ = [
-    "ASSUMPTIONS", "EXACT", "ORDER", "REPAIRED", "ROUNDING", "SPECIAL", "WRONG", "ZERO_SIGN", "Outcome", "compare",
-    "failing",
+    "ASSUMPTIONS", "EXACT", "ORDER", "REPAIRED", "ROUNDING", "SPECIAL", "WRONG", "ZERO_SIGN", "Change", "Outcome",
+    "compare", "failing",
 ]  # fmt: skip

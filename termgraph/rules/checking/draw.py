@@ -35,6 +35,12 @@ SHAPES = ((), (3,), (4,), (2, 3), (3, 3), (3, 3), (1, 3), (4, 2), (2, 1, 3), (2,
 DTYPES = (
     *("float64",) * 8, *("float32",) * 4, *("int64",) * 4, "int8", "uint8", "bool", "bool", "complex128", "int32",
 )  # fmt: skip
+# dtypes that meet: narrow ones, signed and unsigned ones of all widths, floats that are less precise than others
+MEETING = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32",
+    "float64", "complex64", "bool",
+)  # fmt: skip
+_STEADY, _CHANGING = 0.85, 0.4  # how often an operand is of the dtype of the whole draw
 MOST_DEPTH = 4
 _AGAIN = 0.08  # how often an input stands for two metavariables
 
@@ -124,11 +130,13 @@ class Draw:
         dtypes: Sequence[str] | None = None,
         shapes: Sequence[tuple[int, ...]] = SHAPES,
         ranged: bool = False,
+        meeting: bool = False,
     ) -> None:
         self.rng, self.guards, self.facts, self.fancy = rng, guards or {}, facts or {}, fancy
         self.ranged = ranged  # whether integers mostly lie in stated ranges
         self.numbers = np.random.default_rng(rng.getrandbits(32))
-        self.dtypes, self.shapes = dtypes or DTYPES, shapes
+        self.dtypes, self.shapes = dtypes or (MEETING if meeting else DTYPES), shapes
+        self.steady = _CHANGING if meeting else _STEADY
         self.dtype, self.base = rng.choice(self.dtypes), rng.choice(shapes)
         self.constants = 0.08 if rng.random() < 0.7 else 0.6
         self.favourite: Any = None  # the family that many small expressions of this draw are of
@@ -153,7 +161,7 @@ class Draw:
 
     def some_dtype(self) -> str:
         """Some dtype, mostly the one that the whole draw uses."""
-        return self.dtype if self.rng.random() < 0.85 else self.rng.choice(self.dtypes)
+        return self.dtype if self.rng.random() < self.steady else self.rng.choice(self.dtypes)
 
     def narrowed(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Lengths that broadcast to `shape`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
-from termgraph.rules.checking.draw import Draw, Retry
+from termgraph.rules.checking.draw import MEETING, Draw, Retry
 from termgraph.rules.checking.families import WRAPPERS
 from termgraph.rules.checking.hints import HINTS
 from termgraph.rules.definition import Rule
@@ -82,13 +82,13 @@ _OF_RANGES = frozenset(("apart", "at_most", "below", "divides"))
 class Examples:
     """Draws terms of a rule's left side until its goals hold."""
 
-    def __init__(self, rule: Rule, seed: int, dtypes: Sequence[str] = _DTYPE_TURNS) -> None:
-        self.rule, self.dtypes = rule, dtypes
-        self.rng = random.Random(zlib.crc32(f"{rule.name} {seed}".encode()))
+    def __init__(self, rule: Rule, seed: int, dtypes: Sequence[str] = _DTYPE_TURNS, meeting: bool = False) -> None:
+        self.rule, self.dtypes, self.meeting = rule, MEETING if meeting else dtypes, meeting
+        self.rng = random.Random(zlib.crc32(f"{rule.name} {seed}{' meeting' * meeting}".encode()))
         self.facts = _facts_asked(rule)
         self.ranged = any(g.name in _OF_RANGES for g in rule.goals)
         self.refused = 0
-        self.tries = self.turn = 0
+        self.tries, self.turn = 0, self.rng.randrange(len(MEETING)) if meeting else 0
 
     def draw(self, instance: Instance) -> list[Example]:
         """An example of one instance (one per answer of its goals), or none."""
@@ -115,7 +115,7 @@ class Examples:
     ) -> list[Example]:
         """One draw: its examples, mostly none. `loose`: no constants for metavariables, and unknown lengths."""
         self.tries += 1
-        draw = Draw(self.rng, self.rule.guards, self.facts, fancy, ranged=self.ranged)
+        draw = Draw(self.rng, self.rule.guards, self.facts, fancy, ranged=self.ranged, meeting=self.meeting)
         draw.favourite = favourite
         draw.dtype = dtype or draw.dtype
         draw.constants = 0.0 if loose else draw.constants

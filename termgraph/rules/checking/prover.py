@@ -23,6 +23,7 @@ from termgraph.rules.checking.compare import (
     ROUNDING,
     WRONG,
     ZERO_SIGN,
+    Change,
     Outcome,
     compare,
     failing,
@@ -77,7 +78,7 @@ class _Trials:
 
     def __init__(self, rule: Rule, verdict: Verdict, seed: int) -> None:
         self.rule, self.verdict = rule, verdict
-        self.maker = Examples(rule, seed)
+        self.maker, self.seed = Examples(rule, seed), seed
         self.turn = 0
         self.beyond = False  # whether something differs in a way that better accuracy cannot explain
 
@@ -91,6 +92,7 @@ class _Trials:
             self._all(turns, per_instance)
             if not self.verdict.trials and self.verdict.kind != WRONG:
                 self._hard(main, samples)
+            self._where_dtypes_meet(main, samples)
         except RuleRaised as err:
             self._raised(err)
             return
@@ -107,6 +109,14 @@ class _Trials:
                     break
                 for example in found:
                     self._judge(example)
+
+    def _where_dtypes_meet(self, instances: list[Instance], samples: int) -> None:
+        """Half as many examples again whose operands are narrow, or of different dtypes."""
+        if self.verdict.trials and self.verdict.kind != WRONG:
+            refused = self.maker.refused
+            self.maker = Examples(self.rule, self.seed, meeting=True)
+            self._all(instances, max(1, samples // (2 * len(instances))))
+            self.maker.refused += refused
 
     def _hard(self, instances: list[Instance], samples: int) -> None:
         for i in range(max(2, samples // 4)):
@@ -185,6 +195,8 @@ class _Trials:
         try:
             with np.errstate(all="ignore"):
                 lefts = evaluate_there(order, given)
+                if not all(_holds(f, t, given, evaluate_there) for f, t in example.facts):
+                    return outcome, shown
         except Exception:  # the smallest number, moved down, is 0: a matrix may be singular there that is not so here
             return outcome, shown
         return self._beside(lefts, evaluate_there, example, given, kinds)
@@ -208,6 +220,8 @@ class _Trials:
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
         change = partial(_moved, example.before, given, left)
+        if "accurate" in self.rule.tags:  # forms that are better at some operands and worse at others
+            change = partial(_either_moved, change, partial(_moved, example.after, given, rights[-1]))
         swallows = partial(_made_nan_by_nan, example.before, given, left)
         outcome = compare(left, rights[-1], [*lefts, *rights], kinds, change, swallows)
         if outcome.kind == EXACT:
@@ -226,9 +240,12 @@ class _Trials:
         return "\n".join(lines)
 
 
-def _holds(fact: TermFact, t: Any, given: dict[Any, Any]) -> bool:
+Machine = Callable[..., "list[Any]"]
+
+
+def _holds(fact: TermFact, t: Any, given: dict[Any, Any], machine: Machine = evaluate) -> bool:
     """Whether a fact holds of the values: of whole numbers, by computing them again without limits."""
-    value = _value(t, given)
+    value = _value(t, given, machine)
     if fact is not no_overflow:
         return fact_holds(fact.name, fact, value)
     unlimited = _UNLIMITED.get(t.op.family.name)
@@ -245,8 +262,10 @@ def _leaves_text(t: AnyTerm) -> list[str]:
     return [f"      where {leaf!r}: {leaf.type}" for leaf in free_inputs([t])]
 
 
-def _value(t: Any, given: dict[Any, Any]) -> np.ndarray:
-    return np.asarray(evaluate([t], given)[0]) if is_term(t) else np.asarray(t)
+def _value(t: Any, given: dict[Any, Any], machine: Machine = evaluate) -> np.ndarray:
+    if not is_term(t):
+        return np.asarray(t)
+    return np.asarray(machine(list(children_first([t])), given)[-1])
 
 
 def _met_undefined(values: list[Any]) -> bool:
@@ -264,9 +283,9 @@ def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarr
     total = np.zeros(np.shape(left))
     order = [t for t in children_first([before]) if t not in given]
     for _ in range(5):
-        values = {k: _jittered(x, rng) for k, x in given.items()}
         try:
             with np.errstate(all="ignore"):
+                values = {k: _jittered(x, rng) for k, x in given.items()}
                 for t in order:
                     made = apply_meaning(t, [values[a] for a in t.args]) if t.args else t.value
                     values[t] = _jittered(made, rng)
@@ -275,6 +294,11 @@ def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarr
             return None
         total = np.maximum(total, np.nan_to_num(gap, posinf=0.0))
     return total
+
+
+def _either_moved(first: Change, second: Change) -> np.ndarray | None:
+    a, b = first(), second()
+    return None if a is None or b is None or a.shape != b.shape else np.maximum(a, b)
 
 
 def _made_nan_by_nan(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarray | None:

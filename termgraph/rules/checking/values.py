@@ -100,7 +100,7 @@ def _as(value: Any, dtype: np.dtype) -> np.ndarray:
         value = {1e300: 1e36, -1e300: -1e36, 1e-300: 1e-36, 710.0: 89.0, -745.0: -104.0}.get(value, value)
     if dtype == np.float16:
         value = {1e300: 6e4, -1e300: -6e4, 1e-300: 1e-7, 710.0: 12.0, -745.0: -18.0}.get(value, value)
-    return np.asarray(value, dtype=dtype)
+    return np.asarray(float(value) if kind_of(dtype) == "f" else value).astype(dtype)
 
 
 def with_facts(x: np.ndarray, facts: Iterable[str]) -> np.ndarray | None:

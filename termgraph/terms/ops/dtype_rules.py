@@ -100,6 +100,8 @@ def cast_rule(dtype: OperandDtype, *, to: str) -> LoopDtypes:
 
 
 def nary_loop(rule: DtypeRule, dtypes: tuple[OperandDtype, ...]) -> LoopDtypes:
+    if len(dtypes) > 2 and any(isinstance(d, np.dtype) and is_bfloat16(d) for d in dtypes):
+        dtypes = (promote(*dtypes),) * len(dtypes)  # in pairs the order of whole numbers and floats would decide
     out: Any = dtypes[0]
     for d in dtypes[1:]:
         out = rule(out, d)[-1]

@@ -382,6 +382,9 @@ def _declare() -> None:
         (rad2deg, deg2rad),
     ):
         facts.inverse.add(f, g)
+    # exp, sinh and their kin have periods: log(exp(z)) is z in a strip of the plane only
+    for op in (log, log1p, log2, arcsinh, arccosh, arctanh, arcsin, arccos, arctan, neg, conj):
+        facts.injective.add(op)
     for op in (neg, invert, conj):  # not reciprocal: it rounds, and of whole numbers it is 0
         facts.inverse.add(op, op)
     for op in (

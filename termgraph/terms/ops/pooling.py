@@ -81,6 +81,9 @@ def _infer_max_grad(x: TensorType, y: TensorType, g: TensorType, **p: Any) -> Te
 def _infer_sum_grad(g: Any, *lengths: Type, **p: Any) -> TensorType:
     g = require_tensor(g.type, f"operand 0 of {SUM_GRAD}")
     shape = static_lengths(SUM_GRAD, lengths)
+    for d, (m, n) in enumerate(zip(g.shape[g.ndim - len(shape) :], shape)):
+        if m is not None and n is not None and (wanted := places(SUM_GRAD, (n,), _axis(p, d))) != (m,):
+            raise ShapeError(f"{SUM_GRAD}: pooling {n} elements gives {wanted[0]} windows, not the {m} of {g}")
     return TensorType.of(g.dtype, (*g.shape[: g.ndim - len(shape)], *shape))
 
 
@@ -136,8 +139,11 @@ def _max_grad(x: np.ndarray, y: np.ndarray, g: np.ndarray, **p: Any) -> np.ndarr
 def _sum_grad(g: np.ndarray, *lengths: np.ndarray, **p: Any) -> np.ndarray:
     g = np.asarray(g)
     n = len(lengths)
+    counts = places(SUM_GRAD, [int(m) for m in lengths], p)
+    if g.shape[g.ndim - n :] != counts:
+        raise ShapeError(f"{SUM_GRAD}: pooling gives the lengths {counts}, got {g.shape}")
     out, taps, inner = _taps(
-        np.zeros((*g.shape[: g.ndim - n], *map(int, lengths)), working_dtype(g.dtype)), p, 0, g.shape[g.ndim - n :]
+        np.zeros((*g.shape[: g.ndim - n], *map(int, lengths)), working_dtype(g.dtype)), p, 0, counts
     )
     for tap in taps:
         out[tap] += g
