@@ -26,7 +26,8 @@ from termgraph.rules.checking.directions import HEADINGS, KINDS, forbids, kind_o
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import numpy_dtype
 
 SUCCESS, FOUND = 0, 1
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     linting.add_argument("--accepted", metavar="FILE", help="JSON list of findings that are known and meant")
     linting.add_argument("--pairs", type=int, default=4000, help="how many overlaps to try per stage (%(default)s)")
     proving = _action(actions, "prove", "try rules numerically against what they assume")
-    proving.add_argument("--samples", type=int, default=24, help="terms to try per rule (%(default)s)")
+    proving.add_argument("--samples", type=_positive, default=24, help="terms to try per rule (%(default)s)")
     proving.add_argument("--jobs", type=int, default=checking.processors(), help="processes (%(default)s)")
     proving.add_argument("--all", action="store_true", help="print a line for every rule, not only what is wrong")
     counting = _action(actions, "count", "how rules are written, topic by topic, and which of them run backwards")
@@ -195,6 +196,13 @@ def _paragraph(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a number of at least 1 is needed, not {text}")
+    return number
+
+
 # ---------------------------------------------------------------------- count
 def _count(arguments: argparse.Namespace) -> int:
     chosen, _, refused = _chosen(arguments.what)
@@ -242,18 +250,36 @@ def expression(text: str, typed: list[str]) -> Any:
     for name in (*types, *numbers):  # a name of the language may be given a type too; numbers have no methods
         names.pop(name, None)
     try:
-        return eval(text, {"__builtins__": {}}, names)  # the user's own words, on the user's own command line
-    except (SyntaxError, TypeError, AttributeError, NameError) as err:
-        missing = getattr(err, "name", None)
-        known = isinstance(err, AttributeError) and missing in vars(names.tensor)
-        hint = f"; it is a function, not a method: write {missing}(...)" if known else ""
-        raise ValueError(f"{text!r} is not an expression: {err}{hint}") from None
+        found = eval(text, {"__builtins__": {}}, names)  # the user's own words, on the user's own command line
+        several = isinstance(found, (list, tuple))
+        made = [as_tensor(v) for v in (found if several else [found])]
+        return made if several else made[0]
+    except (SyntaxError, TypeError, AttributeError, NameError, ArithmeticError) as err:
+        raise ValueError(f"{text!r} is not an expression: {err}{_hint(text, err, names)}") from None
+
+
+def _hint(text: str, err: Exception, names: _Names) -> str:
+    """What else may have been meant: a function that is no method or has another name, a file that is not there."""
+    missing = getattr(err, "name", None)
+    if isinstance(err, AttributeError) and missing in vars(names.tensor):
+        return f"; it is a function, not a method: write {missing}(...)"
+    called = re.findall(r"(?<![\w.])([a-zA-Z_]\w*)\s*\(", text)
+    for name in called:
+        if isinstance(names.get(name), Variable):
+            try:
+                getattr(names.tensor, name)
+            except AttributeError as unknown:
+                return f"; {unknown}"
+    a_path = isinstance(err, AttributeError) and ("/" in text or Path(text).suffix in (".tg", ".pkl"))
+    return "; there is no such file either" if a_path else ""
 
 
 def _why(arguments: argparse.Namespace) -> int:
-    term = getattr(expression(arguments.expression, arguments.type), "term", None)
-    if term is None:
-        raise ValueError(f"{arguments.expression!r} is a constant; no rule is needed")
+    asked = expression(arguments.expression, arguments.type)
+    if isinstance(asked, (list, Constant)):
+        reason = "several expressions; ask about one" if isinstance(asked, list) else "a constant; no rule is needed"
+        raise ValueError(f"{arguments.expression!r} is {reason}")
+    term = asked.term
     if arguments.rule:
         answer = why_not(arguments.rule, term, () if arguments.strict else database.query().assume)
         if arguments.json:

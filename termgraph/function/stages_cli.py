@@ -49,7 +49,7 @@ def _compiled(what: str, typed: list[str], mode: str) -> Any:
             raise ValueError(f"{what} holds no function but {type(f).__name__}; save what tg.function gives")
         return f
     outputs = expression(what, typed)
-    roots = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    roots = outputs if isinstance(outputs, list) else [outputs]
     inputs = [v for v in graph_inputs(roots) if not isinstance(v, Constant) and not hasattr(v, "get_value")]
     with config.change_flags({"cache.programs": False}):  # every stage runs, so that there is something to show
         return function(inputs, outputs, mode=mode)

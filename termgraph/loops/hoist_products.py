@@ -12,6 +12,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, minimum, mul
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.linalg import dot
+from termgraph.terms.ops.loop import too_short_text
 from termgraph.terms.ops.shaping import reshape, shape_i, specify_shape, static_scalar
 from termgraph.terms.term import mk, mk1
 from termgraph.terms.traverse import children_first
@@ -74,7 +75,8 @@ def read_rows(view: LoopView, leaf: AnyTerm) -> Any:
     if enough or (n.op is minimum and any(_is_length(a, x) for a in n.args)):
         return read
     known = (True, *[False] * (x.type.ndim - 1))
-    return view.moved(mk(specify_shape.bind(known=known), (read, n)), view.term)
+    told = too_short_text(view.source, "a sequence")
+    return view.moved(mk(specify_shape.bind(known=known, told=told), (read, n)), view.term)
 
 
 def _is_length(n: AnyTerm, x: AnyTerm) -> bool:

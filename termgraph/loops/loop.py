@@ -9,11 +9,12 @@ from termgraph.loops.carries import Carry, function_text
 from termgraph.loops.close_body import Traced, close
 from termgraph.loops.nested import described, flatten, in_order_of, unflatten
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
-from termgraph.tensor.shaping import specify_shape
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.ops.loop import plain_text
+from termgraph.terms.ops.shaping import specify_shape
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -76,7 +77,12 @@ def _equally_long(rows: list[tuple[str, Any]], n: Any) -> list[tuple[str, Any]]:
     checked = []
     for label, x in rows:
         same = rows_of(x).term is n.term if known is None else x.type.shape[0] == known
-        checked.append((label, x if same else specify_shape(x, (n, *[None] * (x.type.ndim - 1)))))
+        known = (True, *[False] * (x.type.ndim - 1))
+        told = (
+            f"{plain_text(label)} has {{0}} rows where another sequence of the loop has {{1}}; to use the first rows "
+        )
+        told += "only, pass length="
+        checked.append((label, x if same else specify_shape(x, n, known=known, told=told)))
     return checked
 
 

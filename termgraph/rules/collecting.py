@@ -171,13 +171,14 @@ class _Sum:
             if self.constant_at < 0:
                 self.constant_at = len(self.coefficient)
             self.constants.append((t, sign))
-            self.constant = self.dtype.type(self.constant + sign * self.dtype.type(t.scalar))
+            number = self.dtype.type(t.scalar)  # -1 times an infinite complex number would be NaN in its other part
+            self.constant = self.dtype.type(self.constant + number if sign > 0 else self.constant - number)
             return
         if t.type.np_dtype != self.dtype:
             self.fits = False  # it is converted first: like terms would be added up in the wrong dtype
             return
         base, c = _split_coefficient(t)
-        c = self.dtype.type(sign * c)
+        c = self.dtype.type(c) if sign > 0 else -self.dtype.type(c)  # as NumPy's number: -(-128) is -128 in int8
         if base in self.coefficient:
             self.alike = True
             self.coefficient[base] = self.dtype.type(self.coefficient[base] + c)
@@ -194,7 +195,7 @@ class _Sum:
                 self._add_constant(plus)
             if c == 0:
                 continue
-            negative = c.real < 0 and c.imag == 0
+            negative = (-c).real > 0 and c.imag == 0  # not so the least whole number, which is its own negative
             met = self.source.get(base)
             if met is not None and (met[1] < 0) == negative:
                 (minus if negative else plus).append(met[0])

@@ -197,7 +197,7 @@ class _Product:
             if number == -1:
                 number, sign = self.dtype.type(1), -sign
             if number != 1:
-                over.insert(0, Const(np.asarray(number * sign, dtype=self.dtype)))
+                over.insert(0, Const(np.asarray(number if sign > 0 else -number, dtype=self.dtype)))
                 sign = 1
         return self._joined(over, under, sign)
 

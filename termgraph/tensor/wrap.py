@@ -189,9 +189,17 @@ def _weak_dtypes(op: Op, kinds: tuple) -> tuple:
     if all(isinstance(k, type) for k in kinds):
         return tuple([d.name for d in default])
     loop = loop_dtypes(op, asked)
-    if loop == loop_dtypes(op, default):
+    if loop == _loop_if_any(op, default):
         return tuple([d.name for d, k in zip(default, kinds, strict=True) if isinstance(k, type)])
     return tuple([d.name for d, k in zip(loop[:-1], kinds, strict=True) if isinstance(k, type)])
+
+
+def _loop_if_any(op: Op, dtypes: tuple) -> tuple | None:
+    """The loop for these dtypes; None where there is none, as for `&` of uint64 and a number that is an int64."""
+    try:
+        return loop_dtypes(op, dtypes)
+    except TypeError:
+        return None
 
 
 def _python_kind(value: complex | float) -> type:

@@ -218,6 +218,7 @@ class TensorType(Type):
 
     def _to_dtype(self, value: object, strict: bool, allow_downcast: bool | None) -> np.ndarray:
         if isinstance(value, np.ndarray) and value.dtype == self.np_dtype:
+            value = plain_array(value)
             return value if value.dtype.isnative else value.astype(self.np_dtype)
         if strict:
             raise TypeMismatch(f"expected a NumPy array of dtype {self.dtype} (strict), got {describe_value(value)}")
@@ -241,7 +242,8 @@ class TensorType(Type):
         except ValueError as err:
             raise TypeMismatch(f"expected an array for {self}, got a ragged sequence ({err})") from None
         if kind_of(array.dtype) not in "biufc":
-            raise TypeMismatch(f"expected an array of numbers for {self}, got {describe_value(value)}")
+            much = ", which is too large for whole numbers of 64 bits" if isinstance(value, int) else ""
+            raise TypeMismatch(f"expected an array of numbers for {self}, got {describe_value(value)}{much}")
         return array
 
     def _cast(self, array: np.ndarray) -> np.ndarray:
@@ -304,10 +306,22 @@ def from_others(value: object) -> np.ndarray:
     by_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
     refusals = (BufferError, RuntimeError, TypeError) if by_dlpack else (BufferError, RuntimeError)
     try:
-        return np.from_dlpack(value) if by_dlpack else np.asarray(value)  # type: ignore[arg-type]
+        return np.from_dlpack(value) if by_dlpack else plain_array(np.asanyarray(value))  # type: ignore[arg-type]
     except refusals as err:
         advice = "; copy it to the memory of the CPU first" if by_dlpack else ""
         raise TypeMismatch(f"the array of {type(value).__module__} cannot be read ({err}){advice}") from None
+
+
+def plain_array(value: np.ndarray) -> np.ndarray:
+    """The array without what a subclass makes of it (`*` of np.matrix, say); masked elements are refused."""
+    if type(value) is np.ndarray:
+        return value
+    if np.ma.is_masked(value):
+        raise TypeMismatch(
+            "the array is masked, and operations here do not leave out its hidden elements: give them a value with "
+            "array.filled(0), and pass array.mask as an array of its own where it matters"
+        )
+    return np.asarray(value)
 
 
 def short_name(type_: Type) -> str:

@@ -88,6 +88,8 @@ def _nothing_known(term: AnyTerm) -> tuple:
 
 def _op_text(op: Any) -> str:
     text = repr(op)
+    if any(getattr(op, "params", {}).get(p) for p in ("message", "told")):  # which are the message itself
+        return op.name
     return text if len(text) < 200 else getattr(op, "name", text[:200])
 
 

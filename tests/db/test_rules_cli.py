@@ -139,6 +139,24 @@ def test_mistakes_exit_with_2(words, capsys):
     assert capsys.readouterr().err.startswith("termgraph rules: ")
 
 
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("x.__class__", "cannot make a constant of type"), ("svd(matrix('a'))", "did you mean T.linalg.svd"),
+        ("runs/model.tg", "there is no such file"), ("1 / 0", "division by zero"), ("x.erf", "write erf("),
+    ],
+)  # fmt: skip
+def test_what_is_no_expression_says_why(text, said, capsys):
+    for command in (["stages"], ["viz"], ["rules", "why"]):
+        assert cli.main([*command, text]) == 2
+        assert said in capsys.readouterr().err, command
+
+
+def test_why_asks_for_one_expression(capsys):
+    assert cli.main(["rules", "why", "[x, y]"]) == 2 and "ask about one" in capsys.readouterr().err
+    assert cli.main(["rules", "why", "3"]) == 2 and "is a constant" in capsys.readouterr().err
+
+
 def test_accepted_findings_need_reasons_and_must_be_found(tmp_path):
     path = tmp_path / "accepted.json"
     path.write_text('[{"kind": "not oriented", "rules": "a.b", "reason": "because"}]')

@@ -106,3 +106,42 @@ def test_closures_and_expressions_go_through_cloudpickle():
     y = cloudpickle.loads(cloudpickle.dumps(T.exp(x) + 1))
     (leaf,) = T.graph_inputs([y])[:1]
     np.testing.assert_allclose(y.eval({leaf: [0.0]}), [2.0])
+
+
+class Matrix(np.ndarray):
+    """As np.matrix, whose `*` is the product of matrices and whose rows are matrices."""
+
+    def __mul__(self, other):
+        return np.dot(self, other)
+
+    def __getitem__(self, index):
+        return np.atleast_2d(super().__getitem__(index))
+
+
+@pytest.mark.parametrize("linker", ["auto", "py"])
+def test_subclasses_of_arrays_are_plain_arrays(linker, tmp_path):
+    """Their operators may mean something else, and compiled code takes no subclass."""
+    mode = tg.Mode(linker=linker)
+    numbers = np.array([[1.0, 2.0], [3.0, 4.0]])
+    mapped = np.memmap(tmp_path / "numbers", "f8", "w+", shape=(2, 2))
+    mapped[:] = numbers
+    unmasked = np.ma.masked_array(numbers, False)
+    x, w = T.dmatrix("x"), tg.shared(np.zeros((2, 2)))
+    square = tg.function([x], [x * x, x[0], x], mode=mode)
+    of_state = tg.function([], w * w, mode=mode)
+    for given in (numbers.view(Matrix), mapped, numbers.view(np.recarray), unmasked):
+        results = square(given)
+        for found, wanted in zip(results, (numbers**2, numbers[0], numbers)):
+            assert type(found) is np.ndarray and np.array_equal(found, wanted), type(given)
+        w.set_value(given)
+        assert np.array_equal(of_state(), numbers**2) and type(w.get_value()) is np.ndarray
+        assert np.array_equal((T.as_tensor(given) * T.as_tensor(given)).eval(), numbers**2)
+
+
+def test_masked_elements_are_refused_wherever_arrays_are_taken():
+    masked = np.ma.masked_array([1.0, 2.0], [False, True])
+    x, w = T.dvector("x"), tg.shared(np.zeros(2))
+    takers = [tg.function([x], x), tg.function([x], x, mode=tg.Mode("py")), w.set_value, tg.shared, T.as_tensor]
+    for take in [*takers, lambda a: x + a]:
+        with pytest.raises(TypeError, match=r"masked.*array\.filled\(0\)"):
+            take(masked)

@@ -148,6 +148,22 @@ def test_f58_branches_of_different_lengths(mode):
     assert np.allclose(h(0, [1.0, 2.0], [3.0])[1], np.cos([3.0])) and h(1, [1.0, 2.0], [3.0])[1].tolist() == [0.0]
 
 
+@pytest.mark.parametrize("mode", ["FAST_RUN", "None", tg.Mode("py")])
+def test_a_fixed_index_counts_where_its_side_is_taken(mode):
+    """`x[7]` of a shorter x is an error in the side of a choice that is taken, and in that one only."""
+    x, m = T.dvector("x"), T.dmatrix("m")
+    rows, _ = tg.scan(lambda a, h: tg.ifelse(a > 5, x[7] * a + h, a + h), sequences=x, outputs_info=0.0)
+    choices = [
+        tg.ifelse(x.shape[0] > 7, x[7], x[0]), tg.ifelse(x.shape[0] > 7, T.exp(x[7]) + x[-9], x[1]),
+        tg.ifelse(x[1] > 5, m[7], m[0]).sum(), tg.ifelse(x[1] > 5, T.set_subtensor(x[7], 0.0), x).sum(), rows[-1],
+    ]  # fmt: skip
+    f = tg.function([x, m], choices, mode=mode)
+    assert [float(v) for v in f([1.0, 2.0], np.ones((2, 2)))] == [1.0, 2.0, 2.0, 3.0, 3.0]
+    for choice in choices[2:]:
+        with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 2"):
+            tg.function([x, m], choice, mode=mode, on_unused_input="ignore")([1.0, 9.0], np.ones((2, 2)))
+
+
 def test_print_calls_the_methods_it_is_given(capsys):
     x = T.dvector("x")
     tg.function([x], T.Print("x", attrs=("shape", "min", "__str__"))(x))([3.0, 1.0])

@@ -207,6 +207,21 @@ def test_run_time_errors_name_line_and_step():
     assert "return h + table" in text and "in step 2 of loop 'lookup'" in text and "index 5" in text
 
 
+def test_too_few_rows_are_called_so_wherever_they_are_found():
+    """Also where the loop is gone: work of a step that is done for all rows at once promised nothing to anybody."""
+    y = T.dvector("y")
+    fed, _ = tg.scan(lambda a, h: T.sin(a) * h, sequences=x, outputs_info=1.0, n_steps=5)
+    plain, _ = tg.scan(T.sin, sequences=x, n_steps=5)
+    for mode in ("FAST_RUN", tg.Mode("py")):
+        for out in (fed, plain):
+            with pytest.raises(ValueError, match="to make 5 steps, but .* has only 3 rows") as info:
+                tg.function([x], out, mode=mode)(np.ones(3))
+            assert "promised" not in str(info.value) and "told" not in str(info.value)
+        pairs, _ = tg.loop(lambda c, r: (c + r["a"] * r["b"], None), 0.0, {"a": x, "b": y})
+        with pytest.raises(ValueError, match="'b'.* has 2 rows where another sequence of the loop has 3"):
+            tg.function([x, y], pairs, mode=mode)(np.ones(3), np.ones(2))
+
+
 def test_lengths_that_disagree():
     out, _ = tg.scan(lambda a: a, sequences=x, n_steps=4)
     with pytest.raises(ValueError, match="4 steps, but x.* has only 3 rows"):
@@ -328,7 +343,7 @@ def test_loop_wants_equally_long_sequences(linker):
             f = tg.function([first, y], [total, shorter, tg.grad(total, first)])
         assert f([1.0, 2.0, 3.0], [1.0, 1.0, 1.0])[0] == 9
         for b in ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0]):
-            with pytest.raises(ValueError, match=f"length {len(b)}, 3 was promised"):
+            with pytest.raises(ValueError, match=f"has {len(b)} rows where another sequence of the loop has 3"):
                 f([1.0, 2.0, 3.0], b)
 
 

@@ -268,3 +268,13 @@ def test_rows_of_what_is_folded_over_columns(dtype, rows):
     for y in (T.softmax(x.var(axis=-2), axis=1), T.log_softmax(x.std(axis=1), axis=1), T.softmax(T.exp(x).sum(axis=1))):
         got, want = (tg.function([x], y, mode=tg.Mode(linker=linker))(value) for linker in ("auto", "py"))
         np.testing.assert_allclose(got.astype(float), want.astype(float), rtol=0.05 if dtype == "bfloat16" else 2e-5)
+
+
+def test_a_fixed_index_beside_an_array_of_indices(rng):
+    """Where a constant array is written to a place, lengths are numbers, and so is an index of the other statement."""
+    x, j = T.dtensor3("x"), T.lvector("j")
+    taken = T.inc_subtensor(T.zeros_like(x)[j, :, 1], 1.0), T.set_subtensor(T.zeros_like(x)[0], rng.normal(size=(5, 6)))
+    values = np.zeros((4, 5, 6)), np.array([0, 2, 2, -1])
+    native, python = (tg.function([x, j], list(taken), mode=tg.Mode(linker=k)) for k in ("auto", "py"))
+    for got, want in zip(native(*values), python(*values)):
+        np.testing.assert_array_equal(got, want)

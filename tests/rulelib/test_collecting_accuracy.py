@@ -193,3 +193,17 @@ def test_it_still_simplifies():
     ]  # fmt: skip
     for before, after in same:
         assert tg.rewrite(before).term is tg.rewrite(after).term, (before, tg.rewrite(before))
+
+
+def test_infinite_complex_constants_have_one_infinite_part():
+    """-1 times inf+0j would have two, one of them NaN."""
+    z, given = T.zvector("z"), np.array([1 + 2j, -3.5j])
+    formulas = [
+        lambda z: z - np.inf,
+        lambda z: 2 * z - np.inf + 1,
+        lambda z: -(np.inf + z),
+        lambda z: (z - np.inf) - z * 3,
+    ]
+    found = tg.function([z], [f(z) for f in formulas], mode=tg.Mode("py"))(given)
+    for got, f in zip(found, formulas):
+        np.testing.assert_array_equal(got, f(given))

@@ -132,3 +132,28 @@ def test_axes_and_indices_in_other_clothes():
     assert np.array_equal(tg.function([m], m[[slice(0, 2), slice(None, None, 2)]])(a), a[0:2, ::2])
     assert T.TensorType("float64", [np.False_, np.True_]) is T.TensorType("float64", (None, 1))
     assert T.TensorType("float64", np.array([False, True])).broadcastable == (False, True)
+
+
+def test_python_numbers_beside_uint64():
+    """They take its dtype, also where there is no loop for uint64 and int64: hashes and random bits are made so."""
+    u, v = T.TensorType("uint64", (None,))("u"), edges("uint64")
+    formulas = [
+        lambda u: u & 1, lambda u: 7 | u, lambda u: u ^ (u >> 30), lambda u: (u << 3) ^ 5, lambda u: 1 << (u & 63),
+        lambda u: (u ^ (u >> 27)) * 0x94D049BB133111EB, lambda u: ~u % 10,
+    ]  # fmt: skip
+    for mode in (MODES[0], "FAST_RUN"):
+        for found, f in zip(tg.function([u], [f(u) for f in formulas], mode=mode)(v), formulas):
+            assert found.dtype == "uint64" and np.array_equal(found, f(v))
+    with pytest.raises(OverflowError, match="-1 does not fit uint64"):
+        u & -1
+
+
+def test_the_least_number_as_a_coefficient(recwarn):
+    """`x - -128 * y` of int8: the coefficient has no negative of its own."""
+    x, y = T.bvectors("x", "y")
+    given = np.array([1, 2, -3, -128], "i1"), np.array([5, -6, 7, -128], "i1")
+    formulas = [lambda x, y: x - y * -128, lambda x, y: -(x * -128) - (-128 * y), lambda x, y: (x - -128) - y * 2]
+    found = tg.function([x, y], [f(x, y) for f in formulas], mode=tg.Mode("py"))(*given)
+    for got, f in zip(found, formulas):
+        np.testing.assert_array_equal(got, f(*given))
+    assert not list(recwarn)

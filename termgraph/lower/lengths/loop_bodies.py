@@ -11,7 +11,7 @@ from termgraph.lower.lengths.index import ZERO, Poly, evaluate, nonneg, poly, sy
 from termgraph.lower.lengths.shapes import INTEGER, RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
-from termgraph.terms.ops.loop import Parts, loop, negative_text
+from termgraph.terms.ops.loop import Parts, loop, negative_text, too_short_text
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class BodyLengths(Lengths):
         self.checks, self.sites, self._same, self.indexings = around.checks, around.sites, around._same, {}
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])
+        self.sometimes = self.not_surely_needed(t.op.params["body"])
         self.guarded = set()  # lengths are checked for all steps at once, also where only some steps will need them
         self.shapes, self.bodies = {}, {}
         self.given: dict[Any, Shape] = {}
@@ -44,8 +45,7 @@ class BodyLengths(Lengths):
         for leaf, a in zip(leaves, [*parts.consts, *parts.inits]):
             self.given[leaf] = self._declared(leaf, around[a])
         for leaf, x in zip(leaves[op.n_consts + op.n_carry :], parts.xs):
-            text = f"{_plain(op.title)} is to make {{1}} steps, but {{name}} has only {{0}} rows"
-            around.require(t, "ge", around[x][0], self.steps, text, leaf)
+            around.require(t, "ge", around[x][0], self.steps, too_short_text(op, "{name}"), leaf)
             self.given[leaf] = self._declared(leaf, around[x][1:])
         self._pass()
         for leaf, new in zip(leaves[op.n_consts :], op.next_carries):
@@ -125,11 +125,6 @@ def _surely_differ(a: Poly, b: Poly) -> bool:
     names = dict.fromkeys((*symbols(a), *symbols(b)))
     tried = {1, 2, 3, 8, *[n for n in (a.const, b.const) if n is not None]}
     return all(evaluate(a, env) != evaluate(b, env) for n in tried if (env := dict.fromkeys(names, n)))
-
-
-def _plain(text: str) -> str:
-    """Text that `format` leaves as it is."""
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _settle(s: Lengths, t: AnyTerm) -> None:

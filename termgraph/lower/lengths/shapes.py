@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from termgraph._records import record
 from termgraph.lower.lengths.index import (
     ONE,
@@ -30,6 +32,7 @@ from termgraph.lower.lengths.index import (
 )
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
+from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
@@ -93,7 +96,7 @@ class Lengths:
         self.sites: dict[Site, int] = {}
         self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
         self.loops: tuple[AnyTerm, ...] = ()  # the loop terms around this graph
-        self.guarded = self.not_surely_needed(roots)
+        self.guarded = self.sometimes = self.not_surely_needed(roots)
         self.indexings: dict[Any, tuple[Shape, Indexing]] = {}  # of terms that index: each is pushed through many times
         self._same: dict[Atom, Poly] = {}
         choices: list[tuple[Any, Poly, Poly]] = []
@@ -424,10 +427,12 @@ def _taken_apart(lengths: Lengths, t: AnyTerm, shape: Shape, operands: Sequence[
             last = axis
             parts.append(Part(array=arrays[-1]))
         else:
-            parts.append(Part(at=next(values) if entry == "?" else entry))
-            if entry != "?":
-                need = entry + 1 if entry >= 0 else -entry
+            need = 0 if entry == "?" else entry + 1 if entry >= 0 else -entry
+            if need and t in lengths.sometimes and not nonneg(n - need):
+                entry, values = "?", iter((Const(np.asarray(entry, "int64")), *values))  # checked where it is read
+            elif need:
                 text = f"index {entry} is out of bounds for axis {axis} with size {{0}}"
                 lengths.require(t, "ge", n, poly(need), text)
+            parts.append(Part(at=next(values) if entry == "?" else entry))
     common = lengths.broadcast(t, arrays) if arrays else ()
     return Indexing(tuple(parts), common, before if together else 0)

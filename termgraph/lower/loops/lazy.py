@@ -34,11 +34,19 @@ def _between_numbers(t: AnyTerm) -> bool:
         if not isinstance(a.type, TensorType) or a.type.ndim or len(seen) > FEW:
             return False
         if a.op.family is subtensor and a.args[0].op is ARG:
+            if not _surely_there(a):
+                return False
             continue
         if a.op.kind != "elementwise" and not (a.op.family is ifelse and a.op.params["n"] == 1):
             return False
         stack += a.args
     return bool(t.op.params["n"] == 1)
+
+
+def _surely_there(t: AnyTerm) -> bool:
+    """Whether the fixed indices of an element are within lengths that are known."""
+    pairs = zip(t.op.params["index"], t.args[0].type.shape)
+    return all(not isinstance(k, int) or (n is not None and -n <= k < n) for k, n in pairs)
 
 
 def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[Any]:

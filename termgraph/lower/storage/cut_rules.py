@@ -166,7 +166,7 @@ def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
     """Whether an index is the count of one loop, or that and what no loop changes: another place in each iteration."""
     if (p - poly(v)).fv.isdisjoint(vars):
         return True
-    atom = p.atoms()[0] if len(p.terms) == 1 else None
+    atom = next(iter(p.atoms()), None) if len(p.terms) == 1 else None  # a number has none
     t = getattr(atom, "term", None)  # the index may be an array's value that is the count itself, as in x[arange(n), y]
     count = t.args[0] if t is not None and p is poly(atom) and t.op.family is INDEX else None
     return count is not None and count.op.family is IVAL and count.op.params["index"] is poly(v)

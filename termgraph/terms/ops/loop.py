@@ -219,8 +219,18 @@ loop = OPS["loop"] = Loop(
 # ---------------------------------------------------------------------- running
 def negative_text(op: Loop) -> str:
     """What is said of a negative number of steps."""
-    title = op.title.replace("{", "{{").replace("}", "}}")
+    title = plain_text(op.title)
     return f"{title}: the number of steps must not be negative, got {{0}}; a sequence must be as long as its taps reach"
+
+
+def too_short_text(op: Loop, name: str) -> str:
+    """What is said of a sequence with fewer rows, {0}, than steps, {1}."""
+    return f"{plain_text(op.title)} is to make {{1}} steps, but {name} has only {{0}} rows"
+
+
+def plain_text(text: str) -> str:
+    """Text that `format` leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def checked_steps(op: Loop, n: np.ndarray, xs: Sequence[np.ndarray]) -> int:
@@ -231,9 +241,8 @@ def checked_steps(op: Loop, n: np.ndarray, xs: Sequence[np.ndarray]) -> int:
     for i, x in enumerate(xs):
         if x.shape[0] < steps:
             name = places_of(op).get(op.leaves[op.n_consts + op.n_carry + i], (None, ()))[0]
-            raise ShapeError(
-                f"{op.title} is to make {steps} steps, but {name or f'sequence {i}'} has only {x.shape[0]} rows"
-            )
+            name = plain_text(name or f"sequence {i}")
+            raise ShapeError(too_short_text(op, name).format(x.shape[0], steps))
     return steps
 
 
@@ -361,5 +370,6 @@ def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
 
 __all__ = [
     "Loop", "Parts", "Stack", "checked_steps", "fits", "inherit_places", "loop", "make_loop", "negative_text",
-    "note_places", "places_of", "projections", "reference_runner", "run_loop", "set_runner_maker",
+    "note_places", "places_of", "plain_text", "projections", "reference_runner", "run_loop", "set_runner_maker",
+    "too_short_text",
 ]  # fmt: skip
