@@ -33,7 +33,7 @@ STEPS = {"floor", "ceil", "trunc", "round", "sign", "floor_div"}
 NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
     "lt", "gt", "le", "ge", "eq", "neq", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or",
     "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift",
-    "between", "philox_first", "philox_second", "scale_bits", "poisson_draw", "binomial_draw",
+    "gcd", "lcm", "between", "philox_first", "philox_second", "scale_bits", "poisson_draw", "binomial_draw",
 )}  # fmt: skip
 OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
 OWN |= {"gamma_draw", "beta_draw"}  # have no derivative

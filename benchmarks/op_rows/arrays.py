@@ -262,3 +262,12 @@ op("ediff1d", "x:f[n]", "T.ediff1d(x)", family="vector", torch="torch.diff(x)")
 op("unravel_index", "i:i[n]<n", "T.unravel_index(i, (10, n))", family="vector", dtypes=INT)
 op("ravel_multi_index", "i:i[n]<m j:i[n]<m", "T.ravel_multi_index((i, j), (m, m))", family="vector", dtypes=INT, torch="i * m + j",
    jax="i * m + j")  # fmt: skip
+
+# ---------------------------------------------------------------------- put in and taken out, windows, phases
+op("insert", text="T.insert(x, 3, 7.0, axis=1)", torch=None, grad=True)
+op("delete", text="T.delete(x, 3, axis=1)", torch=None, grad=True)
+op("partition", text="T.partition(x, k, axis=1)", torch=None, unchecked=True)  # all of it is sorted, as in JAX
+op("argpartition", text="T.argpartition(x, k, axis=1)", torch=None, unchecked=True)
+op("hanning hamming blackman bartlett", "x:f[n]", "x * T.NAME(n)", family="vector", torch=None)
+op("kaiser", "x:f[n]", "x * T.kaiser(n, 8.6)", family="vector", torch=None)
+op("unwrap", "x:f[n]", "T.unwrap(10 * x)", family="vector", torch=None, grad=True)

@@ -187,6 +187,53 @@ net("confusion_matrix", "i:i[n]<k j:i[n]<k", "T.nnet.confusion_matrix(i, j)[0]",
     "(np.unique(np.concatenate([i, j])))",
     jax=None, torch="(lambda v: torch.bincount(torch.searchsorted(v, i) * len(v) + torch.searchsorted(v, j), minlength=len(v) ** 2)"
     ".reshape(len(v), -1))(torch.unique(torch.cat([i, j])))")  # fmt: skip
+net(
+    "mse_loss",
+    "x y:f[n,m]",
+    numpy="np.mean(np.square(x - y))",
+    jax="jnp.mean(jnp.square(x - y))",
+    torch="F.mse_loss(x, y)",
+    grad=True,
+)
+net(
+    "l1_loss",
+    "x y:f[n,m]",
+    numpy="np.mean(np.abs(x - y))",
+    jax="jnp.mean(jnp.abs(x - y))",
+    torch="F.l1_loss(x, y)",
+    grad=True,
+)
+net(
+    "huber_loss smooth_l1_loss",
+    "x y:f[n,m]",
+    numpy="np.mean(scipy.special.huber(1, x - y))",
+    jax=None,
+    torch="F.PLAIN(x, y)",
+    grad=True,
+)
+net("cross_entropy", "x i:i[n]<m", numpy="-np.mean(scipy.special.log_softmax(x, axis=1)[np.arange(n), i])",
+    jax="-jnp.mean(jax.nn.log_softmax(x)[jnp.arange(n), i])", torch="F.cross_entropy(x, i)", grad=True)  # fmt: skip
+net(
+    "kl_div",
+    "x y:p[n,m]",
+    numpy="np.mean(y * np.log(y) - y * x)",
+    jax="jnp.mean(y * jnp.log(y) - y * x)",
+    torch="F.kl_div(x, y)",
+    grad=True,
+)
+net("cosine_similarity", "x y:f[n,m]", numpy="(x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1))",
+    jax="(x * y).sum(1) / jnp.sqrt((x * x).sum(1) * (y * y).sum(1))", torch="F.cosine_similarity(x, y)", grad=True)  # fmt: skip
+net("layer_norm", numpy="(x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)", jax="jax.nn.standardize(x)",
+    torch="F.layer_norm(x, (m,))", grad=True)  # fmt: skip
+net("rms_norm", numpy="x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)", jax="x / jnp.sqrt((x * x).mean(1, keepdims=True) + 1e-6)",
+    torch="F.rms_norm(x, (m,), eps=1e-6)", grad=True)  # fmt: skip
+net("glu", numpy="x[:, :m // 2] * scipy.special.expit(x[:, m // 2:])", jax="jax.nn.glu(x)", torch="F.glu(x)", grad=True)
+net("mish", numpy="x * np.tanh(np.logaddexp(0, x))", jax="jax.nn.mish(x)", torch="F.mish(x)", grad=True)
+net("hard_swish", numpy="x * np.clip(x + 3, 0, 6) / 6", jax="jax.nn.hard_swish(x)", torch="F.hardswish(x)", grad=True)
+net("hard_tanh", numpy="np.clip(x, -1, 1)", jax="jax.nn.hard_tanh(x)", torch="F.hardtanh(x)", grad=True)
+net("scaled_dot_product_attention", "q:f[b,t,d] k:f[b,t,d] v:f[b,t,d]", "T.nnet.scaled_dot_product_attention(q, k, v)", family="attention",
+    numpy="scipy.special.softmax(q @ k.swapaxes(1, 2) / np.sqrt(d), axis=-1) @ v", jax="jax.nn.softmax(q @ k.swapaxes(1, 2) / d ** 0.5) @ v",
+    torch="F.scaled_dot_product_attention(q, k, v)", flops="4*b*t*t*d", grad=True)  # fmt: skip
 FLIPPED = "[:, :, ::-1, ::-1]"
 I = {
     "family": "images",

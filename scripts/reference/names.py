@@ -203,7 +203,7 @@ def made_example(entry: Entry) -> str:
     prefix, _, short = entry.name.rpartition(".")
     if isinstance(entry.found, ElementwiseOp) and prefix == "T":
         count = entry.found.arity or 2
-        samples = WHOLE if short.startswith(("bitwise", "left", "right", "invert")) else SAMPLES
+        samples = WHOLE if short.startswith(("bitwise", "gcd", "lcm", "left", "right", "invert")) else SAMPLES
         return f"{entry.name}({', '.join(samples[:count])})"
     if prefix == "T.nnet":
         return f"{entry.name}([-1.0, 0.0, 2.0])"

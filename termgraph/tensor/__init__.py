@@ -56,6 +56,8 @@ _MODULES = (
     "statistics",
     "sets",
     "polynomials",
+    "windows",
+    "inserting",
 )
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 

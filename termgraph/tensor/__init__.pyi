@@ -74,6 +74,8 @@ from termgraph.tensor.grids import ravel_multi_index as ravel_multi_index
 from termgraph.tensor.grids import unravel_index as unravel_index
 from termgraph.tensor.indexing import inc_subtensor as inc_subtensor
 from termgraph.tensor.indexing import set_subtensor as set_subtensor
+from termgraph.tensor.inserting import delete as delete
+from termgraph.tensor.inserting import insert as insert
 from termgraph.tensor.joining import array_split as array_split
 from termgraph.tensor.joining import column_stack as column_stack
 from termgraph.tensor.joining import concatenate as concat
@@ -193,6 +195,7 @@ from termgraph.tensor.shaping import unbroadcast as unbroadcast
 from termgraph.tensor.sharedvar import SharedVariable as SharedVariable
 from termgraph.tensor.sharedvar import TensorSharedVariable as TensorSharedVariable
 from termgraph.tensor.sharedvar import shared as shared
+from termgraph.tensor.sorting import argpartition as argpartition
 from termgraph.tensor.sorting import argsort as argsort
 from termgraph.tensor.sorting import argtopk as argtopk
 from termgraph.tensor.sorting import bincount as bincount
@@ -205,6 +208,7 @@ from termgraph.tensor.sorting import lexsort as lexsort
 from termgraph.tensor.sorting import median as median
 from termgraph.tensor.sorting import one_hot as one_hot
 from termgraph.tensor.sorting import one_hot as to_one_hot
+from termgraph.tensor.sorting import partition as partition
 from termgraph.tensor.sorting import searchsorted as searchsorted
 from termgraph.tensor.sorting import sort as sort
 from termgraph.tensor.sorting import topk as topk
@@ -237,6 +241,12 @@ from termgraph.tensor.variable import Constant as Constant
 from termgraph.tensor.variable import TensorConstant as TensorConstant
 from termgraph.tensor.variable import TensorVariable as TensorVariable
 from termgraph.tensor.variable import Variable as Variable
+from termgraph.tensor.windows import bartlett as bartlett
+from termgraph.tensor.windows import blackman as blackman
+from termgraph.tensor.windows import hamming as hamming
+from termgraph.tensor.windows import hanning as hanning
+from termgraph.tensor.windows import kaiser as kaiser
+from termgraph.tensor.windows import unwrap as unwrap
 from termgraph.tensor.wrap import as_tensor as as_tensor
 from termgraph.tensor.wrap import as_tensor as as_tensor_variable
 from termgraph.tensor.wrap import as_tensor as asarray
@@ -413,6 +423,7 @@ gamma: _Unary
 gammainc: _Binary
 gammaincc: _Binary
 gammaln: _Unary
+gcd: _Binary
 ge: _Binary
 greater: _Binary
 greater_equal: _Binary
@@ -452,6 +463,7 @@ ivectors: _MakesSeveral
 j0: _Unary
 j1: _Unary
 jv: _Binary
+lcm: _Binary
 lcol: _MakesInput
 lcols: _MakesSeveral
 le: _Binary

@@ -26,6 +26,22 @@ from termgraph.tensor.creation import arange
 from termgraph.tensor.ctc import ctc_loss
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.losses import (
+    cosine_similarity,
+    cross_entropy,
+    glu,
+    hard_swish,
+    hard_tanh,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    layer_norm,
+    mish,
+    mse_loss,
+    rms_norm,
+    scaled_dot_product_attention,
+    smooth_l1_loss,
+)
 from termgraph.tensor.neighbours import images2neibs, neibs2images
 from termgraph.tensor.normalization import (
     batch_normalization,
@@ -38,6 +54,7 @@ from termgraph.tensor.separable import causal_conv1d, separable_conv2d, separabl
 from termgraph.tensor.shaping import expand_dims, squeeze
 from termgraph.tensor.signal import pool_2d, pool_3d
 from termgraph.tensor.upsampling import bilinear_upsampling, frac_bilinear_upsampling
+from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -192,12 +209,14 @@ def softmax_with_bias(x: TensorLike, b: TensorLike) -> TensorVariable:
 @on_terms
 def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """-(target * log(output) + (1 - target) * log(1 - output)), element by element; `output` are probabilities."""
+    target = target if is_plain_number(target) else as_tensor(target)  # a number keeps float32 what it is
     return ew.neg(ew.add(ew.mul(target, ew.log(output)), ew.mul(1.0 - target, ew.log1p(ew.neg(output)))))
 
 
 @on_terms
 def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """`binary_crossentropy(sigmoid(output), target)`, exact also where the sigmoid rounds to 0 or 1."""
+    target = target if is_plain_number(target) else as_tensor(target)
     return ew.add(ew.mul(target, ew.softplus(ew.neg(output))), ew.mul(1.0 - target, ew.softplus(output)))
 
 
@@ -333,13 +352,15 @@ __all__ = [
     "batch_normalization", "batch_normalization_test", "batch_normalization_train", "bilinear_upsampling",
     "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "confusion_matrix", "conv1d", "conv2d",
     "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv3d_grad_wrt_inputs",
-    "conv3d_grad_wrt_weights", "conv_prices", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
-    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "conv3d_grad_wrt_weights", "conv_prices", "cosine_similarity", "cross_entropy", "crossentropy_categorical_1hot",
+    "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "frac_bilinear_upsampling", "gelu",
-    "h_softmax", "hard_sigmoid", "images2neibs", "leaky_relu", "local_response_normalization", "log_sigmoid",
-    "log_softmax", "logsigmoid", "logsoftmax", "neibs2images", "pool_2d", "pool_3d", "relu", "relu6", "selu",
-    "separable_conv2d", "separable_conv3d", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax",
-    "softmax_with_bias", "softplus", "softsign", "swish", "tanh", "ultra_fast_sigmoid",
+    "glu", "h_softmax", "hard_sigmoid", "hard_swish", "hard_tanh", "huber_loss", "images2neibs", "kl_div", "l1_loss",
+    "layer_norm", "leaky_relu", "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid",
+    "logsoftmax", "mish", "mse_loss", "neibs2images", "pool_2d", "pool_3d", "relu", "relu6", "rms_norm",
+    "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
+    "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "softmax", "softmax_with_bias", "softplus", "softsign",
+    "swish", "tanh", "ultra_fast_sigmoid",
 ]  # fmt: skip
 
 

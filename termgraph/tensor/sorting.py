@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -47,6 +48,38 @@ def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> Te
     """The positions that sort the array along an axis. Always stable: equal elements keep their order."""
     x, axis = _axis(x, axis)
     return ops.argsort(x, axis=axis)
+
+
+@on_terms
+def partition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1) -> TensorVariable:
+    """The array with element `kth` of an axis where sorting puts it, smaller ones before it: it is sorted altogether.
+
+    >>> import termgraph.tensor as T
+    >>> T.partition([7, 1, 5, 3], 1).eval()[1]
+    np.int64(3)
+    """
+    x, axis = _axis(x, axis)
+    _check_places(kth, length(x, axis), "partition")
+    return ops.sort(x, axis=axis)
+
+
+@on_terms
+def argpartition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1) -> TensorVariable:
+    """The positions of the elements of `partition`: those that sort the array along an axis.
+
+    >>> import termgraph.tensor as T
+    >>> T.argpartition([7, 1, 5, 3], 1).eval()[1]
+    np.int64(3)
+    """
+    x, axis = _axis(x, axis)
+    _check_places(kth, length(x, axis), "argpartition")
+    return ops.argsort(x, axis=axis)
+
+
+def _check_places(kth: int | Sequence[int], n: Any, who: str) -> None:
+    for k in kth if isinstance(kth, (list, tuple)) else [kth]:
+        if isinstance(k, (int, np.integer)) and isinstance(n, int) and not -n <= k < n:
+            raise ValueError(f"{who}: kth {k} is out of range for an axis of {n} elements")
 
 
 @on_terms
@@ -325,7 +358,6 @@ METHODS = {
     "searchsorted": lambda self, v, side="left", sorter=None: searchsorted(self, v, side, sorter),
 }  # fmt: skip
 __all__ = [
-    "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort", "median", "one_hot",
-    "searchsorted",
-    "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
+    "argpartition", "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort",
+    "median", "one_hot", "partition", "searchsorted", "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
 ]  # fmt: skip

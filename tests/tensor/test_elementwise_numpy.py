@@ -35,7 +35,7 @@ BINARY = [
     "add", "sub", "mul", "true_div", "floor_div", "mod", "fmod", "pow", "maximum", "minimum", "fmax", "fmin",
     "copysign", "nextafter", "hypot", "heaviside", "logaddexp", "logaddexp2", "arctan2", "lt", "gt", "le", "ge", "eq",
     "neq", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
-    "right_shift", "isclose",
+    "right_shift", "isclose", "gcd", "lcm",
 ]  # fmt: skip
 SPECIAL = {
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "erfcinv": "erfcinv", "gamma": "gamma",

@@ -7,6 +7,8 @@ DESCRIPTIONS = {
     "true_div": "The quotient, always a floating-point number.",
     "floor_div": "The quotient rounded down; 0 for an integer divided by 0.",
     "mod": "The remainder of floor division: it has the divisor's sign; 0 for an integer modulo 0.",
+    "gcd": "The greatest common divisor of two whole numbers, never negative; gcd(0, n) is the absolute value of n.",
+    "lcm": "The least common multiple of two whole numbers, never negative; 0 where one of them is 0.",
     "fmod": "The remainder of truncated division, as in C: it has the dividend's sign.",
     "pow": "The first operand to the power of the second. Integers refuse negative powers.",
     "neg": "The operand with its sign changed.",

@@ -113,6 +113,8 @@ true_div = elementwise(
 )
 floor_div = elementwise("floor_div", 2, np.floor_divide, c=Spelling(iuf="tg_floordiv"), cost=6, range_from="any")
 mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6, range_from="itself")
+gcd = elementwise("gcd", 2, np.gcd, c=Spelling(iu="tg_gcd"), cost=60, commutative=True)
+lcm = elementwise("lcm", 2, np.lcm, c=Spelling(iu="tg_lcm"), cost=70, commutative=True)
 fmod = elementwise("fmod", 2, np.fmod, c=Spelling(iuf="tg_fmod"), cost=6, range_from="itself")
 # whole numbers to a negative power are an error that NumPy reports: the dialect takes known exponents only
 pow_ = elementwise(

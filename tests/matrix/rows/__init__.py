@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     others,
     products,
     reductions,
+    signals,
     statistics,
     windows,
 )

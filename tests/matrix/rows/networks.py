@@ -37,6 +37,9 @@ activation("gelu (tanh)", in_double(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2
            ours=lambda x: nnet.gelu(x, True), special=False)  # fmt: skip
 activation("silu", in_double(lambda x: x * sps.expit(x)))
 activation("softsign", in_double(lambda x: x / (1 + abs(x))), special=False)
+activation("mish", in_double(lambda x: x * np.tanh(np.logaddexp(0, x))))
+activation("hard_swish", in_double(lambda x: x * np.clip(x + 3, 0, 6) / 6), special=False)
+activation("hard_tanh", in_double(lambda x: np.clip(x, -1, 1)))
 activation("log_sigmoid", in_double(lambda x: -np.logaddexp(0, -x)))
 activation("hard_sigmoid", in_double(lambda x: np.clip(0.2 * x + 0.5, 0, 1)))
 activation("ultra_fast_sigmoid", in_double(sps.expit), loose=4e11, dtypes=("float64",), special=False, smooth=False)
@@ -69,6 +72,72 @@ activation("categorical_crossentropy", in_double(lambda p, t: -(t * np.log(p)).s
            special=False)  # fmt: skip
 
 
+def _two(c):
+    c.at_least(1, may_be_empty=False).x(special=False)
+    c.x(special=False)
+
+
+def _losses(name, loss, **more):
+    activation(name, in_double(lambda x, y: np.mean(loss(x, y))), _two, special=False, **more)
+
+
+_losses("mse_loss", lambda x, y: (x - y) ** 2, scaled=True)
+_losses("l1_loss", lambda x, y: abs(x - y), scaled=True)
+_losses("huber_loss", lambda x, y: sps.huber(1, x - y), scaled=True)
+_losses("smooth_l1_loss", lambda x, y: sps.huber(0.5, x - y) / 0.5, ours=lambda x, y: nnet.smooth_l1_loss(x, y, "mean", 0.5), scaled=True)
+_losses("kl_div", lambda x, y: np.exp(y) * (y - x), ours=lambda x, y: nnet.kl_div(x, y, "mean", True), scaled=True)
+activation("kl_div (probabilities)", in_double(lambda x, y: sps.xlogy(y, y) - y * x), _probabilities, special=False, scaled=True,
+           ours=lambda x, y: nnet.kl_div(x, y, "none"))  # fmt: skip
+activation("cosine_similarity", in_double(lambda x, y: (x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))),
+           lambda c: [c.at_least(1, may_be_empty=False).x(0.2, 3, special=False), c.x(0.2, 3, special=False)], special=False, ranks=(1, 2, 3), scaled=True,
+           ours=lambda x, y: nnet.cosine_similarity(x, y, -1))  # fmt: skip
+
+
+def _normal(c):
+    c.at_least(2, may_be_empty=False).x(special=False)
+    return {"axis": c.axis(), "eps": c.pick(1e-2, 0.5)}
+
+
+def _layer_norm(x, axis, eps):
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps)
+
+
+activation("layer_norm", in_double(_layer_norm), _normal, ranks=(1, 2, 3), special=False, scaled=True, loose=100)
+activation("rms_norm", in_double(lambda x, axis, eps: x / np.sqrt((x * x).mean(axis, keepdims=True) + eps)), _normal, ranks=(1, 2, 3),
+           special=False, scaled=True, loose=100)  # fmt: skip
+
+
+def _even(c):
+    c.x(shape=(*c.shape()[:-1], 2 * c.shape()[-1]), special=False)
+
+
+def _glu(x):
+    first, second = np.split(x, 2, -1)
+    return first * sps.expit(second)
+
+
+activation("glu", in_double(_glu), _even, ranks=(1, 2, 3), special=False)
+
+
+def _attended(c):
+    t, s, d, e = [c.at_least(1, may_be_empty=False).n(k) for k in "tsde"]
+    batch = c.shape()[: c.rank - 2]
+    for shape in ((t, d), (s, d), (s, e)):
+        c.x(-2, 2, shape=(*batch, *shape), special=False)
+    return {"is_causal": c.flip()}
+
+
+def _attention(q, k, v, is_causal):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    return sps.softmax(scores, -1) @ v
+
+
+activation("scaled_dot_product_attention", in_double(_attention), _attended, ranks=(2, 3, 4), special=False, scaled=True, loose=40,
+           ours=lambda q, k, v, is_causal: nnet.scaled_dot_product_attention(q, k, v, None, is_causal))  # fmt: skip
+
+
 def _scores(bias=False):
     def draw(c):
         shape = c.shape()
@@ -88,6 +157,9 @@ def _at(x, labels):
 
 
 LABELLED = {"special": False, "ranks": (2,)}
+row("nnet.cross_entropy", lambda x, i: nnet.cross_entropy(x, i, "none", 0.1),
+    lambda x, i: _like(x, -0.9 * _at(sps.log_softmax(x.astype("float64"), -1), i) - 0.1 * sps.log_softmax(x.astype("float64"), -1).mean(-1)),
+    _scores(), dtypes=FLOATING, **{**LABELLED, **CLOSE, "ranks": (2, 3)})  # fmt: skip
 row("nnet.crossentropy_categorical_1hot", nnet.crossentropy_categorical_1hot, lambda p, i: _like(p, -np.log(_at(p.astype("float64"), i))),
     _scores(), dtypes=FLOATING, **{**LABELLED, **CLOSE})  # fmt: skip
 

@@ -179,6 +179,18 @@ _INTEGER = {
 }}""",
     "shl": "{T} tg_shl_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? ({T})((uint64_t)a << b) : 0; }}",
     "shr": "{T} tg_shr_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? a >> b : a < 0 ? -1 : 0; }}",
+    "gcd": """{T} tg_gcd_{N}({T} a, {T} b)
+{{
+    uint64_t u = a < 0 ? -(uint64_t)a : (uint64_t)a, v = b < 0 ? -(uint64_t)b : (uint64_t)b, x = u, y = v;
+    while (y) {{ uint64_t r = (x | y) >> 32 ? x % y : (uint32_t)x % (uint32_t)y; x = y, y = r; }}
+    return ({T})x;
+}}""",
+    "lcm": """{T} tg_lcm_{N}({T} a, {T} b)
+{{
+    uint64_t u = a < 0 ? -(uint64_t)a : (uint64_t)a, v = b < 0 ? -(uint64_t)b : (uint64_t)b, x = u, y = v;
+    while (y) {{ uint64_t r = (x | y) >> 32 ? x % y : (uint32_t)x % (uint32_t)y; x = y, y = r; }}
+    return x ? ({T})(u / x * v) : 0;
+}}""",
     "ipow": """{T} tg_ipow_{N}({T} a, {T} b)
 {{
     {T} out = 1;

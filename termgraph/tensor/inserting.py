@@ -1,0 +1,140 @@
+"""Elements put into arrays and taken out of them along an axis, with NumPy's names: insert, delete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from termgraph.tensor.creation import arange, ones
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.indexing import set_subtensor
+from termgraph.tensor.joining import concatenate
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel
+from termgraph.tensor.variable import Variable
+from termgraph.tensor.wrap import as_tensor, pad_rank
+from termgraph.terms.ops import shaping as shape_ops
+from termgraph.terms.ops.shapes import normal_axis
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
+
+@on_terms
+def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> TensorVariable:
+    """The array without some places of an axis (None: of the flattened array): an integer, a slice, integers or a mask.
+
+    >>> import termgraph.tensor as T
+    >>> T.delete([10, 20, 30, 40], [0, -1]).eval()
+    array([20, 30])
+    """
+    x, axis = _along(arr, axis)
+    n = length(x, axis)
+    if isinstance(n, int) and not isinstance(obj, Variable):
+        kept = np.delete(np.arange(n), obj)
+        return x[_at(axis, slice(0, 0) if kept.size == 0 else kept)]
+    place = list(obj) if isinstance(obj, tuple) else obj if isinstance(obj, (slice, list)) else as_tensor(obj)
+    if isinstance(place, (slice, list)) or place.ndim or place.type.dtype == "bool":
+        return x[_at(axis, set_subtensor(ones((n,), "bool")[place], False))]
+    if isinstance(obj, Variable):
+        others = arange(n - 1)
+        return x[_at(axis, others + (others >= arange(n)[place]))]
+    k = int(obj)
+    left = [x[_at(axis, slice(None, k))], x[_at(axis, slice(k + 1 if k != -1 else n, None))]]
+    told = "delete: an index is out of bounds: {0} elements would be left where {1} should be"
+    return _long(concatenate(left, axis), axis, n - 1, told)
+
+
+@on_terms
+def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = None) -> TensorVariable:
+    """The array with `values` before a place of an axis (None: of the flattened array), or each before one of several.
+
+    Several places are integers that are known when the graph is built. A single one may be symbolic; beyond the ends of
+    the array it stands for these.
+
+    >>> import termgraph.tensor as T
+    >>> T.insert([1, 2, 3], 1, 9).eval(), T.insert([1, 2, 3], [0, 3], [7, 8]).eval()
+    (array([1, 9, 2, 3]), array([7, 1, 2, 3, 8]))
+    """
+    x, axis = _along(arr, axis)
+    n = length(x, axis)
+    places: list[Any]
+    if isinstance(obj, Variable):
+        places, single = [obj], obj.ndim == 0
+        if not single or obj.type.kind not in "iu":
+            raise TypeError(f"insert: the place must be an integer, or known integers, got {obj} of type {obj.type}")
+    else:
+        places, single = _known_places(obj, n)
+    rows = as_tensor(values)
+    rows = cast(pad_rank(rows, max(x.ndim, rows.ndim)), x.type.dtype)
+    if single:
+        rows = moveaxis(rows, 0, axis)
+    count = length(rows, axis) if len(places) == 1 else len(places)
+    rows = broadcast_to(rows, [count if d == axis else length(x, d) for d in range(x.ndim)])
+    if len(places) == 1:
+        before, after = _cut(x, axis, places[0])
+        return concatenate([before, rows, after], axis)
+    parts, rest, done = [], x, 0
+    for k in sorted(range(len(places)), key=places.__getitem__):
+        before, rest = _cut(rest, axis, places[k] - done)
+        parts += [before, rows[_at(axis, slice(k, k + 1))]]
+        done = places[k]
+    return concatenate([*parts, rest], axis)
+
+
+def _known_places(obj: Any, n: Any) -> tuple[list[int], bool]:
+    """The places as integers from 0 on, and whether it was one by itself, which alone may count from an unknown end."""
+    if isinstance(obj, slice):
+        if not isinstance(n, int):
+            raise ValueError(
+                "insert: a slice says how many places there are only where the length of the axis is known"
+            )
+        obj = np.arange(*obj.indices(n))
+    given = np.asarray(obj)
+    if given.dtype == bool:
+        given = np.flatnonzero(given)
+    if given.dtype.kind not in "iu" and given.size or given.ndim > 1:
+        raise TypeError(f"insert: places must be integers, got {obj!r:.60}")
+    places = [int(k) for k in given.ravel()]
+    if isinstance(n, int):
+        for k in places:
+            if not -n <= k <= n:
+                raise IndexError(f"insert: index {k} is out of bounds for an axis of {n} elements")
+        places = [k + n if k < 0 else k for k in places]
+    elif len(places) > 1 and min(places) < 0:
+        raise ValueError("insert: several places count from the end only where the length of the axis is known")
+    return places, given.ndim == 0
+
+
+def _cut(x: TensorVariable, axis: int, place: Any) -> tuple[TensorVariable, TensorVariable]:
+    """What is before a place of an axis, and what is after it; an error in the call if the axis ends earlier."""
+    before, after = x[_at(axis, slice(None, place))], x[_at(axis, slice(place, None))]
+    if isinstance(place, Variable):
+        return before, after  # which counts from either end: slices stop where the array does
+    told = "insert: an index is out of bounds: the axis has {0} elements up to it where it needs {1}"
+    if place < 0:
+        return before, _long(after, axis, -place, told)
+    return _long(before, axis, place, told), after
+
+
+def _long(x: TensorVariable, axis: int, n: Any, told: str) -> TensorVariable:
+    """The array, promised to have n elements along an axis: an error with this text in the call if it has not."""
+    if x.type.shape[axis] is not None and isinstance(n, int):
+        return x  # counted already
+    known = tuple([d == axis for d in range(x.ndim)])
+    return shape_ops.specify_shape(x, as_tensor(n), known=known, told=told)
+
+
+def _along(x: TensorLike, axis: int | None) -> tuple[Any, int]:
+    x = as_tensor(x)
+    return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
+
+
+def _at(axis: int, place: Any) -> tuple:
+    return (*[slice(None)] * axis, place)
+
+
+__all__ = ["delete", "insert"]

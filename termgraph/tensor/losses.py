@@ -1,0 +1,233 @@
+"""More of T.nnet, with PyTorch's names: losses with a reduction, normalised rows, gates and attention.
+
+All are composed of other functions, so that their gradients and their stability are those of what they are made of.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from termgraph.tensor.creation import tri
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.products import matmul
+from termgraph.tensor.reductions import log_softmax, mean, softmax
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.shaping import expand_dims, moveaxis, squeeze, swapaxes
+from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.shapes import normal_axis
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
+
+def _reduced(loss: TensorVariable, reduction: str, who: str) -> TensorVariable:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{who}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum_over(loss)
+
+
+def _pair(x: TensorLike, target: Any, who: str) -> tuple[TensorVariable, Any]:
+    """Two arrays of one rank: a column beside a vector would broadcast, and the loss be that of all pairs."""
+    x = as_tensor(x)
+    if is_plain_number(target):
+        return x, target  # which keeps float32 what it is
+    target = as_tensor(target)
+    if x.ndim != target.ndim and x.ndim and target.ndim:
+        raise ValueError(f"{who}: {x} has {x.ndim} dimensions and the target {target.ndim}; reshape one of them")
+    return x, target
+
+
+# ---------------------------------------------------------------------- losses
+@on_terms
+def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> TensorVariable:
+    """The mean of the squared differences; `reduction` may be "sum" or "none".
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.mse_loss([1.0, 2.0], [1.0, 4.0]).eval())
+    2.0
+    """
+    x, target = _pair(input, target, "mse_loss")
+    return _reduced(ew.sqr(x - target), reduction, "mse_loss")
+
+
+@on_terms
+def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> TensorVariable:
+    """The mean of the absolute differences; `reduction` may be "sum" or "none"."""
+    x, target = _pair(input, target, "l1_loss")
+    return _reduced(ew.abs_(x - target), reduction, "l1_loss")
+
+
+@on_terms
+def huber_loss(
+    input: TensorLike, target: TensorLike, reduction: str = "mean", delta: TensorLike = 1.0
+) -> TensorVariable:
+    """Half the squared difference where that is below `delta`, and the straight line that goes on from there."""
+    x, target = _pair(input, target, "huber_loss")
+    size = ew.abs_(x - target)
+    near = ew.minimum(size, delta)
+    return _reduced(near * (size - 0.5 * near), reduction, "huber_loss")
+
+
+@on_terms
+def smooth_l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", beta: Any = 1.0) -> TensorVariable:
+    """`huber_loss` divided by `beta`, so that far away it is the absolute difference less beta / 2."""
+    x, target = _pair(input, target, "smooth_l1_loss")
+    return _reduced(huber_loss(x, target, "none", beta) / beta, reduction, "smooth_l1_loss")
+
+
+@on_terms
+def cross_entropy(
+    input: TensorLike, target: TensorLike, reduction: str = "mean", label_smoothing: float = 0.0, axis: int = -1
+) -> TensorVariable:
+    """-log(softmax(input)) at integer labels, or weighted by probabilities; classes lie along the last axis.
+
+    (PyTorch's lie along axis 1, which is another one for more than two dimensions: `axis=1` asks for that.)
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.cross_entropy([[0.0, 0.0]], [1]).eval().round(6)
+    np.float64(0.693147)
+    """
+    x, target = as_tensor(input), as_tensor(target)
+    logs = log_softmax(moveaxis(x, axis, -1), axis=-1)
+    if target.ndim == x.ndim:
+        loss = ew.neg(sum_over(moveaxis(target, axis, -1) * logs, axis=-1))
+    elif target.ndim == x.ndim - 1 and target.type.kind in "iu":
+        loss = ew.neg(squeeze(take_along_axis(logs, expand_dims(target, -1), -1), -1))
+    else:
+        raise TypeError(
+            f"cross_entropy: the target must be integer labels of {x.ndim - 1} dimensions or probabilities of "
+            f"{x.ndim}, got {target} of type {target.type}"
+        )
+    if label_smoothing:
+        loss = (1 - label_smoothing) * loss - label_smoothing * mean(logs, axis=-1)
+    return _reduced(loss, reduction, "cross_entropy")
+
+
+@on_terms
+def kl_div(input: TensorLike, target: TensorLike, reduction: str = "mean", log_target: bool = False) -> TensorVariable:
+    """target * (log(target) - input) of log-probabilities `input`, 0 where the target is; "batchmean" sums each row."""
+    x, target = _pair(input, target, "kl_div")
+    loss = ew.exp(target) * (target - x) if log_target else ew.xlogy(target, target) - target * x
+    if reduction == "batchmean":
+        return sum_over(loss) / length(x, 0)
+    return _reduced(loss, reduction, "kl_div")
+
+
+@on_terms
+def cosine_similarity(x1: TensorLike, x2: TensorLike, axis: int = 1, eps: float = 1e-8) -> TensorVariable:
+    """The cosine of the angle between vectors along an axis; lengths below `eps` count as `eps`."""
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    least = eps * eps
+    a, b = [ew.maximum(sum_over(ew.sqr(x), axis=axis), least) for x in (x1, x2)]
+    return sum_over(x1 * x2, axis=axis) / (ew.sqrt(a) * ew.sqrt(b))
+
+
+# ---------------------------------------------------------------------- layers
+@on_terms
+def layer_norm(
+    x: TensorLike,
+    axis: AxisLike = -1,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    eps: float = 1e-5,
+) -> TensorVariable:
+    """(x - mean) / sqrt(variance + eps) along axes, times `weight` plus `bias`, which broadcast.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.layer_norm([[1.0, 3.0]], eps=0.0).eval()
+    array([[-1.,  1.]])
+    """
+    x = as_tensor(x)
+    apart = x - mean(x, axis=axis, keepdims=True)
+    return _scaled(apart / ew.sqrt(mean(ew.sqr(apart), axis=axis, keepdims=True) + eps), weight, bias)
+
+
+@on_terms
+def rms_norm(x: TensorLike, axis: AxisLike = -1, weight: TensorLike | None = None, eps: float = 1e-6) -> TensorVariable:
+    """x / sqrt(mean of the squares + eps) along axes, times `weight`, which broadcasts."""
+    x = as_tensor(x)
+    return _scaled(x / ew.sqrt(mean(ew.sqr(x), axis=axis, keepdims=True) + eps), weight, None)
+
+
+def _scaled(x: TensorVariable, weight: TensorLike | None, bias: TensorLike | None) -> TensorVariable:
+    x = x if weight is None else ew.mul(x, weight)
+    return x if bias is None else ew.add(x, bias)
+
+
+@on_terms
+def glu(x: TensorLike, axis: int = -1) -> TensorVariable:
+    """The first half of an axis times the sigmoid of the second half."""
+    x = as_tensor(x)
+    axis = normal_axis(axis, x.ndim)
+    n = length(x, axis)
+    if isinstance(n, int) and n % 2:
+        raise ValueError(f"glu: the axis must have an even length, got {n}")
+    half = n // 2
+    first, second = [x[(*[slice(None)] * axis, part)] for part in (slice(None, half), slice(half, None))]
+    return first * ew.sigmoid(second)
+
+
+@on_terms
+def mish(x: TensorLike) -> TensorVariable:
+    """x * tanh(softplus(x))."""
+    x = as_tensor(x)
+    return x * ew.tanh(ew.softplus(x))
+
+
+@on_terms
+def hard_swish(x: TensorLike) -> TensorVariable:
+    """x * relu6(x + 3) / 6, also called hardswish."""
+    x = as_tensor(x)
+    return x * ew.clip(x + 3, 0, 6) / 6
+
+
+@on_terms
+def hard_tanh(x: TensorLike) -> TensorVariable:
+    """x between -1 and 1, clipped."""
+    return ew.clip(x, -1, 1)
+
+
+@on_terms
+def scaled_dot_product_attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    attn_mask: TensorLike | None = None,
+    is_causal: bool = False,
+    scale: TensorLike | None = None,
+) -> TensorVariable:
+    """softmax(query @ key.T * scale) @ value over the last two axes; `scale` is 1 / sqrt(width) unless given.
+
+    A mask of truth values says which keys a query sees, one of numbers is added to the scores; `is_causal` lets each
+    query see the keys up to its own place. A row that sees nothing is NaN.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.scaled_dot_product_attention([[0.0]], [[1.0], [2.0]], [[3.0], [5.0]]).eval()
+    array([[4.]])
+    """
+    query, key, value = as_tensor(query), as_tensor(key), as_tensor(value)
+    if scale is None:
+        width = length(query, query.ndim - 1)
+        scale = 1 / math.sqrt(width) if isinstance(width, int) else 1 / ew.sqrt(cast(width, query.type.dtype))
+    scores = ew.mul(matmul(query, swapaxes(key, -1, -2)), scale)
+    masks = []
+    if is_causal:
+        masks.append(tri(length(query, query.ndim - 2), length(key, key.ndim - 2), dtype="bool"))
+    if attn_mask is not None:
+        masks.append(as_tensor(attn_mask))
+    for mask in masks:
+        scores = ew.switch(mask, scores, -math.inf) if mask.type.dtype == "bool" else scores + mask
+    return matmul(softmax(scores, axis=-1), value)
+
+
+__all__ = [
+    "cosine_similarity", "cross_entropy", "glu", "hard_swish", "hard_tanh", "huber_loss", "kl_div", "l1_loss",
+    "layer_norm", "mish", "mse_loss", "rms_norm", "scaled_dot_product_attention", "smooth_l1_loss",
+]  # fmt: skip

@@ -1,0 +1,92 @@
+"""Windows, phases, places put in and taken out, losses: what the matrix of all functions does not draw."""
+
+import numpy as np
+import pytest
+import scipy.special as sps
+
+import termgraph as tg
+import termgraph.tensor as T
+
+PY = tg.Mode("py")
+WINDOWS = ("hanning", "hamming", "blackman", "bartlett")
+
+
+def test_windows_of_symbolic_lengths():
+    n, beta = T.lscalar("n"), T.dscalar("beta")
+    f = tg.function([n, beta], [*[getattr(T, w)(n) for w in WINDOWS], T.kaiser(n, beta)], mode=PY)
+    slope = tg.function([n, beta], tg.grad(T.kaiser(n, beta).sum(), beta), mode=PY)
+    for k in (0, 1, 2, 9):
+        *found, kaiser = f(k, 5.0)
+        for w, got in zip(WINDOWS, found):
+            np.testing.assert_allclose(got, getattr(np, w)(k), atol=1e-15)
+        np.testing.assert_allclose(kaiser, np.kaiser(k, 5.0), rtol=1e-13)
+    numeric = (np.kaiser(9, 5.001).sum() - np.kaiser(9, 4.999).sum()) / 0.002
+    assert abs(slope(9, 5.0) - numeric) < 1e-6
+    with pytest.raises(TypeError, match="number of points must be an integer"):
+        T.hanning(4.5)
+
+
+def test_phases():
+    p = T.dmatrix("p")
+    given = np.cumsum(np.random.default_rng(0).uniform(-4, 4, (3, 9)), axis=1)
+    for options in ({}, {"axis": 0}, {"discont": 4.0}, {"period": 1.0}):
+        np.testing.assert_allclose(T.unwrap(p, **options).eval({p: given}), np.unwrap(given, **options), atol=1e-13)
+    half = np.array([0.0, np.pi, 0.0, -np.pi])  # half a period is moved to the side it came from
+    np.testing.assert_array_equal(T.unwrap(half).eval(), np.unwrap(half))
+    assert T.unwrap(T.fvector("q")).type.dtype == "float32"
+
+
+def test_places_beside_unknown_lengths():
+    x, k = T.lvector("x"), T.lscalar("k")
+    v = np.arange(5)
+    f = tg.function([x, k], [T.delete(x, k), T.insert(x, k, [7, 8])], mode=PY)
+    for place in (0, 2, 4, -1, -5):
+        for got, want in zip(f(v, place), (np.delete(v, place), np.insert(v, place, [7, 8]))):
+            np.testing.assert_array_equal(got, want)
+    for obj in ([0, 3], [], v > 2, slice(None, None, -2)):
+        np.testing.assert_array_equal(T.delete(x, obj).eval({x: v}), np.delete(v, obj))
+    for make in (
+        lambda: T.delete(x, 5),
+        lambda: T.delete(x, -6),
+        lambda: T.insert(x, 6, 0),
+        lambda: T.insert(x, -6, 0),
+    ):
+        with pytest.raises((IndexError, ValueError), match="an index is out of bounds"):
+            tg.function([x], make(), mode=PY)(v)
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(v, 5)
+    with pytest.raises(ValueError, match="only where the length of the axis is known"):
+        T.insert(x, [0, -1], 1)
+    with pytest.raises(ValueError, match="kth 3 is out of range"):
+        T.partition([1, 2, 3], 3)
+
+
+def test_attention_with_masks():
+    rng = np.random.default_rng(1)
+    q, k, v = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 4)), rng.normal(size=(2, 5, 6))
+    seen = rng.uniform(size=(3, 5)) < 0.7
+    seen[:, 0] = True
+    scores = q @ k.swapaxes(1, 2) / 2
+    for mask, masked in ((seen, np.where(seen, scores, -np.inf)), (seen * 3.0, scores + seen * 3.0)):
+        found = T.nnet.scaled_dot_product_attention(q, k, v, attn_mask=mask).eval()
+        np.testing.assert_allclose(found, sps.softmax(masked, -1) @ v, rtol=1e-12)
+    causal = T.nnet.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0).eval()
+    want = sps.softmax(np.where(np.tri(3, 5, dtype=bool), 2 * scores, -np.inf), -1) @ v
+    np.testing.assert_allclose(causal, want, rtol=1e-12)
+
+
+def test_losses_refuse_what_they_would_take_otherwise():
+    x, column, labels = T.dvector("x"), T.dmatrix("column"), T.lvector("labels")
+    with pytest.raises(ValueError, match="reshape one of them"):
+        T.nnet.mse_loss(x, column)
+    with pytest.raises(ValueError, match="'mean', 'sum' or 'none'"):
+        T.nnet.l1_loss(x, x, "average")
+    with pytest.raises(TypeError, match="integer labels of 1 dimensions or probabilities of 2"):
+        T.nnet.cross_entropy(column, x)
+    with pytest.raises(ValueError, match="even length"):
+        T.nnet.glu(np.ones(3))
+    numbers = (T.nnet.mse_loss, T.nnet.l1_loss, T.nnet.huber_loss, T.nnet.smooth_l1_loss)
+    assert {loss(T.fvector("f"), 1).type.dtype for loss in numbers} == {"float32"}
+    scores = np.array([[1e4, 0.0], [0.0, -1e4]])
+    f = tg.function([column, labels], T.nnet.cross_entropy(column, labels, "sum"), mode=PY)
+    assert f(scores, [1, 1]) == 2e4
