@@ -22,7 +22,8 @@ typedef int64_t tg_many_bits __attribute__((vector_size(8 * TG_MANY)));
 #define TG_MANY_ABS(x) ((tg_many)((tg_many_bits)(x) & __INT64_MAX__))
 #define TG_MANY_PICK(m, x, y) ((tg_many)(((m) & (tg_many_bits)(x)) | (~(m) & (tg_many_bits)(y))))
 
-/* Elements of some matrices into lanes, or back; lanes without a matrix get the first one's. Steps are in bytes. */
+/* Elements of some matrices into lanes, or back; lanes without a matrix get the first one's. Steps are in bytes. What
+   the next matrices will read and write is fetched meanwhile: the processor does not foresee it, its rows being short. */
 static void tg_many_load(const char *from, int64_t lanes, int64_t apart, int64_t rows, int64_t row, int64_t columns,
                          int64_t column, tg_many *to, int64_t width)
 {
@@ -32,6 +33,7 @@ static void tg_many_load(const char *from, int64_t lanes, int64_t apart, int64_t
         for (int64_t j = 0; j < columns; j++) {
             const int64_t place = i * row + j * column;
             tg_many x;
+            if (j % 8 == 0) for (int l = 0; l < TG_MANY; l++) __builtin_prefetch(at[l] + place + TG_MANY * apart);
             for (int l = 0; l < TG_MANY; l++) x[l] = *(const double *)(at[l] + place);
             to[i * width + j] = x;
         }
@@ -42,7 +44,9 @@ static void tg_many_store(char *to, int64_t lanes, int64_t apart, int64_t rows, 
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const double *x = (const double *)(from + i * width + j);
-            for (int64_t l = 0; l < lanes; l++) *(double *)(to + l * apart + i * row + j * column) = x[l];
+            char *const at = to + i * row + j * column;
+            if (j % 8 == 0) for (int l = 0; l < TG_MANY; l++) __builtin_prefetch(at + (TG_MANY + l) * apart, 1);
+            for (int64_t l = 0; l < lanes; l++) *(double *)(at + l * apart) = x[l];
         }
 }
 
