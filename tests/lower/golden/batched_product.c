@@ -16,7 +16,7 @@ static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
             #pragma GCC ivdep
             for (int64_t i2 = 0; i2 < n3_2; i2++) {
                 const double v0 = t2[i0*n2_1*n3_2 + i1*n3_2 + i2];
-                out0[i0*n2_1*n3_2 + i1*n3_2 + i2] = tg_maximum_f64((v0 + in4[i2]), 0.0);
+                out0[i0*n2_1*n3_2 + i1*n3_2 + i2] = tg_at_least_f64((v0 + in4[i2]), 0.0);
             }
         }
     }

@@ -16,6 +16,7 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of, numpy_dtype, working_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, pow_
+from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
@@ -208,6 +209,23 @@ def _whole_exponent(exponent: Any) -> bool:
     return exponent.op is CONST and exponent.value >= 0
 
 
+# What the text of such a term begins with, and what it begins with where its bounds are known not to be NaN: one
+# comparison each instead of two.
+_BOUNDED = {
+    f"{name}_{n}": tuple([text.replace("N(", f"{n}(") for text in texts])
+    for name, *texts in (
+        ("maximum", "tg_maximum_N(", "tg_at_least_N("),
+        ("minimum", "tg_minimum_N(", "tg_at_most_N("),
+        ("clip", "tg_minimum_N(tg_maximum_N(", "tg_at_most_N(tg_at_least_N("),
+    )
+    for n in ("f64", "f32")
+}
+
+
+def _is_number(a: AnyTerm) -> bool:
+    return isinstance(a, Const) and a.type.kind == "f" and bool(np.all(a.value == a.value))
+
+
 class CDialect:
     """C for gcc, clang and zig."""
 
@@ -235,6 +253,9 @@ class CDialect:
         written = self.written_out(
             text, given, out, [self._operand(a, x) for a, x in zip(t.args, args)] if ":" in text else args, op.arity
         )
+        general, known = _BOUNDED.get(f"{op.name}_{SHORT[given]}", ("", ""))
+        if general and written.startswith(general) and all(_is_number(a) for a in t.args[1:]):
+            written = known + written.removeprefix(general)
         return written if op.exact else rounded(written, out)
 
     def spelling(self, op: Op, dtype: str) -> str | None:

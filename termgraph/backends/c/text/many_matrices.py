@@ -23,7 +23,7 @@ typedef int64_t tg_many_bits __attribute__((vector_size(8 * TG_MANY)));
 #define TG_MANY_PICK(m, x, y) ((tg_many)(((m) & (tg_many_bits)(x)) | (~(m) & (tg_many_bits)(y))))
 
 /* Elements of some matrices into lanes, or back; lanes without a matrix get the first one's. Steps are in bytes. What
-   the next matrices will read and write is fetched meanwhile: the processor does not foresee it, its rows being short. */
+   the next ones will read and write is fetched meanwhile: the processor does not foresee it, their rows being short. */
 static void tg_many_load(const char *from, int64_t lanes, int64_t apart, int64_t rows, int64_t row, int64_t columns,
                          int64_t column, tg_many *to, int64_t width)
 {
