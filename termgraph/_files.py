@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ Facts = dict[str, Any]
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file to write in place of `path`: it takes that name when the block ends, and is gone if the block raises."""
-    part = f"{os.fspath(path)}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    part = f"{os.fspath(path)}.{os.getpid()}-{os.urandom(4).hex()}.part"
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file

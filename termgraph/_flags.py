@@ -1,7 +1,7 @@
 """The table of configuration flags, and the kinds of value a flag may have.
 
 To add a flag, add one line to FLAGS. How flags are read, set and overridden is in config.py. Imports nothing of
-termgraph.
+termgraph but `_lazy`.
 """
 
 import contextlib
@@ -9,9 +9,12 @@ import functools
 import operator
 import os
 import stat
-import tempfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from termgraph._lazy import lazy
+
+tempfile = lazy("tempfile")
 
 
 class Refused(ValueError):

@@ -1,4 +1,7 @@
-"""What this installation consists of: a digest of its files, and the versions that matter. Imports `_rulelib` only."""
+"""What this installation consists of: a digest of its files, and the versions that matter.
+
+Imports `_rulelib` and `_blake` only.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import functools
 import os
 import sys
 from collections.abc import Iterator
-from hashlib import blake2b
 
 import numpy as np
 
 from termgraph import _rulelib
+from termgraph._blake import blake2b
 
 
 @functools.cache

@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from termgraph import progress
 from termgraph._logs import Log
+from termgraph._records import record
 
 try:
     import resource
@@ -39,7 +39,7 @@ class Stage(NamedTuple):
         return getattr(import_module(f"termgraph.{module}"), name)
 
 
-@dataclass(slots=True)
+@record
 class Entry:
     """One run of a stage: what it took without the stages that ran inside it, and what it made."""
 

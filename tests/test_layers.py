@@ -15,11 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: each room may import those before it.
 ORDER = [
     "_rulelib",  # where the rule files are
+    "_blake",  # the hash function of digests
     "_collector",  # when cycles are looked for
     "_records",  # classes of named fields
+    "_lazy",  # modules imported when they are first used
     "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
-    "_lazy",  # modules imported when they are first used
     "_arguments",  # what was meant by an argument that a function does not have
     "_installed",  # which files and versions these are
     "_flags",  # the table of flags

@@ -12,12 +12,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
 from termgraph import _installed, _rulelib
+from termgraph._blake import blake2b
 from termgraph._folders import make_private, why_not_trusted
 from termgraph.config import config
 from termgraph.db import loading

@@ -10,11 +10,11 @@ import ctypes
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._blake import blake2b
 from termgraph.backends.c.build.library import build_plain
 from termgraph.tensor.variable import Apply
 from termgraph.tensor.wrap import as_tensor

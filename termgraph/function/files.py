@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._blake import blake2b
 from termgraph._files import replacing
 from termgraph.function.records import kinds
 from termgraph.function.saving import SavedFunctionError

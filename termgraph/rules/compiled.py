@@ -11,7 +11,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
@@ -36,7 +35,7 @@ from termgraph.terms.traverse import subterms
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-difflib = lazy("difflib")
+difflib, html = lazy("difflib"), lazy("html")
 relations = lazy("termgraph.rules.relation")  # brings kanren
 _SHOWN = 50  # rules in a notebook
 
@@ -135,7 +134,7 @@ class RuleSet:
         """What notebooks show: the first rules as a table."""
         rows = [(r.name, r.before, "→", r.after, ", ".join(r.conditions())) for r in self.rules[:_SHOWN]]
         more = f"and {len(self) - _SHOWN} more" if len(self) > _SHOWN else ""
-        return f"{escape(repr(self))}{html_table(('rule', 'before', '', 'after', 'if'), rows)}{more}"
+        return f"{html.escape(repr(self))}{html_table(('rule', 'before', '', 'after', 'if'), rows)}{more}"
 
     def without(self, names: Iterable[str]) -> RuleSet:
         """The same set without some rules."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -10,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.tensor.variable import Constant
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike
     from termgraph.tensor.variable import TensorVariable
 
+difflib = lazy("difflib")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it
 PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
 

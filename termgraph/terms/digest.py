@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._blake import blake2b
 from termgraph.terms.op import ARG, CONST, OPS, Op
 from termgraph.terms.term import Leaf, Term
 from termgraph.terms.traverse import children_first

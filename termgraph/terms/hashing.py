@@ -5,8 +5,9 @@ Structural hashes of terms start from these.
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
+
+from termgraph._blake import blake2b
 
 
 def stable_text(obj: object) -> str:

@@ -9,11 +9,11 @@ import functools
 import itertools
 import os
 import weakref
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._blake import blake2b
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.hashing import bytes_hash, stable_hash
 from termgraph.terms.op import ARG, CONST, INPUT

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from etuples.core import ExpressionTuple
 
+from termgraph._lazy import lazy
+
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
 
+html = lazy("html")
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}
 
 
@@ -53,7 +55,7 @@ def _only_adds_axes(t: Any) -> bool:
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table for notebooks; a fraction in the first column becomes a bar."""
-    cells = "".join(f"<th style='text-align:left'>{escape(h)}</th>" for h in head)
+    cells = "".join(f"<th style='text-align:left'>{html.escape(h)}</th>" for h in head)
     lines = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
     return f"<table><tr>{cells}</tr>{lines}</table>"
 
@@ -62,7 +64,7 @@ def _html_cell(value: float | str) -> str:
     if isinstance(value, float):
         inner = f"<span style='display:inline-block;height:.8em;width:{120 * value:.0f}px;background:#d9604f'></span>"
     else:
-        inner = f"<code>{escape(str(value))}</code>"
+        inner = f"<code>{html.escape(str(value))}</code>"
     return f"<td style='text-align:left'>{inner}</td>"
 
 

@@ -9,15 +9,17 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.text import html_table, one_line
 from termgraph.vm.loops import make_runner
 from termgraph.vm.program import Instruction, Program
+
+html = lazy("html")
 
 
 class Profile:
@@ -248,7 +250,7 @@ class Profile:
         rows = self.rows()
         spent = sum(r["seconds"] for r in rows) or 1.0
         compiling = sum(self.stages.values()) or 1.0
-        parts = [f"<b>{escape(self.name or 'a function')}</b>: {self.calls} calls, {self.seconds * 1e3:.3f} ms"]
+        parts = [f"<b>{html.escape(self.name or 'a function')}</b>: {self.calls} calls, {self.seconds * 1e3:.3f} ms"]
         if rows:
             lines = [
                 (r["seconds"] / spent, f"{r['seconds'] * 1e3:.3f}", r["calls"], r["bytes"], r["expression"])

@@ -52,10 +52,9 @@ def _whole(m: int | None, n: int | None) -> int | None:
 
 
 def _transform(name: str, length: Callable[..., Any], real: bool, doc: str) -> Op:
-    function = getattr(np.fft, name)
-
     def meaning(x: np.ndarray, *, n: int | None, axis: int, norm: str) -> np.ndarray:
         x = np.asarray(x)
+        function = getattr(np.fft, name)  # looked up here: NumPy imports its transforms when they are first used
         result: np.ndarray = function(x, n=n, axis=axis, norm=norm).astype(
             _result_dtype(x.dtype.name, real), copy=False
         )

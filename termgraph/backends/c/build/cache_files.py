@@ -6,16 +6,15 @@ May touch: the cache directory only. Every step expects other processes to creat
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+from termgraph._blake import blake2b
 from termgraph._folders import make_private, why_not_trusted
 from termgraph._records import record
 
@@ -29,7 +28,7 @@ _ORPHAN_AFTER = 86400.0  # age at which another host's unfinished work is given 
 def digest(data: bytes | str) -> str:
     """The hash used for keys and for checking files: 40 hex digits of blake2b."""
     raw = data.encode() if isinstance(data, str) else data
-    return hashlib.blake2b(raw, digest_size=20).hexdigest()
+    return blake2b(raw, digest_size=20).hexdigest()
 
 
 @record(frozen=True)
@@ -149,7 +148,7 @@ def write_file(path: str, content: bytes) -> None:
 
 
 def new_work_directory(root: str) -> str:
-    path = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
+    path = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{os.urandom(4).hex()}")
     make_private(path)
     return path
 
@@ -223,7 +222,7 @@ def entry_paths(root: str) -> Iterator[str]:
 def rename_away(root: str, path: str) -> bool:
     """Take an entry out of sight in one step, then delete it at leisure. True if this call removed it."""
     try:
-        work = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{secrets.token_hex(4)}")
+        work = os.path.join(root, "tmp", f"{this_host()}-{os.getpid()}-{os.urandom(4).hex()}")
         make_private(os.path.dirname(work))
         os.rename(path, work)
     except OSError:  # gone already, or this directory is read-only
