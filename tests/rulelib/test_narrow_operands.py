@@ -8,8 +8,11 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
+from termgraph.rules import RuleSet
 from termgraph.rules.relation import results
 from termgraph.terms.evaluate import evaluate
+from termgraph.terms.ops.elementwise import mul
+from termgraph.terms.term import Const
 
 EXPRESSIONS = {
     "common factor": lambda x, m, n, c: x * m + x * n,
@@ -114,6 +117,23 @@ def test_the_cosine_of_twice_a_number_that_float16_cannot_double():
     x = T.vector("x", dtype="float16")
     found, plain = both_ways([x], T.cos(x) ** 2 - T.sin(x) ** 2, np.array([40000, -50000, 1], "float16"))
     np.testing.assert_allclose(found.astype("float64"), plain.astype("float64"), atol=2e-3)
+
+
+def test_a_sign_is_taken_of_factors_in_the_dtype_of_the_product():
+    """Of constants that no rule has folded yet."""
+    small, minus = Const(np.array([1, 2, 3], "uint8")), Const(np.asarray(-1, "float32"))
+    made = RuleSet([r for r in db.query("+canonicalize") if r.name == "collect.product"])
+    found = made.rewrite(mul(small, minus, Const(np.asarray(1, "int8"))))
+    np.testing.assert_array_equal(evaluate([found])[0], np.array([-1, -2, -3], "float32"))
+
+
+def test_a_variance_whose_count_has_dimensions_of_its_own():
+    x = T.tensor("x", dtype="float64", shape=(4, None))
+    given = np.arange(8.0).reshape(4, 2)
+    made = T.sum(T.sqr(x), axis=0) - T.sqr(T.sum(x, axis=0)) / T.constant(np.array([[4]]))
+    rule = next(r for r in db.query("+stabilize") if r.name == "moments.squared_deviations")
+    assert not set(results(rule, made.term))
+    np.testing.assert_allclose(both_ways([x], made, given)[0], [4 * given.var(axis=0)])
 
 
 def test_the_difference_of_hyperbolic_tangents_has_a_value_everywhere():

@@ -5,6 +5,7 @@ A draw that paints itself into a corner raises Retry. Lengths are all known whil
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -36,13 +37,23 @@ DTYPES = (
     *("float64",) * 8, *("float32",) * 4, *("int64",) * 4, "int8", "uint8", "bool", "bool", "complex128", "int32",
 )  # fmt: skip
 # dtypes that meet: narrow ones, signed and unsigned ones of all widths, floats that are less precise than others
-MEETING = (
-    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32",
-    "float64", "complex64", "bool",
+_MEETING = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+    "complex64", "bool", "bfloat16",
 )  # fmt: skip
 _STEADY, _CHANGING = 0.85, 0.4  # how often an operand is of the dtype of the whole draw
 MOST_DEPTH = 4
 _AGAIN = 0.08  # how often an input stands for two metavariables
+
+
+@functools.cache
+def meeting_dtypes() -> tuple[str, ...]:
+    """The dtypes of draws in which many meet; bfloat16 is there if ml_dtypes is."""
+    try:
+        numpy_dtype("bfloat16")
+    except ImportError:
+        return _MEETING[:-1]
+    return _MEETING
 
 
 class Retry(Exception):
@@ -135,7 +146,7 @@ class Draw:
         self.rng, self.guards, self.facts, self.fancy = rng, guards or {}, facts or {}, fancy
         self.ranged = ranged  # whether integers mostly lie in stated ranges
         self.numbers = np.random.default_rng(rng.getrandbits(32))
-        self.dtypes, self.shapes = dtypes or (MEETING if meeting else DTYPES), shapes
+        self.dtypes, self.shapes = dtypes or (meeting_dtypes() if meeting else DTYPES), shapes
         self.steady = _CHANGING if meeting else _STEADY
         self.dtype, self.base = rng.choice(self.dtypes), rng.choice(shapes)
         self.constants = 0.08 if rng.random() < 0.7 else 0.6

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
-from termgraph.rules.checking.draw import MEETING, Draw, Retry
+from termgraph.rules.checking.draw import Draw, Retry, meeting_dtypes
 from termgraph.rules.checking.families import WRAPPERS
 from termgraph.rules.checking.hints import HINTS
 from termgraph.rules.definition import Rule
@@ -83,12 +83,12 @@ class Examples:
     """Draws terms of a rule's left side until its goals hold."""
 
     def __init__(self, rule: Rule, seed: int, dtypes: Sequence[str] = _DTYPE_TURNS, meeting: bool = False) -> None:
-        self.rule, self.dtypes, self.meeting = rule, MEETING if meeting else dtypes, meeting
+        self.rule, self.dtypes, self.meeting = rule, meeting_dtypes() if meeting else dtypes, meeting
         self.rng = random.Random(zlib.crc32(f"{rule.name} {seed}{' meeting' * meeting}".encode()))
         self.facts = _facts_asked(rule)
         self.ranged = any(g.name in _OF_RANGES for g in rule.goals)
         self.refused = 0
-        self.tries, self.turn = 0, self.rng.randrange(len(MEETING)) if meeting else 0
+        self.tries, self.turn = 0, self.rng.randrange(len(self.dtypes)) if meeting else 0
 
     def draw(self, instance: Instance) -> list[Example]:
         """An example of one instance (one per answer of its goals), or none."""

@@ -321,7 +321,7 @@ switch = elementwise(
 )  # fmt: skip
 taken = elementwise(
     "taken", 3, meanings.switch, switch_rule, Spelling(b="tg_taken({0:truth}, {1}, {2})"),
-    cuda=Spelling(b="({0:truth} ? {1} : {2})"), cost=2, exact=True, range_from="any",
+    cuda=Spelling(b="({0:truth} ? {1} : {2})"), cost=2, exact=True,
     doc="A choice whose other arm is a number that a function in an arm of another choice by this condition gets.",
 )  # fmt: skip
 clip = elementwise(
