@@ -49,7 +49,3 @@ def kept_promises(x: Any, ns: tuple, w: tuple) -> bool:
     return all(same_length(n, x, d) for n, d in zip(ns, [d for d, flag in enumerate(w) if flag]))
 
 
-@goal("ii")
-def unknown_anyway(x: Any, a: tuple) -> bool:
-    """The lengths along these axes are not known in the first place."""
-    return all(x.type.shape[d] is None for d in a)

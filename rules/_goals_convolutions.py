@@ -44,24 +44,6 @@ def turned(w: Any) -> Any:
     return w[(slice(None), slice(None), *[slice(None, None, -1)] * (w.ndim - 2))]
 
 
-@goal("iiio")
-def turned_forward(f: Any, x: Any, w: Any) -> Any:
-    """A convolution by turned filters, as they are."""
-    return mk2(f.bind(flip=False), x, turned(handle(w)).term) if f.params["flip"] else None
-
-
-@goal("iiiio")
-def turned_inputs(f: Any, w: Any, g: Any, ns: tuple) -> Any:
-    """The images' gradient by turned filters, as they are."""
-    return mk(f.bind(flip=False), (turned(handle(w)).term, g, *ns)) if f.params["flip"] else None
-
-
-@goal("iiiio")
-def turned_weights(f: Any, x: Any, g: Any, ks: tuple) -> Any:
-    """The gradient of turned filters, turned."""
-    return turned(handle(mk(f.bind(flip=False), (x, g, *ks)))).term if f.params["flip"] else None
-
-
 # ---------------------------------------------------------------------- small things
 ROUTINES = ("panels", "winograd")  # ways that are routines of compiled code
 PLAIN = ("plain", "host")  # there is none

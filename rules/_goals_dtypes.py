@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from termgraph.rules import goal
+from termgraph.rules.shape_facts import increasing_ops
 from termgraph.rules.type_facts import holds_all
-from termgraph.terms import facts
 from termgraph.terms.dtypes import is_bfloat16, kind_of
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
-from termgraph.terms.term import Const, Lit
+from termgraph.terms.term import Const
 
 
 @goal("iii")
@@ -68,19 +67,8 @@ def is_difference(t: Any) -> bool:
 
 
 # ---------------------------------------------------------------------- increasing functions
-@functools.cache
-def _increasing(version: int) -> frozenset:
-    return frozenset(op for op, direction in facts.monotone.rows() if direction is Lit(1))
-
-
-@goal("i")
-def increasing(f: Any) -> bool:
-    """An operator declared to be monotone, in direction 1."""
-    return f in _increasing(facts.version())
-
-
 def _one_function(xs: tuple) -> bool:
-    return xs[0].op in _increasing(facts.version()) and all(x.op is xs[0].op for x in xs)
+    return xs[0].op in increasing_ops() and all(x.op is xs[0].op for x in xs)
 
 
 @goal("ioo", some="{0}.op.kind == 'elementwise'", worth=_one_function)
@@ -90,7 +78,7 @@ def one_increasing(xs: tuple) -> Any:
     for x in xs:
         if x.op is not f:
             return None
-    if f not in _increasing(facts.version()):
+    if f not in increasing_ops():
         return None
     ys = tuple([x.args[0] for x in xs])
     dtypes = {y.type.np_dtype for y in ys}  # f of another dtype may overflow sooner or later
@@ -105,49 +93,3 @@ def below_zero(k: Any) -> bool:
     return isinstance(s, (int, float)) and not isinstance(s, bool) and s < 0 and (-k.value > 0).all()
 
 
-@goal("i")
-def whole_number(k: Any) -> bool:
-    """A constant that is one whole number."""
-    return _whole(k) is not None
-
-
-@goal("i")
-def even_number(k: Any) -> bool:
-    """A constant that is one even number."""
-    n = _whole(k)
-    return n is not None and n % 2 == 0
-
-
-@goal("i")
-def odd_number(k: Any) -> bool:
-    """A constant that is one odd number."""
-    n = _whole(k)
-    return n is not None and n % 2 == 1
-
-
-@goal("ii")
-def both_count(j: Any, k: Any) -> bool:
-    """Two whole numbers above zero."""
-    m, n = _whole(j), _whole(k)
-    return m is not None and n is not None and m > 0 and n > 0
-
-
-@goal("ii")
-def exceeds(j: Any, k: Any) -> bool:
-    """Two whole numbers above zero, the first the larger."""
-    m, n = _whole(j), _whole(k)
-    return m is not None and n is not None and m > n > 0
-
-
-@goal("ii")
-def ordered(j: Any, k: Any) -> bool:
-    """Two numbers in ascending order."""
-    bounds = (j.scalar, k.scalar)
-    return not any(b is None or isinstance(b, complex) for b in bounds) and bounds[0] <= bounds[1]
-
-
-def _whole(k: Any) -> int | None:
-    s = getattr(k, "scalar", None)
-    if isinstance(s, bool) or not isinstance(s, (int, float)) or s != s or s in (float("inf"), float("-inf")):
-        return None
-    return int(s) if s == int(s) else None

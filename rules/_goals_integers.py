@@ -10,12 +10,6 @@ from termgraph.rules import goal
 from termgraph.terms.term import Const
 
 
-@goal("ii")
-def leaves_rest(d: Any, c: Any) -> bool:
-    """The number `d` is no multiple of the number `c`."""
-    return bool(c.scalar) and int(d.scalar) % int(c.scalar) != 0
-
-
 @goal("io")
 def power_of(c: Any) -> Any:
     """The number with the bit `c` set, which its dtype must hold."""

@@ -6,13 +6,12 @@ from typing import Any
 
 from termgraph.rulelib._goals_index import is_slice, is_static, opened, packed
 from termgraph.rules import goal
-from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.shaping import join, make_vector
-from termgraph.terms.term import Const, mk, mk1
+from termgraph.terms.term import Const, mk
 
 
 @goal("iio")
@@ -22,12 +21,6 @@ def nothing_along(t: Any, a: int) -> Any:
     if len(kept) == len(t.args):
         return None
     return mk(join.bind(axis=a), tuple(kept or t.args[:1])) if len(t.args) > 1 else None
-
-
-@goal("i")
-def no_dimensions(x: Any) -> bool:
-    """A single number."""
-    return x.type.ndim == 0
 
 
 @goal("iiio")
@@ -96,7 +89,3 @@ def of_dtype(x: Any, d: str) -> bool:
     return x.type.dtype == d
 
 
-@goal("iio")
-def only_item(x: Any, d: str) -> Any:
-    """A vector of one number."""
-    return mk1(dimshuffle.bind(order=("x",)), in_dtype(x, d))

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import length
-from termgraph.rulelib._goals_shapes import number, product_along, reorder
+from termgraph.rulelib._goals_shapes import product_along, reorder
 from termgraph.rules import goal, nonnegative
 from termgraph.terms.dtypes import kind_of
-from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc
@@ -43,30 +41,6 @@ def reduced_before_order(r: Any, x: Any, o: tuple) -> Any:
     left = {d: k for k, d in enumerate(d for d in range(x.type.ndim) if d not in inner)}
     order = tuple(["x" if d == "x" else left[d] for k, d in enumerate(o) if k not in axis])
     return reorder(mk1(r.bind(axis=inner), x), order)
-
-
-@goal("ii")
-def reduces(r: Any, b: int) -> bool:
-    """The reduction takes this axis away."""
-    return b in r.params["axis"]
-
-
-@goal("ii")
-def along_one(g: Any, x: Any) -> bool:
-    """The operator works along an axis of length 1."""
-    return x.type.shape[g.params["axis"]] == 1
-
-
-@goal("ii")
-def length_one(x: Any, a: int) -> bool:
-    """The length along an axis is known to be 1."""
-    return x.type.shape[a] == 1
-
-
-@goal("io")
-def places_zero(x: Any) -> Any:
-    """Position 0 for every element of `x`."""
-    return mk(alloc, (number(0), *[length(x, d) for d in range(x.type.ndim)]))
 
 
 # ---------------------------------------------------------------------- factors that do not vary
@@ -151,12 +125,6 @@ def repeated(v: Any, ns: tuple, a: tuple) -> Any:
     left = [n for d, n in enumerate(ns) if d not in a]
     value = _drop(v, [d - lead for d in a if d >= lead])
     return (mk(alloc, (value, *left)) if left else value), product_along(ns, a)
-
-
-@goal("i")
-def surely_some(n: Any) -> bool:
-    """A count known to be above zero."""
-    return n.op is CONST and n.scalar > 0
 
 
 @goal("iiio")

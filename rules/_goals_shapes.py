@@ -41,25 +41,6 @@ def reorder(x: Any, order: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- orders of dimensions
-@goal("i")
-def only_ones(o: tuple) -> bool:
-    """The order moves nothing: dimensions of length 1 come or go."""
-    kept = [d for d in o if d != "x"]
-    return kept == sorted(kept)
-
-
-@goal("i")
-def spreads(o: tuple) -> bool:
-    """The order makes room for broadcasting."""
-    return "x" in o
-
-
-@goal("i")
-def only_number(u: Any) -> bool:
-    """A constant without dimensions."""
-    return u.type.ndim == 0
-
-
 def _moved(x: Any) -> bool:
     return x.op.kind != "leaf" and x.op.family is dimshuffle
 
@@ -380,12 +361,6 @@ def as_scalar(x: Any) -> Any:
 def covers(x: Any, n: Any) -> bool:
     """`n` is the length of the first dimension."""
     return same_length(n, x, 0)
-
-
-@goal("i")
-def one_each(u: Any) -> bool:
-    """A vector."""
-    return u.type.ndim == 1
 
 
 def product_along(ns: Any, axes: Any) -> Any:

@@ -9,8 +9,6 @@ import numpy as np
 from termgraph.rulelib._goals_index import FULL, is_slice, length, same_length
 from termgraph.rules import goal
 from termgraph.terms.build import in_dtype
-from termgraph.terms.dtypes import promote
-from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import lt, switch
 from termgraph.terms.ops.indexing import scatter_add
 from termgraph.terms.ops.shaping import alloc, arange, shape_i
@@ -24,25 +22,6 @@ def like(y: Any, x: Any) -> Any:
     if y.type.ndim == x.type.ndim and all(same_length(length(y, d), x, d) for d in range(x.type.ndim)):
         return y if y.type is x.type else None
     return mk(alloc, (y, *[length(x, d) for d in range(x.type.ndim)]))
-
-
-@goal("ii")
-def takes(x: Any, y: Any) -> bool:
-    """Adding `y` to `x` keeps the dtype and the rank of `x`."""
-    return promote(x.type.np_dtype, y.type.np_dtype) == x.type.np_dtype and y.type.ndim <= x.type.ndim
-
-
-@goal("i")
-def zero(o: Any) -> bool:
-    """Zero everywhere."""
-    value = o.args[0] if o.op is alloc else o
-    return value.op is CONST and value.scalar is not None and value.scalar == 0
-
-
-@goal("i")
-def zeros(o: Any) -> bool:
-    """An array of zeros."""
-    return o.type.ndim > 0 and zero.modes["i"](o)
 
 
 @goal("iio")

@@ -1,8 +1,9 @@
 """Orders of dimensions: they meet, vanish where broadcasting supplies them, and move outwards past computations."""
 
-from termgraph.rulelib._goals_shapes import common_order, elemwise, only_number, spreads, stripped
-from termgraph.rules import Constant, Matrix, head, param, rule, ruleset, same_dtype, seg, this
+from termgraph.rulelib._goals_shapes import common_order, elemwise, stripped
+from termgraph.rules import Constant, Matrix, Scalar, head, param, rule, ruleset, same_dtype, seg, this
 from termgraph.rules.parts import after, minus, unmoved
+from termgraph.rules.shape_facts import spreads
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc_diag, diagonal, eye
 
@@ -11,7 +12,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 @ruleset("canonicalize")
 def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param, d: param, o: param, v: Matrix,
-         u: Constant):
+         u: Constant & Scalar):
     yield rule("twice",          dimshuffle(dimshuffle(x, order=a), order=b),    dimshuffle(x, order=after(b, a)),
                                  tags=AGAIN)
     yield rule("identity",       dimshuffle(x, order=unmoved(x)),                x, tags=AGAIN)
@@ -20,7 +21,7 @@ def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param,
     yield rule("broadcast",      f(*xs),                                         f(*ys),
                                  elemwise(f), stripped(xs, ys))
     yield rule("scale_inwards",  u * y * dimshuffle(x, order=o),                 y * dimshuffle(u * x, order=o),
-                                 only_number(u), spreads(o), same_dtype(x, this), assumes=["reassoc"])
+                                 spreads(o), same_dtype(x, this), assumes=["reassoc"])
     yield rule("outwards",       f(*xs),                                         dimshuffle(f(*ys), order=o),
                                  elemwise(f), common_order(xs, ys, o))
 

@@ -1,6 +1,6 @@
 """Maximum, minimum and clip: bounds that bind nothing, and those that always do."""
 
-from termgraph.rulelib._goals_dtypes import one_increasing, ordered
+from termgraph.rulelib._goals_dtypes import one_increasing
 from termgraph.rules import (
     Float,
     Real,
@@ -17,6 +17,7 @@ from termgraph.rules import (
     ruleset,
     seg,
 )
+from termgraph.rules.constant_guards import ascending
 from termgraph.terms.ops.elementwise import abs_, clip, maximum, minimum
 
 INF = float("inf")
@@ -77,5 +78,5 @@ def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: U
     yield rule("clip_at_most_one", clip(u, x, 1),                                maximum(u, x),
                                    at_most_one(u), at_most_one(x))
     yield rule("max_clip",       maximum(clip(u, j, k), j),                      clip(u, j, k),
-                                 ordered(j, k))
+                                 ascending(j, k))
     yield rule("min_clip",       minimum(clip(u, j, k), k),                      clip(u, j, k))

@@ -3,9 +3,11 @@
 The gradient of log(p) is g / p; the gradient of what made p (a softmax, a sigmoid, an exponential) multiplies by p.
 """
 
-from termgraph.rulelib._goals_stable import Zero, reduced_rank, undivided
+from termgraph.rulelib._goals_stable import undivided
 from termgraph.rules import Float, NonConst, head, nonzero, param, rule, ruleset, same_rank, seg
+from termgraph.rules.constant_guards import Zero
 from termgraph.rules.parts import kept
+from termgraph.rules.shape_facts import reduced_rank
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, exp, sub
 from termgraph.terms.ops.indexing import gather, scatter_add

@@ -1,7 +1,8 @@
 """Lazy choices with a known condition, checks that cannot fail, promises about shapes that are kept anyway."""
 
-from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, kept_promises, unknown_anyway
+from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, kept_promises
 from termgraph.rules import Constant, nonzero, param, rule, ruleset, seg
+from termgraph.rules.shape_facts import unknown_along
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import check, ifelse
 from termgraph.terms.ops.elementwise import logical_not
@@ -35,7 +36,7 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,
                                  kept_promises(x, ns, w))
     yield rule("unbroadcast",    unbroadcast(x, axis=a),                         x,
-                                 unknown_anyway(x, a))
+                                 unknown_along(x, a))
 
 
 @ruleset("canonicalize", "unsafe")

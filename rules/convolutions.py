@@ -25,22 +25,24 @@ from termgraph.rulelib._goals_convolutions import (
     product_inputs,
     product_weights,
     spread_forward,
-    turned_forward,
-    turned_inputs,
-    turned_weights,
     winograd_forward,
 )
 from termgraph.rulelib._goals_lines import lines_forward, lines_inputs, lines_weights
-from termgraph.rules import head, rule, ruleset, seg
+from termgraph.rules import head, param, rule, ruleset, seg
+from termgraph.rules.parts import turned
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
 
 
 @ruleset("canonicalize")
-def convolutions(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+def convolutions(x, w, g, ns: seg, a: param, b: param, c: param, d: param, e: param):
     # whether filters are turned is said once, here: the rules below know filters that are not
-    yield rule("turned",          f(x, w),       y,  turned_forward(f, x, w, y))
-    yield rule("turned_inputs",   h(w, g, *ns),  y,  turned_inputs(h, w, g, ns, y))
-    yield rule("turned_weights",  k(x, g, *ns),  y,  turned_weights(k, x, g, ns, y))
+    how = {"stride": a, "border": b, "dilation": c, "groups": d, "algo": e}
+    yield rule("turned",          conv(x, w, flip=True, **how),
+                                  conv(x, turned(w), flip=False, **how))
+    yield rule("turned_inputs",   conv_grad_inputs(w, g, *ns, flip=True, **how),
+                                  conv_grad_inputs(turned(w), g, *ns, flip=False, **how))
+    yield rule("turned_weights",  conv_grad_weights(x, g, *ns, flip=True, **how),
+                                  turned(conv_grad_weights(x, g, *ns, flip=False, **how), like=x))
 
 
 @ruleset("specialize", "conv_winograd", "fast_run", "fast_compile")

@@ -1,16 +1,10 @@
 """Products of vectors and matrices in the cheapest order, without matrices that are mostly zeros or of rank one, and
 sums of products as the matrix products they are."""
 
-from termgraph.rulelib._goals_products import (
-    Unit,
-    cheaper_left,
-    cheaper_right,
-    one_column,
-    one_row,
-    square_product,
-    stored,
-)
+from termgraph.rulelib._goals_products import cheaper_left, cheaper_right
 from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_dtype, this
+from termgraph.rules.constant_guards import Unit
+from termgraph.rules.shape_facts import same_length, single, stored
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.linalg import dot, matmul
@@ -56,9 +50,9 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                 finite(v), finite(w), assumes=["reassoc"])
     yield rule("diagonal_gram", diagonal(dot(g, dimshuffle(g, order=(1, 0)))),  sum_(sqr(g), axis=(1,), dtype=g.dtype),
                                 assumes=["finite", "reassoc"])
-    yield rule("diagonal",      diagonal(dot(x, y)),
-                                sum_(x * dimshuffle(y, order=(1, 0)), axis=(1,), dtype=d),
-                                square_product(x, y, d), assumes=["finite", "reassoc"])
+    yield rule("diagonal",      diagonal(dot(g, y)),
+                                sum_(g * dimshuffle(y, order=(1, 0)), axis=(1,), dtype=g.dtype),
+                                same_length(g, 0, y, 1), same_dtype(g, y), assumes=["finite", "reassoc"])
 
     # matrices of rank one
     yield rule("outer_vector",  dot(dimshuffle(u, order=(0, "x")) * v, w),      u * dot(v, w),
@@ -72,7 +66,7 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                 dimshuffle(dot(x, u), order=(0, "x")) * v,
                                 same_dtype(u, this), assumes=["finite", "overflow", "reassoc"])
     yield rule("column_row",    dot(x, y),                                      x * y,
-                                one_column(x), one_row(y), assumes=["finite", "reassoc", "signed_zero"])
+                                single(x, 1), single(y, 0), assumes=["finite", "reassoc", "signed_zero"])
 
     # sums of a product of matrices are products with sums
     yield rule("sum_rows",      sum_(dot(x, y), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), y),

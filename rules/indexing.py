@@ -14,8 +14,8 @@ from termgraph.rulelib._goals_index import (
     merged_index,
     plain_index,
 )
-from termgraph.rulelib._goals_shapes import covers, elemwise, one_each
-from termgraph.rules import Integer, head, param, rule, ruleset, seg
+from termgraph.rulelib._goals_shapes import covers, elemwise
+from termgraph.rules import Integer, Vector, head, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import gather, inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.linalg import dot
@@ -26,8 +26,9 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 
 @ruleset("canonicalize")
-def indexing(x, y, u, v, n, f: head, r: head[sum_, prod, max_, min_, any_, all_, logsumexp], xs: seg, ys: seg,
-             ks: seg, ms: seg, ns: seg, a: param, d: param, i: param, j: param, h: param, o: param, k: Integer):
+def indexing(x, y, u, v, w: Vector, n, f: head, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+             xs: seg, ys: seg, ks: seg, ms: seg, ns: seg, a: param, d: param, i: param, j: param, h: param, o: param,
+             k: Integer):
     # one spelling for every index, nothing for the whole array
     yield rule("whole",          subtensor(x, index=()),                         x, tags=AGAIN)
     yield rule("plain",          subtensor(x, *ks, index=i),                     subtensor(x, *ms, index=j),
@@ -40,9 +41,8 @@ def indexing(x, y, u, v, n, f: head, r: head[sum_, prod, max_, min_, any_, all_,
                                  merged_index(x, ks, i, ms, j, ns, h), tags=AGAIN)
     yield rule("gather_twice",   gather(gather(x, u, index=("a",)), v, index=("a",)),
                                  gather(x, gather(u, v, index=("a",)), index=("a",)))
-    yield rule("gather_at",      subtensor(gather(x, u, index=("a",)), k, index=("?",)),
-                                 subtensor(x, subtensor(u, k, index=("?",)), index=("?",)),
-                                 one_each(u))
+    yield rule("gather_at",      subtensor(gather(x, w, index=("a",)), k, index=("?",)),
+                                 subtensor(x, subtensor(w, k, index=("?",)), index=("?",)))
     yield rule("gather_range",   gather(x, arange(0, n, 1, dtype=d), index=("a",)), x, covers(x, n))
 
     # through what was computed

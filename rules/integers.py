@@ -4,7 +4,7 @@ What is known comes from ranges (dtypes, lengths, `arange`, `T.assume(i, between
 ranges prove, and that the mode UNSAFE takes on trust. A division by 0 gives 0.
 """
 
-from termgraph.rulelib._goals_integers import after_mask, leaves_rest, power_of
+from termgraph.rulelib._goals_integers import after_mask, power_of
 from termgraph.rules import (
     Integer,
     Uniform,
@@ -23,6 +23,7 @@ from termgraph.rules import (
     same_dtype,
     this,
 )
+from termgraph.rules.range_facts import leaves_rest
 from termgraph.terms.ops.assume import between
 from termgraph.terms.ops.elementwise import (
     bitwise_and,

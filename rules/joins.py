@@ -4,26 +4,27 @@ from termgraph.rulelib._goals_joins import (
     consecutive,
     items_of,
     joined_lengths,
-    no_dimensions,
     nothing_along,
     of_dtype,
-    only_item,
     whole_again,
 )
-from termgraph.rules import param, rule, ruleset, seg, this
+from termgraph.rules import Scalar, param, rule, ruleset, seg, this
+from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.shaping import alloc, join, make_vector
 
 
 @ruleset("canonicalize")
-def joins(x, y, xs: seg, ys: seg, zs: seg, ns: seg, ms: seg, ks: seg, a: param, d: param, i: param, j: param, h: param):
+def joins(x, y, s: Scalar, xs: seg, ys: seg, zs: seg, ns: seg, ms: seg, ks: seg, a: param, d: param, i: param,
+          j: param, h: param):
     yield rule("one",            join(x, axis=a),                                x)
     yield rule("nested",         join(*xs, join(*ys, axis=a), *zs, axis=a),      join(*xs, *ys, *zs, axis=a))
     yield rule("nothing",        join(x, *xs, axis=a),                           y,
                                  nothing_along(this, a, y))
-    yield rule("of_copies",      join(*xs, alloc(x, *ns), alloc(x, *ms), *ys, axis=a),
-                                 join(*xs, alloc(x, *ks), *ys, axis=a),
-                                 no_dimensions(x), joined_lengths(ns, ms, a, ks))
+    yield rule("of_copies",      join(*xs, alloc(s, *ns), alloc(s, *ms), *ys, axis=a),
+                                 join(*xs, alloc(s, *ks), *ys, axis=a),
+                                 joined_lengths(ns, ms, a, ks))
     yield rule("of_slices",      join(*xs, subtensor(x, index=i), subtensor(x, index=j), *ys, axis=a),
                                  join(*xs, subtensor(x, index=h), *ys, axis=a),
                                  consecutive(i, j, a, h))
@@ -32,5 +33,5 @@ def joins(x, y, xs: seg, ys: seg, zs: seg, ns: seg, ms: seg, ks: seg, a: param, 
 
     yield rule("of_items",       make_vector(*xs, dtype=d),                      x,
                                  whole_again(xs, x), of_dtype(x, d))
-    yield rule("of_one_item",    make_vector(x, dtype=d),                        y,
-                                 only_item(x, d, y))
+    yield rule("of_one_item",    make_vector(x, dtype=d),
+                                 dimshuffle(cast(x, dtype=d), order=("x",)))

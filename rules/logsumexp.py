@@ -1,8 +1,8 @@
 """Logarithms of sums of exponentials, over operands (logaddexp) and along axes (logsumexp)."""
 
-from termgraph.rulelib._goals_stable import constant_along, leading
 from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
 from termgraph.rules.parts import kept
+from termgraph.rules.shape_facts import constant_along, leading
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp, exp2, log, log1mexp, log2, logaddexp, logaddexp2, softplus
 from termgraph.terms.ops.reduce import logsumexp as logsumexp_

@@ -1,7 +1,6 @@
 """Equations instead of inverses, and what is known of matrices with structure: diagonal, triangular, orthogonal,
 positive definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
 
-from termgraph.rulelib._goals_products import Unit, square
 from termgraph.rules import (
     Float,
     Matrix,
@@ -19,7 +18,9 @@ from termgraph.rules import (
     symmetric,
     upper_triangular,
 )
+from termgraph.rules.constant_guards import Unit
 from termgraph.rules.parts import length
+from termgraph.rules.shape_facts import square
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.elementwise import abs_, exp, log, sign, sqr, sqrt
 from termgraph.terms.ops.linalg import (

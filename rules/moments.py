@@ -1,8 +1,9 @@
 """Variances: the mean of squares minus the square of the mean loses all digits where the mean is large."""
 
-from termgraph.rulelib._goals_stable import count_along, without_deviations
+from termgraph.rulelib._goals_stable import without_deviations
 from termgraph.rules import Float, Scalar, param, rule, ruleset, same_dtype, this
 from termgraph.rules.parts import kept
+from termgraph.rules.shape_facts import count_along
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.reduce import sum_

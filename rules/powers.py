@@ -1,15 +1,15 @@
 """Powers with constant exponents. A square is `sqr(x)`, however it was written; a reciprocal is `1 / x`."""
 
-from termgraph.rulelib._goals_dtypes import both_count, even_number, exceeds, odd_number, whole_number
 from termgraph.rulelib._goals_powers import in_front
-from termgraph.rules import Float, Inexact, Real, Uniform, finite, nonzero, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, Inexact, Real, finite, nonzero, rule, ruleset, same_dtype, this
+from termgraph.rules.constant_guards import Count, Even, Odd, Whole, exceeds
 from termgraph.terms.ops.elementwise import abs_, reciprocal, sqr, sqrt
 
 ROUNDS = ["reassoc"]
 
 
 @ruleset("canonicalize")
-def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
+def powers(x, u: Real, v: Inexact, w: Float, j: Count, k: Count, m: Whole, n: Whole, e: Even, o: Odd):
     yield rule("square",         x * x,                      sqr(x),                    in_front(x, this))
     yield rule("pow_two",        x ** 2,                     sqr(x),
                                  same_dtype(x, this), assumes=ROUNDS)
@@ -19,20 +19,14 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
     yield rule("one_pow",        1 ** w,                     1)
 
     # powers of one base
-    yield rule("pow_pow",        (v ** j) ** k,              v ** (j * k),
-                                 whole_number(j), whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("sqr_pow",        sqr(v ** k),                v ** (k * 2),
-                                 whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_sqr",        sqr(v) ** k,                v ** (k * 2),
-                                 whole_number(k), assumes=[*ROUNDS, "finite"])
-    yield rule("mul_pow",        v * v ** k,                 v ** (k + 1),
-                                 both_count(k, k), assumes=[*ROUNDS, "finite"])
-    yield rule("pow_mul_pow",    v ** j * v ** k,            v ** (j + k),
-                                 both_count(j, k), assumes=[*ROUNDS, "finite"])
-    yield rule("sqr_mul_pow",    sqr(v) * v ** k,            v ** (k + 2),
-                                 both_count(k, k), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_pow",        (v ** m) ** n,              v ** (m * n), assumes=[*ROUNDS, "finite"])
+    yield rule("sqr_pow",        sqr(v ** n),                v ** (n * 2), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_sqr",        sqr(v) ** n,                v ** (n * 2), assumes=[*ROUNDS, "finite"])
+    yield rule("mul_pow",        v * v ** k,                 v ** (k + 1), assumes=[*ROUNDS, "finite"])
+    yield rule("pow_mul_pow",    v ** j * v ** k,            v ** (j + k), assumes=[*ROUNDS, "finite"])
+    yield rule("sqr_mul_pow",    sqr(v) * v ** k,            v ** (k + 2), assumes=[*ROUNDS, "finite"])
     yield rule("pow_div",        v ** k / v,                 v ** (k - 1),
-                                 both_count(k, k), nonzero(v), assumes=[*ROUNDS, "finite"])
+                                 nonzero(v), assumes=[*ROUNDS, "finite"])
     yield rule("pow_div_pow",    v ** j / v ** k,            v ** (j - k),
                                  exceeds(j, k), nonzero(v), assumes=[*ROUNDS, "finite"])
     yield rule("sqr_div",        sqr(v) / v,                 v,
@@ -41,13 +35,10 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Uniform, k: Uniform):
                                  nonzero(v), assumes=[*ROUNDS, "finite"])
 
     # signs
-    yield rule("even",           (-v) ** k,                  v ** k,
-                                 even_number(k), assumes=["reassoc"])
-    yield rule("odd",            (-v) ** k,                  -(v ** k),
-                                 odd_number(k), assumes=["reassoc"])
+    yield rule("even",           (-v) ** e,                  v ** e, assumes=["reassoc"])
+    yield rule("odd",            (-v) ** o,                  -(v ** o), assumes=["reassoc"])
     yield rule("sqr_abs",        sqr(abs_(u)),               sqr(u))
-    yield rule("even_abs",       abs_(w) ** k,               w ** k,
-                                 even_number(k), assumes=["reassoc"])
+    yield rule("even_abs",       abs_(w) ** e,               w ** e, assumes=["reassoc"])
     yield rule("abs_sqr",        abs_(sqr(w)),               sqr(w))
 
 

@@ -1,24 +1,18 @@
 """Reductions: fewer axes, fewer passes, and nothing reduced that does not vary."""
 
-from termgraph.rulelib._goals_dtypes import increasing
 from termgraph.rulelib._goals_reduce import (
-    along_one,
     chosen_for_all,
     constant_divisor,
     constant_factors,
-    length_one,
-    places_zero,
     reduced_before_order,
-    reduces,
     repeated,
     sum_of_parts,
-    surely_some,
     without_short_axes,
 )
-from termgraph.rulelib._goals_shapes import only_number
 from termgraph.rules import (
     Bool,
     Float,
+    Scalar,
     Uniform,
     exact_in,
     head,
@@ -31,7 +25,8 @@ from termgraph.rules import (
     seg,
     this,
 )
-from termgraph.rules.parts import merged
+from termgraph.rules.parts import lengths, merged
+from termgraph.rules.shape_facts import along_one, increasing, reduces, single
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, logical_not, mul, neq, sqr, switch
 from termgraph.terms.ops.reduce import all_, any_, argmax, argmin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_
@@ -42,8 +37,8 @@ ROUNDS = ["reassoc"]
 
 
 @ruleset("canonicalize")
-def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f: head, xs: seg, ns: seg, a: param,
-               b: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p: Bool, f: head, xs: seg, ns: seg,
+               a: param, b: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
                s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
     yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
@@ -92,9 +87,9 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
     yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),
                                  increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
     yield rule("max_scaled",     max_(v * w, axis=a),                            v * max_(w, axis=a),
-                                 only_number(v), positive(v), needed_once(v * w), assumes=["overflow"])
+                                 positive(v), needed_once(v * w), assumes=["overflow"])
     yield rule("min_scaled",     min_(v * w, axis=a),                            v * min_(w, axis=a),
-                                 only_number(v), positive(v), needed_once(v * w), assumes=["overflow"])
+                                 positive(v), needed_once(v * w), assumes=["overflow"])
     yield rule("prod_exp",       prod(exp(w), axis=a, dtype=d),                  exp(sum_(w, axis=a, dtype=d)),
                                  needed_once(exp(w)), assumes=["overflow", "reassoc"])
     yield rule("prod_sqr",       prod(sqr(w), axis=a, dtype=d),                  sqr(prod(w, axis=a, dtype=d)),
@@ -114,13 +109,13 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
     yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d),
                                  repeated(x, ns, a, y, n), assumes=ROUNDS)
     yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,
-                                 repeated(x, ns, a, y, n), surely_some(n))
+                                 repeated(x, ns, a, y, n), positive(n))
     yield rule("min_alloc",      min_(alloc(x, *ns), axis=a),                    y,
-                                 repeated(x, ns, a, y, n), surely_some(n))
+                                 repeated(x, ns, a, y, n), positive(n))
     yield rule("any_alloc",      any_(alloc(x, *ns), axis=a),                    neq(y, 0),
-                                 repeated(x, ns, a, y, n), surely_some(n))
+                                 repeated(x, ns, a, y, n), positive(n))
     yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),
-                                 repeated(x, ns, a, y, n), surely_some(n))
+                                 repeated(x, ns, a, y, n), positive(n))
     yield rule("sum_join",       s(join(*xs, axis=b)),                           y,
                                  sum_of_parts(xs, s, b, y), assumes=ROUNDS)
     yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),
@@ -142,5 +137,5 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float, j: Uniform, p: Bool, f:
 
     # orders
     yield rule("sort_sort",      sort(sort(x, axis=b), axis=b),                  sort(x, axis=b))
-    yield rule("argsort_one",    argsort(x, axis=b),                             y,
-                                 length_one(x, b), places_zero(x, y))
+    yield rule("argsort_one",    argsort(x, axis=b),                             alloc(0, *lengths(x)),
+                                 single(x, b))

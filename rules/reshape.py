@@ -1,7 +1,8 @@
 """Reshapes: one is enough, and one that only adds or drops lengths of 1 is a dimshuffle."""
 
-from termgraph.rulelib._goals_shapes import already, as_scalar, ones_only, only_ones, same_total
+from termgraph.rulelib._goals_shapes import already, as_scalar, ones_only, same_total
 from termgraph.rules import param, rule, ruleset, seg
+from termgraph.rules.shape_facts import only_ones
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.ops.shaping import reshape as reshape_

@@ -1,8 +1,8 @@
 """softmax and log-softmax along any axes, from exponentials and sums as they are written, with or without a shift."""
 
-from termgraph.rulelib._goals_stable import constant_along, leading
 from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_dtype, same_rank, same_type, seg, this
 from termgraph.rules.parts import kept
+from termgraph.rules.shape_facts import constant_along, leading
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, exp, log, sub
 from termgraph.terms.ops.indexing import gather, subtensor

@@ -1,15 +1,17 @@
 """Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
 
 from termgraph.rulelib._goals_index import fills
-from termgraph.rulelib._goals_writes import like, meet, summed_places, takes, zero, zeros
+from termgraph.rulelib._goals_writes import like, meet, summed_places
 from termgraph.rules import Inexact, Scalar, param, rule, ruleset, same_dtype, same_type, seg, this
+from termgraph.rules.constant_guards import Zero, Zeros
+from termgraph.rules.shape_facts import takes
 from termgraph.terms.ops.indexing import inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import alloc, join
 
 
 @ruleset("canonicalize")
-def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: param,
+def writes(x, y, z, o: Zeros, q: Zero, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: param,
            a: param, d: param):
     # everything is written
     yield rule("set_all",        set_subtensor(x, y, index=()),                  z,
@@ -36,15 +38,14 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: par
 
     # what was there before, or nothing
     yield rule("set_same",       set_subtensor(x, subtensor(x, *ks, index=i), *ks, index=i), x)
-    yield rule("inc_zero",       inc_subtensor(x, o, *ks, index=i),              x,
-                                 zero(o), assumes=["signed_zero"])
-    yield rule("add_zero",       scatter_add(x, o, *ks, index=i),                x,
-                                 zero(o), assumes=["domain", "signed_zero"])
+    yield rule("inc_zero",       inc_subtensor(x, q, *ks, index=i),              x, assumes=["signed_zero"])
+    yield rule("add_zero",       scatter_add(x, q, *ks, index=i),                x,
+                                 assumes=["domain", "signed_zero"])
     yield rule("inc_old",        set_subtensor(x, subtensor(x, *ks, index=i) + y, *ks, index=i),
                                  inc_subtensor(x, y, *ks, index=i),
                                  takes(x, y))
     yield rule("inc_zeros",      inc_subtensor(o, y, *ks, index=i),              set_subtensor(o, y, *ks, index=i),
-                                 zeros(o), assumes=["signed_zero"])
+                                 assumes=["signed_zero"])
 
     # written in two parts that meet: what was cut in two, such as a roll, is put together again
     for first, second, front, back in ((i, j, y, z), (j, i, z, y)):
@@ -58,7 +59,7 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: par
                                      meet(first, second, a), fills(x, y, i), fills(x, z, j),
                                      same_dtype(x, y), same_dtype(x, z), assumes=["domain"])
         yield rule(f"zeros_{side}",  inc_subtensor(set_subtensor(o, y, *ks, index=i), z, *ks, index=j),
-                                     join(front, back, axis=a), zeros(o),
+                                     join(front, back, axis=a),
                                      meet(first, second, a), fills(o, y, i), fills(o, z, j),
                                      same_dtype(o, y), same_dtype(o, z), assumes=["domain", "signed_zero"])
 
@@ -74,15 +75,15 @@ def writes(x, y, z, o, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: par
 
     # a sum with something written into zeros is written into the other operand
     yield rule("add_set",        set_subtensor(o, y, *ks, index=i) + x,          inc_subtensor(x, y, *ks, index=i),
-                                 zeros(o), same_type(o, x), assumes=["reassoc"])
+                                 same_type(o, x), assumes=["reassoc"])
     yield rule("add_scatter",    scatter_add(o, y, *ks, index=i) + x,            scatter_add(x, y, *ks, index=i),
-                                 zeros(o), same_type(o, x), assumes=["reassoc"])
+                                 same_type(o, x), assumes=["reassoc"])
     yield rule("scatter_minus",  scatter_add(o, y, *ks, index=i) - w,            scatter_add(-w, y, *ks, index=i),
-                                 zeros(o), same_type(o, w), assumes=["reassoc"])
+                                 same_type(o, w), assumes=["reassoc"])
     yield rule("minus_scatter",  w - scatter_add(o, y, *ks, index=i),            scatter_add(w, -y, *ks, index=i),
-                                 zeros(o), same_type(o, w), same_dtype(y, w), assumes=["reassoc"])
+                                 same_type(o, w), same_dtype(y, w), assumes=["reassoc"])
 
     # the sum along an axis of what was written into zeros: the place along the axis does not matter
     yield rule("sum_scatter",    sum_(scatter_add(o, y, *ks, index=i), axis=a, dtype=d), z,
-                                 zeros(o), same_dtype(o, this), summed_places(o, y, ks, i, a, z),
+                                 same_dtype(o, this), summed_places(o, y, ks, i, a, z),
                                  assumes=["domain", "reassoc"])

@@ -21,6 +21,7 @@ from termgraph.terms import build
 from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import NOTHING
+from termgraph.terms.ops.indexing import FULL, subtensor
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -130,6 +131,18 @@ def last_swapped(x: AnyTerm) -> Any:
     return (*range(n - 2), n - 1, n - 2)
 
 
+@_part(param)
+def backwards(x: AnyTerm, first: int) -> Any:
+    """The index that reads the dimensions of `x` from the `first` on backwards."""
+    return (FULL,) * first + (("s", None, None, -1),) * (x.type.ndim - first)
+
+
+def turned(filters: Pattern, like: Pattern | None = None) -> Pattern:
+    """Filters with all their spatial dimensions reversed; `like` has as many dimensions, if they are computed."""
+    index = backwards(filters if like is None else like, 2).term
+    return Pattern(subtensor.bind(index=index)(filters).term)
+
+
 def transposed(x: Pattern) -> Pattern:
     """`x` with its last two axes swapped."""
     return Pattern(dimshuffle.bind(order=last_swapped(x).term)(x).term)
@@ -177,6 +190,6 @@ def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tu
 
 
 __all__ = [
-    "Part", "after", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus", "nothing_for",
-    "transposed", "undone", "unmoved", "with_parts", "zeros_like",
+    "Part", "after", "backwards", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus",
+    "nothing_for", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
 ]  # fmt: skip

@@ -37,4 +37,10 @@ def divides(d: Any, i: AnyTerm) -> bool:
     return d.op is CONST and bool(d.scalar) and divisor_of(i) % int(d.scalar) == 0
 
 
-__all__ = ["apart", "at_most", "below", "divides"]
+@goal("ii", fact=True)
+def leaves_rest(d: Any, c: Any) -> bool:
+    """The number `d` is no multiple of the number `c`."""
+    return d.op is c.op is CONST and bool(c.scalar) and int(d.scalar) % int(c.scalar) != 0
+
+
+__all__ = ["apart", "at_most", "below", "divides", "leaves_rest"]
