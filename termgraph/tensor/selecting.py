@@ -114,6 +114,12 @@ def put_along_axis(arr: TensorLike, indices: TensorLike, values: TensorLike, axi
 
 
 # ---------------------------------------------------------------------- by condition
+def _truth(a: TensorLike) -> TensorVariable:
+    """Where an array is not zero: of numbers NumPy's search takes ten times as long as of truth values."""
+    a = as_tensor(a)
+    return a if a.type.dtype == "bool" else ew.neq(a, 0)
+
+
 @overload
 def nonzero(a: TensorLike, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
 @overload
@@ -127,7 +133,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
     >>> rows.type
     TensorType(int64, (?,))
     """
-    found = tuple(ops.nonzero(as_tensor(a)))
+    found = tuple(ops.nonzero(_truth(a)))
     return stack(list(found)) if return_matrix else found
 
 
@@ -150,7 +156,7 @@ def where(condition: Any, a: TensorLike | None = None, b: TensorLike | None = No
 @on_terms
 def flatnonzero(a: TensorLike) -> TensorVariable:
     """Where the flattened array is not zero."""
-    return ops.nonzero(ravel(a))[0]
+    return ops.nonzero(ravel(_truth(a)))[0]
 
 
 @on_terms
@@ -175,7 +181,7 @@ def compress(condition: TensorLike, a: TensorLike, axis: int | None = None) -> T
     condition = as_tensor(condition)
     if condition.ndim != 1:
         raise TypeError(f"compress: condition must be a vector, got {condition.ndim} dimensions")
-    return take(a, ops.nonzero(condition)[0], axis)
+    return take(a, ops.nonzero(_truth(condition))[0], axis)
 
 
 @on_terms

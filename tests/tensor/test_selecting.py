@@ -135,3 +135,18 @@ def test_many_places_in_several_dimensions(shape, share):
         for got, wanted in zip(f(values), values.nonzero(), strict=True):
             np.testing.assert_array_equal(got, wanted)
             assert got.dtype == "int64"
+
+
+@pytest.mark.parametrize("shape", [(5,), (300, 70), (3, 1, 9000), (0, 4), (40, 0, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", ["bool", "float64", "complex64", "int8"])
+def test_places_of_what_is_not_zero(rng, shape, dtype):
+    """More elements than are divided at once, too; NaN is not zero, -0 is."""
+    values = rng.integers(-1, 2, shape).astype(dtype)
+    if dtype == "float64" and values.size:
+        values.flat[0], values.flat[-1] = np.nan, -0.0
+    x = T.tensor("x", dtype=dtype, shape=(None,) * len(shape))
+    f = tg.function([x], [*T.nonzero(x), T.flatnonzero(x), T.nonzero_values(x), T.argwhere(x)])
+    wants = [*values.nonzero(), np.flatnonzero(values), values[values.nonzero()], np.argwhere(values)]
+    for got, want in zip(f(values), wants, strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype

@@ -275,15 +275,25 @@ def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple[np.ndarray, ...]:
 MANY = 1000  # elements from which NumPy's search, which keeps an index of each dimension, takes longer than divisions
 
 
+AT_ONCE = (
+    8192  # places that are divided at once: more memory of its own malloc would give back to the system every time
+)
+
+
 def _by_dimension(places: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """An index per dimension for places in row-major order.
+    """An index per dimension for places in row-major order, whose array becomes one of them.
 
     Below 2**52 a quotient of floats, cut off, is that of the integers: rounding does not bring it to the next one.
     """
     found: list[np.ndarray] = []
+    quotient, whole = np.empty(AT_ONCE), np.empty(AT_ONCE, np.int64)
     for n in shape[:0:-1]:
-        rows = (places / n).astype(np.int64)
-        found.append(places - rows * n)
+        rows = np.empty_like(places)
+        for k in range(0, len(places), AT_ONCE):
+            some, of = rows[k : k + AT_ONCE], places[k : k + AT_ONCE]
+            np.copyto(some, np.divide(of, n, out=quotient[: len(of)]), casting="unsafe")
+            of -= np.multiply(some, n, out=whole[: len(of)])
+        found.append(places)
         places = rows
     return (places, *found[::-1])
 
