@@ -185,8 +185,8 @@ def _mul_sparse(p: Parts, q: Parts) -> Variable:
     pattern = p.indices, p.indptr, q.indices, q.indptr
     at, at_two, indices, indptr = ops.csm_merged(*pattern, shape[1 - p.major], both=True)
     n = indptr[-1]
-    one, two = [summed_at(i, T.cast(data, dtype), n + 1) for i, data in ((at, p.data), (at_two, q.data))]
-    return Parts(p.format, (one * two)[1:], indices[:n], indptr, shape).matrix
+    one, two = [summed_at(i, T.cast(data, dtype), n + ops.SPARE) for i, data in ((at, p.data), (at_two, q.data))]
+    return Parts(p.format, (one * two)[ops.SPARE :], indices[:n], indptr, shape).matrix
 
 
 def kept(p: Parts, mask: TensorLike) -> Parts:

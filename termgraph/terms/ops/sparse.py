@@ -250,6 +250,9 @@ csm_sorted = define(
 )
 
 
+SPARE = 8  # places for elements that have none in a product, in turn: sums in one place would wait for each other
+
+
 def _infer_merged(one: Type, one_ends: Type, two: Type, two_ends: Type, minor: Type, *, both: bool) -> TupleType:
     check_pattern("csm_merged", one, one_ends)
     check_pattern("csm_merged", two, two_ends)
@@ -272,7 +275,8 @@ def _merged(
     found, at = np.unique(keys, return_inverse=True)
     if both:
         shared = np.isin(found, keys[: len(one)]) & np.isin(found, keys[len(one) :])
-        at, found = np.where(shared, np.cumsum(shared), 0)[at], found[shared]
+        spare = np.concatenate([np.arange(n) for n in (len(one), len(two))]) % SPARE
+        at, found = np.where(shared[at], np.cumsum(shared)[at] + SPARE - 1, spare), found[shared]
     indices = np.zeros(len(one) + (0 if both else len(two)), INDEX)
     indices[: len(found)] = found % max(int(minor), 1)
     counts = np.bincount(found // max(int(minor), 1), minlength=len(one_ends) - 1)
@@ -295,8 +299,8 @@ csm_merged = define(
     nout=4,
     params={"both": False},
     doc="csm_merged(indices, indptr, indices, indptr, minor length): the pattern of a sum of two matrices, each "
-    "element once and in order, and where their elements are in it. With `both`, of a product: places count from 1, "
-    "and 0 is that of elements which only one of them has. The indices are followed by zeros.",
+    "element once and in order, and where their elements are in it. With `both`, of a product: places count from 8, "
+    "and those before are of elements which only one of them has. The indices are followed by zeros.",
 )
 
 

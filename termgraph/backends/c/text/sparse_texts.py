@@ -5,6 +5,8 @@ A pattern is `indices` and `indptr`, with the distances between their elements, 
 
 from __future__ import annotations
 
+from termgraph.terms.ops.sparse import SPARE
+
 _SPARSE = """
 /* A sparse matrix times the columns of x. Returns 1 if an element lies outside of it, with its index in *bad. */
 static int tg_$F_dot_$N(const $T *data, int64_t d, const int32_t *indices, int64_t s, const int32_t *indptr, int64_t p,
@@ -179,8 +181,8 @@ static int tg_csm_ordered_$N(const $T *indices, int64_t s, int64_t k, int64_t en
 }
 
 /* Where the elements of two matrices are in the pattern that both make together: of a sum or, with `both`, of a
-   product, whose places count from 1. Returns 1 if an element lies outside, 2 if indptr does not count the elements,
-   3 if there is no memory. */
+   product, whose places count from $SPARE. Returns 1 if an element lies outside, 2 if indptr does not count the
+   elements, 3 if there is no memory. */
 static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_ends, int64_t p, int64_t entries,
                             const $T *two, int64_t t, const $T *two_ends, int64_t q, int64_t more, int64_t pointers,
                             int64_t minors, int64_t room, $T *at, $T *at_two, $T *out, $T *ends, int64_t *bad)
@@ -207,13 +209,13 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
                 const int same = x == y;
                 out[n] = x;
                 n += same;
-                at[a] = same ? n : 0;
-                at_two[b] = same ? n : 0;
+                at[a] = same ? n + $SPARE - 1 : a % $SPARE;
+                at_two[b] = same ? n + $SPARE - 1 : b % $SPARE;
                 a += x <= y;
                 b += y <= x;
             }
-            for (; a < a_end; a++) at[a] = 0;
-            for (; b < b_end; b++) at_two[b] = 0;
+            for (; a < a_end; a++) at[a] = a % $SPARE;
+            for (; b < b_end; b++) at_two[b] = b % $SPARE;
         } else if (ordered) {
             while (a < a_end && b < b_end) {
                 const int64_t x = one[a * s], y = two[b * t];
@@ -257,7 +259,7 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
                     for (bits.words[w] = 0; low; low &= low - 1) {
                         const int64_t j = w * 64 + __builtin_ctzll(low);
                         out[n] = j;
-                        where[j] = both ? n + 1 : n;
+                        where[j] = both ? n + $SPARE : n;
                         n++;
                     }
                 }
@@ -265,8 +267,8 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
                     others.words[u * 64 + __builtin_ctzll(high)] = 0;
                 bits.above[u] = others.above[u] = 0;
             }
-            for (; a < a_end; a++) at[a] = where[one[a * s]];
-            for (; b < b_end; b++) at_two[b] = where[two[b * t]];
+            for (; a < a_end; a++) at[a] = both && !where[one[a * s]] ? a % $SPARE : where[one[a * s]];
+            for (; b < b_end; b++) at_two[b] = both && !where[two[b * t]] ? b % $SPARE : where[two[b * t]];
         }
         ends[i] = n;
     }
@@ -275,7 +277,7 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
     for (; !failed && n < room; n++) out[n] = 0;
     return failed;
 }
-""",
+""".replace("$SPARE", str(SPARE)),
 }
 
 __all__ = ["TEXTS"]
