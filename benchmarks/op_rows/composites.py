@@ -18,6 +18,8 @@ op(
     torch="torch.exp(x - torch.amax(x, 1)[:, None]).sum(1)",
     **G,
 )
+op("composite: log where positive", "x", "T.where(x > 0, T.log(x), 0.0)", **G)
+op("composite: choice by one number", "x", "T.where(x[0, 0] > 9, T.exp(x), T.sin(x))", **G)
 op("composite: masked mean", "x c:b[n,m]", "T.sum(T.where(c, x, 0), axis=1) / (T.sum(c, axis=1) + 1)", **G)
 op("composite: masked softmax", "x c:b[n,m]", "T.softmax(T.where(c, x, -1e9), axis=1)", **G)
 op("composite: sum over a mask", "x c:b[n,m]", "T.sum(x * c)", **G)
