@@ -293,6 +293,7 @@ class KernelWriter:
         p = self.printer([n], outside)
         p.named = {}
         p.aliased = self.aliased
+        p.whole = runs_whole(n)
         if isinstance(loop, Reduce):
             self.partial_folds(loop, p, has_one_part(loop.var.extent, per_iteration(loop)))
         else:
@@ -454,6 +455,12 @@ class KernelWriter:
         )
         parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
         return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
+
+
+def runs_whole(n: Kernel) -> bool:
+    """Whether a kernel always runs over its whole range, which is a number."""
+    ranged = known_range(n, per_iteration(n.node))
+    return ranged is not None and (ranged.cost < 0 or is_one_piece(ranged.n, ranged.cost))
 
 
 def known_range(n: Kernel, cost: Poly) -> Range | None:

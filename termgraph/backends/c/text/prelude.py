@@ -14,6 +14,7 @@ from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bi
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
+from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
 
@@ -391,6 +392,7 @@ _FIXED = {
     **_HALF,
     **_TYPES,
     **vector_functions(),
+    **wide_functions(),
     "tg_philox": _philox(),
     "tg_philox_fill": random_bits.FILL.strip(),
     **_whole_as_double(),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
-from termgraph.backends.cstyle import BLOCK, Printer, power_of_two
-from termgraph.lower.lengths.index import ONE, Poly, poly
+from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
+from termgraph.backends.cstyle import BLOCK, power_of_two
+from termgraph.lower.lengths.index import ONE, poly
 from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
@@ -54,7 +55,7 @@ def _is_own(t: AnyTerm) -> bool:
     return t.op.family.name in OWN and t.type.dtype == "float32"
 
 
-class CPrinter(Printer):
+class CPrinter(VectorLoops):
     """Prints C; folds that vector types can express keep their partial results in registers."""
 
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
@@ -111,7 +112,7 @@ class CPrinter(Printer):
     def beside(self, n: Reduce, f: AnyTerm) -> str | None:
         """Where the elements of a fold begin, if they lie side by side in memory."""
         t = f.args[0]
-        place = _place(Let(t))
+        place = place_of(Let(t))
         if place is None or place[0].dtype != t.type.dtype or place[0].kind not in ("input", "const"):
             return None
         buf, offset = place
@@ -256,7 +257,7 @@ class CPrinter(Printer):
 
     def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str], below: str) -> str:
         """How a vector is computed: elements in memory, side by side or not, or arithmetic on vectors and scalars."""
-        place = _place(x)
+        place = place_of(x)
         if place is not None:
             buf, offset = place
             self.bufs[buf] = None
@@ -333,7 +334,7 @@ def _vector_dtype(n: Reduce) -> str | None:
 
 def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
     """Whether a value is a vector of elements at equal distances, or arithmetic on such vectors."""
-    place = _place(x)
+    place = place_of(x)
     if place is not None:
         buf, offset = place
         step, rest = offset.coefficient(n.var), offset.without([n.var])
@@ -346,10 +347,3 @@ def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
     dtype = x.term.type.dtype  # results of 16 bits would have to be rounded
     known = x.term.op.family.name in (("neg", "abs") if dtype == "float16" else WHOLE if dtype[0] == "i" else FLOATING)
     return known and same and any(a in inside for a in x.term.args)
-
-
-def _place(x: Let) -> tuple[Any, Poly] | None:
-    """Where a value is read from, if it is."""
-    if x.stored is not None:
-        return x.stored
-    return (x.term.op.params["buf"], x.term.op.params["offset"]) if x.term.op.family is LOAD else None

@@ -1,0 +1,76 @@
+"""Loops written with vector types: columns of few rows, and long bodies over known lengths."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+C = tg.Mode(linker="c")
+
+
+def normalized(x, g, b):
+    """relu(batch norm) with its gradient: folds over columns, roots, quotients and choices."""
+    away = x - x.mean(axis=0, keepdims=True)
+    y = away / T.sqrt((away * away).mean(axis=0, keepdims=True) + 1e-5) * g + b
+    loss = (T.maximum(y, 0) ** 2).sum()
+    return [loss, *tg.grad(loss, [x, g, b])]
+
+
+def compiled(rows, columns, dtype, mode=C):
+    given = [
+        T.tensor("x", dtype=dtype, shape=(rows, columns)),
+        *(T.tensor(n, dtype=dtype, shape=(columns,)) for n in "gb"),
+    ]
+    return tg.function(given, normalized(*given), mode=mode)
+
+
+def numbers(rows, columns, dtype):
+    rng = np.random.default_rng(rows * 100 + columns)
+    return [rng.standard_normal(s).astype(dtype) for s in ((rows, columns), (columns,), (columns,))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 32), (3, 16), (16, 32), (21, 64), (16, 40), (16, 7), (40, 48)])
+def test_columns_give_what_numpy_gives(rows, columns, dtype):
+    values = numbers(rows, columns, dtype)
+    f, meant = compiled(rows, columns, dtype), compiled(rows, columns, "float64", tg.Mode(linker="py"))
+    for got, want in zip(f(*values), meant(*[v.astype("float64") for v in values])):
+        np.testing.assert_allclose(
+            got, want, rtol=2e-3 if dtype == "float32" else 1e-8, atol=1e-3 if dtype == "float32" else 1e-9
+        )
+
+
+@pytest.mark.parametrize(("columns", "there"), [(32, True), (64, True), (31, False), (24, False)])
+def test_only_whole_vectors_are_written_as_such(columns, there):
+    assert ("tg_wide_f32" in compiled(16, columns, "float32").source("c")) == there
+
+
+def test_what_all_rows_have_in_common_stands_once():
+    text = compiled(16, 32, "float32").source("c")
+    wide = [part for part in text.split("static void kernel")[1:] if "tg_wide_f32" in part]
+    inside = [row for part in wide for row in part.split("for (int64_t i1 = 0; i1 < 16;")[1:]]
+    assert inside
+    assert not any("(1 / " in row.split("}")[0] for row in inside)  # quotients of columns are made before their rows
+
+
+def test_unknown_lengths_are_left_to_the_compiler():
+    given = [T.matrix("x", dtype="float32"), T.vector("g", dtype="float32"), T.vector("b", dtype="float32")]
+    assert "tg_wide_f32" not in tg.function(given, normalized(*given), mode=C).source("c")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_numbers(dtype):
+    x, y = (T.tensor(n, dtype=dtype, shape=(4, 32)) for n in "xy")
+    chosen = T.switch(T.gt(x, y), x, -0.0)
+    outputs = [T.maximum(x, y).sum(axis=0), T.minimum(x, y).prod(axis=0), chosen.sum(axis=0), abs(x - y).sum(axis=0)]
+    f, meant = tg.function([x, y], outputs, mode=C), tg.function([x, y], outputs, mode=tg.Mode(linker="py"))
+    special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-40, 1.5, -2.0], dtype)
+    a, b = np.resize(special, (4, 32)), np.resize(np.roll(special, 3), (4, 32))
+    b[1:] = np.roll(b[1:], 1, axis=1)
+    with np.errstate(all="ignore"):
+        for got, want in zip(f(a, b), meant(a, b)):
+            np.testing.assert_array_equal(got, want)
+    assert "tg_wide_" in f.source("c")
