@@ -191,7 +191,10 @@ def _checked_updates(updates: Pairs) -> dict[Any, Variable]:
     if updates is None:
         return {}
     if not isinstance(updates, (Mapping, list, tuple)) and not isinstance(updates, Iterable):
-        raise TypeError(f"updates must be a dictionary or pairs (shared variable, new value), got {updates!r:.60}")
+        hint = ", which gives updates when it is called: with a cost and parameters, say" if callable(updates) else ""
+        raise TypeError(
+            f"updates must be a dictionary or pairs (shared variable, new value), got {updates!r:.60}{hint}"
+        )
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
     changes: dict[Any, Any] = {}
     for pair in pairs:

@@ -23,6 +23,8 @@ from termgraph.tensor.variable import TensorVariable
 
 def _checked(name: str, **fractions: float) -> None:
     for what, value in fractions.items():
+        if isinstance(value, (list, tuple, dict)):  # of parameters, as other libraries have them
+            raise TypeError(f"{name}: {what} must be a number, got {value!r:.40}; write {name}(rate)(cost, parameters)")
         if isinstance(value, (int, float)) and not 0 <= value < 1:
             raise ValueError(f"{name}: {what} must be at least 0 and below 1, got {value}")
 

@@ -216,6 +216,8 @@ def test_state_is_named_after_its_parameter():
         (lambda: optim.sgd(0.1)(T.dscalar("c"), [T.dscalar("x")]), TypeError, "not a shared variable"),
         (lambda: optim.sgd(0.1)([T.dvector()], [tg.shared(np.arange(3), name="n")]), TypeError, "'n' has dtype int64"),
         (lambda: optim.sgd(0.1)([], [tg.shared(np.zeros(3))]), ValueError, "0 gradients for 1 parameters"),
+        (lambda: optim.adam(T.dscalar("cost"), [tg.shared(0.0)]), TypeError, r"write adam\(rate\)\(cost, parameters\)"),
+        (lambda: tg.function([], updates=optim.sgd(0.1)), TypeError, "gives updates when it is called"),
     ],
 )
 def test_mistakes_say_what_to_write(make, error, words):
