@@ -16,7 +16,7 @@ from termgraph.accuracy.search import Points, Search, measured
 from termgraph.rules.exprs import unwrap
 from termgraph.rules.fit import fit
 from termgraph.rules.trace import Trace, Traces
-from termgraph.terms.traverse import free_inputs, substitute
+from termgraph.terms.traverse import children_first, free_inputs, substitute
 
 if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable, Variable
@@ -139,7 +139,7 @@ def _look(island: Island, rewriting: Tidy, rng: np.random.Generator) -> Part | N
     new = rewriting([found.term()])[0]
     held_out = problem.points(HELD_OUT, rng)
     before, after = measured(problem.root, held_out), measured(new, held_out)
-    fitted = _back(island, new)
+    fitted = _back(island, new, [r.form.term for r in found.regions])
     if fitted is None or before.mean() - after.mean() < GAIN:
         new, after, fitted = problem.root, before, island.root
     regions = _regions(island, found, held_out, before, after) if fitted is not island.root else ()
@@ -148,7 +148,10 @@ def _look(island: Island, rewriting: Tidy, rng: np.random.Generator) -> Part | N
     return Part(island.root, fitted, float(before.mean()), float(after.mean()), regions, rules, axes, before, after)
 
 
-def _back(island: Island, new: AnyTerm) -> Any:
+def _back(island: Island, new: AnyTerm, forms: Sequence[Any]) -> Any:
+    """The new form in terms of the graph; None for one that asks for the length of a stand-in, which is no operand's."""
+    if any(t.args and t.op.kind != "elementwise" for t in children_first([new, *forms])):
+        return None
     made = island.back(new)
     return made if made.type is island.root.type else fit(made, island.root, "accurate")
 

@@ -199,6 +199,13 @@ def test_bodies_of_loops_are_looked_at():
     np.testing.assert_allclose(f([1e16, 1e30]), [5e-9, 5e-16], rtol=1e-15)
 
 
+def test_forms_that_ask_for_a_length_are_left_out():
+    """Operands are looked at as vectors: the length of such a stand-in is not that of a number."""
+    k = T.dscalar("k")
+    expression = T.exp(-k) * 0.0 + -k * 0.0
+    assert float(tg.accurate(expression).eval({k: 0.7})) == 0.0
+
+
 def test_without_mpmath_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpmath", None)
     x = T.dscalar("x")
