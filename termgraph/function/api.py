@@ -17,6 +17,7 @@ from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.tensor.bipartite import ancestors, variables_of
 from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, label
+from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
@@ -231,10 +232,12 @@ def collect_shared(
         searched = []
         if no_default_updates is True:
             break
-        for v in found:
-            if v._default_update is not None and v not in updates and not any(v is s for s in silent):
-                updates[v] = v._default_update
-                searched.append(v._default_update)
+        moving = [v for v in found if v._default_update is not None and v not in updates]
+        loops = loops_in([*roots, *updates.values()]) if moving else []
+        for v in moving:
+            if not any(v is s for s in silent):
+                updates[v] = advanced(v, loops)
+                searched.append(updates[v])
     for v in updates:
         found.setdefault(v)
     return list(found)

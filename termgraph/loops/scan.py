@@ -12,6 +12,7 @@ from termgraph.loops.close_body import Traced, close, walk
 from termgraph.loops.step_results import sort_returned
 from termgraph.loops.steps import call_step, scalar_condition, shortest, steps_variable
 from termgraph.tensor.sharedvar import is_shared, label
+from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.variable import Constant, Variable
@@ -175,7 +176,8 @@ def _with_default_updates(
     while searched:
         leaves = [t.shared for t in children_first_until([v.term for v in searched], outside) if t.op is INPUT]
         random = [v for v in leaves if v is not None and v.default_update is not None]
-        new = {v: v.default_update for v in random if v not in updates}
+        loops = loops_in(searched) if random else []
+        new = {v: advanced(v, loops) for v in random if v not in updates}
         updates.update(new)
         searched = list(new.values())
     return updates

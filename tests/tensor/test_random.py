@@ -418,6 +418,29 @@ def test_copies_without_updates_and_deep_copies():
     assert np.array_equal(g(), first) and np.array_equal(f(), g())
 
 
+def test_a_loop_goes_on_where_it_stopped_also_without_its_updates():
+    """Its states are then updated once per step, not once per call: no draw comes twice."""
+    n = T.lscalar("n")
+
+    def drawn(given):
+        stream = T.random.RandomStream(3)
+        draws, updates = tg.scan(lambda: stream.uniform(), n_steps=n)
+        outs = [draws, stream.normal(size=(2,))]
+        f = tg.function([n], outs, updates=updates if given else None, mode=tg.Mode("py"))
+        return np.concatenate([*f(3), *f(0), *f(4)])
+
+    np.testing.assert_array_equal(drawn(False), drawn(True))
+    assert len(set(drawn(False))) == 7 + 3 * 2
+    stream = T.random.RandomStream(3)
+    nested, _ = tg.scan(lambda: tg.scan(lambda: stream.uniform(), n_steps=3)[0], n_steps=2)
+    f = tg.function([], nested, mode=tg.Mode("py"))
+    assert len({*f().ravel(), *f().ravel()}) == 12
+    counter = tg.shared(0)
+    counter.default_update = counter + 1  # what the loop makes of it is no such update
+    f = tg.function([], tg.scan(lambda h: h + 2, outputs_info=counter, n_steps=3)[0], mode=tg.Mode("py"))
+    assert [f().tolist(), f().tolist()] == [[2, 4, 6], [3, 5, 7]]
+
+
 def test_draws_in_a_loop_differ_from_step_to_step():
     r = T.random.RandomStream(5)
     out, updates = tg.scan(lambda: r.uniform(size=2), n_steps=4)
