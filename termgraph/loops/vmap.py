@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
+from termgraph.loops.keep_last import last_step
 from termgraph.loops.nested import flatten, unflatten
 from termgraph.tensor.bipartite import ancestors, variables_of
 from termgraph.tensor.testvalues import note_test_value, stand_in
@@ -74,7 +75,9 @@ class _Mapping:
         n = _number(self.lifted)
         given = {new.term: to_front(v.term, a) for v, a, new in zip(self.args, self.axes, inner) if a is not None}
         made: dict[Any, Any] = {}
-        lifted = lifted_terms(inline_calls([v.term for v in outs]), given, n, made)
+        # what is read in the last row only is a final value, which there is also where examples end at different steps
+        terms, _ = last_step(inline_calls([v.term for v in outs]))
+        lifted = lifted_terms(terms, given, n, made)
         axes = _axes_of(unflatten(form, outs) if form is not None else (), self.out_axes, single=True)
         terms = [_placed(spread(v, n), axis) for v, axis in zip(lifted, axes)]
         found = self._variables(terms, outs, made)

@@ -197,6 +197,10 @@ LOOPS = {
         lambda x: tg.loop(lambda c, _: (c * 2, None, tg.until(c > 10)), x, length=20)[0],
         [abs(normal(4)) + 0.1],
     ),
+    "last row of those that end by themselves": (
+        lambda x: tg.scan(lambda a, h: (h + a * h, tg.until(a > 0.5)), sequences=x, outputs_info=1.0)[0][-1] * 2,
+        [normal(4, 6)],
+    ),
     "common end": (
         lambda x: tg.loop(lambda c, _: ((c[0] * 2, c[1] + 1), c[0], tg.until(c[1] > 3)), (x, 0), length=20)[0][0],
         [normal(4)],
