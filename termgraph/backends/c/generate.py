@@ -59,6 +59,7 @@ MIXED = ("-fschedule-insns", "-fsched-pressure")
 
 # Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
 UNTHREADED = ("-fno-thread-jumps",)
+TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
 
 
 @record(frozen=True)
@@ -268,7 +269,7 @@ class _Writer:
         constants = [np.asarray(t.value) for t in self.consts]
         tiled = any(type(n) is Tiles for n in walk(self.nodes))
         mixed = MIXED if kernels.own_functions else ()
-        unthreaded = UNTHREADED if any(f in source for f in ("tg_exp_below_zero", "tg_exp_c", "tg_taken")) else ()
+        unthreaded = UNTHREADED if any(f in source for f in TWICE_CHOSEN) else ()
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())

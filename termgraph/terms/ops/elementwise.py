@@ -190,12 +190,12 @@ logaddexp = elementwise("logaddexp", 2, np.logaddexp, c="tg_logaddexp", vector=T
 logaddexp2 = elementwise("logaddexp2", 2, np.logaddexp2, c="tg_logaddexp2", vector=True, commutative=True)
 xlogy = elementwise(
     "xlogy", 2, meanings.of_scipy("xlogy"), special_rule,
-    Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log{f}({1}))"), vector=True,
+    "tg_xlogy", vector=True,
     doc="x * log(y), and 0 where x is 0, whatever log(y) is; NaN where y is NaN.",
 )  # fmt: skip
 xlog1py = elementwise(
     "xlog1py", 2, meanings.of_scipy("xlog1py"), special_rule,
-    Spelling(f="({0} == 0 && {1} == {1} ? 0 : {0} * log1p{f}({1}))"), vector=True,
+    "tg_xlog1py", vector=True,
     doc="x * log(1 + y) with all digits for small y, and 0 where x is 0; NaN where y is NaN.",
 )  # fmt: skip
 sigmoid = elementwise("sigmoid", 1, meanings.in_dtype(meanings.sigmoid), special_rule, "tg_sigmoid", vector=True)

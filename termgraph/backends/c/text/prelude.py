@@ -54,6 +54,13 @@ VECTOR_HELPERS = frozenset([w for op in OPS.values() if op.vector for w in _word
 _INLINE = "static inline __attribute__((always_inline)) "
 
 # {T}: the type, {S}: suffix of libm functions, {R}: real type of a complex one, {B}: bits
+# Vectors of logarithms take ten times as long beside a 0.
+_TIMES_LOG = """{T} tg_xNAMEy_{N}({T} x, {T} y)
+{{
+    const _Bool none = (x == 0) & (y == y);
+    const {T} factor = NAME{S}(none ? 1 : y);
+    return none ? 0 : x * factor;
+}}"""
 _FLOAT = {
     "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b || a != a ? a : b; }}",
     "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b || a != a ? a : b; }}",
@@ -134,6 +141,8 @@ _FLOAT = {
     const {T} e = exp{S}(x < least ? least : x);
     return x < least ? 0 : e;
 }}""",
+    "xlogy": _TIMES_LOG.replace("NAME", "log"),
+    "xlog1py": _TIMES_LOG.replace("NAME", "log1p"),
     "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
     "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
 {{
