@@ -13,7 +13,7 @@ from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bits
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
-from termgraph.backends.c.text.special import special_functions
+from termgraph.backends.c.text.special import TIMES_LOG, special_functions
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
@@ -54,13 +54,6 @@ VECTOR_HELPERS = frozenset([w for op in OPS.values() if op.vector for w in _word
 _INLINE = "static inline __attribute__((always_inline)) "
 
 # {T}: the type, {S}: suffix of libm functions, {R}: real type of a complex one, {B}: bits
-# Vectors of logarithms take ten times as long beside a 0.
-_TIMES_LOG = """{T} tg_xNAMEy_{N}({T} x, {T} y)
-{{
-    const _Bool none = (x == 0) & (y == y);
-    const {T} factor = NAME{S}(none ? 1 : y);
-    return none ? 0 : x * factor;
-}}"""
 _FLOAT = {
     "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b || a != a ? a : b; }}",
     "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b || a != a ? a : b; }}",
@@ -141,8 +134,8 @@ _FLOAT = {
     const {T} e = exp{S}(x < least ? least : x);
     return x < least ? 0 : e;
 }}""",
-    "xlogy": _TIMES_LOG.replace("NAME", "log"),
-    "xlog1py": _TIMES_LOG.replace("NAME", "log1p"),
+    "xlogy": TIMES_LOG.replace("NAME", "log"),
+    "xlog1py": TIMES_LOG.replace("NAME", "log1p"),
     "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
     "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
 {{
