@@ -210,7 +210,7 @@ def nan_to_num(
 
 def table() -> dict[str, Any]:
     """Every element-wise op by its table name and aliases."""
-    internal = {*globals(), "exp_below_zero", "taken"}  # what the C backend makes of functions is no name for users
+    internal = {*globals(), "exp_below_zero"}  # what the C backend makes of exp is no name for users
     named = {name: op for name, op in OPS.items() if op.kind == "elementwise" and name not in internal}
     return {**named, **ALIASES}
 

@@ -90,7 +90,6 @@ def test_every_function_of_the_table_is_tested():
         "assume",
         "between",  # tests/rulelib/test_integers.py
         "exp_below_zero",  # exp in softmax and its like: tests/lower
-        "taken",  # arguments of functions in choices: tests/backends/c/test_c_arms.py
         *{op.name for table in (random_ops, draws) for op in vars(table).values() if isinstance(op, Op)},  # test_random
         *{op.name for op in GRADMARKS},
         "mean_over_workers",  # tests/dist/test_mark.py

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.terms.ops.elementwise import arccosh, logical_not, pow_, switch, taken
+from termgraph.terms.ops import meanings
+from termgraph.terms.ops.dtype_rules import switch_rule
+from termgraph.terms.ops.elementwise import ElementwiseOp, arccosh, infer_elementwise, logical_not, pow_, switch
+from termgraph.terms.spelling import Spelling
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import children_first, client_map, rebuild
 
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 DTYPES = ("float64", "float32")
+# A choice whose other arm is the harmless number. No op of the language: nothing but loops has it.
+taken = ElementwiseOp(
+    "taken", arity=3, infer=infer_elementwise, meaning=meanings.switch, kind="elementwise", dtype_rule=switch_rule,
+    c=Spelling(b="tg_taken({0:truth}, {1}, {2})"), cuda=Spelling(b="({0:truth} ? {1} : {2})"), cost=2, exact=True,
+)  # fmt: skip
 
 
 def with_taken_arguments(roots: Sequence[Any], origin: dict[Any, Any]) -> list[Any]:

@@ -319,11 +319,6 @@ switch = elementwise(
     "switch", 3, meanings.switch, switch_rule, Spelling(biufc="({0:truth} ? {1} : {2})"), cost=2, exact=True,
     range_from="any",
 )  # fmt: skip
-taken = elementwise(
-    "taken", 3, meanings.switch, switch_rule, Spelling(b="tg_taken({0:truth}, {1}, {2})"),
-    cuda=Spelling(b="({0:truth} ? {1} : {2})"), cost=2, exact=True,
-    doc="A choice whose other arm is a number that a function in an arm of another choice by this condition gets.",
-)  # fmt: skip
 clip = elementwise(
     "clip", 3, meanings.clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"),
     cost=2, exact=True, range_from="any",

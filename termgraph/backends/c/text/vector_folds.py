@@ -17,9 +17,10 @@ from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
 from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
+from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
-from termgraph.terms.ops.elementwise import cast, switch, taken
+from termgraph.terms.ops.elementwise import cast, switch
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
