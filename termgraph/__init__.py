@@ -122,7 +122,10 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"termgraph.{name}")
     if name not in _MODULE_OF:
         # with the name and the module Python adds "Did you mean ...?"
-        raise AttributeError(f"module 'termgraph' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+        text = f"module 'termgraph' has no attribute {name!r}"
+        written = _import_module("termgraph.tensor.elsewhere").TOP.get(name)
+        text += f"; write {written}" if written else ""
+        raise AttributeError(text, name=name, obj=_sys.modules[__name__])
     module = _import_module(_MODULE_OF[name])
     found = globals()[name] = getattr(module, name, None) or _import_module(f"{_MODULE_OF[name]}.{name}")
     return found

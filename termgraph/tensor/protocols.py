@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike
     from termgraph.tensor.variable import TensorVariable
 
-difflib = lazy("difflib")
+difflib, elsewhere = lazy("difflib"), lazy("termgraph.tensor.elsewhere")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it
 PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
 
@@ -25,12 +25,15 @@ PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
 class NoSuchName(AttributeError):
     """The name that was meant is looked for when the message is read: most such errors are questions of `hasattr`."""
 
-    def __init__(self, text: str, name: str, obj: object, candidates: Any) -> None:
+    def __init__(self, text: str, name: str, obj: object, candidates: Any, table: str) -> None:
         super().__init__(text, name=name, obj=obj)
-        self.candidates = candidates
+        self.candidates, self.table = candidates, table
 
     def __str__(self) -> str:
         text = str(self.args[0])
+        written = getattr(elsewhere, self.table).get(self.name)
+        if written:
+            return f"{text}; write {written}"
         known = self.candidates()
         meant = [full for full, short in known.items() if short == self.name][:2]
         if not meant:
@@ -44,7 +47,7 @@ def no_such_name(self: Any, name: str) -> Any:
     text = f"a {type(self).__name__} has no attribute {name!r}"
     if name.startswith("_"):
         raise AttributeError(text, name=name, obj=self)
-    raise NoSuchName(text, name, self, lambda: names_of_methods(type(self)))
+    raise NoSuchName(text, name, self, lambda: names_of_methods(type(self)), "METHODS")
 
 
 def names_of_methods(cls: type) -> dict[str, str]:
@@ -70,7 +73,8 @@ def no_such_function(name: str) -> AttributeError:
     text = f"module 'termgraph.tensor' has no attribute {name!r}"
     if name.startswith("_"):
         return AttributeError(text, name=name, obj=home)
-    return NoSuchName(text, name, home, lambda: {f"T.{place}{short}": short for place, short in names_of_functions()})
+    known = lambda: {f"T.{place}{short}": short for place, short in names_of_functions()}  # noqa: E731
+    return NoSuchName(text, name, home, known, "FUNCTIONS")
 
 
 # ---------------------------------------------------------------------- NumPy

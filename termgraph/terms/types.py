@@ -50,7 +50,8 @@ def dtype_name(dtype: npt.DTypeLike | None) -> str:
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:
-        raise TypeError(f"unsupported dtype {dtype!r}; supported: {', '.join(DTYPES)}")
+        hint = ". Several lengths are written as one tuple" if isinstance(dtype, int) and dtype is not True else ""
+        raise TypeError(f"unsupported dtype {dtype!r}; supported: {', '.join(DTYPES)}{hint}")
     return name
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.tensor import elsewhere
 
 
 def message(call):
@@ -190,6 +191,22 @@ def test_a_name_that_termgraph_lacks_can_be_guessed():
     with pytest.raises(AttributeError) as caught:
         tg.functoin
     assert caught.value.name == "functoin" and caught.value.obj is tg
+
+
+def test_names_of_other_libraries_say_what_to_write():
+    """Each name of the tables is missing, and what is written instead is there."""
+    x = T.dvector("x")
+    for obj, table in ((x, elsewhere.METHODS), (T, elsewhere.FUNCTIONS), (tg, elsewhere.TOP)):
+        for name, written in table.items():
+            with pytest.raises(AttributeError) as caught:
+                getattr(obj, name)
+            assert f"{name!r}; write {written}" in str(caught.value)
+            for place, path in re.findall(r"\b(tg|T|x)\.([a-zA-Z_.]+)", written):
+                found = {"tg": tg, "T": T, "x": x}[place]
+                for part in path.rstrip(".").split("."):
+                    found = getattr(found, part)
+    with pytest.raises(TypeError, match="lengths are written as one tuple"):
+        T.zeros(2, 3)
 
 
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "None"])
