@@ -37,7 +37,7 @@ def roots(x: Float, y: Float):
 @ruleset("stabilize")
 def inverse_hyperbolic(x: Float):
     yield rule("arcsinh",         log(x + hypot(x, 1)),              arcsinh(x))
-    yield rule("arccosh",         log(x + sqrt(sqr(x) - 1)),         arccosh(x),                 assumes=["domain"])
+    yield rule("arccosh",         log(x + sqrt(sqr(x) - 1)),         arccosh(x),           assumes=["domain", "finite"])
     yield rule("arctanh",         log((1 + x) / (1 - x)),            2 * arctanh(x),             assumes=["domain"])
     yield rule("arctanh_log1p",   log1p(x) - log1p(-x),              2 * arctanh(x), assumes=["reassoc"])
     yield rule("log_cosh",        log(cosh(x)),
