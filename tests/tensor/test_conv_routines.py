@@ -135,6 +135,22 @@ def test_f66_few_filters_of_many_taps_are_right_for_images_of_any_width(rng, dty
                 np.testing.assert_array_equal(f(a.astype(dtype), b.astype(dtype)), wanted)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_f66_many_channels_of_small_images_are_right_for_filters_that_lie_in_any_way(rng, dtype):
+    """Filters are read where they lie; tiles of more than one image are added up apart, some taps at a time."""
+    x, w = T.tensor4("x", dtype=dtype), T.tensor4("w", dtype=dtype)
+    f = tg.function([x, w], [conv(x, w, **{**HOW[k], "flip": k == 1, "algo": "panels"}) for k in (0, 1)], mode=C)
+    for n, channels, filters in ((7, 150, 16), (5, 390, 24), (4, 130, 12), (2, 1000, 8)):
+        a, b = rng.integers(-9, 9, (9, channels, n, n)), rng.integers(-9, 9, (filters, channels, 3, 2))
+        views = (b, np.concatenate([b, b], 1)[:, ::2], b[::-1], b.transpose(1, 0, 2, 3).copy().transpose(1, 0, 2, 3))
+        for view in [v.astype(dtype, order="K") if v is not b else b.astype(dtype) for v in views]:
+            for threads in (1, 2):
+                with tg.config.change_flags(threads=threads):
+                    for k, got in enumerate(f(a.astype(dtype), view)):
+                        wanted = conv.bind(**{**HOW[k], "flip": k == 1}).meaning(a.astype(dtype), view)
+                        np.testing.assert_array_equal(got, wanted)
+
+
 def test_f66_long_sums_are_added_up_in_parts(rng):
     how = {**HOW[0], "flip": False, "algo": "panels"}
     values = [rng.normal(size=s).astype("f") for s in ((8, 40, 40, 40), (8, 40, 3, 3), (8, 8, 40, 40))]
@@ -210,6 +226,7 @@ def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
         way, prices = chosen(*case)
         assert way == min(prices, key=prices.get)
     assert chosen(8, 256, 28, 512)[0] == "winograd" and chosen(1, 512, 7, 512)[0] == "panels"
+    assert chosen(8, 512, 7, 512)[0] == "panels" and chosen(8, 512, 14, 512)[0] == "winograd"  # as measured
     assert chosen(8, 256, 28, 512, algo="panels")[0] == "panels"
     assert chosen(1, 512, 7, 512, algo="winograd")[0] == "winograd"
     assert set(chosen(2, 3, 20, 4, subsample=(2, 2))[1]) == {"panels"}

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 # A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers (of 6x6 as many times
-# more as there are products): of a window, to 2x2 places, of a filter (read across memory, written to fresh memory).
-OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER = 1.1, 300.0, 300.0, 900.0
+# more as there are products): of a window, to 2x2 places, of a filter (read across memory, written to fresh memory;
+# where all of them do not stay in a cache at their points, they are written to main memory and read from there).
+OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER, OF_FAR_FILTER = 1.1, 300.0, 300.0, 900.0, 2400.0
+KEPT = 1 << 21  # numbers that stay in a large cache
 WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
-LANES = 8  # windows of a row that are brought to points together
+LANES = 12  # windows of a row that are brought to points together: 8 or 16, by the length of vectors
 # A panel is used for all filters: with few of them packing it costs as much as the products.
 OF_PACKING = 8.0
 
@@ -46,7 +48,8 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
     if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
         windows, vectors = rows * columns, rows * -(-columns // LANES)
-        transforms = products / 16 * (vectors * LANES * OF_WINDOW * c + OF_FILTER * f * c)
+        of_filter = OF_FILTER if products * f * c <= KEPT else OF_FAR_FILTER
+        transforms = products / 16 * (vectors * LANES * OF_WINDOW * c + of_filter * f * c)
         out["winograd"] = windows * (products * OF_PRODUCT * f * c + OF_PLACES * f) + transforms
     return out
 

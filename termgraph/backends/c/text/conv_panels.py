@@ -1,7 +1,8 @@
 """C text of convolutions as products of panels that are packed from the image. Pure text.
 
 A panel holds some taps of as many places as a tile is wide, counted through all images; it is used for all filters
-before the next one is packed. Filters are packed in chunks of taps that fill half of a second-level cache.
+before the next one is packed. Filters are packed in chunks of taps that fill half of a second-level cache; for few
+places they are read where they lie, and the sums of tiles that lie in several images are kept from chunk to chunk.
 """
 
 from __future__ import annotations
@@ -15,16 +16,12 @@ typedef struct {
 } tg_panel_$N;
 
 /* The filters of a group in panels of rows: [chunk of taps][filters / rows][tap][rows]. */
-static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t f, int64_t c)
+static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t f)
 {
     enum { ROWS = TG_CONV_ROWS_$N };
-    const tg_conv_shape *const q = &z->q;
-    const int64_t *const ws = z->ws, k2 = q->k[2], k1 = q->k[1], k0 = q->k[0];
+    const int64_t *const ws = z->ws, *const at = z->at;
     $T *to = z->packed;
-    int64_t *const at = malloc((z->taps + 1) * sizeof *at); /* distances of taps */
-    for (int64_t t = 0; at && t < z->taps; t++)
-        at[t] = t / k2 / k1 / k0 * ws[1] + t / k2 / k1 % k0 * ws[2] + t / k2 % k1 * ws[3] + t % k2 * ws[4];
-    for (int64_t b = 0; at && b < z->taps; b += z->chunk) {
+    for (int64_t b = 0; b < z->taps; b += z->chunk) {
         const int64_t n = z->taps - b < z->chunk ? z->taps - b : z->chunk;
         const int64_t span = ws[0] < ws[1] ? 32 : n; /* taps for which all filters are packed: reading along memory */
         for (int64_t from = 0; from < n; from += span)
@@ -42,7 +39,6 @@ static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t
             }
         to += (f + ROWS - 1) / ROWS * ROWS * n;
     }
-    free(at);
 }
 
 /* Some blocks of places, for all filters of a group. */
@@ -55,10 +51,13 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
     const int64_t all = q->n * z->places, image = q->c * z->plane;
     const int64_t per_panel = z->chunk * WIDE + LANES;
     const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane, *const last = z->end - LANES;
+    const $T *const w = z->w + z->group * z->apart;
     tg_panel_$N *const panels = malloc(z->block * sizeof *panels);
     $T *const b = malloc((z->block * per_panel + ROWS * WIDE + 2 * LANES) * sizeof *b);
     $T *const t = b + z->block * per_panel + LANES; /* the sums of a tile that does not lie in the result as it is */
-    if (!panels || !b) z->failed = 1;
+    const int64_t kept = z->chunk < z->taps && z->places < 4 * WIDE ? (end - begin) * z->block * fr * WIDE : 0;
+    $T *const all_sums = kept ? malloc(kept * sizeof *all_sums) : 0; /* of all such tiles, from chunk to chunk */
+    if (!panels || !b || (kept && !all_sums)) z->failed = 1;
     else
     for (int64_t p0 = 0; p0 < z->taps; p0 += z->chunk) {
         const int64_t n = z->taps - p0 < z->chunk ? z->taps - p0 : z->chunk;
@@ -97,27 +96,35 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
                 const int64_t m = a->begin / z->places, o = a->begin % z->places, width = a->width;
                 tg_conv_forward_tile_$N *const tile = tg_conv_forwards_$N[width / LANES - 1];
                 const int inside = a->count == width && o + width <= z->places;
+                $T *const sums = kept ? all_sums + ((block - begin) * z->block + e) * fr * WIDE : 0;
                 for (int64_t r = 0; r < f; r += ROWS) {
-                    const $T *const filters = z->packed + p0 * fr + r * n;
-                    $T *const to = z->y + (m * q->f + z->group * f + r) * z->places + o;
                     const int direct = inside && r + ROWS <= f;
-                    for (int64_t i = 0; i < n; i += SOME) /* sums of few numbers, added up: fewer digits are lost */
-                        tile(n - i < SOME ? n - i : SOME, filters + i * ROWS, b + e * per_panel + i * width,
-                             direct ? to : t, direct ? z->places : width, i > 0 || (direct && p0 > 0));
-                    if (direct) continue;
+                    $T *const y = z->y + (m * q->f + z->group * f + r) * z->places + o;
+                    $T *const to = direct ? y : kept ? sums + r * width : t;
+                    const int64_t ldc = direct ? z->places : width;
+                    const int more = p0 > 0 && to != t;
+                    for (int64_t i = 0; i < n; i += SOME) { /* sums of few numbers, added up: fewer digits are lost */
+                        const int64_t some = n - i < SOME ? n - i : SOME;
+                        const $T *const panel = b + e * per_panel + i * width;
+                        if (z->strided)
+                            tg_conv_strideds_$N[width / LANES - 1](some, w + r * z->ws[0], z->at + p0 + i, z->ws[0],
+                                                                   panel, to, ldc, i > 0 || more);
+                        else tile(some, z->packed + p0 * fr + (r * n + i * ROWS), panel, to, ldc, i > 0 || more);
+                    }
+                    if (direct || (kept && p0 + n < z->taps)) continue;
                     for (int64_t u = 0; u < ROWS && r + u < f; u++)
                         for (int64_t i = 0, im = m, at = o, run; i < a->count; i += run, im++, at = 0) {
                             $T *restrict one = z->y + (im * q->f + z->group * f + r + u) * z->places + at;
-                            const $T *restrict sums = t + u * width + i;
+                            const $T *restrict from = to + u * width + i;
                             run = z->places - at < a->count - i ? z->places - at : a->count - i;
-                            if (p0) for (int64_t d = 0; d < run; d++) one[d] += sums[d];
-                            else for (int64_t d = 0; d < run; d++) one[d] = sums[d];
+                            if (p0 && !kept) for (int64_t d = 0; d < run; d++) one[d] += from[d];
+                            else for (int64_t d = 0; d < run; d++) one[d] = from[d];
                         }
                 }
             }
         }
     }
-    free(panels), free(b);
+    free(panels), free(b), free(all_sums);
 }
 
 /* A vector of places, some of which may be between rows: those from `lane` on are `count` places from `place` on. */
@@ -207,7 +214,8 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
 /* The products for all places of a convolution that has begun. Nonzero: no memory. */
 static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
+    /* For few panels filters are not packed. */
+    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N, FEW = 40 };
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, c = q->c / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS, *const ws = z->ws;
     int64_t most = 524288 / (int64_t)sizeof *z->y / f; /* half of a second-level cache */
@@ -221,8 +229,14 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     if (direct) z->chunk = z->taps;
     z->block = 300000 / (int64_t)sizeof *z->y / (z->chunk * WIDE);
     z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
-    z->packed = malloc((fr > q->f ? fr : q->f) * z->taps * sizeof *z->y + 64);
-    if (!z->packed) return 1;
+    z->strided = !direct && (c > 1 || q->groups == 1) && f == fr && ws[0] > ws[1]
+                 && q->n * z->places <= FEW * WIDE;
+    z->packed = malloc((z->strided ? 0 : fr > q->f ? fr : q->f) * z->taps * sizeof *z->y + 64);
+    z->at = malloc((z->taps + 1) * sizeof *z->at);
+    if (!z->packed || !z->at) return free(z->packed), free(z->at), 1;
+    for (int64_t t = 0, *const k = q->k; t < z->taps; t++)
+        z->at[t] = t / k[2] / k[1] / k[0] * ws[1] + t / k[2] / k[1] % k[0] * ws[2] + t / k[2] % k[1] * ws[3]
+                   + t % k[2] * ws[4];
     const int64_t blocks = (q->n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
     const int64_t work = z->block * WIDE * z->taps * f / 16 + 1; /* of one block */
     if (c == 1 && q->groups > 1) {
@@ -238,18 +252,18 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
         else tg_conv_vectors_$N(z, z->vectors);
         z->rows = vectors;
         for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
-            tg_conv_filters_$N(z, z->w + z->group * z->apart, f, c);
+            tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
             const int64_t tiles = (q->n * vectors + 2) / 3;
             tg_rt->parallel_for(tg_conv_unpacked_$N, z, tiles, 150000 / (WIDE * z->taps * f / 16 + 1) + 1);
         }
         free(z->vectors);
     } else
     for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
-        tg_conv_filters_$N(z, z->w + z->group * z->apart, f, c);
+        if (!z->strided) tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
         const int64_t grain = 150000 / work + 1;
         tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
     }
-    free(z->packed);
+    free(z->packed), free(z->at);
     return z->failed;
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 SPREAD = """
 /* The images' gradient: what was computed for each place modulo the strides, one after the other. */
 typedef struct {
-    int64_t image[3], taps[3], s[3], shift[3], count[3], size;
+    int64_t image[3], taps[3], s[3], shift[3], count[3], size; /* shift: the place of the first element */
     const $T *parts, *zeros;
     $T *y;
 } tg_conv_parts_$N;
@@ -23,15 +23,16 @@ static TG_CONV void tg_conv_lay_$N(void *context, int64_t begin, int64_t end, in
     for (int64_t i = begin * n[0] * n[1]; i < end * n[0] * n[1]; i++) {
         const int64_t plane = i / n[1] / n[0], u = i / n[1] % n[0] + z->shift[0], v = i % n[1] + z->shift[1];
         const int64_t phase = u % s[0] * s[1] + v % s[1];
-        const int64_t row = ((plane * z->count[0] + u / s[0]) * z->count[1] + v / s[1]) * z->count[2];
+        const int64_t ru = u / s[0] - (u % s[0] < z->shift[0]), rv = v / s[1] - (v % s[1] < z->shift[1]);
+        const int64_t row = ((plane * z->count[0] + ru) * z->count[1] + rv) * z->count[2];
         const int read = u % s[0] < z->taps[0] && v % s[1] < z->taps[1];
         $T *const restrict to = z->y + i * width;
         for (int64_t e = 0; e < step; e += 2) { /* two parts at a time */
             const $T *from[2];
             for (int64_t b = 0; b < 2; b++) {
-                const int64_t at = (e + b + z->shift[2]) % step, moved = (e + b + z->shift[2]) / step;
+                const int64_t at = (e + b + z->shift[2]) % step;
                 const int some = read && at < z->taps[2];
-                from[b] = some ? z->parts + (phase * step + at) * z->size + row + moved : z->zeros;
+                from[b] = some ? z->parts + (phase * step + at) * z->size + row : z->zeros;
             }
             const $T *const restrict one = from[0], *const restrict two = from[1];
             const int64_t count = width - e > 0 ? (width - e + step - 1) / step : 0;
@@ -61,21 +62,25 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
         const int64_t s = shape.s[d], before = shape.before[d];
         most[d] = (shape.k[d] + s - 1) / s;
         all.image[d] = shape.in[d], all.taps[d] = shape.k[d], all.s[d] = s, all.shift[d] = before % s;
-        all.count[d] = (shape.in[d] + before + s - 1) / s - before / s;
-        z->q.in[d] = shape.out[d], z->q.k[d] = most[d], z->q.out[d] = all.count[d], z->q.s[d] = 1;
+        z->q.in[d] = shape.out[d], z->q.k[d] = most[d], z->q.s[d] = 1;
+        all.count[d] = (shape.in[d] + s - 1) / s;
+        z->q.out[d] = all.count[d] + (before % s > 0); /* from the first place to the last */
         z->q.before[d] = (most[d] - 1) * shape.e[d] - before / s;
         count *= s;
     }
     z->bounded = each > 1 || shape.groups == 1;
     int failed = tg_conv_begin_$N(z);
+    for (int d = 0; d < 3; d++) z->q.out[d] = all.count[d];
+    z->places = all.count[0] * all.count[1] * all.count[2];
     all.size = shape.n * shape.c * z->places;
     $T *const parts = failed ? 0 : malloc((count * all.size + all.count[2] + 2) * sizeof *parts);
     failed |= !parts;
     for (int64_t p = 0; p < count && !failed; p++) {
         const int64_t first[3] = {p / shape.s[2] / shape.s[1], p / shape.s[2] % shape.s[1], p % shape.s[2]};
-        int64_t at = 0;
+        int64_t at = 0, late[3]; /* places before the first element of the image are left out */
         z->taps = each;
         for (int d = 0; d < 3; d++) {
+            late[d] = first[d] < all.shift[d];
             z->q.k[d] = first[d] < shape.k[d] ? (shape.k[d] - first[d] + shape.s[d] - 1) / shape.s[d] : 0;
             z->taps *= z->q.k[d];
             at += (first[d] + shape.s[d] * (z->q.k[d] - 1)) * ws[2 + d];
@@ -83,8 +88,9 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
         if (!z->taps) continue;
         for (int64_t i = 0; i < z->taps + 8; i++) { /* windows of fewer taps begin later */
             const int64_t t = i < z->taps ? i : z->taps - 1, *const k = z->q.k, *const e = shape.e;
-            const int64_t u = (t % k[2] + most[2] - k[2]) * e[2], v = (t / k[2] % k[1] + most[1] - k[1]) * e[1];
-            const int64_t d = (t / k[2] / k[1] % k[0] + most[0] - k[0]) * e[0];
+            const int64_t u = (t % k[2] + most[2] - k[2]) * e[2] + late[2];
+            const int64_t v = (t / k[2] % k[1] + most[1] - k[1]) * e[1] + late[1];
+            const int64_t d = (t / k[2] / k[1] % k[0] + most[0] - k[0]) * e[0] + late[0];
             z->off[i] = t / k[2] / k[1] / k[0] * z->plane + (d * z->ph + v) * z->pw + u;
         }
         z->w = w + at, z->y = parts + p * all.size;

@@ -5,6 +5,9 @@ A tile is as many rows (filters, or taps) as there is room for, times one to thr
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 VECTORS = (("#ifdef __AVX512F__", 64, 8), ("#elif defined(__AVX__)", 32, 4), ("#else", 16, 4))  # bytes of one, rows
 WIDTH = 3  # vectors of a tile
 
@@ -17,9 +20,8 @@ def tiles(size: int, kinds: list[str]) -> str:
         out.append(f"#define TG_CONV_ROWS_$N {rows}\n#define TG_CONV_LANES_$N {width // size}")
     out += ["#endif", LANES.strip()]
     for test, rows in (("#if TG_CONV_ROWS_$N == 8", 8), ("#else", 4)):
-        makes = [_tile if kind == "forward" else _tap_tile for kind in kinds]
-        out += [test, *[make(rows, w) for make in makes for w in range(1, WIDTH + 1)]]
-        out += [_direct_tile(rows)] if "forward" in kinds else []
+        out += [test, *[MAKES[kind](rows, w) for kind in kinds for w in range(1, WIDTH + 1)]]
+        out += [_direct_tile(rows)] if "strided" in kinds else []
     out.append("#endif")
     for kind in kinds:
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
@@ -47,32 +49,39 @@ def _at(r: int, v: int) -> str:
     return f"TG_AT_$N({r}, {v})"
 
 
-def _tile(rows: int, w: int) -> str:
-    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]"""
+def _tile(rows: int, w: int, strided: bool = False) -> str:
+    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]; strided: the numbers of a row are read where they lie."""
     sums = _names(rows, w)
-    steps = [" ".join(f"c{r}_{v} += a[{r}] * b{v};" for v in range(w)) for r in range(rows)]
+    name, given = ("strided", "const $T *x, const int64_t *at, int64_t s") if strided else ("forward", "const $T *a")
     lines = [
-        f"static TG_CONV void tg_conv_forward_$N_{w}(int64_t k, const $T *a, const $T *b, $T *c, int64_t ldc, int add)",
+        f"static TG_CONV void tg_conv_{name}_$N_{w}(int64_t k, {given}, const $T *b, $T *c, int64_t ldc, int add)",
         "{",
         "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
         "    " + " ".join(f"__builtin_prefetch(&{_at(r, v)});" for r, v in sums),
-        f"    for (int64_t i = 0; i < k; i++, a += {rows}, b += {w} * TG_CONV_LANES_$N) {{",
+        f"    for (int64_t i = 0; i < k; i++, {'' if strided else f'a += {rows}, '}b += {w} * TG_CONV_LANES_$N) {{",
+        *["        const $T *const a = x + at[i];"] * strided,
         f"        {_loads(w)}",
-        *[f"        {step}" for step in steps],
+        *[f"        {step}" for step in _steps(rows, w, " * s" if strided else "")],
         "    }",
-        "    if (add) {",
-        *[f"        c{r}_{v} += {_at(r, v)};" for r, v in sums],
-        "    }",
-        *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums],
+        *_stored(sums),
         "}",
     ]
     return "\n".join(lines)
 
 
+def _steps(rows: int, w: int, apart: str = "") -> list[str]:
+    return [" ".join(f"c{r}_{v} += a[{r}{apart}] * b{v};" for v in range(w)) for r in range(rows)]
+
+
+def _stored(sums: list[tuple[int, int]]) -> list[str]:
+    """The end of a tile: its sums are added to what is there, or put there."""
+    adds = [f"        c{r}_{v} += {_at(r, v)};" for r, v in sums]
+    return ["    if (add) {", *adds, "    }", *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums]]
+
+
 def _direct_tile(rows: int) -> str:
     """c[rows][three vectors] (+)= a[k][rows] * the vectors at x[v] + off[k]; nothing of the image is packed."""
     sums, w = _names(rows, WIDTH), range(WIDTH)
-    steps = [" ".join(f"c{r}_{v} += a[{r}] * b{v};" for v in w) for r in range(rows)]
     loads = ", ".join(f"b{v} = *(const tg_lanes_$N *)(x{v} + off[i])" for v in w)
     lines = [
         "static TG_CONV void tg_conv_direct_$N(int64_t k, const $T *a, const $T *const *x, const int64_t *off, $T *c, "
@@ -82,12 +91,9 @@ def _direct_tile(rows: int) -> str:
         "    const $T " + ", ".join(f"*x{v} = x[{v}]" for v in w) + ";",
         f"    for (int64_t i = 0; i < k; i++, a += {rows}) {{",
         f"        tg_lanes_$N {loads}; {_held(WIDTH)}",
-        *[f"        {step}" for step in steps],
+        *[f"        {step}" for step in _steps(rows, WIDTH)],
         "    }",
-        "    if (add) {",
-        *[f"        c{r}_{v} += {_at(r, v)};" for r, v in sums],
-        "    }",
-        *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums],
+        *_stored(sums),
         "}",
     ]
     return "\n".join(lines)
@@ -143,6 +149,7 @@ def _swaps(lanes: int) -> str:
 
 TYPES = """
 typedef void tg_conv_forward_tile_$N(int64_t, const $T *, const $T *, $T *, int64_t, int);
+typedef void tg_conv_strided_tile_$N(int64_t, const $T *, const int64_t *, int64_t, const $T *, $T *, int64_t, int);
 typedef void tg_conv_taps_tile_$N(int64_t, int64_t, const $T *, const int64_t *, int64_t, const $T *, $T *, int64_t);
 """
 LANES = """
@@ -177,4 +184,9 @@ static inline int64_t tg_conv_wide_$N(int64_t left)
     return v == 4 ? 2 : v > 3 ? 3 : v;
 }
 """
+MAKES: dict[str, Callable[..., str]] = {
+    "forward": _tile,
+    "strided": functools.partial(_tile, strided=True),
+    "taps": _tap_tile,
+}
 __all__ = ["tiles"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = {"conv_panels": "forward", "conv_spread": "spread", "conv_taps": "taps", "conv_winograd": "winograd"}
 SQUARES = {f"winograd{k}": k for k in conv_winograd.SLOTS}  # functions that know one length of filters
+TILES = {"taps": ("taps",), "forward": ("forward", "strided")}  # what a function multiplies with, if not "forward"
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
 
@@ -62,7 +63,7 @@ def functions(source: str) -> str:
         called = {kind for kind, s in found if s == short}
         kinds = sorted(called | ({"forward"} if "spread" in called else set()))
         size = 4 if short.endswith("32") else 8
-        tiled = sorted({"taps" if kind == "taps" else "forward" for kind in kinds})
+        tiled = sorted({tile for kind in kinds for tile in TILES.get(kind, ("forward",))})
         texts = {"forward": FORWARD, "spread": SPREAD, "taps": TAPS}
         texts |= {name: conv_winograd.text(k) for name, k in SQUARES.items() if name in kinds}
         shared = [conv_winograd.SHARED.strip()] * any(kind in SQUARES for kind in kinds)
@@ -92,11 +93,11 @@ typedef struct {
     const int64_t *xs, *ws, *gs;
     $T *room, *y, *packed;
     const $T *images, *end;
-    int64_t *off;
+    int64_t *off, *at; /* where taps are in the image, and in filters that are read where they lie */
     int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
     struct tg_vector_$N *vectors;
     int64_t apart; /* how far the filters of two groups are */
-    int bounded, failed; /* bounded: nothing is read behind the end of the images */
+    int bounded, strided, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
 } tg_conv_$N;
 
 /* Zeros around planes, and their columns sorted by their place modulo the stride. */
