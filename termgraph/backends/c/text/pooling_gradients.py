@@ -3,14 +3,15 @@
 A row of windows is spread to the length of a row of the image once, as maxima and cotangents; each row of the image
 compares itself with the rows of windows over it, whole vectors at a time. The last vector of a row goes on into the
 next row, which is written after it. Where windows move by one and there are as many as elements, a small plane is one
-row. Lengths are those of three dimensions; missing ones are 1. Pure text.
+row; so it is where all windows of a plane are two vectors, from which elements pick their own. Lengths are those of
+three dimensions; missing ones are 1. Pure text.
 """
 
 from __future__ import annotations
 
 FEW = 3  # strides that a window reaches over, rows of windows over an element, elements of a window: written out
 VECTORS = (("#ifdef __AVX512F__", 64), ("#elif defined(__AVX__)", 32), ("#else", 16))  # bytes of one
-PLANE = 2048  # elements of a plane that is taken as one row: with its maxima and cotangents it fits the first cache
+PLANE = 8192  # numbers in the lines of a plane that is taken as one: they stay in a second-level cache
 
 
 def gradient(compared: bool, size: int, k: int, s: int) -> str:
@@ -32,7 +33,10 @@ def gradient(compared: bool, size: int, k: int, s: int) -> str:
     if compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
         pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
     elif compared and (k - 1) // s + 1 <= FEW:
-        pieces |= {"$PLANES": SPREAD_PLANES.strip(), "$TRY": TRY_SPREAD.strip()}
+        pieces |= {"$PLANES": f"{GATHERED_PLANES.strip()}\n{SPREAD_PLANES.strip()}"}
+        pieces |= {"$TRY": f"{TRY_GATHERED.strip()}\n    {TRY_SPREAD.strip()}", "$SLOTS": _gathered((k - 1) // s + 1)}
+        least = "__AVX512F__" if k > s else "__AVX2__"  # for which it takes several instructions
+        pieces |= {"$PICKS": f"defined(__GNUC__) && !defined(__clang__) && defined({least})"}
     else:
         pieces |= {"$PLANES": "", "$TRY": ""}
     lines = [line for line in GRADIENT.strip().split("\n") if compared or not line.endswith("/*max*/")]
@@ -119,6 +123,16 @@ def _plane(k: int) -> str:
         total = "\n                + ".join(each)
         terms.append(total if c == around else f"TG_POOL_KEPT_$N({total}, *(tg_pool_numbers_$N *)(masks[{c}] + i))")
     return "\n            + ".join(terms)
+
+
+def _gathered(side: int) -> str:
+    """The shares of one vector of elements from all windows that each may lie in."""
+    terms = [
+        f"(at = which[i * SLOTS + {q}], TG_POOL_KEPT_$N(__builtin_shuffle(g0, g1, at), "
+        f"(tg_pool_numbers_$N)(v == __builtin_shuffle(y0, y1, at)) & kept[i * SLOTS + {q}]))"
+        for q in range(side * side)
+    ]
+    return "\n                + ".join(terms)
 
 
 LANES = """
@@ -215,6 +229,50 @@ $NAME_planes(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, cons
     free(over);
     return 0;
 }
+"""
+GATHERED_PLANES = """
+#if $PICKS /* numbers of two vectors in any order, at once */
+/* Small planes, each as one row: all windows of a plane are two vectors, from which each element picks those that it
+   lies in, by places that are known before the first plane. The last planes are not for this. */
+static int
+$NAME_small(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+            const int64_t *p)
+{
+    enum { LANES = TG_POOL_LANES_$N, SIDE = ($K - 1) / $S + 1, SLOTS = SIDE * SIDE };
+    const int64_t w = n[2], size = n[1] * w, windows = m[1] * m[2], vectors = (size + LANES - 1) / LANES;
+    tg_pool_numbers_$N *const which = malloc(2 * vectors * SLOTS * sizeof *which);
+    tg_pool_numbers_$N *const kept = which + vectors * SLOTS;
+    if (!which) return 1;
+    for (int64_t i = 0; i < vectors * SLOTS; i++)
+        for (int64_t e = 0; e < LANES; e++) {
+            const int64_t j = i / SLOTS * LANES + e, r = j / w + p[1], c = j % w + p[2];
+            const int64_t b = r / $S - SIDE + 1 + i % SLOTS / SIDE, a = c / $S - i % SIDE;
+            const int in = b >= 0 && b < m[1] && r < b * $S + $K && a >= 0 && a < m[2] && c < a * $S + $K;
+            which[i][e] = in ? b * m[2] + a : 0, kept[i][e] = -in;
+        }
+    for (int64_t at = 0; at < count; at++, x += size, y += windows, g += windows, out += size) {
+        const tg_pool_lanes_$N y0 = TG_POOL_AT_$N(y), y1 = TG_POOL_AT_$N(y + LANES);
+        const tg_pool_lanes_$N g0 = TG_POOL_AT_$N(g), g1 = TG_POOL_AT_$N(g + LANES);
+        for (int64_t i = 0; i < vectors; i++) {
+            const tg_pool_lanes_$N v = TG_POOL_AT_$N(x + i * LANES);
+            tg_pool_numbers_$N at;
+            TG_POOL_AT_$N(out + i * LANES) = $SLOTS;
+        }
+    }
+    free(which);
+    return 0;
+}
+#endif
+"""
+TRY_GATHERED = """
+#if $PICKS
+    if (x_end > x && y_end > y && g_end > g && out_end > out && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S
+        && n[1] * w >= LANES && m[1] * ow <= 2 * LANES && count > 8 + 2 * LANES) {
+        const int64_t done = count - 2 * LANES;
+        if ($NAME_small(done, x, y, g, out, n, m, p)) return 1;
+        x += done * n[1] * w, y += done * m[1] * ow, g += done * m[1] * ow, out += done * n[1] * w, count = 2 * LANES;
+    }
+#endif
 """
 TRY_SPREAD = """
     if (x_end > x && y_end > y && g_end > g && out_end > out && count > 8 && k[0] == 1 && n[0] == 1
