@@ -224,6 +224,26 @@ def test_gradients_of_many_small_planes(rng, dtype):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_windows_of_rows_of_any_length_keep_nan_and_infinity(rng, dtype):
+    """Vectors go on behind a row, into the next one and into what lies around; rows are folded a few at a time."""
+    x = T.tensor4("x", dtype=dtype)
+    how = [(3, 1, 1), (3, 2, 1), (2, 2, 1), (5, 2, 2), (4, 3, 2), (17, 1, 8)]
+    ys = [
+        T.signal.pool_2d(x, (k, k), ignore_border=True, stride=(s, s), pad=(p, p), mode=mode)
+        for k, s, p in how
+        for mode in ("max", "sum")
+    ]
+    f, plain = tg.function([x], ys, mode=tg.Mode(linker="c")), tg.function([x], ys, mode=PLAIN)
+    for h, w in ((1, 1), (2, 9), (7, 7), (14, 14), (10, 16), (5, 33), (28, 28)):
+        value = rng.integers(0, 50, (2, 6, h, w)).astype(dtype)
+        if dtype != "uint8":
+            value[0, 1, 0, 0], value[1, :, -1, -1], value[0, 2] = np.nan, np.inf, -np.inf
+        for view in (value, value[:, ::2], value.transpose(1, 0, 3, 2)):
+            for got, wanted in zip(f(view), plain(view)):
+                np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
 def test_compiled_pooling_of_lengths_that_are_not_known(rng):
     x = T.tensor3("x")
     ys = [pooled(x, {**how, "mode": mode}) for how in CASES for mode in ("max", "average_exc_pad")]

@@ -40,13 +40,13 @@ def gradient(compared: bool, size: int, k: int, s: int) -> str:
     else:
         pieces |= {"$PLANES": "", "$TRY": ""}
     lines = [line for line in GRADIENT.strip().split("\n") if compared or not line.endswith("/*max*/")]
-    out = "\n".join([_lanes(size), *[line.removesuffix("/*max*/").rstrip() for line in lines]])
+    out = "\n".join([lanes(size), *[line.removesuffix("/*max*/").rstrip() for line in lines]])
     for name in ("$TRY", "$PLANES", *pieces):
         out = out.replace(name, pieces[name])
     return out.replace("$K", str(k)).replace("$S", str(s)).replace("$MOST", str(PLANE))
 
 
-def _lanes(size: int) -> str:
+def lanes(size: int) -> str:
     """The vectors of each kind of processor, and which elements of one stand twice in two others."""
     out = []
     for test, width in VECTORS:
@@ -389,4 +389,4 @@ $NAME(int64_t count, const int64_t *next, $ARRAYS, $STEPS,
     return 0;
 }
 """
-__all__ = ["gradient"]
+__all__ = ["gradient", "lanes"]
