@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 VECTORS = (("#ifdef __AVX512F__", 64, 8), ("#elif defined(__AVX__)", 32, 4), ("#else", 16, 4))  # bytes of one, rows
 WIDTH = 3  # vectors of a tile
@@ -16,107 +17,90 @@ def tiles(size: int, kinds: list[str]) -> str:
     """The tiles for each kind of processor, for numbers of so many bytes."""
     out = [TYPES.strip()]
     for test, width, rows in VECTORS:
-        out.append(test)
-        out.append(f"#define TG_CONV_ROWS_$N {rows}\n#define TG_CONV_LANES_$N {width // size}")
+        each = " ".join(f"OF(M, {r})" for r in range(rows))
+        out += [test, f"#define TG_CONV_ROWS_$N {rows}\n#define TG_CONV_LANES_$N {width // size}"]
+        out.append(f"#define TG_ROWS_$N(OF, M) {each}")
     out += ["#endif", LANES.strip()]
-    for test, rows in (("#if TG_CONV_ROWS_$N == 8", 8), ("#else", 4)):
-        out += [test, *[MAKES[kind](rows, w) for kind in kinds for w in range(1, WIDTH + 1)]]
-        out += [_direct_tile(rows)] if "strided" in kinds else []
-    out.append("#endif")
     for kind in kinds:
+        out += [TILES[kind](w) for w in range(1, WIDTH + 1)]
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
         out.append(f"static tg_conv_{kind}_tile_$N *const tg_conv_{kind}s_$N[] = {{{names}}};")
+    out += [_tile("direct", WIDTH)] if "strided" in kinds else []
     if "taps" in kinds:
         out.append(_transposed(size))
     return "\n".join([*out, WIDE.strip()])
 
 
-def _names(rows: int, w: int) -> list[tuple[int, int]]:
-    return [(r, v) for r in range(rows) for v in range(w)]
+class Form(NamedTuple):
+    """How the numbers of the rows and the vectors of a tile are given, and what a step does with them."""
+
+    given: str
+    along: str  # what moves from step to step, but for the vectors
+    before: str
+    load: str
+    step: str
 
 
-def _loads(w: int) -> str:
-    lanes = "TG_CONV_LANES_$N"
-    loads = ", ".join(f"b{v} = *(const tg_lanes_$N *)(b + {lanes} * {v})" for v in range(w))
-    return f"tg_lanes_$N {loads}; {_held(w)}"
+PACKED = "b{v} = *(const tg_lanes_$N *)(b + TG_CONV_LANES_$N * {v})"
+FORMS = {
+    "forward": Form("const $T *a, const $T *b", "a += TG_CONV_ROWS_$N, ", "", PACKED, "TG_STEP"),
+    # the numbers of a row are read where they lie
+    "strided": Form(
+        "const $T *x, const int64_t *at, int64_t s, const $T *b", "", "const $T *const a = x + at[i]; ", PACKED,
+        "TG_FAR",
+    ),
+    # vectors are read at x[v] + off[k]; nothing of the image is packed
+    "direct": Form(
+        "const $T *a, const $T *const *x, const int64_t *off", "a += TG_CONV_ROWS_$N, ", "",
+        "b{v} = *(const tg_lanes_$N *)(x[{v}] + off[i])", "TG_STEP",
+    ),
+}  # fmt: skip
 
 
-def _held(w: int) -> str:
-    return " ".join(f"TG_HELD(b{v});" for v in range(w))
+def _loads(w: int, load: str = PACKED) -> str:
+    held = " ".join(f"TG_HELD(b{v});" for v in range(w))
+    return f"tg_lanes_$N {', '.join(load.format(v=v) for v in range(w))}; {held}"
 
 
-def _at(r: int, v: int) -> str:
-    return f"TG_AT_$N({r}, {v})"
+def _all(w: int, what: str) -> str:
+    """A statement for all sums of a tile."""
+    return f"TG_ROWS_$N(TG_OF{w}, {what})"
 
 
-def _tile(rows: int, w: int, strided: bool = False) -> str:
-    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]; strided: the numbers of a row are read where they lie."""
-    sums = _names(rows, w)
-    name, given = ("strided", "const $T *x, const int64_t *at, int64_t s") if strided else ("forward", "const $T *a")
+def _tile(kind: str, w: int) -> str:
+    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]"""
+    form, name = FORMS[kind], f"tg_conv_{kind}_$N" + (f"_{w}" if kind in TILES else "")
+    vectors = f", b += {w} * TG_CONV_LANES_$N" if "*b" in form.given else ""
     lines = [
-        f"static TG_CONV void tg_conv_{name}_$N_{w}(int64_t k, {given}, const $T *b, $T *c, int64_t ldc, int add)",
+        f"static TG_CONV void {name}(int64_t k, {form.given}, $T *c, int64_t ldc, int add)",
         "{",
-        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
-        "    " + " ".join(f"__builtin_prefetch(&{_at(r, v)});" for r, v in sums),
-        f"    for (int64_t i = 0; i < k; i++, {'' if strided else f'a += {rows}, '}b += {w} * TG_CONV_LANES_$N) {{",
-        *["        const $T *const a = x + at[i];"] * strided,
-        f"        {_loads(w)}",
-        *[f"        {step}" for step in _steps(rows, w, " * s" if strided else "")],
+        f"    {_all(w, 'TG_ZERO_$N')} {_all(w, 'TG_ASKED_$N')}",
+        f"    for (int64_t i = 0; i < k; {form.along}i++{vectors}) {{",
+        f"        {form.before}{_loads(w, form.load)}",
+        f"        {_all(w, form.step)}",
         "    }",
-        *_stored(sums),
+        f"    if (add) {{ {_all(w, 'TG_ADDED_$N')} }}",
+        f"    {_all(w, 'TG_PUT_$N')}",
         "}",
     ]
     return "\n".join(lines)
 
 
-def _steps(rows: int, w: int, apart: str = "") -> list[str]:
-    return [" ".join(f"c{r}_{v} += a[{r}{apart}] * b{v};" for v in range(w)) for r in range(rows)]
-
-
-def _stored(sums: list[tuple[int, int]]) -> list[str]:
-    """The end of a tile: its sums are added to what is there, or put there."""
-    adds = [f"        c{r}_{v} += {_at(r, v)};" for r, v in sums]
-    return ["    if (add) {", *adds, "    }", *[f"    {_at(r, v)} = c{r}_{v};" for r, v in sums]]
-
-
-def _direct_tile(rows: int) -> str:
-    """c[rows][three vectors] (+)= a[k][rows] * the vectors at x[v] + off[k]; nothing of the image is packed."""
-    sums, w = _names(rows, WIDTH), range(WIDTH)
-    loads = ", ".join(f"b{v} = *(const tg_lanes_$N *)(x{v} + off[i])" for v in w)
-    lines = [
-        "static TG_CONV void tg_conv_direct_$N(int64_t k, const $T *a, const $T *const *x, const int64_t *off, $T *c, "
-        "int64_t ldc, int add)",
-        "{",
-        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
-        "    const $T " + ", ".join(f"*x{v} = x[{v}]" for v in w) + ";",
-        f"    for (int64_t i = 0; i < k; i++, a += {rows}) {{",
-        f"        tg_lanes_$N {loads}; {_held(WIDTH)}",
-        *[f"        {step}" for step in _steps(rows, WIDTH)],
-        "    }",
-        *_stored(sums),
-        "}",
-    ]
-    return "\n".join(lines)
-
-
-def _tap_tile(rows: int, w: int) -> str:
+def _tap_tile(w: int) -> str:
     """c[taps][w vectors] += x[tap][row, place] * b[place][w vectors]; nothing of the image is packed."""
-    sums = _names(rows, w)
-    steps = [" ".join(f"c{r}_{v} += x{r}[i] * b{v};" for v in range(w)) for r in range(rows)]
     lines = [
         f"static TG_CONV void tg_conv_taps_$N_{w}(int64_t rows, int64_t n, const $T *x, const int64_t *off, "
         "int64_t step, const $T *b, $T *c, int64_t ldc)",
         "{",
-        "    tg_lanes_$N " + ", ".join(f"c{r}_{v} = {{0}}" for r, v in sums) + ";",
-        "    const $T " + ", ".join(f"*x{r} = x + off[{r}]" for r in range(rows)) + ";",
+        f"    {_all(w, 'TG_ZERO_$N')} TG_ROWS_$N(TG_OF, TG_TAP_$N)",
         "    for (int64_t y = 0; y < rows; y++) {",
         f"        for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
         f"            {_loads(w)}",
-        *[f"            {step}" for step in steps],
+        f"            {_all(w, 'TG_TAPPED')}",
         "        }",
-        "        " + " ".join(f"x{r} += step;" for r in range(rows)),
+        "        TG_ROWS_$N(TG_OF, TG_NEXT)",
         "    }",
-        *[f"    {_at(r, v)} += c{r}_{v};" for r, v in sums],
+        f"    {_all(w, 'TG_ADDED_$N')} {_all(w, 'TG_PUT_$N')}",
         "}",
     ]
     return "\n".join(lines)
@@ -161,7 +145,22 @@ typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T))
 #define TG_HELD(b) (void)0
 #endif
 #endif
+#ifndef TG_OF /* the vectors of a row of a tile, and what is done with each */
+#define TG_OF(M, r) M(r)
+#define TG_OF1(M, r) M(r, 0)
+#define TG_OF2(M, r) M(r, 0) M(r, 1)
+#define TG_OF3(M, r) M(r, 0) M(r, 1) M(r, 2)
+#define TG_STEP(r, v) c##r##_##v += a[r] * b##v;
+#define TG_FAR(r, v) c##r##_##v += a[r * s] * b##v;
+#define TG_TAPPED(r, v) c##r##_##v += x##r[i] * b##v;
+#define TG_NEXT(r) x##r += step;
+#endif
 #define TG_AT_$N(r, v) (*(tg_lanes_$N *)(c + (r) * ldc + TG_CONV_LANES_$N * (v)))
+#define TG_ZERO_$N(r, v) tg_lanes_$N c##r##_##v = {0};
+#define TG_ASKED_$N(r, v) __builtin_prefetch(&TG_AT_$N(r, v));
+#define TG_ADDED_$N(r, v) c##r##_##v += TG_AT_$N(r, v);
+#define TG_PUT_$N(r, v) TG_AT_$N(r, v) = c##r##_##v;
+#define TG_TAP_$N(r) const $T *x##r = x + off[r];
 """
 TRANSPOSED = """
 static inline void tg_conv_transposed_$N(const $T *from, int64_t step, $T *to, int64_t ld)
@@ -184,9 +183,9 @@ static inline int64_t tg_conv_wide_$N(int64_t left)
     return v == 4 ? 2 : v > 3 ? 3 : v;
 }
 """
-MAKES: dict[str, Callable[..., str]] = {
-    "forward": _tile,
-    "strided": functools.partial(_tile, strided=True),
+TILES: dict[str, Callable[[int], str]] = {
+    "forward": functools.partial(_tile, "forward"),
+    "strided": functools.partial(_tile, "strided"),
     "taps": _tap_tile,
 }
 __all__ = ["tiles"]
