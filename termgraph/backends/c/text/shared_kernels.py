@@ -15,6 +15,8 @@ MANY_STEPS = 50  # kernels and products from which a program is a table
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 CALLED = re.compile(r"\btg_(each|all)\(c, (\w+), ")
 STEPS = re.compile(r"<steps (\d+) (\d+)>")
+ROUTINE = re.compile(r"^.*\btg_(?:conv|pool)_\w+\(.*$", re.MULTILINE)  # calls in which lengths are written out
+NUMBER = re.compile(r"(?<![\w.\[-])\d+(?![\w.\]])")
 AT_TEXT = """
 static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 {
@@ -125,6 +127,19 @@ def general(
     return Written(shape, tuple([e.place for e in used]), tuple([e.name for e in used]))
 
 
+def _with_lengths_apart(step: Step) -> Step:
+    """A call of a routine that takes its lengths from its row, as it takes buffers."""
+    found: list[str] = []
+
+    def place(m: re.Match) -> str:
+        found.append(m[0])
+        return f"c->at[{len(step.places) + len(found) - 1}]"
+
+    text = ROUTINE.sub(lambda line: NUMBER.sub(place, line[0]), step.text)
+    fits = step.kernel is None and all(int(n) < 1 << 31 for n in found)
+    return step._replace(text=text, places=(*step.places, *found)) if fits else step
+
+
 class Shared:
     """Collects functions and steps while they are written, and joins the equal ones at the end."""
 
@@ -174,6 +189,14 @@ class Shared:
 
         return CALLED.sub(call, text) if shared else text
 
+    def _steps_of_equal_text(self) -> list[Step]:
+        """The steps; where routines are called for several lengths, these stand in the rows."""
+        apart = [_with_lengths_apart(step) for step in self.steps]
+        texts: dict[str, set[str]] = {}
+        for step, other in zip(self.steps, apart):
+            texts.setdefault(other.text, set()).add(step.text)
+        return [g if len(texts[g.text]) > 1 else s for s, g in zip(self.steps, apart)]
+
     def _table(self, shared: dict[str, str]) -> tuple[list[str], list[int]]:
         """The text of steps and their table, and where the row of each begins."""
         if not self.steps:
@@ -181,7 +204,7 @@ class Shared:
         functions: dict[str, str] = {}  # text -> name
         numbers: dict[str, int] = {}  # lines of the table of steps
         rows, begins, at = [], [], 0
-        for step in self.steps:
+        for step in self._steps_of_equal_text():
             kernel = shared.get(step.kernel or "", step.kernel)
             if step.range is not None:
                 what = f"0, {kernel}, {step.range.n}, {step.range.cost}, {int(step.range.polls)}"
