@@ -87,6 +87,27 @@ def test_equal_convolutions_are_one_step_and_give_the_same_values(monkeypatch, t
         np.testing.assert_array_equal(got, wanted)
 
 
+def test_convolutions_and_pooling_of_many_lengths_are_steps_that_take_lengths_from_their_rows(monkeypatch, tmp_path):
+    x = T.tensor("x", dtype="float32", shape=(2, 3, 45, 44))
+    weights = [T.tensor(f"w{k}", dtype="float32", shape=(3, 3, 3, 3)) for k in range(18)]
+    h = x
+    for k, w in enumerate(weights):  # images of other lengths in each layer
+        h = T.tanh(T.nnet.conv2d(h, w, border_mode=(1, 1) if k % 9 == 8 else (0, 0)))
+        h = T.signal.pool_2d(h, (3, 3), ignore_border=True, stride=(1, 1), pad=(1, 1)) if k % 3 == 0 else h
+    inputs, outputs = [x, *weights], [h.sum(), *tg.grad(h.sum(), weights)]
+    values = [np.random.default_rng(1).standard_normal(v.type.shape).astype("float32") for v in inputs]
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "a")}):
+        f = compiled(inputs, outputs)
+    calls = re.findall(r"tg_(?:conv|pool)_\w+\(.*c->at\[\d+\].*c->at\[\d+\]", f.source("c"))
+    assert 3 <= len(calls) < 12  # of about 65
+    monkeypatch.setattr(kernels, "MANY_STEPS", 10**6)
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "b")}):
+        g = compiled(inputs, outputs)
+    assert len(g.source("c")) > len(f.source("c"))
+    for got, wanted in zip(f(*values), g(*values)):
+        np.testing.assert_array_equal(got, wanted)
+
+
 def test_a_routine_that_needs_a_value_is_no_step():
     """Where an array begins may depend on data: such a call stays where the value is."""
     n = T.iscalar("n")
