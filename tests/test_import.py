@@ -56,6 +56,17 @@ def test_a_compile_needs_no_prover_and_no_linter():
     assert not [name for name in there if name.startswith("termgraph.rules.checking")]
 
 
+def test_a_dense_step_needs_no_loops_no_timing_of_convolutions_and_no_limit_of_memory():
+    compiled = (
+        "import numpy as np, termgraph as tg, termgraph.tensor as T; w = tg.shared(np.eye(4)); x = T.dmatrix('x');"
+        "f = tg.function([x], tg.grad(T.tanh(x @ w).sum(), w), mode=tg.Mode(linker='c')); f(np.eye(4))"
+    )
+    there = modules_after(compiled)
+    assert "termgraph.lower.lowering" in there
+    later = ("loops.passes", "compile.conv_timing", "lower.memory.limit", "lower.memory.arena")
+    assert not [name for name in later if f"termgraph.{name}" in there]
+
+
 def test_only_what_checks_rules_imports_the_prover():
     """The doors in `termgraph.rules` and the commands aside, nobody does, not even inside a function."""
     package = Path(termgraph.__file__).parent

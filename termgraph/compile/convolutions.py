@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.compile.conv_timing import fastest
+from termgraph._lazy import lazy
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.tensor.lifting import handle
@@ -21,6 +21,8 @@ from termgraph.terms.traverse import subterms
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+_timing: Any = lazy("termgraph.compile.conv_timing")
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
 FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand filters are
@@ -56,7 +58,7 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
     if _is_open(t):
         flag = FLAG[op.family.name]
         wanted = getattr(config.dnn.conv, flag)
-        timed = fastest(t, value.options) if wanted in TIMED else None
+        timed = _timing.fastest(t, value.options) if wanted in TIMED else None
         way = timed.way if timed is not None else WAYS[wanted]
         way = way or WITHOUT_ROUTINES.get(value.options.backend)
         if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):

@@ -9,11 +9,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
 from termgraph.compile.values import Memory, Rewritten
-from termgraph.loops.passes import run_passes
 from termgraph.rules.memo import Memo
 from termgraph.rules.price import price
 from termgraph.rules.saturation import saturate as saturated
@@ -28,6 +28,8 @@ from termgraph.terms.traverse import children_first, subterms
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
+
+_passes: Any = lazy("termgraph.loops.passes")
 
 WITH_BODY = (call, loop)
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
@@ -135,7 +137,7 @@ def loops(value: Rewritten) -> Rewritten:
         rules = rules_of(value.options, "scan") if looping else None
         if rules is None or not rules.passes:
             break
-        roots, trace = run_passes(list(value.roots), rules.passes)
+        roots, trace = _passes.run_passes(list(value.roots), rules.passes)
         if not trace.counts:
             break
         value = _again(replace(value, roots=tuple(roots), traces=(*value.traces, trace)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
 from termgraph.lower.lengths.index import Poly, product
@@ -16,7 +17,6 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
-from termgraph.lower.memory import limit as of_sizes
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, update_modes, writes
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
@@ -30,6 +30,8 @@ from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.stages import Ledger, Stage
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
+
+of_sizes: Any = lazy("termgraph.lower.memory.limit")
 
 LARGE = 1 << 18  # elements of temporaries from which on it is worth while to look for fewer bytes
 
@@ -277,8 +279,8 @@ def _smaller(found: Rooms, nodes: list[Node], temps: list[Buf], hosts: list[Buf]
     """Rooms, or one in which large arrays choose their offsets first, if that holds less."""
     try:
         st = of_sizes.Statements(nodes, temps, hosts)
-        other = of_sizes.rooms_by_size(st, st.lives(st.all))
-        return min(found, other, key=of_sizes.bytes_of)
+        other: Rooms = of_sizes.rooms_by_size(st, st.lives(st.all))
+        return other if of_sizes.bytes_of(other) < of_sizes.bytes_of(found) else found
     except of_sizes.UnknownLength:
         return found
 

@@ -25,7 +25,7 @@ from termgraph.backends.c.text import (
 )
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
-from termgraph.backends.c.text.packing import PACKING, PACKING_BY_TABLE
+from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from termgraph.terms.leaves import Arg
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
-MANY = 20  # lines that are alike from which there is a table and a loop
+MANY = 6  # lines that are alike from which there is a table and a loop
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
@@ -356,7 +356,7 @@ class _Writer:
     def room_for_copies(self, at: int) -> list[str]:
         """Bytes for the arguments that have to be copied. Most calls copy none: strides are compared first."""
         if self.many_packed:
-            lines = [f"    env[{at}] = tg_copied_size(env);"]
+            lines = [f"    env[{at}] = tg_copied_size(env, tg_ports, {4 * len(self.packed)});"]
         else:
             odd = [self.misplaced(a) for a in self.packed]
             sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
@@ -388,7 +388,7 @@ class _Writer:
             for a in self.packed
         ]
         table = ",".join(str(n) for row in rows for n in row)
-        return "\n".join([PACKING.strip(), f"static const int32_t tg_ports[] = {{{table}}};", PACKING_BY_TABLE.strip()])
+        return "\n".join([PACKING.strip(), f"static const int32_t tg_ports[] = {{{table}}};"])
 
     def layout(self, a: Arg) -> str:
         """What helpers are told of an argument: its lengths and strides, their number, the size of an element."""
@@ -399,7 +399,7 @@ class _Writer:
         head = "static __attribute__((noinline, cold)) void tg_pack_arguments(tg_context *c)"
         lines = ["    const int64_t *env = c->env;", f"    char *at = c->buf[{self.signature.workspace_buf(0)}];"]
         if self.many_packed:
-            lines.append("    tg_pack_ports(c->buf, env, at);")
+            lines.append(f"    tg_pack_ports(c->buf, env, at, tg_ports, {4 * len(self.packed)});")
         else:
             slots = [self.slots()[self.st.inputs[a]] for a in self.packed]
             copies = [f"tg_packed(&at, c->buf[{slot}], {self.layout(a)})" for slot, a in zip(slots, self.packed)]

@@ -50,7 +50,7 @@ def test_values_are_those_of_a_program_without_a_table(symbolic, options, monkey
     inputs, outputs, values = mlp(20, symbolic=symbolic)
     with tg.config.change_flags(**{"cache.dir": str(tmp_path / "a")}):
         f = compiled(inputs, outputs, **options)
-    assert ("tg_steps(" in f.source("c")) == ("profile" not in options)
+    assert ("tg_make_steps(" in f.source("c")) == ("profile" not in options)
     monkeypatch.setattr(kernels, "MANY_STEPS", 10**6)
     with tg.config.change_flags(**{"cache.dir": str(tmp_path / "b")}):
         g = compiled(inputs, outputs, **options)

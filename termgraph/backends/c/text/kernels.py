@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from termgraph.backends.c.text import float32, random_bits
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
-from termgraph.backends.c.text.library_calls import write_call
+from termgraph.backends.c.text.library_calls import numbers_apart, write_call
 from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.ranges import (
+    GRAIN,
     PARTS,
     PARTS_TEXT,
     SERVICES,
@@ -159,9 +160,15 @@ class KernelWriter:
         if kernel is not None and ranged is not None:
             self.equal.steps.append(Step("", name, given, ranged))
             return True
-        head = ["static int @(tg_context *c)", "{", "    tg_status *const st = c->st;"]
-        step = general(head, [*q.lines, "    return 0;"], self.entries(q, restrict=False), first=len(given))
-        self.equal.steps.append(Step(step.shape, name if kernel is not None else None, (*given, *step.places)))
+        names = ["    tg_context *const c = context;", "    tg_status *const st = c->st;"]
+        lines, entries, numbers = q.lines, self.entries(q, restrict=False), ()
+        if isinstance(n, Call):
+            lines, numbers = numbers_apart(lines)
+            entries = [e.writable() for e in entries]
+        head = ["static int @(void *context, const int32_t *numbers)", "{", *names]
+        step = general(head, [*lines, "    return 0;"], entries, first=len(given))
+        of = name if kernel is not None else None
+        self.equal.steps.append(Step(step.shape, of, (*given, *step.places), numbers=numbers))
         return True
 
     def is_simple(self, n: Node) -> bool:
@@ -460,7 +467,7 @@ class KernelWriter:
 def runs_whole(n: Kernel) -> bool:
     """Whether a kernel always runs over its whole range, which is a number."""
     ranged = known_range(n, per_iteration(n.node))
-    return ranged is not None and (ranged.cost < 0 or is_one_piece(ranged.n, ranged.cost))
+    return ranged is not None and not ranged.grain
 
 
 def known_range(n: Kernel, cost: Poly) -> Range | None:
@@ -468,4 +475,5 @@ def known_range(n: Kernel, cost: Poly) -> Range | None:
     extent = n.node.var.extent.const
     if extent is None or cost.const is None:
         return None
-    return Range(extent, cost.const if n.parallel else -1, n.parallel and not n.final)
+    alone = not n.parallel or is_one_piece(extent, cost.const)
+    return Range(extent, 0 if alone else GRAIN // (cost.const + 1) + 1, n.parallel and not n.final)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.apart import section
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Products of so few rows, or sums of so few outer products, with so large a matrix, need no library: thin_products.py.
 FEW, LARGE = 16, 1 << 15
+NUMBER = re.compile(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -81,6 +83,17 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
         f"tg_gemv_{letter}({st}, {ta}, {rows}, {columns}, {scale}, {pointer(p, a, a_at)}, {lda}, "
         f"{pointer(p, b, b_at)}, {p.poly(b_step[0])}, {out});"
     )
+
+
+def numbers_apart(lines: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The lines of a product that reads its numbers from a table, and these: products are alike but for them."""
+    found: list[str] = []
+
+    def read(m: re.Match) -> str:
+        found.append(m[0])
+        return f"numbers[{len(found) - 1}]"
+
+    return [NUMBER.sub(read, line) if "tg_gemm_" in line else line for line in lines], tuple(found)
 
 
 def _may_be_thin(n: Call, plain: bool, second: bool) -> bool:

@@ -50,33 +50,26 @@ TG_APART __attribute__((noinline)) char *tg_packed(char **at, char *from, const 
     *at += tg_packed_size(env, nd, item);
     return to;
 }
-"""
-PACKING = section("", COPY)  # apart: most calls run none of it, and written into them it was a sixth of the time of gcc
-
-# The same for many arguments: `tg_ports` has of each where its lengths are in env, how many, the size of an element and
-# its place in buf.
-PACKING_BY_TABLE = """
-enum { TG_PORTS = sizeof tg_ports / sizeof *tg_ports };
-/* Bytes for the copies of all arguments; strides are compared first, since most calls copy none. */
-static int64_t tg_copied_size(const int64_t *env)
+/* The same for many arguments: `ports` has of each where its lengths are in env, how many, the size of an element and
+   its place in buf. Strides are compared first, since most calls copy none. */
+TG_APART __attribute__((noinline)) int64_t tg_copied_size(const int64_t *env, const int32_t *ports, int count)
 {
     int64_t odd = 0, size = 0;
-    for (int k = 0; k < TG_PORTS; k += 4) {
-        const int64_t *lengths = env + tg_ports[k], *strides = lengths + tg_ports[k + 1];
-        int last = tg_ports[k + 1] - 1;
+    for (const int32_t *p = ports; p < ports + count; p += 4) {
+        const int64_t *lengths = env + p[0], *strides = lengths + p[1];
+        int last = p[1] - 1;
         odd |= strides[last] - 1;
         for (int d = 0; d < last; d++) odd |= strides[d] - strides[d + 1] * lengths[d + 1];
     }
     if (odd)
-        for (int k = 0; k < TG_PORTS; k += 4)
-            size += tg_packed_size(env + tg_ports[k], tg_ports[k + 1], tg_ports[k + 2]);
+        for (const int32_t *p = ports; p < ports + count; p += 4) size += tg_packed_size(env + p[0], p[1], p[2]);
     return size;
 }
-static void tg_pack_ports(char **buf, const int64_t *env, char *at)
+TG_APART __attribute__((noinline)) void
+tg_pack_ports(char **buf, const int64_t *env, char *at, const int32_t *ports, int count)
 {
-    for (int k = 0; k < TG_PORTS; k += 4) {
-        char **place = buf + tg_ports[k + 3];
-        *place = tg_packed(&at, *place, env + tg_ports[k], tg_ports[k + 1], tg_ports[k + 2]);
-    }
+    for (const int32_t *p = ports; p < ports + count; p += 4)
+        buf[p[3]] = tg_packed(&at, buf[p[3]], env + p[0], p[1], p[2]);
 }
 """
+PACKING = section("", COPY)  # apart: most calls run none of it, and written into them it was a sixth of the time of gcc

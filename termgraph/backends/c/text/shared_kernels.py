@@ -1,7 +1,7 @@
 """Kernels that are equal but for the buffers they work on are written once, and long programs are tables of steps.
 
 A function takes what differs (buffers, lengths, numbers) from a row of places, `c->at`. A layer more is then a few
-numbers more. May import nothing of this package.
+numbers more. What makes the steps is compiled apart.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from termgraph.backends.c.apart import section
+
 ROWS = 8  # of the table in one line of text
-MANY_STEPS = 50  # kernels and products from which a program is a table
+MANY_STEPS = 8  # kernels and products from which a program is a table
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 CALLED = re.compile(r"\btg_(each|all)\(c, (\w+), ")
 STEPS = re.compile(r"<steps (\d+) (\d+)>")
@@ -24,32 +26,42 @@ static inline tg_context *tg_at(tg_context *c, const int32_t *at)
     return c;
 }
 """
-TABLE_TEXT = """
+STEPS_KNOWN = """
+/* A step: a function and its numbers, or a kernel over 0..n-1, which threads get by `grain` iterations; 0: one thread. */
+typedef struct {
+    int (*run)(void *context, const int32_t *numbers);
+    const int32_t *numbers;
+    tg_body kernel;
+    int64_t n, grain;
+    int polls, places;
+} tg_step_of;
+"""
+STEPS_ONCE = """
+typedef struct { /* how the context of every program begins */
+    const int64_t *env;
+    tg_status *st;
+    const int32_t *at;
+} __attribute__((may_alias)) tg_context_head;
 /* Makes `count` steps: in each row the number of a step, and its places. Most are kernels over a known range. */
-static int tg_steps(tg_context *c, const int32_t *row, int count)
+TG_APART __attribute__((noinline)) int
+tg_make_steps(void *context, const tg_step_of *steps, const int32_t *row, int count)
 {
+    tg_context_head *const c = context;
     tg_status *const st = c->st;
-    for (; count--; row += 1 + tg_step[row[0]].places) {
-        const tg_step_of *const s = tg_step + row[0];
+    for (; count--; row += 1 + steps[row[0]].places) {
+        const tg_step_of *const s = steps + row[0];
         c->at = row + 1;
         if (s->run) {
-            if (s->run(c)) return 1;
+            if (s->run(c, s->numbers)) return 1;
             continue;
         }
         if (s->polls && TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);
-        if (s->cost < 0 ? tg_all(c, s->kernel, s->n) : tg_each(c, s->kernel, s->n, s->cost)) return 1;
+        if (s->grain) tg_rt->parallel_for(s->kernel, c, s->n, s->grain);
+        else if (s->n > 0) s->kernel(c, 0, s->n, 0);
+        if (st->code) return 1;
     }
     return 0;
 }
-"""
-STEP_TEXT = """
-/* A step: a function, or a kernel over 0..n-1; a cost below 0 keeps it on this thread. */
-typedef struct {
-    int (*run)(tg_context *c);
-    tg_body kernel;
-    int64_t n, cost;
-    int polls, places;
-} tg_step_of;
 """
 
 
@@ -65,6 +77,10 @@ class Entry(NamedTuple):
     direct: str
     shared: str
     place: str
+
+    def writable(self) -> Entry:
+        """An array that is not said to be only read: then it does not matter for equality whether it is."""
+        return self._replace(declaration=self.declaration.replace("const ", "")) if self.kind == "array" else self
 
     def declared(self, name: str, place: str) -> str:
         """The line that gives it a name."""
@@ -83,23 +99,24 @@ class Written(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A known range of a kernel, what an iteration costs (-1: it stays on this thread), whether to poll first."""
+    """A known range of a kernel, what it is dealt out by (0: it stays on this thread), whether to poll first."""
 
     n: int
-    cost: int
+    grain: int
     polls: bool
 
 
 class Step(NamedTuple):
     """What a program does next: statements, the kernel that they call, and the places of both, the kernel's first.
 
-    A kernel that runs over a known `range` needs no statements of its own.
+    A kernel that runs over a known `range` needs no statements of its own. `numbers` are read by the statements.
     """
 
     text: str
     kernel: str | None
     places: tuple[str, ...]
     range: Range | None = None
+    numbers: tuple[str, ...] = ()
 
 
 def general(
@@ -156,7 +173,7 @@ class Shared:
 
     def mark(self, first: int) -> str:
         """The line that makes the steps from the first one on, as long as it is not known what they are."""
-        return f"if (tg_steps(c, <steps {first} {len(self.steps)}>)) return (int)st->code;"
+        return f"if (tg_make_steps(c, tg_step, <steps {first} {len(self.steps)}>)) return (int)st->code;"
 
     def join(self, functions: list[str], run: str) -> tuple[list[str], str]:
         """The functions, equal ones once and followed by the table, and the text that calls them."""
@@ -207,19 +224,20 @@ class Shared:
         for step in self._steps_of_equal_text():
             kernel = shared.get(step.kernel or "", step.kernel)
             if step.range is not None:
-                what = f"0, {kernel}, {step.range.n}, {step.range.cost}, {int(step.range.polls)}"
+                what = f"0, 0, {kernel}, {step.range.n}, {step.range.grain}, {int(step.range.polls)}"
             else:
                 text = step.text.replace(f"{step.kernel},", f"{kernel},", 1) if step.kernel in shared else step.text
-                what = f"{functions.setdefault(text, f'step{len(functions)}')}, 0, 0, 0, 0"
+                given = f"(const int32_t[]){{{','.join(step.numbers)}}}" if step.numbers else "0"
+                what = f"{functions.setdefault(text, f'step{len(functions)}')}, {given}, 0, 0, 0, 0"
             number = numbers.setdefault(f"{{{what}, {len(step.places)}}}", len(numbers))
             begins.append(at)
             at += 1 + len(step.places)
             rows.append(",".join([str(number), *step.places]))
         texts = [text.replace("@", name, 1) for text, name in functions.items()]
-        table = f"{STEP_TEXT.strip()}\nstatic const tg_step_of tg_step[] = {{\n    " + ",\n    ".join(numbers) + "};"
+        table = "static const tg_step_of tg_step[] = {\n    " + ",\n    ".join(numbers) + "};"
         lines = [",".join(rows[k : k + ROWS]) for k in range(0, len(rows), ROWS)]
         content = "static const int32_t tg_rows[] = {\n" + ",\n".join(lines) + "};"
-        return [*texts, f"{table}\n{TABLE_TEXT.strip()}", content], begins
+        return [*texts, section(STEPS_KNOWN, STEPS_ONCE) + table, content], begins
 
 
 def _over(function: str, n: int | None) -> str:
