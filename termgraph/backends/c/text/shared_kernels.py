@@ -27,7 +27,7 @@ static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 }
 """
 STEPS_KNOWN = """
-/* A step: a function and its numbers, or a kernel over 0..n-1, which threads get by `grain` iterations; 0: one thread. */
+/* A step: a function and its numbers, or a kernel over 0..n-1: threads get `grain` iterations each; 0 is one thread. */
 typedef struct {
     int (*run)(void *context, const int32_t *numbers);
     const int32_t *numbers;
