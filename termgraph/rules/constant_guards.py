@@ -5,39 +5,42 @@ A metavariable that is guarded so needs no goal: `(-v) ** k` is `v ** k` for `k:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.rules.kinds import GUARDS, Guard
-from termgraph.terms.op import CONST
 from termgraph.terms.ops.shaping import alloc, eye
+from termgraph.terms.term import Const
+
+if TYPE_CHECKING:
+    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- numbers
-def _whole(k: Any) -> int | None:
-    s = k.scalar if k.op is CONST else None
+def _whole(k: AnyTerm) -> int | None:
+    s = k.scalar if isinstance(k, Const) else None
     if isinstance(s, bool) or not isinstance(s, (int, float)) or s != s or s in (float("inf"), float("-inf")):
         return None
     return int(s) if s == int(s) else None
 
 
-def _is_whole(k: Any) -> bool:
+def _is_whole(k: AnyTerm) -> bool:
     return _whole(k) is not None
 
 
-def _is_even(k: Any) -> bool:
+def _is_even(k: AnyTerm) -> bool:
     n = _whole(k)
     return n is not None and n % 2 == 0
 
 
-def _is_odd(k: Any) -> bool:
+def _is_odd(k: AnyTerm) -> bool:
     n = _whole(k)
     return n is not None and n % 2 == 1
 
 
-def _is_count(k: Any) -> bool:
+def _is_count(k: AnyTerm) -> bool:
     n = _whole(k)
     return n is not None and n > 0
 
@@ -60,26 +63,26 @@ def ascending(j: Any, k: Any) -> bool:
     return _are_real(j, k) and bool(j.scalar <= k.scalar)
 
 
-def _are_real(*numbers: Any) -> bool:
-    return all(k.op is CONST and k.scalar is not None and not isinstance(k.scalar, complex) for k in numbers)
+def _are_real(*numbers: AnyTerm) -> bool:
+    return all(isinstance(k, Const) and k.scalar is not None and not isinstance(k.scalar, complex) for k in numbers)
 
 
 # ---------------------------------------------------------------------- arrays
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: AnyTerm) -> bool:
     while x.op is alloc:
         x = x.args[0]
-    return x.op is CONST and x.scalar is not None and bool(x.scalar == 0)
+    return isinstance(x, Const) and x.scalar is not None and bool(x.scalar == 0)
 
 
-def _is_zeros(x: Any) -> bool:
+def _is_zeros(x: AnyTerm) -> bool:
     return x.type.ndim > 0 and _is_zero(x)
 
 
-def _is_unit(x: Any) -> bool:
+def _is_unit(x: AnyTerm) -> bool:
     if x.op.family is eye:  # computed, or (if it is small enough to have been folded) constant
         n, m, k = x.args
         return n is m and getattr(k, "scalar", None) == 0
-    if x.op is not CONST or x.type.ndim != 2 or x.type.shape[0] != x.type.shape[1]:
+    if not isinstance(x, Const) or x.type.ndim != 2 or x.type.shape[0] != x.type.shape[1]:
         return False
     return bool(np.array_equal(x.value, np.eye(x.type.shape[0])))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from termgraph.rules.goals import goal
 from termgraph.rules.intervals import may_tell, tells
 from termgraph.rules.linear import divisor_of, not_above
-from termgraph.terms.op import CONST
+from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -32,15 +32,15 @@ def apart(i: AnyTerm, j: AnyTerm) -> bool:
 
 
 @goal("ii", fact=True)
-def divides(d: Any, i: AnyTerm) -> bool:
+def divides(d: AnyTerm, i: AnyTerm) -> bool:
     """The number `d`, which is not 0, divides every element of `i`."""
-    return d.op is CONST and bool(d.scalar) and divisor_of(i) % int(d.scalar) == 0
+    return isinstance(d, Const) and bool(d.scalar) and divisor_of(i) % int(d.scalar) == 0
 
 
 @goal("ii", fact=True)
-def leaves_rest(d: Any, c: Any) -> bool:
+def leaves_rest(d: AnyTerm, c: AnyTerm) -> bool:
     """The number `d` is no multiple of the number `c`."""
-    return d.op is c.op is CONST and bool(c.scalar) and int(d.scalar) % int(c.scalar) != 0
+    return isinstance(d, Const) and isinstance(c, Const) and bool(c.scalar) and int(d.scalar) % int(c.scalar) != 0
 
 
 __all__ = ["apart", "at_most", "below", "divides", "leaves_rest"]
