@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER, OF_FAR_FILTER = 1.1, 300.0, 300.0, 900.0, 2400.0
 KEPT = 1 << 21  # numbers that stay in a large cache
 WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
-LANES = 12  # windows of a row that are brought to points together: 8 or 16, by the length of vectors
+LANES = (8, 16)  # windows of a row that are brought to points together, by the length of vectors: their mean is taken
 # A panel is used for all filters: with few of them packing it costs as much as the products.
 OF_PACKING = 8.0
 
@@ -47,9 +47,10 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
     out = {"panels": places * taps * c * (f + OF_PACKING * p["groups"])}
     if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
-        windows, vectors = rows * columns, rows * -(-columns // LANES)
+        brought = rows * sum([-(-columns // n) * n for n in LANES]) / len(LANES)
+        windows = rows * columns
         of_filter = OF_FILTER if products * f * c <= KEPT else OF_FAR_FILTER
-        transforms = products / 16 * (vectors * LANES * OF_WINDOW * c + of_filter * f * c)
+        transforms = products / 16 * (brought * OF_WINDOW * c + of_filter * f * c)
         out["winograd"] = windows * (products * OF_PRODUCT * f * c + OF_PLACES * f) + transforms
     return out
 
