@@ -27,7 +27,7 @@ def roots(x: Float, y: Float):
     yield rule("sqrt_sqr",        sqrt(sqr(x)),                      abs_(x))
     yield rule("sqr_sqrt",        sqr(sqrt(x)),                      x,                          assumes=["domain"])
     yield rule("abs_sqrt_mul",    sqrt(x) * sqrt(x),                 x,                          assumes=["domain"])
-    yield rule("hypot",           sqrt(sqr(x) + sqr(y)),             hypot(x, y))
+    yield rule("hypot",           sqrt(sqr(x) + sqr(y)),             hypot(x, y),                assumes=["finite"])
     yield rule("hypot_one",       sqrt(1 + sqr(x)),                  hypot(x, 1))
     yield rule("div_sqrt",        x / sqrt(x),                       sqrt(x), assumes=["domain", "finite", "reassoc"])
     yield rule("sqrt_div",        sqrt(x) / x,                       1 / sqrt(x),

@@ -25,6 +25,7 @@ FOUND_BY = {
     "trigonometry.double_cos": 6,
     "pooling.after_maximum": 5,
     "differences_of_functions.tanh": 0,
+    "roots.hypot": 10,
 }
 
 
