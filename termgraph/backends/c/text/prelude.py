@@ -13,7 +13,7 @@ from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bits
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
-from termgraph.backends.c.text.special import TIMES_LOG, special_functions
+from termgraph.backends.c.text.special import special_functions
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
@@ -134,8 +134,6 @@ _FLOAT = {
     const {T} e = exp{S}(x < least ? least : x);
     return x < least ? 0 : e;
 }}""",
-    "xlogy": TIMES_LOG.replace("NAME", "log"),
-    "xlog1py": TIMES_LOG.replace("NAME", "log1p"),
     "softplus": "{T} tg_softplus_{N}({T} x) {{ return tg_maximum_{N}(x, 0) + log1p{S}(exp{S}(-fabs{S}(x))); }}",
     "logaddexp": """{T} tg_logaddexp_{N}({T} a, {T} b)
 {{

@@ -1,17 +1,10 @@
-"""C text of special functions that are SciPy's own loops, called with one element; logarithms times a number.
+"""C text of special functions that are SciPy's own loops, called with one element.
 
 Pure text.
 """
 
 from __future__ import annotations
 
-# Vectors of logarithms take ten times as long beside a 0.
-TIMES_LOG = """{T} tg_xNAMEy_{N}({T} x, {T} y)
-{{
-    const _Bool none = (x == 0) & (y == y);
-    const {T} factor = NAME{S}(none ? 1 : y);
-    return none ? 0 : x * factor;
-}}"""
 # So the digits are those of SciPy.
 _CALL = """static double tg_scipy(int native, double a, double b, double c, int count)
 {
