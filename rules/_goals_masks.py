@@ -34,6 +34,8 @@ def masked(x: Any, ks: tuple, i: tuple) -> Any:
     told = lengths and all(n is length(x, d) for d, n in enumerate(lengths))
     if not told and (mask.type.shape != x.type.shape or None in x.type.shape):
         return None  # a mask may be smaller than what it selects from
+    if any((m == 1) != (n == 1) for m, n in zip(mask.type.shape, x.type.shape)):
+        return None  # a choice would broadcast what an index refuses
     return _truth(mask)
 
 

@@ -45,6 +45,16 @@ def test_masks_of_other_lengths_are_refused():
         f(X, M[:1])
 
 
+def test_a_mask_of_one_place_is_refused_as_others_are():
+    x, one = T.dvector("x"), T.tensor("one", dtype="float64", shape=(1,))
+    m, many = T.constant(np.array([True])), T.vector("many", dtype="bool")
+    for make in (lambda x, m: T.set_subtensor(x[m], 0), lambda x, m: T.inc_subtensor(x[m], 1), lambda x, m: x[m].sum()):
+        with pytest.raises(IndexError, match="lengths of the axes"):
+            tg.function([x], make(x, m), mode=tg.Mode(linker="py"))(np.ones(3))
+        with pytest.raises(IndexError, match="lengths of the axes"):
+            tg.function([one, many], make(one, many), mode=tg.Mode(linker="py"))(np.ones(1), np.ones(3, bool))
+
+
 def test_places_of_a_smaller_mask_stay_places():
     f = built(lambda x, m: x[T.nonzero(m)].sum())
     assert uses(f, "nonzero") and f(X, M[:1]) == 1.0
