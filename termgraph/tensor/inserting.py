@@ -15,6 +15,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
+from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import normal_axis
 
@@ -36,8 +37,12 @@ def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> TensorVariable
     if isinstance(n, int) and not isinstance(obj, Variable):
         kept = np.delete(np.arange(n), obj)
         return x[_at(axis, slice(0, 0) if kept.size == 0 else kept)]
-    place = list(obj) if isinstance(obj, tuple) else obj if isinstance(obj, (slice, list)) else as_tensor(obj)
-    if isinstance(place, (slice, list)) or place.ndim or place.type.dtype == "bool":
+    if isinstance(obj, (list, tuple)) and not obj:
+        return x
+    place: Any = obj if isinstance(obj, slice) else as_tensor(obj)
+    if not isinstance(place, slice) and place.ndim == 1 and place.type.dtype == "bool":
+        return x[_at(axis, ew.logical_not(place))]  # the index checks its length
+    if isinstance(place, slice) or place.ndim or place.type.kind not in "iu":  # and refuses what is no integer
         return x[_at(axis, set_subtensor(ones((n,), "bool")[place], False))]
     if isinstance(obj, Variable):
         others = arange(n - 1)

@@ -16,9 +16,10 @@ from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import log_softmax, mean, softmax
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import expand_dims, moveaxis, squeeze, swapaxes
+from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
 from termgraph.tensor.variable import is_plain_number
-from termgraph.tensor.wrap import as_tensor
+from termgraph.tensor.wrap import as_tensor, pad_rank
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 
 def _reduced(loss: TensorVariable, reduction: str, who: str) -> TensorVariable:
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{who}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
+        other = ", 'batchmean'" if who == "kl_div" else ""
+        raise ValueError(f"{who}: reduction must be 'mean', 'sum'{other} or 'none', got {reduction!r:.60}")
     return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum_over(loss)
 
 
@@ -77,8 +79,10 @@ def huber_loss(
 
 @on_terms
 def smooth_l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", beta: Any = 1.0) -> TensorVariable:
-    """`huber_loss` divided by `beta`, so that far away it is the absolute difference less beta / 2."""
+    """`huber_loss` divided by `beta`, so that far away it is the absolute difference less beta / 2; `l1_loss` for 0."""
     x, target = _pair(input, target, "smooth_l1_loss")
+    if is_plain_number(beta) and beta == 0:
+        return _reduced(ew.abs_(x - target), reduction, "smooth_l1_loss")
     return _reduced(huber_loss(x, target, "none", beta) / beta, reduction, "smooth_l1_loss")
 
 
@@ -96,6 +100,7 @@ def cross_entropy(
     """
     x, target = as_tensor(input), as_tensor(target)
     logs = log_softmax(moveaxis(x, axis, -1), axis=-1)
+    _check_classes(x, target, normal_axis(axis, x.ndim))
     if target.ndim == x.ndim:
         loss = ew.neg(sum_over(moveaxis(target, axis, -1) * logs, axis=-1))
     elif target.ndim == x.ndim - 1 and target.type.kind in "iu":
@@ -110,13 +115,24 @@ def cross_entropy(
     return _reduced(loss, reduction, "cross_entropy")
 
 
+def _check_classes(x: TensorVariable, target: TensorVariable, axis: int) -> None:
+    """A column of labels would broadcast as probabilities, and one label stand for all rows."""
+    wanted = [n for d, n in enumerate(x.type.shape) if target.ndim == x.ndim or d != axis]
+    for n, m in zip(wanted, target.type.shape):
+        if n != m and m is not None and (n is not None or target.ndim == x.ndim and m == 1):
+            raise ShapeError(
+                f"cross_entropy: {target} of type {target.type} does not fit {x} of type {x.type}: the target must be "
+                "one integer label for each vector of scores, or a probability for each score"
+            )
+
+
 @on_terms
 def kl_div(input: TensorLike, target: TensorLike, reduction: str = "mean", log_target: bool = False) -> TensorVariable:
     """target * (log(target) - input) of log-probabilities `input`, 0 where the target is; "batchmean" sums each row."""
     x, target = _pair(input, target, "kl_div")
     loss = ew.exp(target) * (target - x) if log_target else ew.xlogy(target, target) - target * x
-    if reduction == "batchmean":
-        return sum_over(loss) / length(x, 0)
+    if isinstance(reduction, str) and reduction == "batchmean":
+        return sum_over(loss) / cast(length(x, 0), loss.type.dtype)
     return _reduced(loss, reduction, "kl_div")
 
 
@@ -124,6 +140,10 @@ def kl_div(input: TensorLike, target: TensorLike, reduction: str = "mean", log_t
 def cosine_similarity(x1: TensorLike, x2: TensorLike, axis: int = 1, eps: float = 1e-8) -> TensorVariable:
     """The cosine of the angle between vectors along an axis; lengths below `eps` count as `eps`."""
     x1, x2 = as_tensor(x1), as_tensor(x2)
+    axis = normal_axis(axis, max(x1.ndim, x2.ndim))
+    x1, x2 = [pad_rank(x, max(x1.ndim, x2.ndim)) for x in (x1, x2)]
+    if (x1.type.shape[axis] == 1) != (x2.type.shape[axis] == 1):  # the length of a repeated number is that of all
+        x1, x2 = broadcast_arrays(x1, x2)
     least = eps * eps
     a, b = [ew.maximum(sum_over(ew.sqr(x), axis=axis), least) for x in (x1, x2)]
     return sum_over(x1 * x2, axis=axis) / (ew.sqrt(a) * ew.sqrt(b))
@@ -200,13 +220,15 @@ def scaled_dot_product_attention(
     key: TensorLike,
     value: TensorLike,
     attn_mask: TensorLike | None = None,
+    *,
     is_causal: bool = False,
     scale: TensorLike | None = None,
 ) -> TensorVariable:
     """softmax(query @ key.T * scale) @ value over the last two axes; `scale` is 1 / sqrt(width) unless given.
 
     A mask of truth values says which keys a query sees, one of numbers is added to the scores; `is_causal` lets each
-    query see the keys up to its own place. A row that sees nothing is NaN.
+    query see the keys up to its own place. A row that sees nothing is NaN. (PyTorch has a rate of dropout before
+    `is_causal`, so that what comes after the mask is given by name.)
 
     >>> import termgraph.tensor as T
     >>> T.nnet.scaled_dot_product_attention([[0.0]], [[1.0], [2.0]], [[3.0], [5.0]]).eval()

@@ -17,7 +17,7 @@ from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
-from termgraph.tensor.variable import Constant
+from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops import elementwise as ew
@@ -77,8 +77,13 @@ def argpartition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1)
 
 
 def _check_places(kth: int | Sequence[int], n: Any, who: str) -> None:
-    for k in kth if isinstance(kth, (list, tuple)) else [kth]:
-        if isinstance(k, (int, np.integer)) and isinstance(n, int) and not -n <= k < n:
+    if isinstance(kth, Variable):
+        return
+    places = np.asarray(kth)
+    if places.dtype.kind not in "iu" and places.size:
+        raise TypeError(f"{who}: kth must be an integer or several, got {kth!r:.60}")
+    for k in places.ravel():
+        if isinstance(n, int) and not -n <= k < n:
             raise ValueError(f"{who}: kth {k} is out of range for an axis of {n} elements")
 
 

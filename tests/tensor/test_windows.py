@@ -90,3 +90,50 @@ def test_losses_refuse_what_they_would_take_otherwise():
     scores = np.array([[1e4, 0.0], [0.0, -1e4]])
     f = tg.function([column, labels], T.nnet.cross_entropy(column, labels, "sum"), mode=PY)
     assert f(scores, [1, 1]) == 2e4
+
+
+def test_losses_as_pytorch_defines_them():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(4, 5)), rng.normal(size=(4, 5))
+    v, w = T.dmatrix("v"), T.dmatrix("w")
+    loss = T.nnet.smooth_l1_loss(v, w, beta=0.0)
+    value, slope = tg.function([v, w], [loss, tg.grad(loss, v)], mode=PY)(x, y)
+    np.testing.assert_allclose(value, abs(x - y).mean())
+    np.testing.assert_allclose(slope, np.sign(x - y) / 20)
+    assert T.nnet.kl_div(T.fmatrix("a"), T.fmatrix("b"), "batchmean").type.dtype == "float32"
+    for a, b, axis in ((x[:, :1], y, 1), (x[0], y, 0), (x[0], y, -1), (y, x[:, :1], 1)):
+        found = T.nnet.cosine_similarity(a, b, axis).eval()
+        a, b = np.broadcast_arrays(a, b)
+        np.testing.assert_allclose(found, (a * b).sum(axis) / np.sqrt((a * a).sum(axis) * (b * b).sum(axis)))
+
+
+def test_targets_and_options_that_are_not_what_they_look_like():
+    scores = T.dmatrix("scores")
+    for bad in (np.array([[0], [1], [2]]), np.ones((3, 1))):
+        with pytest.raises(ValueError, match="one integer label for each vector of scores"):
+            T.nnet.cross_entropy(scores, bad)
+    with pytest.raises(ValueError, match="one integer label"):
+        T.nnet.cross_entropy(np.ones((3, 4)), [1])
+    with pytest.raises(ValueError, match="'mean', 'sum' or 'none'"):
+        T.nnet.cross_entropy(scores, [1], np.ones(4))  # weights of classes, in PyTorch
+    with pytest.raises(ValueError, match="'batchmean'"):
+        T.nnet.kl_div(scores, scores, "average")
+    with pytest.raises(TypeError):
+        T.nnet.scaled_dot_product_attention(scores, scores, scores, None, 0.0, True)
+
+
+def test_places_that_numpy_refuses():
+    x, mask = T.dvector("x"), T.vector("mask", dtype="bool")
+    with pytest.raises(IndexError, match="integer"):
+        T.delete(x, 1.7)
+    for one in (True,), (True, False):
+        with pytest.raises(IndexError, match="mask must have the lengths"):
+            tg.function([x], T.delete(x, np.array(one)), mode=PY)(np.ones(3))
+        with pytest.raises(IndexError, match="mask must have the lengths"):
+            tg.function([x, mask], T.delete(x, mask), mode=PY)(np.ones(3), np.array(one))
+    assert tg.function([x], T.delete(x, []), mode=PY)(np.ones(3)).shape == (3,)
+    for partition in (T.partition, T.argpartition):
+        with pytest.raises(ValueError, match="kth 9 is out of range"):
+            partition([3, 1, 2], np.array([1, 9]))
+        with pytest.raises(TypeError, match="kth must be an integer"):
+            partition([3, 1, 2], 1.5)

@@ -135,7 +135,7 @@ def _attention(q, k, v, is_causal):
 
 
 activation("scaled_dot_product_attention", in_double(_attention), _attended, ranks=(2, 3, 4), special=False, scaled=True, loose=40,
-           ours=lambda q, k, v, is_causal: nnet.scaled_dot_product_attention(q, k, v, None, is_causal))  # fmt: skip
+           ours=lambda q, k, v, is_causal: nnet.scaled_dot_product_attention(q, k, v, is_causal=is_causal))  # fmt: skip
 
 
 def _scores(bias=False):
