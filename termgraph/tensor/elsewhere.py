@@ -16,7 +16,7 @@ METHODS = {
     "index_select": "T.take(x, index, axis)", "int": 'x.astype("int32")', "item": _VALUE, "long": 'x.astype("int64")',
     "masked_fill": "T.where(mask, value, x)", "mm": "x @ y", "mul_": _CHANGED, "numpy": _VALUE,
     "permute": "T.transpose(x, axes)", "put": "T.set_subtensor(x[index], values)", "requires_grad": _NOT_RECORDED,
-    "requires_grad_": _NOT_RECORDED, "scatter": "T.set_subtensor(x[index], values)",
+    "requires_grad_": _NOT_RECORDED, "scatter": "T.put_along_axis(x, index, values, axis)",
     "scatter_add": "T.inc_subtensor(x[index], values)", "sub_": _CHANGED, "t": "x.T",
     "to": "x.astype(dtype); where functions run is the flag device", "tolist": _VALUE,
     "unsqueeze": "T.expand_dims(x, axis)", "view": "T.reshape(x, shape)", "zero_": _CHANGED,
