@@ -19,6 +19,7 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor, pad_rank
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
@@ -72,6 +73,8 @@ def huber_loss(
 ) -> TensorVariable:
     """Half the squared difference where that is below `delta`, and the straight line that goes on from there."""
     x, target = _pair(input, target, "huber_loss")
+    if isinstance(delta, (int, float)) and not delta > 0:
+        raise ValueError(f"huber_loss: delta must be above 0, got {delta}")
     size = ew.abs_(x - target)
     near = ew.minimum(size, delta)
     return _reduced(near * (size - 0.5 * near), reduction, "huber_loss")
@@ -81,6 +84,8 @@ def huber_loss(
 def smooth_l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", beta: Any = 1.0) -> TensorVariable:
     """`huber_loss` divided by `beta`, so that far away it is the absolute difference less beta / 2; `l1_loss` for 0."""
     x, target = _pair(input, target, "smooth_l1_loss")
+    if is_plain_number(beta) and beta < 0:
+        raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     if is_plain_number(beta) and beta == 0:
         return _reduced(ew.abs_(x - target), reduction, "smooth_l1_loss")
     return _reduced(huber_loss(x, target, "none", beta) / beta, reduction, "smooth_l1_loss")
@@ -144,9 +149,11 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, axis: int = 1, eps: float 
     x1, x2 = [pad_rank(x, max(x1.ndim, x2.ndim)) for x in (x1, x2)]
     if (x1.type.shape[axis] == 1) != (x2.type.shape[axis] == 1):  # the length of a repeated number is that of all
         x1, x2 = broadcast_arrays(x1, x2)
-    least = eps * eps
+    dtype, least = (x1 * x2).type.dtype, eps * eps
+    x1, x2 = _wide(x1), _wide(x2)
     a, b = [ew.maximum(sum_over(ew.sqr(x), axis=axis), least) for x in (x1, x2)]
-    return sum_over(x1 * x2, axis=axis) / (ew.sqrt(a) * ew.sqrt(b))
+    cosine = sum_over(x1 * x2, axis=axis) / (ew.sqrt(a) * ew.sqrt(b))
+    return cast(cosine, dtype) if dtype in HALVES else cosine
 
 
 # ---------------------------------------------------------------------- layers
@@ -165,18 +172,29 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     x = as_tensor(x)
-    apart = x - mean(x, axis=axis, keepdims=True)
-    return _scaled(apart / ew.sqrt(mean(ew.sqr(apart), axis=axis, keepdims=True) + eps), weight, bias)
+    wide = _wide(x)
+    apart = wide - mean(wide, axis=axis, keepdims=True)
+    return _scaled(x, apart / ew.sqrt(mean(ew.sqr(apart), axis=axis, keepdims=True) + eps), weight, bias)
 
 
 @on_terms
 def rms_norm(x: TensorLike, axis: AxisLike = -1, weight: TensorLike | None = None, eps: float = 1e-6) -> TensorVariable:
     """x / sqrt(mean of the squares + eps) along axes, times `weight`, which broadcasts."""
     x = as_tensor(x)
-    return _scaled(x / ew.sqrt(mean(ew.sqr(x), axis=axis, keepdims=True) + eps), weight, None)
+    wide = _wide(x)
+    return _scaled(x, wide / ew.sqrt(mean(ew.sqr(wide), axis=axis, keepdims=True) + eps), weight, None)
 
 
-def _scaled(x: TensorVariable, weight: TensorLike | None, bias: TensorLike | None) -> TensorVariable:
+def _wide(x: TensorVariable) -> TensorVariable:
+    """Floats of 16 bits as float32: their squares overflow from 256 on."""
+    return cast(x, "float32") if x.type.dtype in HALVES else x
+
+
+def _scaled(
+    given: TensorVariable, x: TensorVariable, weight: TensorLike | None, bias: TensorLike | None
+) -> TensorVariable:
+    """Rows that were normalised, in the dtype they were given in, scaled and moved."""
+    x = cast(x, given.type.dtype) if given.type.dtype in HALVES else x
     x = x if weight is None else ew.mul(x, weight)
     return x if bias is None else ew.add(x, bias)
 

@@ -107,6 +107,19 @@ def test_losses_as_pytorch_defines_them():
         np.testing.assert_allclose(found, (a * b).sum(axis) / np.sqrt((a * a).sum(axis) * (b * b).sum(axis)))
 
 
+def test_rows_of_halves_are_normalised_in_float32():
+    x = np.array([[1000.0, -3000.0, 2000.0], [300.0, 0.0, -600.0]], "float16")
+    wide = x.astype("float64")
+    apart = wide - wide.mean(1, keepdims=True)
+    for found, want in (
+        (T.nnet.layer_norm(x), apart / np.sqrt((apart**2).mean(1, keepdims=True))),
+        (T.nnet.rms_norm(x), wide / np.sqrt((wide**2).mean(1, keepdims=True))),
+        (T.nnet.cosine_similarity(x, x), np.ones(2)),
+    ):
+        assert found.type.dtype == "float16"
+        np.testing.assert_allclose(found.eval(), want, rtol=2e-3)
+
+
 def test_targets_and_options_that_are_not_what_they_look_like():
     scores = T.dmatrix("scores")
     for bad in (np.array([[0], [1], [2]]), np.ones((3, 1))):
@@ -116,6 +129,10 @@ def test_targets_and_options_that_are_not_what_they_look_like():
         T.nnet.cross_entropy(np.ones((3, 4)), [1])
     with pytest.raises(ValueError, match="'mean', 'sum' or 'none'"):
         T.nnet.cross_entropy(scores, [1], np.ones(4))  # weights of classes, in PyTorch
+    with pytest.raises(ValueError, match="delta must be above 0"):
+        T.nnet.huber_loss(scores, scores, delta=-1.0)
+    with pytest.raises(ValueError, match="beta must not be negative"):
+        T.nnet.smooth_l1_loss(scores, scores, beta=-1.0)
     with pytest.raises(ValueError, match="'batchmean'"):
         T.nnet.kl_div(scores, scores, "average")
     with pytest.raises(TypeError):
