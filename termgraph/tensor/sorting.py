@@ -78,6 +78,8 @@ def argpartition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1)
 
 def _check_places(kth: int | Sequence[int], n: Any, who: str) -> None:
     if isinstance(kth, Variable):
+        if kth.type.kind not in "iu":
+            raise TypeError(f"{who}: kth must be an integer or several, got {kth} of type {kth.type}")
         return
     places = np.asarray(kth)
     if places.dtype.kind not in "iu" and places.size:
