@@ -126,7 +126,7 @@ FLOATS = frozenset(dtypes.FLOATS)
 COMPLEXES = frozenset(("complex64", "complex128"))
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 UNSIGNED = frozenset(("uint8", "uint16", "uint32", "uint64"))
-HALVES = frozenset(("float16", "bfloat16"))
+HALVES = frozenset(dtypes.HALVES)
 NAMES = {
     "HALVES": HALVES,
     "FLOATS": FLOATS,

@@ -337,10 +337,9 @@ class _Run:
     def _budget(self, limit: int) -> int:
         """Called when more rewrites happened than allowed: a graph of N nodes gets 1000 + 30 N."""
         frames = self._pending()
-        if self.budget is None and limit == FIRST_BUDGET and len(frames) < _CHAIN:
-            return _UNCOUNTED
         if self.budget is None and limit in (FIRST_BUDGET, _UNCOUNTED):
-            return FIRST_BUDGET + BUDGET_PER_NODE * USES.size()
+            few = limit == FIRST_BUDGET and len(frames) < _CHAIN
+            return _UNCOUNTED if few else FIRST_BUDGET + BUDGET_PER_NODE * USES.size()
         chain = [self.rs.rules[f.rid].name for f in frames][-200:]
         counts = Counter(chain) or Counter(self.rs.rules[i].name for i, _, _ in self.trace.steps)
         names = [n for n, _ in counts.most_common(4)]

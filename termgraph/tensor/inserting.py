@@ -17,7 +17,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
-from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -36,19 +36,19 @@ def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> TensorVariable
     n = length(x, axis)
     if isinstance(n, int) and not isinstance(obj, Variable):
         kept = np.delete(np.arange(n), obj)
-        return x[_at(axis, slice(0, 0) if kept.size == 0 else kept)]
+        return x[at_axis(axis, slice(0, 0) if kept.size == 0 else kept)]
     if isinstance(obj, (list, tuple)) and not obj:
         return x
     place: Any = obj if isinstance(obj, slice) else as_tensor(obj)
     if not isinstance(place, slice) and place.ndim == 1 and place.type.dtype == "bool":
-        return x[_at(axis, ew.logical_not(place))]  # the index checks its length
+        return x[at_axis(axis, ew.logical_not(place))]  # the index checks its length
     if isinstance(place, slice) or place.ndim or place.type.kind not in "iu":  # and refuses what is no integer
-        return x[_at(axis, set_subtensor(ones((n,), "bool")[place], False))]
+        return x[at_axis(axis, set_subtensor(ones((n,), "bool")[place], False))]
     if isinstance(obj, Variable):
         others = arange(n - 1)
-        return x[_at(axis, others + (others >= arange(n)[place]))]
+        return x[at_axis(axis, others + (others >= arange(n)[place]))]
     k = int(obj)
-    left = [x[_at(axis, slice(None, k))], x[_at(axis, slice(k + 1 if k != -1 else n, None))]]
+    left = [x[at_axis(axis, slice(None, k))], x[at_axis(axis, slice(k + 1 if k != -1 else n, None))]]
     told = "delete: an index is out of bounds: {0} elements would be left where {1} should be"
     return _long(concatenate(left, axis), axis, n - 1, told)
 
@@ -85,7 +85,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     parts, rest, done = [], x, 0
     for k in sorted(range(len(places)), key=places.__getitem__):
         before, rest = _cut(rest, axis, places[k] - done)
-        parts += [before, rows[_at(axis, slice(k, k + 1))]]
+        parts += [before, rows[at_axis(axis, slice(k, k + 1))]]
         done = places[k]
     return concatenate([*parts, rest], axis)
 
@@ -116,7 +116,7 @@ def _known_places(obj: Any, n: Any) -> tuple[list[int], bool]:
 
 def _cut(x: TensorVariable, axis: int, place: Any) -> tuple[TensorVariable, TensorVariable]:
     """What is before a place of an axis, and what is after it; an error in the call if the axis ends earlier."""
-    before, after = x[_at(axis, slice(None, place))], x[_at(axis, slice(place, None))]
+    before, after = x[at_axis(axis, slice(None, place))], x[at_axis(axis, slice(place, None))]
     if isinstance(place, Variable):
         return before, after  # which counts from either end: slices stop where the array does
     told = "insert: an index is out of bounds: the axis has {0} elements up to it where it needs {1}"
@@ -136,10 +136,6 @@ def _long(x: TensorVariable, axis: int, n: Any, told: str) -> TensorVariable:
 def _along(x: TensorLike, axis: int | None) -> tuple[Any, int]:
     x = as_tensor(x)
     return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
-
-
-def _at(axis: int, place: Any) -> tuple:
-    return (*[slice(None)] * axis, place)
 
 
 __all__ = ["delete", "insert"]

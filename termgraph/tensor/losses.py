@@ -22,7 +22,7 @@ from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, TensorLike
@@ -208,7 +208,7 @@ def glu(x: TensorLike, axis: int = -1) -> TensorVariable:
     if isinstance(n, int) and n % 2:
         raise ValueError(f"glu: the axis must have an even length, got {n}")
     half = n // 2
-    first, second = [x[(*[slice(None)] * axis, part)] for part in (slice(None, half), slice(half, None))]
+    first, second = [x[at_axis(axis, part)] for part in (slice(None, half), slice(half, None))]
     return first * ew.sigmoid(second)
 
 

@@ -22,7 +22,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import sorting as ops
-from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.shapes import at_axis, normal_axis
 from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
@@ -114,10 +114,6 @@ def lexsort(keys: Any, axis: int = -1) -> TensorVariable:
     return order
 
 
-def _part(axis: int, part: slice) -> tuple:
-    return (slice(None),) * axis + (part,)
-
-
 def _check_k(k: Any) -> Any:
     if isinstance(k, Constant):
         k = int(k.data)
@@ -137,10 +133,12 @@ def argtopk(
     k = _check_k(kth)
     x, axis = _axis(x, axis)
     if not hasattr(k, "term") and k < 0:
-        places = ops.argsort(x, axis=axis)[_part(axis, slice(None, -k))]
+        places = ops.argsort(x, axis=axis)[at_axis(axis, slice(None, -k))]
     else:  # sorting the reversed array and reading backwards keeps equal elements in order
-        backwards = ops.argsort(x[_part(axis, slice(None, None, -1))], axis=axis)[_part(axis, slice(None, None, -1))]
-        places = as_tensor(length(x, axis)) - 1 - backwards[_part(axis, slice(None, k))]
+        backwards = ops.argsort(x[at_axis(axis, slice(None, None, -1))], axis=axis)[
+            at_axis(axis, slice(None, None, -1))
+        ]
+        places = as_tensor(length(x, axis)) - 1 - backwards[at_axis(axis, slice(None, k))]
     return places if dtype_name(idx_dtype) == "int64" else ew.cast(places, dtype=dtype_name(idx_dtype))
 
 
@@ -156,8 +154,8 @@ def topk(x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = T
     x, axis = _axis(x, axis)
     ascending = ops.sort(x, axis=axis)
     if not hasattr(k, "term") and k < 0:
-        return ascending[_part(axis, slice(None, -k))]
-    return ascending[_part(axis, slice(None, None, -1))][_part(axis, slice(None, k))]
+        return ascending[at_axis(axis, slice(None, -k))]
+    return ascending[at_axis(axis, slice(None, None, -1))][at_axis(axis, slice(None, k))]
 
 
 @on_terms
@@ -336,7 +334,7 @@ def diff(
         x = concatenate([e for e in ends if e is not None], axis)
     minus = ew.neq if x.type.dtype == "bool" else ew.sub
     for _ in range(n):
-        x = minus(x[_part(axis, slice(1, None))], x[_part(axis, slice(None, -1))])
+        x = minus(x[at_axis(axis, slice(1, None))], x[at_axis(axis, slice(None, -1))])
     return x
 
 

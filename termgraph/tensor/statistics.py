@@ -29,7 +29,7 @@ from termgraph.tensor.sorting import median, searchsorted, sort
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -396,7 +396,7 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: TensorLike = 1.0, 
         along = 0 if x.ndim == 1 else axis
         width = _steps(x, along)
         width = dimshuffle(width, *["x"] * axis, 0, *["x"] * (y.ndim - axis - 1)) if x.ndim == 1 else width
-    pairs = y[_at(axis, slice(1, None))] + y[_at(axis, slice(None, -1))]
+    pairs = y[at_axis(axis, slice(1, None))] + y[at_axis(axis, slice(None, -1))]
     return sum_over(width * pairs / 2.0, axis)
 
 
@@ -429,14 +429,9 @@ def gradient(f: TensorLike, *spacing: TensorLike, axis: AxisLike = None, edge_or
     return found[0] if len(found) == 1 else found
 
 
-def _at(axis: int, part: slice) -> tuple:
-    """An index along one axis."""
-    return (slice(None),) * axis + (part,)
-
-
 def _steps(x: TensorVariable, axis: int) -> Any:
     """The distances of neighbours."""
-    return x[_at(axis, slice(1, None))] - x[_at(axis, slice(None, -1))]
+    return x[at_axis(axis, slice(1, None))] - x[at_axis(axis, slice(None, -1))]
 
 
 def _slope(f: TensorVariable, axis: int, step: TensorLike, edge_order: int) -> TensorVariable:
@@ -451,9 +446,9 @@ def _slope(f: TensorVariable, axis: int, step: TensorLike, edge_order: int) -> T
         first, last = apart[0], apart[-1]
         second, before_last = (apart[1], apart[-2]) if edge_order == 2 else (first, last)
         before, after = [dimshuffle(h, 0, *["x"] * (f.ndim - axis - 1)) for h in (apart[:-1], apart[1:])]
-    low, middle, high = [f[_at(axis, part)] for part in (slice(None, -2), slice(1, -1), slice(2, None))]
+    low, middle, high = [f[at_axis(axis, part)] for part in (slice(None, -2), slice(1, -1), slice(2, None))]
     inner = _through_three(low, middle, high, before, after, step.ndim == 0)
-    ends = [f[_at(axis, slice(k, k + 1 or None))] for k in (0, 1, 2, -3, -2, -1)]
+    ends = [f[at_axis(axis, slice(k, k + 1 or None))] for k in (0, 1, 2, -3, -2, -1)]
     if edge_order == 1:
         edges = [(ends[1] - ends[0]) / first, (ends[5] - ends[4]) / last]
     else:

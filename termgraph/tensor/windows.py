@@ -17,7 +17,7 @@ from termgraph.tensor.sorting import diff
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, numpy_dtype
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -112,8 +112,7 @@ def unwrap(
     both = ew.eq(moved, -high) & (jump > 0) & ew.eq(2 * high, period)  # half a period: as well up as down
     moved = ew.switch(both, high, moved)
     correction = ew.switch(ew.abs_(jump) < (period / 2 if discont is None else discont), 0, moved - jump)
-    first = tuple([slice(None)] * axis + [slice(None, 1)])
-    rest = tuple([slice(None)] * axis + [slice(1, None)])
+    first, rest = at_axis(axis, slice(None, 1)), at_axis(axis, slice(1, None))
     moves = cumsum(correction, axis=axis)
     return concatenate([cast(p[first], dtype), cast(p[rest] + moves, dtype)], axis)
 

@@ -79,6 +79,11 @@ def normal_axis(axis: object, ndim: int, what: str = "axis") -> int:
     return i % ndim
 
 
+def at_axis(axis: int, part: object) -> tuple[object, ...]:
+    """The index that reads a part of one axis, and all of those before and after it."""
+    return (*[slice(None)] * axis, part)
+
+
 def normal_axes(axis: object, ndim: int) -> tuple[int, ...]:
     """Sorted distinct axes; None means all of them."""
     if axis is None:
