@@ -135,9 +135,8 @@ def argtopk(
     if not hasattr(k, "term") and k < 0:
         places = ops.argsort(x, axis=axis)[at_axis(axis, slice(None, -k))]
     else:  # sorting the reversed array and reading backwards keeps equal elements in order
-        backwards = ops.argsort(x[at_axis(axis, slice(None, None, -1))], axis=axis)[
-            at_axis(axis, slice(None, None, -1))
-        ]
+        turned = at_axis(axis, slice(None, None, -1))
+        backwards = ops.argsort(x[turned], axis=axis)[turned]
         places = as_tensor(length(x, axis)) - 1 - backwards[at_axis(axis, slice(None, k))]
     return places if dtype_name(idx_dtype) == "int64" else ew.cast(places, dtype=dtype_name(idx_dtype))
 
