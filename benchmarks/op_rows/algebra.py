@@ -63,6 +63,8 @@ op("einsum", "x:f[b,n,k] y:f[b,m,k]", "T.einsum('bnk,bmk->nm', x, y)", family="c
    numpy="np.einsum('bnk,bmk->nm', x, y, optimize=True)")  # fmt: skip
 op("einsum (three)", "x:f[n,k] y:f[k,m] z:f[m]", "T.einsum('nk,km,m->n', x, y, z)", family="product",
    numpy="np.einsum('nk,km,m->n', x, y, z, optimize=True)", grad=True)  # fmt: skip
+op("correlate", "x:f[n] y:f[k]", "T.correlate(x, y)", family="vector", sizes=("small", "middle"), torch=None,
+   flops="2*n*k")  # fmt: skip
 op(
     "convolve",
     "x:f[n] y:f[k]",

@@ -7,7 +7,7 @@ F64 = {"dtypes": ("float64",)}
 
 # ---------------------------------------------------------------------- statistics
 op("nansum nanmean", grad=True)
-op("nanmax nanmin nanprod nanvar nanstd nancumsum nancumprod nanmedian", torch=None)
+op("nanmax nanmin nanprod nanvar nanstd nancumsum nancumprod nanmedian nanargmax nanargmin", torch=None)
 op(
     "nanquantile",
     text="T.nanquantile(x, 0.3, axis=1)",
@@ -30,6 +30,10 @@ op("isin", "x:i[n]<m y:i[m]<m", "T.isin(x, y)", family="vector", dtypes=("int64"
 SETS = {"family": "vector", "dtypes": ("int64",), "sizes": MIDDLE, "jax": None, "torch": None}
 op("union1d intersect1d setdiff1d setxor1d", "x:i[n]<m y:i[m]<m", "T.NAME(x, y)", **SETS)
 op("lexsort", "x:i[n]<k y:f[n]", "T.lexsort([y, x])", family="vector", torch=None, dtypes=("float64",), sizes=MIDDLE)
+op("piecewise", "x", "T.piecewise(x, [x > 1, x > 0], [T.sqr, 3.0, 1.0])",
+   numpy="np.piecewise(x, [x > 1, x > 0], [np.square, 3.0, 1.0])",
+   jax="jnp.where(x > 0, 3.0, jnp.where(x > 1, jnp.square(x), 1.0))",
+   torch="torch.where(x > 0, 3.0, torch.where(x > 1, x * x, 1.0))", grad=True)  # fmt: skip
 op("select", "x y", "T.select([x > 1, x > 0], [y, x], 0.0)", jax="jnp.select([x > 1, x > 0], [y, x], 0.0)",
    torch="torch.where(x > 1, y, torch.where(x > 0, x, 0.0))", grad=True)  # fmt: skip
 op("vander", "x:u[n]", "T.vander(x, 4)", torch="torch.flip(torch.vander(x, 4), (1,))", family="vector", sizes=MIDDLE)
@@ -37,6 +41,7 @@ op("vander", "x:u[n]", "T.vander(x, 4)", torch="torch.flip(torch.vander(x, 4), (
 # ---------------------------------------------------------------------- polynomials
 op("polyval", "p:f[5] x:f[n]", "T.polyval(p, x)", torch=None, family="vector", grad=True)
 op("polyfit", "x:u[n] y:f[n]", "T.polyfit(x, y, 3)", torch=None, family="vector", sizes=MIDDLE, grad=True, **F64)
+op("roots", "p:f[8]", "T.roots(p)", torch=None, jax="jnp.roots(p, strip_zeros=False)", family="vector", **F64)
 op("polyder polyint", "p:f[m]", "T.NAME(p)", torch=None, family="vector", grad=True)
 op("polyadd polysub", "p:f[m] q:f[n]", "T.NAME(p, q)", torch=None, family="vector", sizes=MIDDLE)
 op("polymul", "p:f[m] q:f[n]", "T.polymul(p, q)", torch=None, family="vector", sizes=MIDDLE, grad=True)

@@ -53,6 +53,7 @@ _MODULES = (
     "placing",
     "grids",
     "arranging",
+    "nans",
     "statistics",
     "sets",
     "polynomials",

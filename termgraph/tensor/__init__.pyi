@@ -22,6 +22,7 @@ from termgraph.tensor.checks import CheckAndRaise as CheckAndRaise
 from termgraph.tensor.checks import Print as Print
 from termgraph.tensor.constructors import tensor as tensor
 from termgraph.tensor.convolution import convolve as convolve
+from termgraph.tensor.convolution import correlate as correlate
 from termgraph.tensor.creation import alloc as alloc
 from termgraph.tensor.creation import arange as arange
 from termgraph.tensor.creation import diag as diag
@@ -98,6 +99,17 @@ from termgraph.tensor.joining import unstack as unstack
 from termgraph.tensor.joining import vsplit as vsplit
 from termgraph.tensor.joining import vstack as vstack
 from termgraph.tensor.likes import DTypeLike
+from termgraph.tensor.nans import nanargmax as nanargmax
+from termgraph.tensor.nans import nanargmin as nanargmin
+from termgraph.tensor.nans import nancumprod as nancumprod
+from termgraph.tensor.nans import nancumsum as nancumsum
+from termgraph.tensor.nans import nanmax as nanmax
+from termgraph.tensor.nans import nanmean as nanmean
+from termgraph.tensor.nans import nanmin as nanmin
+from termgraph.tensor.nans import nanprod as nanprod
+from termgraph.tensor.nans import nanstd as nanstd
+from termgraph.tensor.nans import nansum as nansum
+from termgraph.tensor.nans import nanvar as nanvar
 from termgraph.tensor.padding import pad as pad
 from termgraph.tensor.placing import transfer as transfer
 from termgraph.tensor.polynomials import polyadd as polyadd
@@ -107,6 +119,7 @@ from termgraph.tensor.polynomials import polyint as polyint
 from termgraph.tensor.polynomials import polymul as polymul
 from termgraph.tensor.polynomials import polysub as polysub
 from termgraph.tensor.polynomials import polyval as polyval
+from termgraph.tensor.polynomials import roots as roots
 from termgraph.tensor.products import batched_dot as batched_dot
 from termgraph.tensor.products import batched_tensordot as batched_tensordot
 from termgraph.tensor.products import cov as cov
@@ -154,6 +167,7 @@ from termgraph.tensor.selecting import extract as extract
 from termgraph.tensor.selecting import flatnonzero as flatnonzero
 from termgraph.tensor.selecting import nonzero as nonzero
 from termgraph.tensor.selecting import nonzero_values as nonzero_values
+from termgraph.tensor.selecting import piecewise as piecewise
 from termgraph.tensor.selecting import put_along_axis as put_along_axis
 from termgraph.tensor.selecting import select as select
 from termgraph.tensor.selecting import take as take
@@ -217,18 +231,9 @@ from termgraph.tensor.sorting import unique as unique
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
 from termgraph.tensor.statistics import histogram as histogram
-from termgraph.tensor.statistics import nancumprod as nancumprod
-from termgraph.tensor.statistics import nancumsum as nancumsum
-from termgraph.tensor.statistics import nanmax as nanmax
-from termgraph.tensor.statistics import nanmean as nanmean
 from termgraph.tensor.statistics import nanmedian as nanmedian
-from termgraph.tensor.statistics import nanmin as nanmin
 from termgraph.tensor.statistics import nanpercentile as nanpercentile
-from termgraph.tensor.statistics import nanprod as nanprod
 from termgraph.tensor.statistics import nanquantile as nanquantile
-from termgraph.tensor.statistics import nanstd as nanstd
-from termgraph.tensor.statistics import nansum as nansum
-from termgraph.tensor.statistics import nanvar as nanvar
 from termgraph.tensor.statistics import percentile as percentile
 from termgraph.tensor.statistics import quantile as quantile
 from termgraph.tensor.statistics import trapezoid as trapezoid

@@ -341,36 +341,70 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable
     >>> T.convolve([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).eval()
     array([0. , 1. , 2.5, 4. , 1.5])
     """
+    x, w = _two_vectors("convolve", a, v, mode)
+    if x.type.dtype == "bool":
+        return ew.neq(convolve(cast(x, "int64"), cast(w, "int64"), mode), 0)
+    return _overlap(x, w, mode, (_least(x, w) - 1) // 2)
+
+
+@on_terms
+def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> TensorVariable:
+    """Sums of products of two vectors for each shift of `v`, conjugated, as numpy.correlate.
+
+    >>> import termgraph.tensor as T
+    >>> T.correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).eval()
+    array([3.5])
+    """
+    x, w = _two_vectors("correlate", a, v, mode)
+    if x.type.dtype == "bool":
+        return ew.neq(correlate(cast(x, "int64"), cast(w, "int64"), mode), 0)
+    n, k, less = length(x, 0), length(w, 0), _least(x, w) - 1
+    if isinstance(n, int) and isinstance(k, int):
+        first = less - less // 2 if k > n else less // 2
+    else:
+        first = ew.switch(k > n, less - less // 2, less // 2)  # NumPy turns the result where v is the longer one
+    return _overlap(x, ew.conj(w)[::-1], mode, first)
+
+
+def _two_vectors(who: str, a: TensorLike, v: TensorLike, mode: str) -> tuple[TensorVariable, TensorVariable]:
+    """Both in one dtype, with a promise that they have elements."""
     x, w = as_tensor(a), as_tensor(v)
     for what, t in (("a", x), ("v", w)):
         if t.ndim != 1 or t.type.shape == (0,):
-            raise ValueError(f"convolve: {what} must be a vector with elements, got {t} of type {t.type}")
+            raise ValueError(f"{who}: {what} must be a vector with elements, got {t} of type {t.type}")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"convolve: mode must be full, same or valid, got {mode!r}")
+        raise ValueError(f"{who}: mode must be full, same or valid, got {mode!r}")
     common = promote(x.type.np_dtype, w.type.np_dtype).name
-    if common == "bool":
-        return ew.neq(convolve(cast(x, "int64"), cast(w, "int64"), mode), 0)
-    x, w = _not_empty("first", cast(x, common)), _not_empty("second", cast(w, common))
+    return _not_empty(who, "first", cast(x, common)), _not_empty(who, "second", cast(w, common))
+
+
+def _least(x: TensorVariable, w: TensorVariable) -> Any:
     n, k = length(x, 0), length(w, 0)
-    if isinstance(n, int) and isinstance(k, int) and k > n:
+    return min(n, k) if isinstance(n, int) and isinstance(k, int) else ew.minimum(n, k)
+
+
+def _overlap(x: TensorVariable, w: TensorVariable, mode: str, middle: Any) -> TensorVariable:
+    """The convolution, or what a mode asks for of it: `middle` is where "same" begins."""
+    n, k = length(x, 0), length(w, 0)
+    known = isinstance(n, int) and isinstance(k, int)
+    if known and k > n:
         x, w, n, k = w, x, k, n
     full = conv_op(
         *[dimshuffle(t, "x", "x", 0) for t in (x, w)], **parameters("convolve", 1, "full", 1, True, 1, 1, None)
     )
     if mode == "full":
         return full[0, 0]
-    less, most = (k, n) if isinstance(n, int) and isinstance(k, int) else (ew.minimum(n, k), ew.maximum(n, k))
-    first = less - 1 if mode == "valid" else (less - 1) // 2
-    return full[0, 0, first : most if mode == "valid" else first + most]
+    less, most = (k, n) if known else (ew.minimum(n, k), ew.maximum(n, k))
+    return full[0, 0, less - 1 : most] if mode == "valid" else full[0, 0, middle : middle + most]
 
 
-def _not_empty(which: str, x: TensorVariable) -> TensorVariable:
+def _not_empty(who: str, which: str, x: TensorVariable) -> TensorVariable:
     """The vector, with a promise that it has elements."""
     n = length(x, 0)
     if isinstance(n, int):
         return x
-    told = f"convolve: the {which} vector has no elements"
+    told = f"{who}: the {which} vector has no elements"
     return shape_ops.specify_shape(x, ew.maximum(n, 1), known=(True,), told=told)
 
 
-__all__ = ["convolve"]  # of T itself; T.nnet has the others
+__all__ = ["convolve", "correlate"]  # of T itself; T.nnet has the others

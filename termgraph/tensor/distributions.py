@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+_RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n"), (0, np.inf)) | {"p": (0, 1)}
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
 
@@ -57,7 +58,7 @@ class Distributions:
         self, low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Uniform numbers from low (included) to high (excluded)."""
-        dtype, (low, high) = _float_dtype(dtype), _params(low, high)
+        dtype, (low, high) = _float_dtype(dtype), _params("uniform", low=low, high=high)
         u = self._unit(size, (low, high), dtype)
         return elemwise.cast(u * (high - low) + low, dtype) if _is_scaled(low, high) else u
 
@@ -69,7 +70,7 @@ class Distributions:
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Normally distributed numbers with mean `loc` and standard deviation `scale`."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("normal", loc=loc, scale=scale)
         blocks = self._blocks(size, (loc, scale))
         radius = ew.sqrt(-2.0 * ew.log(_to_unit(ops.philox_first(*blocks), dtype, True)))
         angle = (2.0 * np.pi) * _to_unit(ops.philox_second(*blocks), dtype)
@@ -81,7 +82,7 @@ class Distributions:
 
     def exponential(self, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Exponentially distributed numbers with mean `scale`."""
-        dtype, (scale,) = _float_dtype(dtype), _params(scale)
+        dtype, (scale,) = _float_dtype(dtype), _params("exponential", scale=scale)
         u = self._unit(size, (scale,), dtype, open_=True)
         return elemwise.cast(-ew.log(u) * scale, dtype)
 
@@ -93,13 +94,14 @@ class Distributions:
         self, mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers whose logarithm is normal with this mean and standard deviation."""
+        mean, sigma = _params("lognormal", mean=mean, sigma=sigma)
         return ew.exp(Distributions.normal(self, mean, sigma, size, dtype))
 
     def truncated_normal(
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Normal numbers no more than two standard deviations from the mean."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("truncated_normal", loc=loc, scale=scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         reach = np.asarray(0.9544997361036416, dtype)  # of the normal numbers lie there: erf(sqrt(2))
         centred = ew.erfinv((2.0 * u - 1.0) * reach) * np.asarray(np.sqrt(2.0), dtype)
@@ -109,7 +111,7 @@ class Distributions:
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers with density exp(-abs(x - loc) / scale) / (2 scale)."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("laplace", loc=loc, scale=scale)
         off = self._unit(size, (loc, scale), dtype, open_=True) - 0.5
         return elemwise.cast(loc - scale * ew.sign(off) * ew.log1p(-2.0 * ew.abs_(off)), dtype)
 
@@ -117,7 +119,7 @@ class Distributions:
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers with cdf sigmoid((x - loc) / scale)."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("logistic", loc=loc, scale=scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast((ew.log(u) - ew.log1p(-u)) * scale + loc, dtype)
 
@@ -125,7 +127,7 @@ class Distributions:
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers with cdf exp(-exp(-(x - loc) / scale)); the largest of many often is one."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("gumbel", loc=loc, scale=scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast(loc - scale * ew.log(-ew.log(u)), dtype)
 
@@ -133,7 +135,7 @@ class Distributions:
         self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers with density 1 / (pi scale (1 + ((x - loc) / scale) ** 2))."""
-        dtype, (loc, scale) = _float_dtype(dtype), _params(loc, scale)
+        dtype, (loc, scale) = _float_dtype(dtype), _params("cauchy", loc=loc, scale=scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         return elemwise.cast(ew.tan((u - 0.5) * np.asarray(np.pi, dtype)) * scale + loc, dtype)
 
@@ -141,7 +143,7 @@ class Distributions:
         self, shape: TensorLike, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers with cdf 1 - exp(-(x / scale) ** shape)."""
-        dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
+        dtype, (shape, scale) = _float_dtype(dtype), _params("weibull", shape=shape, scale=scale)
         u = self._unit(size, (shape, scale), dtype, open_=True)
         return elemwise.cast((-ew.log(u)) ** (1.0 / shape) * scale, dtype)
 
@@ -149,7 +151,7 @@ class Distributions:
         self, left: TensorLike, mode: TensorLike, right: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Numbers whose density rises from `left` to `mode` and falls to `right`."""
-        dtype, (left, mode, right) = _float_dtype(dtype), _params(left, mode, right)
+        dtype, (left, mode, right) = _float_dtype(dtype), _params("triangular", left=left, mode=mode, right=right)
         u = self._unit(size, (left, mode, right), dtype)
         width = right - left
         rising = left + ew.sqrt(u * width * (mode - left))
@@ -160,7 +162,7 @@ class Distributions:
         self, shape: TensorLike, scale: TensorLike = 1.0, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Gamma distributed numbers with mean `shape * scale`."""
-        dtype, (shape, scale) = _float_dtype(dtype), _params(shape, scale)
+        dtype, (shape, scale) = _float_dtype(dtype), _params("gamma", shape=shape, scale=scale)
         blocks = self._blocks(size, (shape, scale))
         return elemwise.cast(draws.gamma_draw(*blocks, elemwise.cast(shape, "float64")) * scale, dtype)
 
@@ -181,7 +183,7 @@ class Distributions:
 
     def beta(self, a: TensorLike, b: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Beta distributed numbers: between 0 and 1, with mean a / (a + b)."""
-        dtype, (a, b) = _float_dtype(dtype), _params(a, b)
+        dtype, (a, b) = _float_dtype(dtype), _params("beta", a=a, b=b)
         blocks = self._blocks(size, (a, b))
         return elemwise.cast(draws.beta_draw(*blocks, elemwise.cast(a, "float64"), elemwise.cast(b, "float64")), dtype)
 
@@ -196,19 +198,19 @@ class Distributions:
         self, mean: TensorLike, cov: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None
     ) -> TensorVariable:
         """Normal vectors with a mean vector and a covariance matrix."""
-        mean, cov = _params(mean, cov)
+        mean, cov = _params("multivariate_normal", mean=mean, cov=cov)
         z = Distributions.normal(self, 0.0, 1.0, [*_lengths(size, ()), mean.shape[-1]], dtype)
         return elemwise.cast(dot(z, cholesky(cov).T) + mean, _float_dtype(dtype))
 
     def poisson(self, lam: Any = 1.0, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """Poisson distributed integers with mean `lam`."""
-        (lam,) = _params(lam)
+        (lam,) = _params("poisson", lam=lam)
         blocks = self._blocks(size, (lam,))
         return elemwise.cast(draws.poisson_draw(*blocks, elemwise.cast(lam, "float64")), _dtype(dtype))
 
     def bernoulli(self, p: TensorLike = 0.5, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """1 with probability `p`, else 0."""
-        (p,) = _params(p)
+        (p,) = _params("bernoulli", p=p)
         return elemwise.cast(self._unit(size, (p,), "float64") < p, _dtype(dtype))
 
     def binomial(
@@ -217,7 +219,7 @@ class Distributions:
         """How many of `n` trials succeed, each with probability `p`."""
         if isinstance(n, int) and n == 1:
             return self.bernoulli(p, size, dtype)
-        n, p = _params(n, p)
+        n, p = _params("binomial", n=n, p=p)
         blocks = self._blocks(size, (n, p))
         n, p = elemwise.cast(n, "float64"), elemwise.cast(p, "float64")
         return elemwise.cast(draws.binomial_draw(*blocks, n, p), _dtype(dtype))
@@ -226,12 +228,12 @@ class Distributions:
         self, n: TensorLike, p: TensorLike, size: ShapeLike = None, dtype: DTypeLike = "int64"
     ) -> TensorVariable:
         """How many trials fail before `n` succeed, each with probability `p`."""
-        n, p = _params(n, p)
+        n, p = _params("negative_binomial", n=n, p=p)
         return self.poisson(self.gamma(n, (1.0 - p) / p, size, "float64"), None, dtype)
 
     def geometric(self, p: TensorLike, size: ShapeLike = None, dtype: DTypeLike = "int64") -> TensorVariable:
         """The number of the first trial that succeeds, each with probability `p`."""
-        (p,) = _params(p)
+        (p,) = _params("geometric", p=p)
         u = self._unit(size, (p,), "float64", open_=True)
         return elemwise.cast(1.0 + ew.floor(ew.log(u) / ew.log1p(-p)), _dtype(dtype))
 
@@ -365,8 +367,16 @@ def _fits(least: int, greatest: Any, info: Any) -> bool:
     return info.min <= int(least) and int(greatest) <= info.max
 
 
-def _params(*values: TensorLike) -> list[Any]:
-    return [as_tensor(v) for v in values]
+def _params(draw: str, **values: TensorLike) -> list[Any]:
+    """The parameters of a draw as tensors; ValueError where constants among them cannot be parameters of it."""
+    found = {name: as_tensor(value) for name, value in values.items()}
+    for name, v in found.items():
+        least, most = _RANGES.get(name, (-np.inf, np.inf))
+        known = v.term.value if isinstance(v.term, Const) and v.type.kind in "biuf" else least
+        if np.any((known < least) | (known > most)):
+            within = "must not be negative" if most == np.inf else f"must be from {least} to {most}"
+            raise ValueError(f"{draw}: {name} {within}, got {known}")
+    return list(found.values())
 
 
 def _is_scaled(low: TensorVariable, high: TensorVariable) -> bool:

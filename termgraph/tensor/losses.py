@@ -15,7 +15,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import log_softmax, mean, softmax
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.selecting import take, take_along_axis
 from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor, pad_rank
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
-def _reduced(loss: TensorVariable, reduction: str, who: str) -> TensorVariable:
+def _reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:
     if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
         other = ", 'batchmean'" if who == "kl_div" else ""
         raise ValueError(f"{who}: reduction must be 'mean', 'sum'{other} or 'none', got {reduction!r:.60}")
-    return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum_over(loss)
+    if reduction == "mean":
+        return mean(loss) if counts is None else ew.true_div(sum_over(loss), sum_over(counts))
+    return loss if reduction == "none" else sum_over(loss)
 
 
 def _pair(x: TensorLike, target: Any, who: str) -> tuple[TensorVariable, Any]:
@@ -93,11 +95,20 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean
 
 @on_terms
 def cross_entropy(
-    input: TensorLike, target: TensorLike, reduction: str = "mean", label_smoothing: float = 0.0, axis: int = -1
+    input: TensorLike,
+    target: TensorLike,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+    *,
+    weight: TensorLike | None = None,
+    ignore_index: int | None = None,
 ) -> TensorVariable:
     """-log(softmax(input)) at integer labels, or weighted by probabilities; classes lie along the last axis.
 
     (PyTorch's lie along axis 1, which is another one for more than two dimensions: `axis=1` asks for that.)
+    `weight` has a number for each class; labels equal to `ignore_index` count for nothing. As in PyTorch, the mean
+    divides by the weights of the labels.
 
     >>> import termgraph.tensor as T
     >>> T.nnet.cross_entropy([[0.0, 0.0]], [1]).eval().round(6)
@@ -106,18 +117,35 @@ def cross_entropy(
     x, target = as_tensor(input), as_tensor(target)
     logs = log_softmax(moveaxis(x, axis, -1), axis=-1)
     _check_classes(x, target, normal_axis(axis, x.ndim))
+    scaled, counts, there = logs if weight is None else ew.mul(logs, weight), None, None
     if target.ndim == x.ndim:
-        loss = ew.neg(sum_over(moveaxis(target, axis, -1) * logs, axis=-1))
+        if ignore_index is not None:
+            raise TypeError(
+                "cross_entropy: ignore_index is for integer labels; give what is left out probabilities of 0"
+            )
+        loss = ew.neg(sum_over(moveaxis(target, axis, -1) * scaled, axis=-1))
     elif target.ndim == x.ndim - 1 and target.type.kind in "iu":
-        loss = ew.neg(squeeze(take_along_axis(logs, expand_dims(target, -1), -1), -1))
+        there = None if ignore_index is None else ew.neq(target, ignore_index)
+        labels = target if there is None else ew.switch(there, target, 0)
+        loss = ew.neg(squeeze(take_along_axis(scaled, expand_dims(labels, -1), -1), -1))
+        counts = _weights_of(labels, weight, there, logs.type.dtype)
     else:
         raise TypeError(
             f"cross_entropy: the target must be integer labels of {x.ndim - 1} dimensions or probabilities of "
             f"{x.ndim}, got {target} of type {target.type}"
         )
     if label_smoothing:
-        loss = (1 - label_smoothing) * loss - label_smoothing * mean(logs, axis=-1)
-    return _reduced(loss, reduction, "cross_entropy")
+        loss = (1 - label_smoothing) * loss - label_smoothing * mean(scaled, axis=-1)
+    loss = loss if there is None else ew.switch(there, loss, 0)
+    return _reduced(loss, reduction, "cross_entropy", counts)
+
+
+def _weights_of(labels: TensorVariable, weight: TensorLike | None, there: TensorVariable | None, dtype: str) -> Any:
+    """What each label counts for in a mean; None where each is 1."""
+    if weight is None:
+        return None if there is None else cast(there, dtype)
+    own = cast(take(weight, labels), dtype)
+    return own if there is None else ew.switch(there, own, 0)
 
 
 def _check_classes(x: TensorVariable, target: TensorVariable, axis: int) -> None:

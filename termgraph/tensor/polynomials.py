@@ -1,4 +1,4 @@
-"""Polynomials as vectors of coefficients, the highest power first, with NumPy's names: polyval, polyfit, polyder.
+"""Polynomials as vectors of coefficients, the highest power first, with NumPy's names: polyval, polyfit, roots.
 
 All of them are composed of other functions, so their gradients, loops and kernels are those of what they are made of.
 """
@@ -11,12 +11,12 @@ import numpy as np
 
 from termgraph.tensor.arranging import vander
 from termgraph.tensor.convolution import convolve
-from termgraph.tensor.creation import arange, zeros
+from termgraph.tensor.creation import arange, eye, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.linalg import pinv
+from termgraph.tensor.linalg import eigvals, pinv
 from termgraph.tensor.products import dot
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
@@ -168,4 +168,23 @@ def polymul(a1: TensorLike, a2: TensorLike) -> TensorVariable:
     return convolve(_coefficients(a1, "polymul"), _coefficients(a2, "polymul"))
 
 
-__all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval"]
+@on_terms
+def roots(p: TensorLike) -> TensorVariable:
+    """The roots of a polynomial: the eigenvalues of its companion matrix, in no order, always complex.
+
+    The first coefficient must not be 0: how many roots there are is said by the number of coefficients.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> np.sort(T.roots([1.0, -3.0, 2.0]).eval().real).round(9)
+    array([1., 2.])
+    """
+    p = _coefficients(p, "roots")
+    p = p if p.type.kind in "fc" else cast(p, "float64")
+    n = length(p, 0) - 1
+    if isinstance(n, int) and n < 1:
+        return zeros((0,), "complex64" if p.type.dtype in ("float32", "complex64") else "complex128")
+    first = dimshuffle(ew.neg(p[1:]) / p[0], "x", 0)
+    return eigvals(concatenate([first, eye(n - 1, n, dtype=first.dtype)]))
+
+
+__all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from termgraph.tensor.creation import zeros_like
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import getitem, set_subtensor
 from termgraph.tensor.joining import stack
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.shaping import dimshuffle, ravel
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor, constant
 from termgraph.terms.errors import ShapeError
@@ -251,7 +253,32 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return found
 
 
+@on_terms
+def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> TensorVariable:
+    """Functions or numbers, each where its condition holds; the last one that holds counts, as for numpy.piecewise.
+
+    One more function than conditions is for where none holds, else that is 0. The result has the dtype of `x`.
+
+    >>> import termgraph.tensor as T
+    >>> x = T.constant([-2.0, 0.5, 7.0])
+    >>> T.piecewise(x, [x < 0, x > 1], [0.0, lambda x: x * 2, 1.0]).eval()
+    array([ 0.,  1., 14.])
+    """
+    x = as_tensor(x)
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) - len(conditions) not in (0, 1):
+        raise ValueError(
+            f"piecewise needs a function for each condition, and one more at most: got {len(conditions)} conditions "
+            f"and {len(funclist)} functions"
+        )
+    values = [cast(f(x, *args, **kw) if callable(f) else f, x.type.dtype) for f in funclist]
+    found = values[len(conditions)] if len(values) > len(conditions) else zeros_like(x)
+    for condition, value in zip(conditions, values, strict=False):
+        found = ew.switch(ew.neq(condition, 0), value, found)
+    return broadcast_to(found, lengths(x))
+
+
 __all__ = [
-    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "put_along_axis", "select",
-    "take", "take_along_axis", "where",
+    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "piecewise",
+    "put_along_axis", "select", "take", "take_along_axis", "where",
 ]  # fmt: skip

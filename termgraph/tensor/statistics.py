@@ -5,23 +5,21 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from termgraph.tensor.creation import diagonal, linspace, ones_like, zeros
+from termgraph.tensor.creation import diagonal, linspace, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.nans import count_numbers, has_nan
 from termgraph.tensor.products import cov
-from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import axes_of, cumprod, cumsum
+from termgraph.tensor.reductions import axes_of
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
-from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape
@@ -34,147 +32,9 @@ from termgraph.terms.ops.shapes import at_axis, normal_axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
 
 METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
-
-
-# ---------------------------------------------------------------------- without what is missing
-@on_terms
-def nansum(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The sum of what is not NaN; 0 where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nansum([1.0, T.nan, 2.0]).eval()
-    array(3.)
-    """
-    return sum_over(_filled(as_tensor(a), 0), axis, keepdims=keepdims)
-
-
-@on_terms
-def nanmean(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The mean of what is not NaN; NaN where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanmean([1.0, T.nan, 2.0]).eval()
-    array(1.5)
-    """
-    a = as_tensor(a)
-    total = nansum(a if _has_nan(a) else cast(a, "float64"), axis, keepdims)
-    return ew.true_div(total, cast(_count(a, axis, keepdims), _real_part(total.dtype)))
-
-
-@on_terms
-def nanprod(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The product of what is not NaN; 1 where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanprod([3.0, T.nan, 2.0]).eval()
-    array(6.)
-    """
-    return prod_over(_filled(as_tensor(a), 1), axis, keepdims=keepdims)
-
-
-@on_terms
-def nancumsum(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
-    """Running sums in which NaN counts as 0, along an axis or of the flattened array.
-
-    >>> import termgraph.tensor as T
-    >>> T.nancumsum([1.0, T.nan, 2.0]).eval()
-    array([1., 1., 3.])
-    """
-    return cumsum(_filled(as_tensor(a), 0), axis, dtype)
-
-
-@on_terms
-def nancumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
-    """Running products in which NaN counts as 1, along an axis or of the flattened array.
-
-    >>> import termgraph.tensor as T
-    >>> T.nancumprod([3.0, T.nan, 2.0]).eval()
-    array([3., 3., 6.])
-    """
-    return cumprod(_filled(as_tensor(a), 1), axis, dtype)
-
-
-@on_terms
-def nanmax(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The largest of what is not NaN; NaN where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanmax([1.0, T.nan, 2.0]).eval()
-    array(2.)
-    """
-    return _extreme(max_over, as_tensor(a), -np.inf, axis, keepdims)
-
-
-@on_terms
-def nanmin(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The smallest of what is not NaN; NaN where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanmin([1.0, T.nan, 2.0]).eval()
-    array(1.)
-    """
-    return _extreme(min_over, as_tensor(a), np.inf, axis, keepdims)
-
-
-def _extreme(find: Callable, a: TensorVariable, least: float, axis: AxisLike, keepdims: bool) -> TensorVariable:
-    if not _has_nan(a):
-        return find(a, axis, keepdims=keepdims)
-    if a.type.kind == "c":
-        raise TypeError(f"nanmax and nanmin take real numbers, got {a} of type {a.type}")
-    found = find(_filled(a, least), axis, keepdims=keepdims)
-    missing = all_over(ew.isnan(a), axis, keepdims=keepdims)
-    return ew.switch(missing, np.asarray(np.nan, a.dtype), found)
-
-
-@on_terms
-def nanvar(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
-    """The variance of what is not NaN; NaN where no more than `ddof` numbers are.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanvar([1.0, T.nan, 3.0]).eval()
-    array(1.)
-    """
-    a = as_tensor(a)
-    if not _has_nan(a):
-        a = cast(a, "float64")
-    away = a - nanmean(a, axis, keepdims=True)
-    squares = ew.sqr(ew.abs_(away))  # infinities make NaN here, which counts
-    total = sum_over(ew.switch(ew.isnan(a), np.zeros((), squares.dtype), squares), axis, keepdims=keepdims)
-    left = cast(_count(a, axis, keepdims), total.dtype) - np.asarray(ddof, total.dtype)
-    return ew.true_div(total, ew.switch(ew.gt(left, 0), left, np.asarray(np.nan, total.dtype)))
-
-
-@on_terms
-def nanstd(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
-    """The standard deviation of what is not NaN: the root of `nanvar`.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanstd([1.0, T.nan, 3.0]).eval()
-    array(1.)
-    """
-    return ew.sqrt(nanvar(a, axis, ddof, keepdims))
-
-
-def _has_nan(a: TensorVariable) -> bool:
-    return a.type.kind in "fc"
-
-
-def _filled(a: TensorVariable, number: float) -> TensorVariable:
-    """With a number in the place of each NaN."""
-    return ew.switch(ew.isnan(a), np.asarray(number, a.dtype), a) if _has_nan(a) else a
-
-
-def _count(a: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
-    """How many elements are not NaN."""
-    there = ew.logical_not(ew.isnan(a)) if _has_nan(a) else ones_like(a, dtype="bool")
-    return sum_over(there, axis, keepdims=keepdims)
-
-
-def _real_part(dtype: str) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
 # ---------------------------------------------------------------------- quantiles
@@ -215,12 +75,12 @@ def nanquantile(
     array(1.5)
     """
     a, q = _numbers_and_shares(a, q, method)
-    if not _has_nan(a):
+    if not has_nan(a):
         return quantile(a, q, axis, method, keepdims)
     axes = axes_of(axis, a.ndim)
     ordered, _ = _ordered(a, axes)
     each = [*range(ordered.ndim - 1), *["x"] * q.ndim]
-    last = dimshuffle(_count(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
+    last = dimshuffle(count_numbers(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
     place = q * ew.maximum(cast(last, q.dtype), 0)
     below = cast(ew.floor(place), "int64")
     low, high = [_picked(ordered, p) for p in (below, ew.maximum(ew.minimum(below + 1, last), 0))]
@@ -312,7 +172,7 @@ def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     array(1.5)
     """
     a = as_tensor(a)
-    if not _has_nan(a):
+    if not has_nan(a):
         return median(a, axis, keepdims)
     low, high = [nanquantile(a, 0.5, axis, method, keepdims) for method in ("lower", "higher")]
     return ew.switch(ew.eq(low, high), low, (low + high) / 2)
@@ -480,6 +340,6 @@ def _one_sided(f: list, near: TensorVariable, far: TensorVariable) -> Any:
 
 
 __all__ = [
-    "corrcoef", "gradient", "histogram", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
-    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "quantile", "trapezoid",
+    "corrcoef", "gradient", "histogram", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
+    "trapezoid",
 ]  # fmt: skip

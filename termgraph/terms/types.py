@@ -306,6 +306,10 @@ def from_others(value: object) -> np.ndarray:
     """What NumPy makes an array of: numbers, lists, others' arrays (`__array__`, else DLPack). Nothing is copied."""
     by_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
     refusals = (BufferError, RuntimeError, TypeError) if by_dlpack else (BufferError, RuntimeError)
+    if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (int, float)):
+        for item in value:  # NumPy would drop their masks
+            if isinstance(item, np.ma.MaskedArray):
+                plain_array(item)
     try:
         return np.from_dlpack(value) if by_dlpack else plain_array(np.asanyarray(value))  # type: ignore[arg-type]
     except refusals as err:

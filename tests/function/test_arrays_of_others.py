@@ -142,6 +142,6 @@ def test_masked_elements_are_refused_wherever_arrays_are_taken():
     masked = np.ma.masked_array([1.0, 2.0], [False, True])
     x, w = T.dvector("x"), tg.shared(np.zeros(2))
     takers = [tg.function([x], x), tg.function([x], x, mode=tg.Mode("py")), w.set_value, tg.shared, T.as_tensor]
-    for take in [*takers, lambda a: x + a]:
+    for take in [*takers, lambda a: x + a, lambda a: T.as_tensor([a, a]), lambda a: T.stack([x, a])]:
         with pytest.raises(TypeError, match=r"masked.*array\.filled\(0\)"):
             take(masked)

@@ -360,3 +360,21 @@ def test_filters_larger_than_the_image_name_the_users_line(linker):
 def test_options_that_make_no_sense_are_errors(how, message):
     with pytest.raises(ValueError, match=message):
         T.nnet.conv2d(T.dtensor4(), T.dtensor4(), **how)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_correlate_is_numpys(rng, mode):
+    for n, k in ((5, 2), (5, 3), (2, 5), (4, 6), (3, 6), (4, 4), (1, 1)):
+        for dtype in ("float32", "complex128", "int16", "bool"):
+            a, v = ((3 * rng.normal(size=m) + 1j * rng.normal(size=m)) for m in (n, k))
+            a, v = [(x if dtype == "complex128" else x.real).astype(dtype) for x in (a, v)]
+            want, tolerance = np.correlate(a, v, mode), 1e-5 if dtype == "float32" else 1e-12
+            x, y = T.vector("x", dtype), T.vector("y", dtype)
+            for got in (
+                T.correlate(T.constant(a), T.constant(v), mode).eval(),
+                np.correlate(x, y, mode).eval({x: a, y: v}),
+            ):
+                assert got.dtype == want.dtype
+                np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    with pytest.raises(ValueError, match="correlate: v must be a vector"):
+        T.correlate(T.dvector(), [])

@@ -331,7 +331,7 @@ def test_extreme_parameters_of_draws():
     assert abs(large.mean() - 1e15) < 5 * np.sqrt(1e15 / 2000) and abs(large.std() / np.sqrt(1e15) - 1) < 0.1
     n, p = np.array([0, 7, 7, 1]), np.array([0.5, 0.0, 1.0, 1.0])
     assert draw(lambda r: r.binomial(n, p)).tolist() == [0, 0, 7, 1]
-    odd = draw(lambda r: r.gamma(np.array([0.0, np.inf, -1.0, np.nan])))
+    odd = draw(lambda r: r.gamma(tg.shared(np.array([0.0, np.inf, -1.0, np.nan]))))
     assert odd[0] == 0 and odd[1] == np.inf and np.isnan(odd[2:]).all()
     beta = draw(lambda r: r.beta(1e-4, 1e-4, size=2000))
     assert np.isfinite(beta).all() and 0.4 < (beta > 0.5).mean() < 0.6
@@ -342,8 +342,8 @@ def test_extreme_parameters_of_draws():
     [
         (lambda r: r.integers(5, 5), "low must be below high, got 5 and 5"),
         (lambda r: r.integers(0, 300, dtype="uint8"), "do not fit in uint8"),
-        (lambda r: draw(lambda s: s.poisson(-1.0)), "mean must be at least 0"),
-        (lambda r: draw(lambda s: s.binomial(3, 1.5)), "p between 0 and 1"),
+        (lambda r: draw(lambda s: s.poisson(tg.shared(-1.0))), "mean must be at least 0"),
+        (lambda r: draw(lambda s: s.binomial(3, tg.shared(1.5))), "p between 0 and 1"),
         (lambda r: draw(lambda s: s.multinomial(100, [0.5, -0.5])), "must not be negative"),
         (lambda r: r.choice(3, size=4, replace=False), "4 different elements of 3"),
     ],
@@ -446,3 +446,21 @@ def test_draws_in_a_loop_differ_from_step_to_step():
     out, updates = tg.scan(lambda: r.uniform(size=2), n_steps=4)
     f = tg.function([], out, updates=updates)
     assert len(np.unique([f(), f()])) == 16
+
+
+def test_parameters_that_no_distribution_has_are_refused():
+    rng = T.random.RandomStream(1)
+    for draw, message in {
+        lambda: rng.normal(0.0, -1.0): "normal: scale must not be negative, got -1.0",
+        lambda: rng.lognormal(sigma=[1.0, -2.0]): "lognormal: sigma must not be negative",
+        lambda: rng.gamma(-1.0): "gamma: shape must not be negative",
+        lambda: rng.beta(1.0, np.array([-1])): "beta: b must not be negative",
+        lambda: rng.poisson(-3): "poisson: lam must not be negative",
+        lambda: rng.bernoulli(1.5): "bernoulli: p must be from 0 to 1, got 1.5",
+        lambda: rng.binomial(5, -0.1): "binomial: p must be from 0 to 1",
+        lambda: T.random.RandomStreams(1).normal((2,), 0.0, -1.0): "normal: scale must not be negative",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            draw()
+    assert rng.normal(0.0, 0.0).eval() == 0.0
+    assert np.isnan(rng.normal(0.0, T.constant(np.nan)).eval())

@@ -150,3 +150,22 @@ def test_places_of_what_is_not_zero(rng, shape, dtype):
     for got, want in zip(f(values), wants, strict=True):
         np.testing.assert_array_equal(got, want)
         assert got.dtype == want.dtype
+
+
+def test_piecewise():
+    x = T.dvector("x")
+    at = np.array([-2.0, 0.0, 0.5, 7.0, np.nan])
+    for conditions, functions in (
+        (lambda v: [v < 0, v > 1], [lambda v: -v, 1.0]),
+        (lambda v: [v < 5, v > 0], [0.0, lambda v: v * 2, 9.0]),  # the last condition that holds
+        (lambda v: v > 0, [lambda v: v * v]),
+        (lambda v: [v > 0], [1, 2]),
+    ):
+        want = np.piecewise(at, conditions(at), functions)
+        np.testing.assert_array_equal(np.piecewise(x, conditions(x), functions).eval({x: at}), want)
+    scaled = T.piecewise(x, [x > 0], [lambda v, k, shift: v * k + shift], 2.0, shift=1.0)
+    np.testing.assert_array_equal(scaled.eval({x: at}), [0, 0, 2, 15, 0])
+    whole = T.piecewise(T.constant([1, 2]), [T.constant([True, False])], [2.7])
+    assert whole.eval().tolist() == [2, 0], "in the dtype of x"
+    with pytest.raises(ValueError, match="2 conditions and 4 functions"):
+        T.piecewise(x, [x > 0, x > 1], [1, 2, 3, 4])

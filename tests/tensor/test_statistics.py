@@ -225,6 +225,28 @@ def test_polynomials():
         tg.verify_grad(function, [values], rng=rng, mode="FAST_COMPILE")
 
 
+def test_roots_of_polynomials():
+    for p in ([1.0, -6.0, 11.0, -6.0], [2.0, 0.0, 2.0, 0.0], [1, -1j], [3, -6]):
+        found = T.roots(C(np.array(p))).eval()
+        np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(np.roots(p)), atol=1e-12)
+    p = T.fvector("p")
+    assert T.roots(p).eval({p: np.float32([1, -3, 2])}).dtype == "complex64"
+    assert T.roots([2.0]).eval().shape == T.roots([]).eval().shape == (0,)
+    with pytest.raises(ValueError, match="roots takes a vector"):
+        T.roots(T.dmatrix())
+
+
+def test_places_of_extremes_that_are_there():
+    holes = np.where(X > 1, np.nan, X)
+    for axis in (None, 0, 1, -1):
+        same(T.nanargmax(C(holes), axis), np.nanargmax(holes, axis))
+        same(T.nanargmin(C(holes), axis, keepdims=True), np.nanargmin(holes, axis, keepdims=True))
+    same(np.nanargmax(C(np.array([[np.nan, np.nan], [1.0, 2.0]])), axis=1), np.array([-1, 1]))
+    same(T.nanargmin(C(np.array([3, 1]))), np.int64(1))
+    with pytest.raises(TypeError, match="real numbers"):
+        T.nanargmax(T.zmatrix())
+
+
 def test_matrices_times_vectors():
     a, b, c = X[:2, :3, :4] + 1j, X[0, 0, :4] * 1j, X[:2, 0, :3] * 1j
     same(T.matvec(C(a), C(b)), a @ b)

@@ -107,6 +107,31 @@ def test_losses_as_pytorch_defines_them():
         np.testing.assert_allclose(found, (a * b).sum(axis) / np.sqrt((a * a).sum(axis) * (b * b).sum(axis)))
 
 
+def test_cross_entropy_of_weighted_and_missing_labels():
+    rng = np.random.default_rng(1)
+    scores, weight = rng.normal(size=(6, 4)), np.array([0.5, 2.0, 1.0, 3.0])
+    labels, smooth = np.array([0, 3, 2, -100, 1, 3]), 0.1
+    logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+    there = labels >= 0
+    per_class = -logs * weight
+    own = per_class[np.arange(6), np.where(there, labels, 0)]
+    want = np.where(there, (1 - smooth) * own + smooth * per_class.mean(1), 0)
+    x = T.dmatrix("x")
+    options = {"label_smoothing": smooth, "weight": weight, "ignore_index": -100}
+    for reduction, value in {"none": want, "sum": want.sum(), "mean": want.sum() / weight[labels[there]].sum()}.items():
+        got = T.nnet.cross_entropy(x, labels, reduction, **options)
+        np.testing.assert_allclose(got.eval({x: scores}), value, rtol=1e-12)
+    slope = T.grad(T.nnet.cross_entropy(x, labels, **options), x).eval({x: scores})
+    assert (slope[3] == 0).all() and (slope[there] != 0).all()
+    without = T.nnet.cross_entropy(x, labels, ignore_index=-100).eval({x: scores})
+    np.testing.assert_allclose(without, -logs[there, labels[there]].mean(), rtol=1e-12)
+    shares = np.exp(logs)
+    by_share = T.nnet.cross_entropy(x, shares, weight=weight).eval({x: scores})
+    np.testing.assert_allclose(by_share, (shares * per_class).sum(1).mean(), rtol=1e-12)
+    with pytest.raises(TypeError, match="ignore_index is for integer labels"):
+        T.nnet.cross_entropy(x, shares, ignore_index=0)
+
+
 def test_rows_of_halves_are_normalised_in_float32():
     x = np.array([[1000.0, -3000.0, 2000.0], [300.0, 0.0, -600.0]], "float16")
     wide = x.astype("float64")

@@ -180,6 +180,7 @@ def _convolved(c):
 
 
 row("convolve", T.convolve, np.convolve, _convolved, ranks=(1,), **EXACT)
+row("correlate", T.correlate, np.correlate, _convolved, ranks=(1,), **EXACT)
 
 
 # ---------------------------------------------------------------------- linalg

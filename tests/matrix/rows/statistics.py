@@ -53,6 +53,10 @@ for name, differs in {"nanmax": (), "nanmin": (), "nanprod": ("half products", "
 for name in ["nancumsum", "nancumprod"]:
     row(name, getattr(T, name), getattr(np, name), lambda c: [c.x(special=False), {"axis": c.axis()}][1], ranks=(1, 2, 3),
         dtypes=(*WIDE, "int64"), **PLAIN)  # fmt: skip
+for name in ["nanargmax", "nanargmin"]:
+    row(name, getattr(T, name), lambda x, axis, keepdims, f=getattr(np, name), least=[-np.inf, np.inf][name == "nanargmin"]:
+        np.where(np.isnan(x).all(axis, keepdims=keepdims), -1, f(np.where(np.isnan(x), least, x), axis, keepdims=keepdims)),
+        lambda c: [c.at_least(1, False).x(), {"axis": c.axis() if c.rank else None, "keepdims": c.flip(0.3)}][1], dtypes=WIDE, smooth=False, **PLAIN)  # fmt: skip
 row("nanmedian", lambda x, axis, keepdims: T.nanmedian(x, axis, keepdims),
     lambda x, axis, keepdims: np.nanmedian(x, axis, keepdims=keepdims), _samples, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)  # fmt: skip
 for name in ["nanvar", "nanstd"]:
@@ -135,6 +139,8 @@ def _keys(c):
 
 
 row("lexsort", lambda k: T.lexsort([k[0], k[1], k[2]]), np.lexsort, _keys, ranks=(2,), dtypes=("int64", "float64"), special=False, smooth=False)
+row("piecewise", lambda x: T.piecewise(x, [x > 1, x > 0], [lambda v: v * 2, 3, 1]),
+    lambda x: np.piecewise(x, [x > 1, x > 0], [lambda v: v * 2, 3, 1]), lambda c: c.x(), dtypes=(*WIDE, "int64"))  # fmt: skip
 row("select", lambda x, y: T.select([x > 1, x > 0], [x, y], y), lambda x, y: np.select([x > 1, x > 0], [x, y], y),
     lambda c: [c.x(), c.partner(dtype=c.dtype)], dtypes=(*WIDE, "int64"))  # fmt: skip
 
@@ -217,6 +223,12 @@ def _two_factors(c):
     return {}
 
 
+def _apart(c):
+    """Coefficients of a polynomial whose roots are whole numbers, none twice."""
+    c.given(np.poly(c.values.permutation(np.arange(1, 6))[: c.structure.randint(1, 4)]).astype(c.dtype))
+    return {}
+
+
 def _points(c):
     c.given(c.values.permutation(7) / 3.5 - 1)
     c.given(c.values.normal(size=7))
@@ -226,6 +238,8 @@ def _points(c):
 NUMBERS = {"ranks": (1,), "dtypes": (*WIDE, "int64"), **PLAIN}
 row("polyval", T.polyval, np.polyval, _at_places, dtypes=(*WIDE, "int64"), **PLAIN)
 row("polyfit", T.polyfit, np.polyfit, _points, ranks=(1,), dtypes=("float64",), **{**PLAIN, "loose": 1000})
+row("roots", lambda p: T.sort(abs(T.roots(p))), lambda p: np.sort(abs(np.roots(p))), _apart, ranks=(1,),
+    dtypes=("float32", "float64", "int64"), smooth=False, **{**PLAIN, "loose": 1000})  # fmt: skip
 row("polyder", T.polyder, np.polyder, _polynomial, **NUMBERS)
 row("polyint", T.polyint, np.polyint, _polynomial, **NUMBERS)
 row("polymul", T.polymul, np.polymul, _two_factors, **NUMBERS)
