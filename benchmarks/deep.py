@@ -1,7 +1,8 @@
 """Whole models with gradients: CPU seconds from the first line of the model to the first result, compilers included.
 
-The rows "step" time the finished function, "peak" is how much memory the process grew by, "text" the C text in kB. All
-starts are cold. `--case '^MLP 60$'` runs one case; deep_models.py lists them.
+The rows "step" time the finished function, "peak" is how much memory the process grew by, "text" the C text in kB.
+Starts are cold; "MLP 60 warm" is a start that finds what an earlier process kept. `--case '^MLP 60$'` runs one case,
+`--case warm` all warm ones; deep_models.py lists the models.
 """
 
 import resource
@@ -19,8 +20,12 @@ SHORT = ("MLP 3", "residual MLP 4", "transformer 2", "LSTM 1")
 
 def cases(quick: bool) -> list[Case]:
     also = [Also("step", "us", [Target(0.95)]), Also("peak", "MB", [Target(1.0)]), Also("text", "kB", [])]
-    names = SHORT if quick else models()
-    return [Case(n, {"name": n}, "s", targets=[Target(0.5, "jax")], caches="cold", rtol=1e-2, also=also) for n in names]
+    names, ready = SHORT if quick else models(), []
+    for n in names:
+        ready.append(Case(n, {"name": n}, "s", targets=[Target(0.5, "jax")], caches="cold", rtol=1e-2, also=also))
+    for n in names:
+        ready.append(Case(f"{n} warm", {"name": n}, "s", targets=[Target(0.15, "jax")], caches="warm", rtol=1e-2))
+    return ready
 
 
 suite = Suite("deep", cases, kind="once", doc=__doc__)
