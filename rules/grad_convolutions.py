@@ -6,32 +6,14 @@ whole cotangent of the window, as in Theano.
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_convolutions import overlapped, taps_of
+from termgraph.rulelib._goals_convolutions import taps_of
+from termgraph.rulelib._goals_grad_convolutions import laid_back, linear_in_two, one_or_zeros, pooled_lengths, tangent
 from termgraph.rulelib._goals_pooling import of_the_largest
-from termgraph.rulelib.grad_forward import or_zeros, product_rule
-from termgraph.rules import goal, head, param, rule, ruleset, seg
+from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import nothing_for, zeros_like
-from termgraph.tensor.lengths import lengths
-from termgraph.tensor.lifting import handle
-from termgraph.terms.build import lengths as length_terms
-from termgraph.terms.op import CONST
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights, windows
 from termgraph.terms.ops.derivative import pullback, pushforward, tup
 from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
-from termgraph.terms.term import mk1
-
-
-@goal("iiiiio")
-def laid_back(x, g, ks, stride, dilation):
-    """The cotangent of windows, added up where they were read."""
-    taps = [int(k.scalar) if k.op is CONST else handle(k) for k in ks]
-    return overlapped(handle(g), lengths(handle(x)), taps, {"stride": stride, "dilation": dilation}).term
-
-
-@goal("iiio")
-def linear_in_two(f, xs, ts):
-    """The tangent of an op that is linear in its first two operands; lengths follow them."""
-    return product_rule.run("iiio", (f, xs, ts[:2], None))
 
 
 @ruleset("grad")
@@ -61,25 +43,6 @@ def forward_convolution(x, y, t, v, ns: seg, us: seg, xs: seg, ts: seg, f: head[
     yield rule("partial",  pushforward(m(*xs), *ts),                                v,  linear_in_two(m, xs, ts, v))
     yield rule("windows",  pushforward(windows(x, *ns, stride=a, dilation=b), t, *us),
                            windows(t, *ns, stride=a, dilation=b))
-
-
-# ---------------------------------------------------------------------- pooling
-@goal("iio")
-def pooled_lengths(x, size):
-    """The lengths of the dimensions of x that are pooled."""
-    return tuple(length_terms(x)[x.type.ndim - len(size) :])
-
-
-@goal("iiio")
-def tangent(p, x, t):
-    """The tangent of a pooling: that of the largest elements, or of all."""
-    return mk1(p, t) if p.params["kind"] == "sum" else of_the_largest.run("iiiio", (p, x, mk1(p, x), t, None))
-
-
-@goal("iio")
-def one_or_zeros(g, v):
-    """The tangent of one operand, zeros where it has none."""
-    return or_zeros.run("iio", ((g,), (v,), None))[0]
 
 
 @ruleset("grad")

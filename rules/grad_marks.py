@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from termgraph.rules import goal, head, param, rule, ruleset
-from termgraph.terms.build import number_like
+from termgraph.rulelib._goals_grad_marks import number
+from termgraph.rules import head, param, rule, ruleset
 from termgraph.terms.ops.derivative import pullback, pushforward, undefined
 from termgraph.terms.ops.elementwise import clip
 from termgraph.terms.ops.gradmarks import (
@@ -15,12 +15,6 @@ from termgraph.terms.ops.gradmarks import (
 )  # fmt: skip
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.ops.workers import mean_over_workers
-
-
-@goal("iio")
-def number(value, g):
-    """A parameter as a number in the dtype of g."""
-    return number_like(g, value)
 
 
 @ruleset("grad")

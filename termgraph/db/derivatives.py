@@ -1,68 +1,65 @@
-"""The derivative rules of one operator, read from the files that have some: an index kept beside the images says which.
+"""The derivative rules of one operator as a matcher, from an image of all of them: no rule file is read for a gradient.
 
-Where rules or facts are not those of the installation, or nothing can be kept, all derivative rules are read.
+Where rules or facts are not those of the installation, or nothing can be kept, matchers are compiled from the rules.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any
 
-from termgraph.db import database, images, loading
-from termgraph.db.query import Query
-from termgraph.rules import authoring
-from termgraph.rules.compiled import REWRITING, RuleSet
-from termgraph.rules.definition import Rule
-from termgraph.terms.op import Op
+from termgraph.db import database, images
+from termgraph.rules.compiled import REWRITING, Context, RuleSet
+from termgraph.rules.forms import Instance
+from termgraph.rules.image import Piece, piece_of, run_piece
+from termgraph.rules.tree import matcher, write_matcher
+from termgraph.terms.op import OPS, Op
 
-Index = dict[str, dict[str, list[str]]]  # by pullback or pushforward and by the op it is of ("": any): names of files
+Matcher = Callable[[Any], Any]  # from `pullback(y, g)` or its kin to (right side, number among all derivative rules)
+Pieces = dict[str, dict[str, Piece]]  # by the name of pullback or pushforward and that of the operator it is of
 
-_sets: dict[frozenset[str], RuleSet] = {}
+_CONTEXT = Context()
+_rows: dict[Op, tuple[RuleSet, dict[Op, list[tuple[Instance, int]]]]] = {}
 
 
-def rules_of(head: Op, family: Op) -> RuleSet:
-    """Derivative rules, all among them by which `head` (pullback or pushforward) of an operator is worked out."""
-    if database.is_loaded() or images.changed():
-        return database.query("+grad")
+def matcher_of(head: Op, family: Op) -> Matcher | None:
+    """By what `head` (pullback or pushforward) of an operator is worked out; None without a rule."""
     with REWRITING:
-        index = images.derivatives(_indexed)
-        if index is None:
-            return database.query("+grad")
-        known = index.get(head.name, {})
-        files = frozenset((*known.get("", ()), *known.get(family.name, ())))
-        if files not in _sets:
-            loading.load_files(*files)
-            rules = [r for r in authoring.DEFINED.values() if _file(r) in files]
-            _sets[files] = database.selected(rules, Query.parse("+grad"))
-        return _sets[files]
+        pieces = None if images.changed() else images.derivatives(_made)
+        if pieces is None:
+            return _compiled(head, family)
+        piece = pieces[head.name].get(family.name) if OPS.get(family.name) is family else None
+        return None if piece is None else run_piece(piece, _CONTEXT)["match"]
 
 
-def by_family(head: Op, rules: Iterable[Rule]) -> dict[Op | None, list[tuple[Rule, int]]]:
-    """Those with this head by the operator they differentiate (None: any), each with its number."""
-    rows: dict[Op | None, list[tuple[Rule, int]]] = {}
+def by_family(head: Op, rules: RuleSet) -> dict[Op, list[tuple[Instance, int]]]:
+    """Forms of rules with this head by the operator they differentiate, each with the number of its rule."""
+    rows: dict[Op, list[tuple[Instance, int]]] = {}
     for number, rule in enumerate(rules):
         for instance in rule.instances():
             if instance.lhs.op is head:
-                family = getattr(instance.lhs.args[0].op, "family", None)
-                rows.setdefault(family, []).append((instance, number))
+                rows.setdefault(instance.lhs.args[0].op.family, []).append((instance, number))
     return rows
 
 
-def _indexed() -> Index:
-    rules = list(database.query("+grad"))
-    index: Index = {}
-    for head in (database.pullback, database.pushforward):
-        rows = by_family(head, rules)
-        index[head.name] = {
-            "" if family is None else family.name: sorted({_file(rules[number]) for _, number in found})
-            for family, found in rows.items()
+def _compiled(head: Op, family: Op) -> Matcher | None:
+    rules = database.query("+grad")
+    if head not in _rows or _rows[head][0] is not rules:
+        _rows[head] = rules, by_family(head, rules)
+    rows = _rows[head][1].get(family)
+    return matcher(head, rows, rules.assume, rules.context)[0] if rows else None
+
+
+def _made() -> Pieces:
+    """The image: a matcher for each operator that has rules."""
+    rules = database.query("+grad")
+    return {
+        head.name: {
+            family.name: piece_of(write_matcher(head, rows, rules.assume, rules.context), rules.context)
+            for family, rows in by_family(head, rules).items()
         }
-    return index
+        for head in (database.pullback, database.pushforward)
+    }
 
 
-def _file(rule: Rule) -> str:
-    """The beginning of the name of its file; rules from elsewhere have none that the library has."""
-    return os.path.basename(rule.where.rpartition(":")[0])
-
-
-__all__ = ["by_family", "rules_of"]
+__all__ = ["by_family", "matcher_of"]

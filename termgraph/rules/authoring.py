@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
+from termgraph import _rulelib
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.kinds import Kind, SegVar, param, seg
 from termgraph.rules.pattern import Pattern
@@ -49,6 +50,7 @@ class RuleTable:
 
 
 DEFINED: dict[str, Rule] = {}  # every rule by name; the database reads it
+_overwriting: set[str] = set()  # names of rules that were meant to replace others
 _generation = 0
 
 
@@ -130,7 +132,11 @@ def _items(found: Iterator[Any], table: RuleTable) -> Iterator[Any]:
 def _register(r: Rule, overwrite: bool) -> None:
     global _generation
     old = DEFINED.get(r.name)
-    if old is not None and not overwrite and not getattr(_local, "replacing", False):
+    if overwrite:
+        _overwriting.add(r.name)
+    elif old is not None and not getattr(_local, "replacing", False):
+        if r.name in _overwriting and r.where.startswith(str(_rulelib.folder())):
+            return  # what replaces a rule of the library was defined before the library was read
         raise RuleError(
             f"rule {r.name!r} at {r.where} is already defined at {old.where}; choose another name, "
             "or pass overwrite=True to @ruleset"

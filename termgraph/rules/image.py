@@ -71,21 +71,22 @@ class Image:
         pieces = self.pieces[family.name]
         if pieces is None:
             return False
-        env = _run(pieces[0], context)
+        env = run_piece(pieces[0], context)
         match = env["match"]
         match.screen = env.get("screen")
         more = pieces[1]
         if more is not None:
 
             def many(t: AnyTerm) -> Any:
-                env["many"] = _run(more, context)["many"]
+                env["many"] = run_piece(more, context)["many"]
                 return env["many"](t)
 
             env["many"] = many
         return match
 
 
-def _run(piece: Piece, context: Context) -> dict[str, Any]:
+def run_piece(piece: Piece, context: Context) -> dict[str, Any]:
+    """What the code of a piece defines."""
     code, names = piece
     env = {**COMMON, **found(names, context)}
     exec(marshal.loads(code), env)
@@ -115,12 +116,13 @@ def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType]) -> tuple[Piece,
     if not rows:
         return None
     given = (family, rows, rs.assume, rs.context)
-    main = _piece(write_matcher(*given), rs.context, known)
-    return main, _piece(write_many(*given), rs.context, known) if is_nary(family) else None
+    main = piece_of(write_matcher(*given), rs.context, known)
+    return main, piece_of(write_many(*given), rs.context, known) if is_nary(family) else None
 
 
-def _piece(source: Source, context: Context, known: dict[str, CodeType]) -> Piece:
-    text = source.text()
+def piece_of(source: Source, context: Context, known: dict[str, CodeType] | None = None) -> Piece:
+    """The code of a source and what it refers to; `known` are codes by their texts."""
+    text, known = source.text(), {} if known is None else known
     code = known.get(text)
     if code is None:
         code = known[text] = compile(text, "<rules>", "exec")
@@ -176,6 +178,6 @@ def named_rules(image: Image) -> Sequence[Named]:
 
 
 __all__ = [
-    "Damaged", "Image", "Named", "declared", "make_image", "named_rules", "read_content", "read_image", "write_content",
-    "write_image",
+    "Damaged", "Image", "Named", "declared", "make_image", "named_rules", "piece_of", "read_content", "read_image",
+    "run_piece", "write_content", "write_image",
 ]  # fmt: skip

@@ -299,30 +299,50 @@ def test_a_gradient_reads_the_files_of_derivative_rules_only(place):
     assert files and all(name.startswith("grad") for name in files), "another file with rules of this tag"
 
 
-def test_a_gradient_reads_the_files_of_its_own_operators(place):
-    first = run(place, "before += [tg.grad(T.tanh(x).sum(), x)]")
-    again = run(place, "before += [tg.grad(T.tanh(x).sum(), x)]")
-    assert first[0] == again[0]
-    assert again[1] == 2, "tanh and sum have their rules in two files"
+def test_a_gradient_reads_no_rule_file_once_the_image_of_derivative_rules_is_there(place):
+    more = "before += [tg.grad(T.tanh(x).sum() + T.linalg.det(y) * x.max(), x)]"
+    first = run(place, more)
+    again = run(place, more)
+    assert first[0] == again[0] and first[1] > 0
+    assert again[1:] == (0, "")
     added = [path.name for path in kept(place) if path.name.startswith("derivatives")]
     assert len(added) == 1
 
 
+def test_the_image_of_derivative_rules_is_not_used_with_rules_of_a_user(place):
+    more = """
+from termgraph.rules import rule, ruleset
+from termgraph.terms.ops.derivative import pullback
+from termgraph.terms.ops.elementwise import tanh
+before += [tg.grad(T.tanh(x).sum(), x)]
+@ruleset("grad", overwrite=True, name="grad_trigonometric")
+def own(z, g):
+    yield rule("tanh", pullback(tanh(z), g), (g * 7.5,))
+before += [tg.grad(T.tanh(x).sum(), x)]
+"""
+    run(place, "tg.grad(x.sum(), x)")
+    shown, _, warned = run(place, more)
+    *_, of_the_library, of_the_user = shown.split("; ")
+    assert "7.5" in of_the_user and "7.5" not in of_the_library and not warned
+
+
 EVERY_OP = """
-from termgraph.db import database, derivatives, loading
+from termgraph.db import database, derivatives, images
+from termgraph.rules.source import Source
 from termgraph.terms.ops.derivative import pullback, pushforward
-def rows(head, op, rules):
-    found = derivatives.by_family(head, rules)
-    return sorted(str(made) for family in (op, None) for made, _ in found.get(family, ()))
-heads, ops = (pullback, pushforward), list(OPS.values())
-some = [rows(head, op, derivatives.rules_of(head, op)) for head in heads for op in ops]
-assert not database.is_loaded() and sum(map(bool, some)) > 200
-everything = database.query("+grad")
-assert some == [rows(head, op, everything) for head in heads for op in ops]
+kept = images.derivatives(lambda: 1 / 0)
+rules = database.query("+grad")
+count = 0
+for head in (pullback, pushforward):
+    for family, rows in derivatives.by_family(head, rules).items():
+        made = derivatives.write_matcher(head, rows, rules.assume, rules.context)
+        assert kept[head.name].pop(family.name) == derivatives.piece_of(made, rules.context)
+        count += 1
+assert count > 200 and not any(kept.values()), "operators that have no rules"
 """
 
 
-def test_what_is_read_for_an_operator_holds_all_its_derivative_rules(place):
+def test_the_image_of_derivative_rules_is_what_the_rules_are_compiled_to(place):
     run(place, "tg.grad(x.sum(), x)")
     run(place, EVERY_OP)
 
@@ -331,3 +351,10 @@ def test_knowledge_beside_the_rules_is_in_files_of_its_own():
     for path in _rulelib.files():
         if not path.name.startswith("_facts_"):
             assert ".propagate(" not in path.read_text(), f"{path.name}: an image would not bring this along"
+
+
+def test_goals_of_derivative_rules_are_in_files_without_rules():
+    for path in _rulelib.files():
+        if path.name.startswith("grad"):
+            text = path.read_text()
+            assert "@goal" not in text and "Guard(" not in text, f"{path.name}: reading an image would read its rules"
