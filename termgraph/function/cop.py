@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph._blake import blake2b
+from termgraph._lazy import pattern
 from termgraph.backends.c.build.library import build_plain
 from termgraph.tensor.variable import Apply
 from termgraph.tensor.wrap import as_tensor
@@ -33,7 +34,7 @@ SECTIONS = (
 )  # fmt: skip
 CUDA_SECTIONS = ("support_code", "code")
 _QUOTES = ("<", '"')
-_MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
+_MARK = pattern(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
 _PRELUDE = """#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

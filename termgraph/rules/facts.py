@@ -83,8 +83,6 @@ class TermFact(Goal):
         global _propagations
         self.rules[op] = rule
         _propagations += 1
-        for f in FACTS.values():
-            f._memo.clear()
         _forget_proofs()
 
     def known(self, term: AnyTerm) -> bool | None:
@@ -206,7 +204,7 @@ def _within(facts: int, premises: tuple[Any, ...]) -> bool:
 
 _MISSING: Any = object()
 _kinds: dict[tuple[Any, str], _Provable] = {}
-_proofs_noted = False
+_proofs_noted = _answers_noted = False  # whether anything is to be forgotten
 
 
 def _provable(t: AnyTerm) -> _Provable:
@@ -221,13 +219,17 @@ def _provable(t: AnyTerm) -> _Provable:
 
 def _forget_proofs() -> None:
     """Rules have changed: from now on any fact may hold for the signatures that were asked before."""
-    global _proofs_noted
+    global _proofs_noted, _answers_noted
     for known in _kinds.values():
         known.forget()
     _kinds.clear()
     if _proofs_noted:
         forget_facts()
         _proofs_noted = False
+    if _answers_noted:
+        for f in FACTS.values():
+            f._memo.clear()
+        _answers_noted = False
 
 
 def _prove(fact: TermFact, term: AnyTerm) -> bool:
@@ -289,6 +291,8 @@ def _work_out(fact: TermFact, term: AnyTerm) -> bool | None:
     Evaluates operands first: by recursion as far as that goes safely, from there on with an explicit stack. A rule that
     misses an operand's fact too deep down is asked again once that is known.
     """
+    global _answers_noted
+    _answers_noted = True
     asking: set[tuple[int, int]] = set()
     depth = 0
 

@@ -6,10 +6,10 @@ mapping memory). Names are scoped by blocks, so what one block used is free for 
 
 from __future__ import annotations
 
-import re
+from termgraph._lazy import pattern
 
 MARK = "ø"  # in names that have not got their final form: `xø17`
-_FRESH = re.compile(rf"\b([a-z]+){MARK}(\d+)\b")
+_FRESH = pattern(rf"\b([a-z]+){MARK}(\d+)\b")
 _PREFIX = {"a": "b"}  # a0, a1, ... are the operands of the term itself
 
 

@@ -6,13 +6,13 @@ The function takes a term whose operands are in normal form and returns `(new te
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
+from termgraph._lazy import pattern
 from termgraph.rules.emit import COMMON, Bindings, Writer, start_bindings
 from termgraph.rules.forms import Instance, is_nary
 from termgraph.rules.kinds import SegVar
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 _RULES_OF = "<rules of "
-_RETURNS = re.compile(r" *return r, (\d+)\n?")  # what the lines of each form end with
+_RETURNS = pattern(r" *return r, (\d+)\n?")  # what the lines of each form end with
 _NUMBERS = count()
 _MANY = 3  # from this many possible heads on, one set test comes first
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from termgraph._lazy import lazy
+from termgraph._lazy import lazy, pattern
 from termgraph.terms import userop
 from termgraph.terms.errors import CheckError
 from termgraph.terms.leaves import Arg, Const, Input, Leaf
@@ -26,11 +25,11 @@ TERMS = (Term, Leaf)
 # Texts that only people read; every other text among parameters is a word, such as a dtype or a name of a method.
 _FREE_TEXT = ("message", "name")
 _OTHER_WORDS = {
-    "index": re.compile(r"[a-z?]\Z"),  # "?" stands for an operand
-    "told": re.compile(r"[^{}]*(\{[01]\}[^{}]*)*\Z"),  # filled in with two numbers, as they are
+    "index": pattern(r"[a-z?]\Z"),  # "?" stands for an operand
+    "told": pattern(r"[^{}]*(\{[01]\}[^{}]*)*\Z"),  # filled in with two numbers, as they are
 }
 _SHOWN = ("__str__", "__repr__")
-_WORD = re.compile(r"[A-Za-z0-9_|.]*\Z")
+_WORD = pattern(r"[A-Za-z0-9_|.]*\Z")
 
 
 def library_names() -> dict[tuple[str, str], Any]:

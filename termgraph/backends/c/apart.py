@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from termgraph._lazy import pattern
+
 KNOWN = "/* ---- compiled once for all programs that hold it: what both sides know ---- */"
 ONCE = "/* ---- and what is compiled once ---- */"
 END = "/* ---- the program ---- */"
-SECTION = re.compile(rf"{re.escape(KNOWN)}\n(.*?){re.escape(ONCE)}\n(.*?){re.escape(END)}\n", re.DOTALL)
-ENTRY = re.compile(r"^TG_APART ([^{;]*?)\s*\{", re.MULTILINE)  # the head of a function that the program calls
+SECTION = pattern(rf"{re.escape(KNOWN)}\n(.*?){re.escape(ONCE)}\n(.*?){re.escape(END)}\n", re.DOTALL)
+ENTRY = pattern(r"^TG_APART ([^{;]*?)\s*\{", re.MULTILINE)  # the head of a function that the program calls
 HIDDEN = "#define TG_APART TG_HIDDEN\n"
 WHOLE = "#ifndef TG_APART\n#define TG_APART static\n#endif"
 # Flags that choose how fast loops run which the compiler makes vectors of, or how little it works on them: what is

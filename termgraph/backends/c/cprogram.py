@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph._lazy import lazy
+from termgraph._lazy import lazy, pattern
 from termgraph._records import record
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.terms.dtypes import numpy_dtype
@@ -92,7 +92,7 @@ class CProgram:
         return [self.original(t) for t in found if t is not None]
 
 
-_HEAD = re.compile(r"^(?:static|TG_EXPORT)\b.*?\b(\w+?)(?:_\d+)?\((?=void \*context|tg_context)", re.MULTILINE)
+_HEAD = pattern(r"^(?:static|TG_EXPORT)\b.*?\b(\w+?)(?:_\d+)?\((?=void \*context|tg_context)", re.MULTILINE)
 
 
 def _function_around(source: str, line: int | None) -> str:

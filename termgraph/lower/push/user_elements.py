@@ -5,16 +5,16 @@ Outside of lowering such an op is one of the user's, which only says how long it
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from termgraph._lazy import pattern
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import ElementwiseOp
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-_OPERAND = re.compile(r"\bx(\d+)\b")
+_OPERAND = pattern(r"\bx(\d+)\b")
 OPERAND_PLACE = r"({\1})"
 
 

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 
 from termgraph._folders import make_private
+from termgraph._lazy import pattern
 from termgraph.backends.c.build import cache_files
 from termgraph.config import config
 
@@ -22,15 +23,15 @@ FOLDER = "failed"  # below the cache directory; the newest KEPT reports stay
 KEPT = 20
 AROUND = 2  # lines of C shown before and after the one that is wrong
 
-_ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
-_CRASH = re.compile(
+_ERROR = pattern(r"^(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_CRASH = pattern(
     r"internal compiler error|signal terminated program|Segmentation fault|Stack dump|PLEASE submit a bug|"
     r"out of memory|cannot allocate memory|LLVM ERROR",
     re.IGNORECASE,
 )
-_FLAG = re.compile(r"unrecognized (?:command[- ]line )?option|unknown argument|unsupported option|bad value .* for ")
-_SYMBOL = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?(?P<name>[\w.]+)")
-_OURS = re.compile(r"^source\d*\.c$")
+_FLAG = pattern(r"unrecognized (?:command[- ]line )?option|unknown argument|unsupported option|bad value .* for ")
+_SYMBOL = pattern(r"undefined (?:reference to|symbol:?) [`'\"]?(?P<name>[\w.]+)")
+_OURS = pattern(r"^source\d*\.c$")
 ELSE = "name another compiler ($CC or the flag cc), or compute without C: mode=tg.Mode(linker='py')"
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import re
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-_NAME = re.compile(r"\bTG_NATIVE_(\w+)")
+from termgraph._lazy import pattern
+
+_NAME = pattern(r"\bTG_NATIVE_(\w+)")
 _MODULES = {
     "linalg": "numpy.linalg._umath_linalg",
     "fft": "numpy.fft._pocketfft_umath",

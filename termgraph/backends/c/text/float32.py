@@ -8,8 +8,9 @@ sigmoid 2.4, softplus 2.6.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from termgraph._lazy import pattern
 
 # e^r = 1 + r + r^2 * (c0 + c1*r + ...), |r| <= ln2 / 2 and |r| <= ln2
 EXP = ("0.49999994f", "0.16666517f", "0.041668106f", "0.008369131f", "0.0013836438f")
@@ -122,7 +123,7 @@ FUNCTIONS = {
 # A loop with many of them gains nothing over calls of the library, and each takes the compiler a few milliseconds.
 MANY, MANY_IN_ALL = 8, 64
 OWN = ("exp", "expm1", "log1p", "tanh", "sigmoid", "softplus")  # as the op table calls them
-_CALL = re.compile(r"\b(?:(exp|expm1|log1p|tanh)f|tg_(sigmoid|softplus)_f32)\(")
+_CALL = pattern(r"\b(?:(exp|expm1|log1p|tanh)f|tg_(sigmoid|softplus)_f32)\(")
 
 
 def functions(inline: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import pattern
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.dialect import CTYPE
 from termgraph.backends.cstyle import Printer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 # Products of so few rows, or sums of so few outer products, with so large a matrix, need no library: thin_products.py.
 FEW, LARGE = 16, 1 << 15
-NUMBER = re.compile(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
+NUMBER = pattern(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 

@@ -7,8 +7,7 @@ attribute where glibc has vector versions: gcc then calls them without -ffast-ma
 
 from __future__ import annotations
 
-import re
-
+from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bits
 from termgraph.backends.c.text.draws import draw_functions
@@ -404,7 +403,7 @@ _FIXED = {
     **erfinv.functions(_INLINE),
     **gammas.functions(_INLINE),
 }
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = pattern(r"[A-Za-z_]\w*")
 
 
 def needed(source: str) -> str:
@@ -433,7 +432,7 @@ def text_of(name: str) -> str | None:
     return _declaration(name)
 
 
-_EXTREME = re.compile(r"(maximum|minimum)(\d+)")
+_EXTREME = pattern(r"(maximum|minimum)(\d+)")
 
 
 def _extreme(which: str, n: int, kind: str) -> str:

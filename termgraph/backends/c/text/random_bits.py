@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from termgraph._lazy import pattern
+
 PLACES = 256  # for which bits are made at once; a multiple of sixteen
 PRAGMA = "#pragma GCC ivdep"
-_HEAD = re.compile(r"( *)for \(int64_t (i\d+|u) = (.+?); \2 < (.+); \2\+\+\) \{")
-_NAMED = re.compile(r"( *)const \w+ (\w+) = .+;")
-_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_HEAD = pattern(r"( *)for \(int64_t (i\d+|u) = (.+?); \2 < (.+); \2\+\+\) \{")
+_NAMED = pattern(r"( *)const \w+ (\w+) = .+;")
+_WORD = pattern(r"\b[A-Za-z_]\w*")
 CALL = "tg_philox("
 
 FILL = """

@@ -5,9 +5,9 @@ Long ranges are dealt out to threads. May import the prelude.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from termgraph._lazy import pattern
 from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
 from termgraph.lower.lengths.index import Poly
 
@@ -35,7 +35,7 @@ def gains_by_vectors(lines: Sequence[str]) -> bool:
 
 
 # Calls with a vector version, those in helpers of the prelude included.
-VECTOR_CALL = re.compile(
+VECTOR_CALL = pattern(
     rf"\b(?:{'|'.join(sorted(VECTOR | VECTOR_2))})f?\(|\btg_own_|\b(?:{'|'.join(sorted(VECTOR_HELPERS))})_"
 )
 VECTORISE = """

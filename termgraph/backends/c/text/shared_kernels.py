@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from termgraph._lazy import pattern
 from termgraph.backends.c.apart import section
 
 ROWS = 8  # of the table in one line of text
 MANY_STEPS = 8  # kernels and products from which a program is a table
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-CALLED = re.compile(r"\btg_(each|all)\(c, (\w+), ")
-STEPS = re.compile(r"<steps (\d+) (\d+)>")
-ROUTINE = re.compile(r"^.*\btg_(?:conv|pool)_\w+\(.*$", re.MULTILINE)  # calls in which lengths are written out
-NUMBER = re.compile(r"(?<![\w.\[-])\d+(?![\w.\]])")
+IDENTIFIER = pattern(r"[A-Za-z_]\w*")
+CALLED = pattern(r"\btg_(each|all)\(c, (\w+), ")
+STEPS = pattern(r"<steps (\d+) (\d+)>")
+ROUTINE = pattern(r"^.*\btg_(?:conv|pool)_\w+\(.*$", re.MULTILINE)  # calls in which lengths are written out
+NUMBER = pattern(r"(?<![\w.\[-])\d+(?![\w.\]])")
 AT_TEXT = """
 static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 {
