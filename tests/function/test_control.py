@@ -164,6 +164,19 @@ def test_a_fixed_index_counts_where_its_side_is_taken(mode):
             tg.function([x, m], choice, mode=mode, on_unused_input="ignore")([1.0, 9.0], np.ones((2, 2)))
 
 
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "None", tg.Mode("py")])
+def test_an_element_that_two_choices_share_is_read_where_one_of_them_takes_it(mode):
+    i, x = T.lscalar("i"), T.dvector("x")
+    a = x[i] * 2
+    there = i < x.shape[0]
+    choices = [tg.ifelse(there, a**2, x.sum()), tg.ifelse(there, T.exp(a), 0.0), tg.ifelse(there, a, 1.0)]
+    f = tg.function([x, i], choices, mode=mode)
+    assert [float(v) for v in f([1.0, 0.0], 5)] == [1.0, 0.0, 1.0]
+    assert [float(v) for v in f([1.0, 0.0], 1)] == [0.0, 1.0, 0.0]
+    with pytest.raises(IndexError, match="index -3 is out of bounds"):
+        f([1.0, 0.0], -3)
+
+
 def test_print_calls_the_methods_it_is_given(capsys):
     x = T.dvector("x")
     tg.function([x], T.Print("x", attrs=("shape", "min", "__str__"))(x))([3.0, 1.0])

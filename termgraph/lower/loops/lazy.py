@@ -85,7 +85,17 @@ def operands_of(t: AnyTerm, leaves: Collection[Any] = ()) -> Sequence[Any]:
     """The operands that a term surely needs."""
     if t in leaves:
         return ()
-    return t.args[:1] if t.args and is_lazy(t) else t.args
+    if t.op.family is not ifelse:
+        return t.args
+    return t.args[:1] if is_lazy(t) else (t.args[0], *_sure_parts(t.args[1:]))
+
+
+def _sure_parts(sides: Sequence[AnyTerm]) -> Sequence[AnyTerm]:
+    """The sides of a choice between numbers, or what they read where an element of it may not be there."""
+    below = children_first(sides)
+    if any(a.op.family is subtensor and a.args[1:] for a in below):
+        return [a for a in below if a.op is ARG]
+    return sides
 
 
 def edge_of(roots: Iterable[Any], known: Collection[Any]) -> list[Any]:
