@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_thin, spread
+from termgraph.grad.gates import behind, common_gates, total
 from termgraph.grad.table import pullbacks
 from termgraph.grad.user_defined import NOTHING, RECOMPUTE, user_pullback
 from termgraph.terms.build import filled_like
@@ -17,7 +18,6 @@ from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.derivative import missing, no_gradient, undefined, undefined_gradient
-from termgraph.terms.ops.elementwise import add
 from termgraph.terms.ops.gradmarks import disconnected_grad
 from termgraph.terms.ops.sparse import csm_data
 from termgraph.terms.sparse import SparseType
@@ -84,7 +84,7 @@ class Backward:
             if t.type.__class__ is TupleType:
                 self._push(t, _every_result(t, parts))
                 continue
-            g = parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+            g = total(parts, t)
             if len(parts) > 1:
                 self.sources.setdefault(g, t)
             if t.type.__class__ is SparseType:
@@ -112,6 +112,7 @@ class Backward:
                 break
         else:
             return
+        gates, cotangents = common_gates(cotangents)
         contributions = contributions_of(t, cotangents, [id(a) in reached for a in t.args])
         result = t if t.op.kind == "elementwise" else None
         for i, (a, c) in enumerate(zip(t.args, contributions)):
@@ -126,6 +127,8 @@ class Backward:
                 if not can_move(a):
                     continue
                 c = fit_thin(c, data_of(a), result)
+            for gate in reversed(gates):
+                c = behind(gate, c, data_of(a))
             self.sources.setdefault(c, t)
             found = waiting.get(id(a))
             if found is None:
@@ -175,7 +178,7 @@ def _every_result(whole: Term, parts: list) -> list:
         if found is None:
             cotangents.append(None if own else filled_like(mk(nth.bind(i=i), (whole,)), 0))
         else:
-            cotangents.append(found[0] if len(found) == 1 else mk(add, tuple(found)))
+            cotangents.append(total(found, mk(nth.bind(i=i), (whole,))))
     return cotangents
 
 
@@ -207,7 +210,7 @@ def body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
         seed = Arg(len(args) + j, y.type)
         places[seed] = g
         seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
-    run = Backward({y: _sum(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
+    run = Backward({y: total(parts, y) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
     operands = list(t.args)
     if t.op.params["lop"] == RECOMPUTE:
         operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]
@@ -225,7 +228,3 @@ def body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
             missing(f"inside {t.op}: {inner.what}") if c is NOTHING and can_move(a) else c for a, c in zip(args, out)
         ]
     return substitute(out, places)
-
-
-def _sum(parts: list) -> Any:
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
