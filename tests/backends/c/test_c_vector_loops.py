@@ -43,9 +43,29 @@ def test_columns_give_what_numpy_gives(rows, columns, dtype):
         )
 
 
-@pytest.mark.parametrize(("columns", "there"), [(32, True), (64, True), (31, False), (24, False)])
-def test_only_whole_vectors_are_written_as_such(columns, there):
-    assert ("tg_wide_f32" in compiled(16, columns, "float32").source("c")) == there
+@pytest.mark.parametrize(("columns", "vectors", "earlier"), [(64, True, False), (31, True, True), (15, False, False)])
+def test_the_last_vector_begins_earlier_where_it_would_go_beyond_the_end(columns, vectors, earlier):
+    text = compiled(16, columns, "float32").source("c")
+    assert ("tg_wide_f32" in text) == vectors
+    assert (f"i0 = {columns} - tg_wide_bytes / 4;" in text) == earlier
+
+
+@pytest.mark.parametrize("columns", [17, 23, 32, 33, 47])
+@pytest.mark.parametrize("in_place", [True, False])
+def test_elements_of_the_last_vector_are_not_computed_twice_where_they_are_written_over(columns, in_place):
+    """What is read and written by one loop, or added to, has another value the second time."""
+    start = np.random.default_rng(0).standard_normal((3, columns)).astype("float32")
+    x = tg.shared(start.copy())
+    y = T.tensor("y", dtype="float32", shape=(3, columns))
+    new = x
+    for k in range(14):  # a long body
+        new = new * (1.0 + k) + y * (0.5 - k) + abs(new - y)
+    f = tg.function([y], [] if in_place else new, updates=[(x, new)] if in_place else [], mode=C)
+    meant = tg.function([y], new, mode=tg.Mode(linker="py"))
+    value = np.random.default_rng(1).standard_normal((3, columns)).astype("float32")
+    wanted = meant(value)
+    got = f(value)
+    np.testing.assert_allclose(x.get_value() if in_place else got, wanted, rtol=1e-5)
 
 
 def test_what_all_rows_have_in_common_stands_once():

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.apart import section
+from termgraph.backends.c.text.shared_lengths import FLOATS_TEXT, Function, numbers_apart
 
 ROWS = 8  # of the table in one line of text
 MANY_STEPS = 8  # kernels and products from which a program is a table
@@ -178,6 +179,7 @@ class Shared:
 
     def join(self, functions: list[str], run: str) -> tuple[list[str], str]:
         """The functions, equal ones once and followed by the table, and the text that calls them."""
+        self._read_numbers()
         names: dict[str, list[str]] = {}
         for name, (written, _) in self.written.items():
             names.setdefault(written.shape, []).append(name)
@@ -194,7 +196,27 @@ class Shared:
         kept = [self._called(text, shared) for text in out if text is not None]
         table, rows = self._table(shared)
         run = STEPS.sub(lambda m: f"tg_rows + {rows[int(m[1])]}, {int(m[2]) - int(m[1])}", self._called(run, shared))
-        return [*([AT_TEXT.strip()] if shared else []), *kept, *table], run
+        floats = [FLOATS_TEXT.strip()] if any("tg_row_" in text for text in kept) else []
+        return [*([AT_TEXT.strip()] if shared else []), *floats, *kept, *table], run
+
+    def _read_numbers(self) -> None:
+        """Functions that differ in numbers only read these from their rows."""
+        fixed = {step.kernel for step in self.steps if step.range is None}  # their rows go on with other places
+        given = {
+            name: Function(written.shape, len(written.places), self.whole.get(name))
+            for name, (written, _) in self.written.items()
+            if name not in fixed
+        }
+        apart = numbers_apart(given)
+        for name, (shape, numbers, ranged) in apart.items():
+            written, k = self.written[name]
+            self.written[name] = Written(shape, (*written.places, *numbers), written.used), k
+            if ranged:
+                del self.whole[name]
+        self.steps = [
+            step._replace(places=self.written[step.kernel][0].places) if step.kernel in apart else step
+            for step in self.steps
+        ]
 
     def _called(self, text: str, shared: dict[str, str]) -> str:
         """The text with calls of functions that are shared."""

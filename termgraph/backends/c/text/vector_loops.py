@@ -5,7 +5,8 @@ Making a vector loop of a long body takes gcc three times as long as translating
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.text.dialect import SHORT
@@ -44,7 +45,7 @@ class VectorLoops(Printer):
             super().on_loop(n, begin, end, first)
             return
         before, (self.vectors, dtype) = self.vectors, found
-        with self.block(self.vector_head(n.var, dtype)):
+        with self.each_vector_of(n.var, dtype):
             self.body(n.body)
         self.vectors = before
 
@@ -56,7 +57,7 @@ class VectorLoops(Printer):
             return
         before, (self.vectors, dtype) = self.vectors, found
         known: set[Any] = set()  # values that were named outside all loops over rows
-        with self.block(self.vector_head(n.var, dtype)):
+        with self.each_vector_of(n.var, dtype):
             for s in n.body:
                 self.vector_sweep(s, dtype, known)
         self.vectors = before
@@ -65,10 +66,14 @@ class VectorLoops(Printer):
         """Whether a loop runs over its whole range, of which the function may get a part."""
         return self.whole or (begin == "0" and end is None)
 
-    def vector_head(self, var: Var, dtype: str) -> str:
-        """The header of a loop that takes a vector at a time."""
-        i = f"i{var.level}"
-        return f"for (int64_t {i} = 0; {i} < {self.poly(var.extent)}; {i} += tg_wide_bytes / {SIZES[dtype]})"
+    @contextmanager
+    def each_vector_of(self, var: Var, dtype: str) -> Iterator[None]:
+        """A loop that takes a vector at a time. The last one begins earlier where it would go beyond the end."""
+        i, n, step = f"i{var.level}", self.poly(var.extent), f"tg_wide_bytes / {SIZES[dtype]}"
+        with self.block(f"for (int64_t {i} = 0; {i} < {n}; {i} += {step})"):
+            if not _is_whole(var, dtype):
+                self.add(f"if ({i} > {n} - {step}) {i} = {n} - {step};")
+            yield
 
     def vector_sweep(self, s: Sweep, dtype: str, known: set[Any]) -> None:
         """One loop over rows. What all rows have in common comes first, if no sweep before has named it."""
@@ -170,13 +175,22 @@ class VectorLoops(Printer):
         """The values of a long loop that are vectors, and their dtype; None if it is not one of these."""
         if sum(isinstance(x, Let) for x in n.body) < MANY or not all(isinstance(x, (Let, Write)) for x in n.body):
             return None
-        return vectors_of(n.var, [n.body])
+        return self.if_repeatable(vectors_of(n.var, [n.body]), n.var, n.body)
 
     def column_vectors(self, n: Columns) -> tuple[set[Any], str] | None:
         """The same of a loop over columns."""
         if any(not isinstance(x, Let) for s in n.body for x in s.outer):
             return None
-        return vectors_of(n.var, [s.body for s in n.body], [s.folds for s in n.body])
+        found = vectors_of(n.var, [s.body for s in n.body], [s.folds for s in n.body])
+        return self.if_repeatable(found, n.var, [x for s in n.body for x in (*s.outer, *s.body)])
+
+    def if_repeatable(self, found: tuple[set[Any], str] | None, var: Var, body: Sequence[Node]) -> Any:
+        """What was found, if the elements that the last vector computes again have the same values then."""
+        if found is None or _is_whole(var, found[1]):
+            return found
+        read = {place[0] for x in body if isinstance(x, Let) and (place := place_of(x)) is not None}
+        kept = all(x.mode == "set" for x in body if isinstance(x, Write))
+        return found if kept and not self.written & (read | set(self.aliased)) else None
 
 
 def place_of(x: Let) -> tuple[Any, Poly] | None:
@@ -186,17 +200,22 @@ def place_of(x: Let) -> tuple[Any, Poly] | None:
     return (x.term.op.params["buf"], x.term.op.params["offset"]) if x.term.op.family is LOAD else None
 
 
+def _is_whole(var: Var, dtype: str) -> bool:
+    """Whether a range is a number of whole vectors on any processor."""
+    return var.extent.const is not None and not var.extent.const % (WIDEST // SIZES[dtype])
+
+
 def vectors_of(
     var: Var, bodies: Sequence[Sequence[Node]], folds: Sequence[Iterable[Any]] = ()
 ) -> tuple[set[Any], str] | None:
-    """The values that are vectors where a loop takes whole vectors of its range, and their dtype.
+    """The values that are vectors where a loop takes vectors of its range, and their dtype.
 
     None if it cannot be written like this: another number of elements, another dtype, what is no plain arithmetic.
     """
     dtypes = {x.buf.dtype for body in bodies for x in body if isinstance(x, Write)}
     dtypes |= {f.type.dtype for each in folds for f in each}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    if dtype not in SIZES or var.extent.const is None or var.extent.const % (WIDEST // SIZES[dtype]):
+    if dtype not in SIZES or var.extent.const is None or var.extent.const < WIDEST // SIZES[dtype]:
         return None
     found: set[Any] = set()
     for k, body in enumerate(bodies):
