@@ -80,6 +80,7 @@ VALUES = {
     "logarithm": logarithm_of_square,
     "log1p": reduced_logarithm,
     "exponential": reduced_exponential,
+    "exponential_below": reduced_exponential,
 }
 
 

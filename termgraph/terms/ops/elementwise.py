@@ -254,8 +254,10 @@ gamma = elementwise(
 gammaln = elementwise("gammaln", 1, meanings.of_scipy("gammaln"), special_rule, "tg_gammaln", vector=True)
 digamma = elementwise("digamma", 1, meanings.of_scipy("digamma"), special_rule, "tg_digamma", vector=True)
 polygamma = elementwise("polygamma", 2, meanings.of_scipy("polygamma"), special_rule, "tg_polygamma", cost=2000)
-gammainc = elementwise("gammainc", 2, meanings.of_scipy("gammainc"), special_rule, "tg_gammainc", cost=500)
-gammaincc = elementwise("gammaincc", 2, meanings.of_scipy("gammaincc"), special_rule, "tg_gammaincc", cost=500)
+gammainc = elementwise("gammainc", 2, meanings.of_scipy("gammainc"), special_rule, "tg_gammainc", cost=150, vector=True)
+gammaincc = elementwise(
+    "gammaincc", 2, meanings.of_scipy("gammaincc"), special_rule, "tg_gammaincc", cost=150, vector=True
+)
 betainc = elementwise("betainc", 3, meanings.of_scipy("betainc"), special_rule, "tg_betainc", cost=800)
 j0 = elementwise("j0", 1, meanings.of_scipy("j0"), special_rule, "tg_j0", cost=40)
 j1 = elementwise("j1", 1, meanings.of_scipy("j1"), special_rule, "tg_j1", cost=40)

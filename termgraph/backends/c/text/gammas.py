@@ -16,7 +16,7 @@ from termgraph.backends.c.text.bessel import horner
 # near: digamma without its zero, trigamma; next: digamma(x + 1), trigamma(x + 1), which are smoother than those of x;
 # far: log(x) - 1 / (2 x) - digamma(x) times x^2, trigamma(x) - 1 / x - 1 / (2 x^2) times x^3, of 1 / x^2.
 # inverse: (1 / gamma(x) - 1) / (x - 2); sine: sin(pi r) / (pi r) of r^2; cotangent: (1 / r - pi cot(pi r)) / r of r^2.
-# logarithm: (2 atanh(s) - 2 s) / s^3 of s^2; log1p: (u - log1p(u)) / u^2; exponential: (e^u - 1 - u) / u^2.
+# logarithm: (2 atanh(s) - 2 s) / s^3 of s^2; log1p: (u - log1p(u)) / u^2; exponential(_below): (e^u - 1 - u) / u^2.
 PIECES = {
     "gammaln_at_1": (0.75, 1.5, 20),
     "gammaln_at_2": (1.5, 2.5, 17),
@@ -33,6 +33,7 @@ PIECES = {
     "logarithm": (0, 0.0295, 7),
     "log1p": (-1 / 12, 1 / 12, 11),
     "exponential": (-0.3466, 0.3466, 10),
+    "exponential_below": (-0.6932, 0, 10),
 }
 ROOT = (1.4616321449683622, 9.549995429965697e-17)  # of digamma, and what the number lacks
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
@@ -122,10 +123,15 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         0.00019841269874815834, 2.4801587304198264e-05, 2.7557255406285044e-06, 2.7557291416349653e-07,
         2.5105214474751413e-08, 2.0909306543460807e-09
     ),
+    "exponential_below": (
+        0.4469109278279482, 0.14056890721599352, 0.03392524099984935, 0.006626798724702951, 0.0010859788384849417,
+        0.00015318786615971721, 1.8960923854879782e-05, 2.090252031629283e-06, 2.0768508519219335e-07,
+        1.881911978410796e-08, 1.560710194890119e-09
+    ),
 }  # fmt: skip
 
 
-def _of(name: str, at: str, centred: bool = False) -> str:
+def of(name: str, at: str, centred: bool = False) -> str:
     """The text of a polynomial of `at`; `centred` if that is already the distance from the middle."""
     low, high, _ = PIECES[name]
     middle = (low + high) / 2
@@ -144,7 +150,7 @@ _LOG = f"""double tg_log_parts_f64(double x, double less, double *low) /* log(x)
     __builtin_memcpy(&k, &top, 8); /* a whole number as the last bits of 2^52: no instruction converts it */
     k -= 0x1p52 + 1023;
     const double f = m - 1, s = f / (2 + f), z = s * s, half_square = 0.5 * f * f;
-    const double rest = z * {_of("logarithm", "z")};
+    const double rest = z * {of("logarithm", "z")};
     const double base = k * 0x1.62e42fefa3800p-1 - less, high = base + f;
     *low = (base - high + f) + (s * (half_square + rest) - half_square + k * 0x1.ef35793c76730p-45);
     return high;
@@ -156,8 +162,8 @@ _GAMMALN = f"""double tg_gammaln_f64(double x)
     const double a = x < 0 ? 1 - x : x, two = a >= 3.5 ? a - 2 : a, down = two >= 2.5 ? two - 1 : two;
     const double p = (a >= 3.5 ? (a - 1) * (a - 2) : 1) * (two >= 2.5 ? down : 1), r = a < 0.75 ? a + 1 : down;
     const double z = a < 0.75 ? a : r - 1;
-    const double one = z * {_of("gammaln_at_1", "(z - 0.125)", True)};
-    const double other = (r - 2) * {_of("gammaln_at_2", "(r - 2)", True)};
+    const double one = z * {of("gammaln_at_1", "(z - 0.125)", True)};
+    const double other = (r - 2) * {of("gammaln_at_2", "(r - 2)", True)};
     const double near = r < 1.5 ? one : other, beyond = a < 5.5 ? p : a, of = a < 0.75 ? a : beyond;
     const double sign = a < 0.75 ? -1 : 1;
     double low, less = a >= 5.5 ? 1 : 0, far;
@@ -165,11 +171,11 @@ _GAMMALN = f"""double tg_gammaln_f64(double x)
     const double log_of = tg_log_parts_f64(of < 0x1p-1022 ? of * 0x1p54 : of, less, &low);
     const double small = tg_own_fma_f64(sign, log_of, tg_own_fma_f64(sign, low, near));
     const double v = 1 / a, shifted = a - 0.5, product = shifted * log_of;
-    const double most = 0.91893853320467274178 - 0.5 + v * {_of("gammaln_far", "v * v")};
+    const double most = 0.91893853320467274178 - 0.5 + v * {of("gammaln_far", "v * v")};
     far = product + (most + tg_own_fma_f64(shifted, low, tg_own_fma_f64(shifted, log_of, -product)));
     far = a > 0x1p60 ? shifted * (log_of + low) : far;
     const double right = a >= 5.5 ? far : small;
-    const double d = fabs(x - rint(x)), q = d * {_of("sine", "d * d")};
+    const double d = fabs(x - rint(x)), q = d * {of("sine", "d * d")};
     double q_low;
     less = q < 0x1p-1022 ? 37.429947750237048 : 0;
     const double q_high = tg_log_parts_f64(q < 0x1p-1022 ? q * 0x1p54 : q, less, &q_low);
@@ -183,12 +189,12 @@ _DIGAMMA = f"""double tg_digamma_f64(double x)
     const double a = x < 0 ? 1 - x : x, r = x - rint(x), b = a < 1 ? a + 1 : a;
     const double from_zero = a < 1 ? a : 1, part = x < 0 ? r : from_zero, whole = a < 1 ? 1 : a;
     const double quotient = 1 / (whole * part), v = quotient * part, pole = quotient * whole, w = v * v;
-    const double near = (b - {ROOT[0]!r} - {ROOT[1]!r}) * {_of("digamma_near", "b")};
-    const double next = {_of("digamma_next", "a")} - v;
+    const double near = (b - {ROOT[0]!r} - {ROOT[1]!r}) * {of("digamma_near", "b")};
+    const double next = {of("digamma_next", "a")} - v;
     double low;
     const double high = tg_log_parts_f64(a, 0, &low);
-    const double far = high + (low - 0.5 * v - w * {_of("digamma_far", "w")});
-    const double cotangent = pole - r * {_of("cotangent", "r * r")}, close = b < 2 ? near : next;
+    const double far = high + (low - 0.5 * v - w * {of("digamma_far", "w")});
+    const double cotangent = pole - r * {of("cotangent", "r * r")}, close = b < 2 ? near : next;
     const double right = a >= 4.5 ? far : close, lost = a < 1 ? pole : 0; /* at -1, -2, ... v is NaN */
     const double y = right - (x < 0 ? cotangent : lost);
     return x == __builtin_inf() ? x : y;
@@ -197,12 +203,12 @@ _DIGAMMA = f"""double tg_digamma_f64(double x)
 _TRIGAMMA = f"""double tg_trigamma_f64(double x)
 {{
     const double a = x < 0 ? 1 - x : x, r = x - rint(x), b = a < 1 ? a + 1 : a;
-    const double sine = r * {_of("sine", "r * r")};
+    const double sine = r * {of("sine", "r * r")};
     const double from_zero = a < 1 ? a : 1, part = x < 0 ? sine : from_zero, whole = a < 1 ? 1 : a;
     const double quotient = 1 / (whole * part), v = quotient * part, pole = quotient * whole, w = v * v;
-    const double near = {_of("trigamma_near", "b")};
-    const double next = {_of("trigamma_next", "a")} + w;
-    const double far = v + w * (0.5 + v * {_of("trigamma_far", "w")});
+    const double near = {of("trigamma_near", "b")};
+    const double next = {of("trigamma_next", "a")} + w;
+    const double far = v + w * (0.5 + v * {of("trigamma_far", "w")});
     const double close = b < 2 ? near : next, right = a >= 5.5 ? far : close, square = pole * pole;
     const double added = a < 1 ? square : 0, left = square - right, y = x < 0 ? left : right + added;
     const double pole_or_y = part == 0 ? __builtin_inf() : y, end = x < 0 ? __builtin_inf() : 0; /* as SciPy */
@@ -214,16 +220,19 @@ _GAMMA = f"""double tg_gamma_f64(double x)
 {{
     const double a = fabs(x), two = a >= 3.5 ? a - 2 : a, down = two >= 2.5 ? two - 1 : two, r = a < 1.5 ? a + 1 : down;
     const double p = (a >= 3.5 ? (a - 1) * (a - 2) : 1) * (two >= 2.5 ? down : 1);
-    const double inverse = tg_own_fma_f64(r - 2, {_of("inverse", "r")}, 1);
+    const double inverse = tg_own_fma_f64(r - 2, {of("inverse", "r")}, 1);
     const double least = a >= 6 ? a : 6, n = rint(a > 171 ? 171 : least), f = a - n;
     const double v = 1 / (n * a), u = f * a * v, w = n * v;
-    const int at = 3 * (int)n - 18;
-    const double curved = u * u * {_of("log1p", "u")}, series = w * {_of("gammaln_far", "w * w")};
+    const double whole_bits = n + 0x1p52; /* n as its last bits: an int would halve what a vector holds */
+    int64_t at;
+    __builtin_memcpy(&at, &whole_bits, 8);
+    at = (at & 255) - 6, at = at + at + at;
+    const double curved = u * u * {of("log1p", "u")}, series = w * {of("gammaln_far", "w * w")};
     const double y = f * tg_gamma_table[at + 1] +
                      (tg_own_fma_f64(f - 0.5, u, -(a - 0.5) * curved) + (series - tg_gamma_table[at + 2]));
     const double shift = 0x1.8p52 + 1023, t = tg_own_fma_f64(y, 1.4426950408889634, shift), k = t - shift;
     const double e = tg_own_fma_f64(-k, 0x1.ef35793c76730p-45, tg_own_fma_f64(-k, 0x1.62e42fefa3800p-1, y));
-    const double grown = tg_own_fma_f64(e * e, {_of("exponential", "e")}, e), whole = tg_gamma_table[at];
+    const double grown = tg_own_fma_f64(e * e, {of("exponential", "e")}, e), whole = tg_gamma_table[at];
     uint64_t bits;
     double scale; /* 2^k */
     __builtin_memcpy(&bits, &t, 8);
@@ -231,7 +240,7 @@ _GAMMA = f"""double tg_gamma_f64(double x)
     __builtin_memcpy(&scale, &bits, 8);
     double far = tg_own_fma_f64(whole, grown, whole) * scale;
     far = a > 171.63 ? __builtin_inf() : far;
-    const double m = rint(a), d = a - m, sine = d * {_of("sine", "d * d")}, half = 0.5 * m;
+    const double m = rint(a), d = a - m, sine = d * {of("sine", "d * d")}, half = 0.5 * m;
     const double by = inverse * (a < 1.5 ? a : 1), times = a < 1.5 ? 1 : a;
     const double right = a >= 5.5 ? far : p, right_by = a >= 5.5 ? 1 : by;
     const double left = a >= 5.5 ? 0x1p-60 : inverse, left_by = sine * (a >= 5.5 ? 0x1p-60 * a : times) * right;

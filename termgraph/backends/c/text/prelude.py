@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, erfinv, float32, gammas, random_bits
+from termgraph.backends.c.text import bessel, erfinv, float32, gammas, incomplete_gamma, log1mexp, random_bits
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -144,10 +144,6 @@ _FLOAT = {
     const {T} ln2 = ({T})0.693147180559945309417232121458176568;
     {T} m = tg_maximum_{N}(a, b);
     return a == b ? a + 1 : m + log1p{S}(exp{S}(-fabs{S}(a - b) * ln2)) / ln2;
-}}""",
-    "log1mexp": """{T} tg_log1mexp_{N}({T} x)
-{{
-    return x > ({T})-0.693147180559945309417232121458176568 ? log{S}(-expm1{S}(x)) : log1p{S}(-exp{S}(x));
 }}""",
     "heaviside": "{T} tg_heaviside_{N}({T} x, {T} h) {{ return x != x ? x : x == 0 ? h : ({T})(x > 0); }}",
 }
@@ -402,6 +398,8 @@ _FIXED = {
     **bessel.functions(_INLINE),
     **erfinv.functions(_INLINE),
     **gammas.functions(_INLINE),
+    **incomplete_gamma.functions(_INLINE),
+    **log1mexp.functions(_INLINE),
 }
 _WORD = pattern(r"[A-Za-z_]\w*")
 

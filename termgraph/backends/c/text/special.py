@@ -27,7 +27,7 @@ _POLYGAMMA_FAR_F32 = """static float tg_polygamma_far_f32(float n, float x)
            (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2);
 }"""
 # Functions of two or three numbers that need nothing but the call; each is computed in double.
-_CALLED = {"jv": 2, "iv": 2, "gammainc": 2, "gammaincc": 2, "betainc": 3}
+_CALLED = {"jv": 2, "iv": 2, "betainc": 3}
 
 
 def _called(name: str, count: int) -> dict[str, str]:
