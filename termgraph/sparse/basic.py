@@ -107,10 +107,15 @@ def _add_sparse(p: Parts, q: Parts) -> Variable:
         return p.with_data(p.data + q.data)
     shape = _same_shape("add", p, q)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
-    at, at_two, indices, indptr = ops.csm_merged(p.indices, p.indptr, q.indices, q.indptr, shape[1 - p.major])
+    return _joined(p, q, dtype, shape, both=False)
+
+
+def _joined(p: Parts, q: Parts, dtype: str, shape: Any, both: bool) -> Variable:
+    """The sum of two matrices in one format, or their product where both store elements."""
+    one, two = [(T.cast(m.data, dtype), m.indices, m.indptr) for m in (p, q)]
+    data, indices, indptr = ops.csm_joined(*one, *two, shape[1 - p.major], both=both)
     n = indptr[-1]
-    data = T.inc_subtensor(summed_at(at, T.cast(p.data, dtype), n)[at_two], T.cast(q.data, dtype))
-    return Parts(p.format, data, indices[:n], indptr, shape).matrix
+    return Parts(p.format, data[:n], indices[:n], indptr, shape).matrix
 
 
 def _same_places(p: Parts, q: Parts) -> bool:
@@ -182,11 +187,7 @@ def _mul_sparse(p: Parts, q: Parts) -> Variable:
     q = q.to(p.format)
     shape = _same_shape("mul", p, q)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
-    pattern = p.indices, p.indptr, q.indices, q.indptr
-    at, at_two, indices, indptr = ops.csm_merged(*pattern, shape[1 - p.major], both=True)
-    n = indptr[-1]
-    one, two = [summed_at(i, T.cast(data, dtype), n + ops.SPARE) for i, data in ((at, p.data), (at_two, q.data))]
-    return Parts(p.format, (one * two)[ops.SPARE :], indices[:n], indptr, shape).matrix
+    return _joined(p, q, dtype, shape, both=True)
 
 
 def kept(p: Parts, mask: TensorLike) -> Parts:

@@ -76,10 +76,10 @@ class Parts(NamedTuple):
     @property
     def once(self) -> Parts:
         """The same matrix, each element stored once and in order: those in the same place are added up."""
-        nothing = T.zeros((0,), INDEX), T.zeros_like(self.indptr)
-        at, _, indices, indptr = ops.csm_merged(self.indices, self.indptr, *nothing, self.minor)
+        nothing = self.data[:0], self.indices[:0], T.zeros_like(self.indptr)
+        data, indices, indptr = ops.csm_joined(self.data, self.indices, self.indptr, *nothing, self.minor)
         n = indptr[-1]
-        return self._replace(data=summed_at(at, self.data, n), indices=indices[:n], indptr=indptr)
+        return self._replace(data=data[:n], indices=indices[:n], indptr=indptr)
 
     def to(self, format: str) -> Parts:
         """The same matrix in a format."""

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import multiplied
-from termgraph.sparse.parts import Parts, as_index, parts
+from termgraph.sparse.parts import Parts, parts
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
-from termgraph.terms.sparse import INDEX
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -66,12 +65,13 @@ def _sparse_times_sparse(p: Parts, q: Parts) -> Variable:
 
 
 def _rows_times_rows(p: Parts, q: Parts) -> Parts:
-    inner = _checked_inner(p, q)
-    one, two, begins = expanded(inner, q.indptr)
+    rows = _checked_inner(p, q)
     dtype = promote(p.data.type.np_dtype, q.data.type.np_dtype).name
-    data = T.cast(p.data, dtype)[one] * T.cast(q.data, dtype)[two]
-    shape = T.stack([p.shape[0], q.shape[1]])
-    return Parts("csr", data, q.indices[two], as_index(begins[p.indptr]), shape).once
+    one, two = T.cast(p.data, dtype), T.cast(q.data, dtype)
+    met = T.sum(T.cast(q.indptr[rows + 1] - q.indptr[rows], "int64"))
+    data, indices, indptr = ops.csm_multiplied(one, rows, p.indptr, two, q.indices, q.indptr, q.shape[1], met)
+    n = indptr[-1]
+    return Parts("csr", data[:n], indices[:n], indptr, T.stack([p.shape[0], q.shape[1]]))
 
 
 def _checked_inner(p: Parts, q: Parts) -> TensorVariable:
@@ -79,19 +79,6 @@ def _checked_inner(p: Parts, q: Parts) -> TensorVariable:
     return Assert("sparse.dot: the columns of the first matrix must be as many as the rows of the second")(
         p.indices, same
     )
-
-
-def expanded(rows: Any, indptr: Any) -> tuple[Any, Any, Any]:
-    """The elements of the named rows, one row after the other.
-
-    For each, which of `rows` it belongs to, and where it is; and where each row begins among them, and the end.
-    """
-    starts = indptr[rows]
-    ends = T.cumsum(T.cast(indptr[rows + 1] - starts, "int64"))
-    begins = T.concatenate([T.zeros((1,), "int64"), ends])
-    n = begins[-1]
-    which = ops.csm_majors(T.zeros((n,), INDEX), as_index(begins))
-    return which, T.arange(n) + (starts - begins[:-1])[which], begins
 
 
 def sampling_dot(x: TensorLike, y: TensorLike, p: TensorLike) -> Variable:

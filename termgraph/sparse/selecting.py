@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import termgraph.tensor
 from termgraph.sparse.basic import kept
 from termgraph.sparse.parts import Parts, as_index, parts
-from termgraph.sparse.products import expanded
 from termgraph.tensor.checks import Assert
+from termgraph.tensor.stretches import expanded
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, TensorLike

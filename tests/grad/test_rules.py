@@ -76,6 +76,12 @@ CASES = {
         tg.sparse.dot(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 3)), x).sum()
         + tg.sparse.sampling_dot(x, y, tg.sparse.CSC(v, [1, 0], [0, 1, 2], (2, 2))).sum()
     ),
+    "sums of sparse matrices": lambda: sum(
+        tg.sparse.csm_data(
+            f(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 2)), tg.sparse.CSR(v, [0, 1], [0, 1, 2], (2, 2)))
+        ).sum()
+        for f in (tg.sparse.add, tg.sparse.dot)
+    ),
     "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
 }
 

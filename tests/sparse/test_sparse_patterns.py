@@ -41,10 +41,58 @@ def test_routines_are_their_meanings(kinds, rng):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int8", "int64"])
+@pytest.mark.parametrize("kinds", [("ordered", "ordered"), ("ordered", "any"), ("any", "any"), ("ordered", "empty")])
+def test_sums_and_products_are_their_meanings(kinds, dtype, rng):
+    i, p, j, q, n, m = T.ivector("i"), T.ivector("p"), T.ivector("j"), T.ivector("q"), T.lscalar("n"), T.lscalar("m")
+    x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+    sums = [*ops.csm_joined(x, i, p, y, j, q, n), *ops.csm_joined(x, i, p, y, j, q, n, both=True)]
+    given = [x, i, p, y, j, q, n]
+    in_c, plain = (tg.function(given, sums, mode=tg.Mode(linker=name)) for name in ("c", "py"))
+    assert all("all operations are compiled" in part.why for part in in_c.why_not_native())
+    for rows, minor in SHAPES:
+        parts = [pattern(rng, rows, minor, kind) for kind in kinds]
+        data = [rng.integers(-4, 5, len(at)).astype(dtype) for at, _ in parts]
+        values = (data[0], *parts[0], data[1], *parts[1], minor)
+        for spread in (values, (*[np.repeat(v, 2)[::2] for v in values[:6]], minor)):
+            for a, b in zip(in_c(*spread), plain(*values), strict=True):
+                np.testing.assert_array_equal(a, b)
+    times = ops.csm_multiplied(x, i, p, y, j, q, n, m)
+    in_c, plain = (tg.function([*given, m], times, mode=tg.Mode(linker=name)) for name in ("c", "py"))
+    for rows, inner, minor in ((5, 7, 9), (1, 1, 1), (0, 4, 2), (4, 3, 0), (6, 70, 9000)):
+        parts = [pattern(rng, a, b, kind) for (a, b), kind in zip(((rows, inner), (inner, minor)), kinds)]
+        data = [rng.integers(-4, 5, len(at)).astype(dtype) for at, _ in parts]
+        met = int(np.diff(parts[1][1])[parts[0][0]].sum())
+        values = (data[0], *parts[0], data[1], *parts[1], minor)
+        for a, b in zip(in_c(*values, met), plain(*values, met), strict=True):
+            np.testing.assert_array_equal(a, b)
+        with pytest.raises((ValueError, IndexError)):
+            in_c(*values, met + 1)
+
+
+def test_sums_keep_infinities_and_zeros_apart():
+    """An element that only one matrix has is added to nothing, whatever the other's next one is."""
+    s, t = S.csr_matrix("s"), S.csr_matrix("t")
+    a = sp.csr_matrix((np.array([1.0, np.inf, 2.0]), [0, 2, 3], [0, 3]), shape=(1, 5))
+    b = sp.csr_matrix((np.array([np.nan, 3.0, -np.inf]), [1, 3, 4], [0, 3]), shape=(1, 5))
+    f = tg.function([s, t], [s + t, s * t])
+    total, product = f(a, b)
+    np.testing.assert_array_equal(total.toarray(), [[1.0, np.nan, np.inf, 5.0, -np.inf]])
+    np.testing.assert_array_equal(product.toarray(), [[0.0, 0.0, 0.0, 6.0, 0.0]])
+    x = T.dvector("x")
+    for scale in (1.0, np.inf):
+        cost = (
+            S.dense_from_sparse(S.CSR(x, [0, 3], [0, 2], (1, 5)) * S.CSR([scale, 2.0], [1, 3], [0, 2], (1, 5)))
+        ).sum()
+        np.testing.assert_array_equal(tg.function([x], tg.grad(cost, x))([1.0, 1.0]), [0.0, 2.0])
+
+
 @pytest.mark.parametrize("linker", ["c", "py"])
 def test_wrong_patterns_are_refused(linker):
     i, p = T.ivector("i"), T.ivector("p")
-    for made in (ops.csm_merged(i, p, i, p, 3), ops.csm_switch(i, p, 3), ops.csm_sorted(i, p, 3)):
+    x = T.cast(i, "float64")
+    joined = [ops.csm_joined(x, i, p, x, i, p, 3, both=both) for both in (False, True)]
+    for made in (*joined, ops.csm_merged(i, p, i, p, 3), ops.csm_switch(i, p, 3), ops.csm_sorted(i, p, 3)):
         f = tg.function([i, p], made, mode=tg.Mode(linker=linker))
         f([2, 0], [0, 1, 2])
         for bad in (3, -1, 1 << 30):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.sparse import INDEX
 
 if TYPE_CHECKING:
@@ -70,18 +71,44 @@ def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
 
 
+def _joined(t: AnyTerm) -> Spec | None:
+    if t.args[0].type.dtype == "bool" or t.args[0].type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("pointers",), ("more",), ("more",), ("pointers",), ())
+    return Spec("csm_joined", (), ins, (("room",), ("room",), ("pointers",)), None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _joined_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["minor"] = s.as_length(t.args[6], t)
+    sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
+
+
+def _multiplied(t: AnyTerm) -> Spec | None:
+    if t.args[0].type.dtype == "bool" or t.args[0].type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("pointers",), ("more",), ("more",), ("inner",), (), ())
+    return Spec("csm_multiplied", (), ins, (("room",), ("room",), ("pointers",)), None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _multiplied_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["minor"], sizes["room"] = s.as_length(t.args[6], t), s.as_length(t.args[7], t)
+
+
 def _kept(t: AnyTerm) -> Spec:
     return Spec("csm_kept", (), (("entries",), ("pointers",)), (("entries",), ("pointers",)), None, NOT_COUNTED)
 
 
 SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
-SPECS.update(csm_sorted=_sorted, csm_merged=_merged, csm_kept=_kept)
+SPECS.update(csm_sorted=_sorted, csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
 SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
+SIZES.update(csm_joined=_joined_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
     csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
     csm_majors=lambda t: (INDEX, INDEX),
     csm_switch=lambda t: (INDEX, INDEX, "int64"),
     csm_sorted=lambda t: (INDEX, INDEX, "int64"),
     csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),
+    csm_joined=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
+    csm_multiplied=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64", "int64"),
     csm_kept=lambda t: ("bool", INDEX),
 )

@@ -330,3 +330,76 @@ csm_kept = define(
     nout=2,
     doc="csm_kept(mask, indptr): the places of the elements that stay, followed by zeros, and the indptr of these.",
 )
+
+
+def _infer_joined(
+    one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, minor: Type, *, both: bool
+) -> TupleType:
+    a, b = require_tensor(one, "data of csm_joined"), require_tensor(two, "data of csm_joined")
+    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
+        raise TypeError(f"csm_joined takes the data of two matrices of one dtype, got {a} and {b}")
+    *_, indices, indptr = _infer_merged(one_at, one_ends, two_at, two_ends, minor, both=both).types
+    return TupleType((TensorType.of(a.dtype, indices.shape), indices, indptr))  # type: ignore[attr-defined]
+
+
+def _joined(one: np.ndarray, *patterns: np.ndarray, both: bool) -> tuple[np.ndarray, ...]:
+    one_at, one_ends, two, two_at, two_ends, minor = patterns
+    at, at_two, indices, indptr = _merged(one_at, one_ends, two_at, two_ends, minor, both=both)
+    sums = [np.zeros(len(indices) + (SPARE if both else 0), one.dtype) for _ in range(2)]
+    np.add.at(sums[0], at, one)
+    np.add.at(sums[1 if both else 0], at_two, two)
+    return sums[0][SPARE:] * sums[1][SPARE:] if both else sums[0], indices, indptr
+
+
+csm_joined = define(
+    "csm_joined",
+    arity=7,
+    infer=_infer_joined,
+    meaning=_joined,
+    kind="sparse",
+    nout=3,
+    params={"both": False},
+    doc="csm_joined(data, indices, indptr, data, indices, indptr, minor length): the sum of two matrices, each element "
+    "once and in order: data, indices and indptr. With `both`, their product where both have elements. Data and "
+    "indices are followed by zeros.",
+)
+
+
+def _infer_multiplied(
+    one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, minor: Type, room: Type
+) -> TupleType:
+    a, b = require_tensor(one, "data of csm_multiplied"), require_tensor(two, "data of csm_multiplied")
+    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
+        raise TypeError(f"csm_multiplied takes the data of two matrices of one dtype, got {a} and {b}")
+    check_pattern("csm_multiplied", one_at, one_ends)
+    check_pattern("csm_multiplied", two_at, two_ends)
+    rows = require_tensor(one_ends, "indptr").shape
+    return TupleType((TensorType.of(a.dtype, (None,)), _VECTOR, TensorType.of(INDEX, rows)))
+
+
+def _multiplied(one: np.ndarray, *patterns: np.ndarray) -> tuple[np.ndarray, ...]:
+    one_at, one_ends, two, two_at, two_ends, minor, room = patterns
+    majors = _checked_majors(one_at, one_ends, len(two_ends) - 1)
+    _checked_majors(two_at, two_ends, int(minor))
+    counts = np.diff(two_ends)[one_at]
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    if begins[-1] != room:
+        raise ShapeError(f"two sparse matrices have {begins[-1]} products of elements, not {room}")
+    which = np.repeat(np.arange(len(one)), counts)
+    where = np.arange(begins[-1]) - begins[which] + two_ends[one_at][which]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(majors[which], minlength=len(one_ends) - 1))]).astype(INDEX)
+    nothing = np.zeros(0, one.dtype), np.zeros(0, INDEX), np.zeros_like(ends)
+    return _joined(one[which] * two[where], two_at[where], ends, *nothing, minor, both=False)
+
+
+csm_multiplied = define(
+    "csm_multiplied",
+    arity=8,
+    infer=_infer_multiplied,
+    meaning=_multiplied,
+    kind="sparse",
+    nout=3,
+    doc="csm_multiplied(data, indices, indptr, data, indices, indptr, minor length, n): the matrix product of two "
+    "matrices whose elements meet n times: data, indices and indptr, each element once and in order. Data and indices "
+    "are followed by zeros.",
+)

@@ -5,7 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import line_texts, sorting_networks, sparse_texts
+from termgraph.backends.c.text import line_texts, sorting_networks, sparse_sums, sparse_texts
 
 
 def _searched(side: str, what: str, before: str) -> str:
@@ -74,6 +74,7 @@ USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_convolve"] = ("tg_correlate",)
 TEXTS = {
     **sparse_texts.TEXTS,
+    **sparse_sums.TEXTS,
     **line_texts.LINES,
     "tg_call_loop": """
 #include <fenv.h>

@@ -276,10 +276,10 @@ def _vectors(x: _Text, places: Any) -> list[str]:
     return [text for a in places for text in (x.pointer(a), x.p.poly(a.core[0]))]
 
 
-def _patterns(name: str, x: _Text, *given: str) -> None:
+def _patterns(name: str, x: _Text, *given: str, kind: str = "i32") -> None:
     """The call of a routine on patterns, which says what is wrong with them."""
     with x.p.block(""):
-        x.p.add("int64_t at = 0;", f"const int failed = tg_{name}_i32({', '.join([*given, '&at'])});")
+        x.p.add("int64_t at = 0;", f"const int failed = tg_{name}_{kind}({', '.join([*given, '&at'])});")
         x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
         x.p.add(f"if (failed == 2) {x.fail(2, x.size('entries'), BAD_INDEX)}", f"if (failed) {x.no_memory()}")
 
@@ -302,6 +302,36 @@ def _merged(x: _Text) -> None:
         *_vectors(x, (one, one_ends)), x.size("entries"), *_vectors(x, (two, two_ends)), x.size("more"),
         x.size("pointers"), x.size("minor"), x.size("room"), *map(x.pointer, x.n.results),
     )  # fmt: skip
+
+
+def _joined(x: _Text) -> None:
+    """Rows whose elements are in order, each once, are joined at once; others by way of where elements come to lie."""
+    both, (*reads, _), (values, *pattern) = str(int(x.n.term.op.params["both"])), x.n.reads, x.n.results
+    kind, out = SHORT[values.buf.dtype], x.pointer(values)
+    one, two = [_vectors(x, [reads[k]]) for k in (0, 3)]
+    size, more, sizes = x.size("entries"), x.size("more"), [x.size(n) for n in ("pointers", "minor", "room")]
+    merged = [*_vectors(x, reads[1:3]), size, *_vectors(x, reads[4:]), more, *sizes]
+    made = [x.pointer(a) for a in pattern]
+    with x.p.block(""):
+        given = [both, *one, *two, *merged, out, *made]
+        x.p.add("int64_t at = 0;", f"int failed = tg_csm_joined_{kind}({', '.join(given)});")
+        with x.p.block("if (failed)"):
+            x.p.add(f"int32_t *const places = __builtin_malloc(({size} + {more} + 1) * sizeof(int32_t));")
+            given = [both, *merged, "places", f"places + {size}", *made, "&at"]
+            x.p.add(f"failed = places ? tg_csm_merged_i32({', '.join(given)}) : 3;")
+            given = [both, *one, size, *two, more, "places", f"({made[1]})[{sizes[0]} - 1]", sizes[2], out]
+            x.p.add(f"if (!failed) failed = tg_csm_summed_{kind}({', '.join(given)});", "__builtin_free(places);")
+        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
+        x.p.add(f"if (failed == 2) {x.fail(2, size, BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+
+
+def _multiplied(x: _Text) -> None:
+    (*reads, _, _), (values, *pattern) = x.n.reads, x.n.results
+    given = [
+        *_vectors(x, reads[:3]), x.size("entries"), x.size("pointers"), *_vectors(x, reads[3:]), x.size("more"),
+        x.size("inner"), x.size("minor"), x.size("room"), x.pointer(values), *map(x.pointer, pattern),
+    ]  # fmt: skip
+    _patterns("csm_multiplied", x, *given, kind=SHORT[values.buf.dtype])
 
 
 def _kept(x: _Text) -> None:
@@ -377,6 +407,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_switch": _switch,
     "csm_sorted": _sorted,
     "csm_merged": _merged,
+    "csm_joined": _joined,
+    "csm_multiplied": _multiplied,
     "csm_kept": _kept,
     "trsm": _trsm,
     "qr": _qr,
