@@ -47,7 +47,7 @@ class Target:
     `products` are the dtypes of which it multiplies matrices, `calls` the ops it has kernels of its own for. `ahead`
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
     writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
-    temporaries may lie in results that are written later.
+    temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
     """
 
     products: tuple[str, ...] = tuple(BLAS_DTYPES)
@@ -55,6 +55,7 @@ class Target:
     ahead: Callable[[Repeat, Call], bool] | None = None
     epilogues: Epilogues | None = None
     row_tiles: bool = False
+    rows_in_loops: bool = False
     whole_updates: bool = False
     reuses_memory: bool = False
 
@@ -231,7 +232,10 @@ def measured(value: Expanded) -> Measured:
 def stored(value: Measured) -> Stored:
     """What gets storage, with an index pushed through everything else."""
     region = value.expanded.region
-    storage = Storage(value.expanded.outputs, value.lengths, region.strided, region.reciprocal, fuse=region.fuse)
+    storage = Storage(
+        value.expanded.outputs, value.lengths, region.strided, region.reciprocal,
+        fuse=region.fuse, rows_in_loops=region.target.rows_in_loops,
+    )  # fmt: skip
     return Stored(value.expanded, with_streams(storage))
 
 

@@ -7,7 +7,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.lower.loops.tree import show
 from termgraph.lower.lowering import lower
-from termgraph.lower.push.small_folds import MOST
+from termgraph.lower.push.small_folds import FEW_ROWS, MANY_PLACES, MOST
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.reduce import max_, sum_
 from termgraph.terms.term import Arg, mk
@@ -44,6 +44,45 @@ def test_windows_of_maxima_leave_one_vector_loop():
     assert "reduce" not in show(lower([max_.bind(axis=(2,))(x)]).nodes)
     y = Arg(0, TensorType("float32", (3, 5, MOST + 1)))
     assert "reduce" in show(lower([max_.bind(axis=(2,))(y)]).nodes)
+
+
+def sums_of_rows(places, rows, columns):
+    """A program that adds up rows at so many places."""
+    x = T.tensor("x", dtype="float32", shape=(rows, columns))
+    return x, [T.maximum(x, 0.1 * k).sum(axis=0) for k in range(places)]
+
+
+@pytest.mark.parametrize(
+    "places, rows, columns, loops",
+    [
+        (MANY_PLACES, MOST, 32, True),
+        (MANY_PLACES, FEW_ROWS + 1, 32, True),
+        (MANY_PLACES - 1, MOST, 32, False),  # so few are compiled soon, and faster written out
+        (MANY_PLACES, FEW_ROWS, 32, False),
+        (MANY_PLACES, MOST, 33, False),  # no whole vectors
+    ],
+)
+def test_rows_are_added_up_in_loops_where_that_is_done_in_many_places(places, rows, columns, loops, rng):
+    x, outputs = sums_of_rows(places, rows, columns)
+    f = tg.function([x], outputs, mode=tg.Mode(linker="c"))
+    assert ("reduce" in str(f.stage("loop tree")) or "columns" in str(f.stage("loop tree"))) == loops
+    value = rng.normal(size=(rows, columns)).astype("float32")
+    for k, found in enumerate(f(value)):
+        np.testing.assert_allclose(found, np.maximum(value, 0.1 * k).sum(axis=0), rtol=1e-5)
+
+
+def test_the_work_of_many_batch_norms_is_that_of_their_loops():
+    """Rules that ran, by layer: 16 rows of which each had its own elements took four times as many."""
+
+    def pushes(layers, rows):
+        x = h = T.tensor("x", dtype="float32", shape=(rows, 32))
+        for _ in range(layers):
+            away = h - h.mean(axis=0)
+            h = T.tanh(away / T.sqrt((away * away).mean(axis=0) + 1e-5))
+        f = tg.function([x], [h, tg.grad((h * h).mean(), x)], mode=tg.Mode(linker="c"))
+        return f.stage("storage").statements.pushes
+
+    assert pushes(8, MOST) < 1.05 * pushes(8, MOST + 1)
 
 
 def test_what_has_loops_of_its_own_stays_a_loop():

@@ -159,8 +159,8 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
     return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
-TARGET = Target(ahead=_made_ahead, epilogues=finish_products, row_tiles=True, reuses_memory=True)
-QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True, reuses_memory=True)
+QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True, reuses_memory=True, rows_in_loops=True)
+TARGET = replace(QUICK_TARGET, ahead=_made_ahead)
 
 
 class _Writer:

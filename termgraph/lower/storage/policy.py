@@ -18,6 +18,7 @@ from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
 from termgraph.lower.push.driver import Asking, Index, Push
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
+from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeats import Repeats
@@ -116,7 +117,7 @@ class Storage:
     def __init__(
         self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
-        targets: Mapping[Any, Buf] | None = None, fuse: bool = True,
+        targets: Mapping[Any, Buf] | None = None, fuse: bool = True, rows_in_loops: bool = False,
     ):  # fmt: skip
         self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
         self.given, self.strided = leaves or {}, strided or {}
@@ -136,6 +137,7 @@ class Storage:
         self.scalars = Scalars(self.reciprocal)
         self.repeats = Repeats(self.scalars)
         self.push = Push(lengths, self.inputs, self.scalars, judge=self._judged)
+        self.push.rows_in_loops = rows_in_loops and are_many(lengths, self.order)
         self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
