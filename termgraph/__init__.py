@@ -11,34 +11,38 @@ from typing import Any as _Any
 
 # The object, not the module of the same name: `tg.config.floatX` and `from termgraph import config` are the flags.
 # Likewise `tg.function` and `tg.grad` are the functions.
-import termgraph.grad as _grad  # the room itself, so that a later import of it cannot put it in the function's place
-from termgraph import _rulelib, sparse
-from termgraph.config import config
-from termgraph.function import (
-    Function,
-    FunctionGraph,
-    FunctionMaker,
-    In,
-    Mode,
-    OpFromGraph,
-    Out,
-    evaluate,
-    function,
-    get_mode,
-    rebuild_collect_shared,
-    register_mode,
-)
-from termgraph.tensor import ctc as _ctc
-from termgraph.tensor.checks import Assert, CheckAndRaise
-from termgraph.tensor.graph import clone, equal_computations
-from termgraph.tensor.protocols import ABOVE as _ABOVE
-from termgraph.tensor.sharedvar import SharedVariable, shared
-from termgraph.tensor.userop import as_op
-from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.terms.errors import MissingInputError, UnusedInputError
-from termgraph.terms.op import Op
-from termgraph.terms.term import Term as _Term
-from termgraph.terms.types import TensorType, Type
+from termgraph._collector import paused_gc as _paused_gc
+
+with _paused_gc():  # modules are no cycles to be found: a twentieth of the import was looking for them
+    # the room itself, so that a later import of it cannot put it in the function's place
+    import termgraph.grad as _grad
+    from termgraph import _rulelib, sparse
+    from termgraph.config import config
+    from termgraph.function import (
+        Function,
+        FunctionGraph,
+        FunctionMaker,
+        In,
+        Mode,
+        OpFromGraph,
+        Out,
+        evaluate,
+        function,
+        get_mode,
+        rebuild_collect_shared,
+        register_mode,
+    )
+    from termgraph.tensor import ctc as _ctc
+    from termgraph.tensor.checks import Assert, CheckAndRaise
+    from termgraph.tensor.graph import clone, equal_computations
+    from termgraph.tensor.protocols import ABOVE as _ABOVE
+    from termgraph.tensor.sharedvar import SharedVariable, shared
+    from termgraph.tensor.userop import as_op
+    from termgraph.tensor.variable import Apply, Constant, Variable
+    from termgraph.terms.errors import MissingInputError, UnusedInputError
+    from termgraph.terms.op import Op
+    from termgraph.terms.term import Term as _Term
+    from termgraph.terms.types import TensorType, Type
 
 if _TYPE_CHECKING:
     from termgraph import db, dist, optim, printing, rules, train

@@ -5,12 +5,15 @@ Imports nothing of the package.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+_operands = attrgetter("args")
 
 
 class Uses:
@@ -42,25 +45,20 @@ class Uses:
         """How many nodes the graph has; a few more once some were replaced."""
         return len(nodes_of(self.roots) if self.counts is None else self.counts)
 
-    def _now(self, t: Any) -> Any:
-        while t._nf is not None and t._st in self.finished:
-            t = t._nf
-        return t
-
     def _count(self) -> dict[Any, int]:
         """Uses in the graph as it stands: what is in normal form already stands for what it was made of."""
-        counts = dict(Counter(map(self._now, self.roots)))
-        met = list(counts)
-        note = met.append
-        for t in met:
-            for a in t.args:
-                if a._nf is not None:
-                    a = self._now(a)
+        finished = self.finished
+        counts: dict[Any, int] = {}
+        met: list[Any] = []
+        for places in chain((self.roots,), map(_operands, met)):  # `met` grows meanwhile
+            for a in places:
+                while a._nf is not None and a._st in finished:
+                    a = a._nf
                 if a in counts:
                     counts[a] += 1
                 else:
                     counts[a] = 1
-                    note(a)
+                    met.append(a)
         return counts
 
 

@@ -49,6 +49,15 @@ def all_tags(tags: Iterable[str]) -> frozenset[str]:
     return given.union(*[STAGE_SETS.get(t, ()) for t in given]) if given else given
 
 
+_sets: dict[frozenset[str], frozenset[str]] = {}
+
+
+def _one_set(words: Iterable[str]) -> frozenset[str]:
+    """The one set of these words: a thousand rules have a few dozen different sets."""
+    words = frozenset(words)
+    return _sets.setdefault(words, words)
+
+
 class Rule:
     """`lhs` may be replaced by `rhs` where the goals hold.
 
@@ -65,8 +74,8 @@ class Rule:
     ):
         self.name, self.goals, self.where, self.doc = name, goals, where, doc
         self.lhs, self.rhs = lhs, rhs
-        self.assumes = frozenset(assumes)
-        self.tags: frozenset[str] = frozenset()
+        self.assumes = _one_set(assumes)
+        self.tags = _one_set(())
         self.kinds: dict[Var, Kind] = {}
         self.guards: dict[Var, Guard] = {}
         self.order: tuple[Any, ...] = ()
@@ -78,7 +87,7 @@ class Rule:
         new: Rule = object.__new__(Rule)
         for slot in Rule.__slots__:
             setattr(new, slot, getattr(self, slot))
-        new.goals, new.assumes = (*self.goals, goal), self.assumes - {trusted}
+        new.goals, new.assumes = (*self.goals, goal), _one_set(self.assumes - {trusted})
         new._staged, new._staged_version = None, -1
         return new
 
@@ -165,7 +174,7 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
         made.lhs, made.rhs = operand(made.lhs), operand(made.rhs)
     except TypeError as err:
         raise RuleError(f"rule {made.name!r} at {made.where}: {err}") from None
-    made.tags = all_tags({*tags, *made.tags})
+    made.tags = _one_set(all_tags({*tags, *made.tags}))
     made.kinds = kinds
     used = free_variables(made.lhs) | free_variables(made.rhs)
     made.guards = {v: k for v, k in kinds.items() if isinstance(k, Guard) and v in used}

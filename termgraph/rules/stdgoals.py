@@ -89,16 +89,15 @@ _RINGS = frozenset(("add", "sub", "mul", "neg", "sqr", "pow", "dot", "matmul", "
 _ARITHMETIC = frozenset(("elementwise", "reduce", "scan", "linalg"))
 
 
-def _computes_integers(t: AnyTerm) -> bool:
-    return bool(t.args) and isinstance(t.type, TensorType) and t.type.kind in "iu" and t.op.kind in _ARITHMETIC
-
-
 @goal("i")
 def within_limits(t: AnyTerm) -> bool:
     """Whether `t` and its operands compute no integers, or only sums and products of one dtype: these may wrap, since
     they are the same modulo a power of two however they are arranged.
     """
-    parts = [u for u in (t, *t.args) if _computes_integers(u)]
+    parts = [
+        u for u in (t, *t.args)
+        if u.args and isinstance(u.type, TensorType) and u.type.kind in "iu" and u.op.kind in _ARITHMETIC
+    ]  # fmt: skip
     if not parts:
         return True
     dtype = t.type.dtype

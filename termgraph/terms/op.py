@@ -206,11 +206,11 @@ class Op:
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
-            if name == "_h" and self.__dict__.get("family", self) is not self:  # with parameters: few ask for it
-                self._h = stable_hash("op", self.family.name, tuple(self.params.values()))
-                return self._h
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        @functools.cached_property  # no `__getattr__`: with one, every look at an attribute of an op takes longer
+        def _h(self) -> int:
+            if self.family is self:  # a user's op, of which nobody has asked for the one that stands for all like it
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute '_h'")
+            return stable_hash("op", self.family.name, tuple(self.params.values()))
 
     def __copy__(self) -> Op:
         new = object.__new__(type(self))

@@ -15,6 +15,7 @@ from unification import reify, unify
 
 from termgraph.terms import relational  # noqa: F401
 from termgraph.terms.errors import GraphError, ShapeError
+from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, cast, exp, lt, mul, switch
 from termgraph.terms.term import Arg, Const, Input, Lit, Term, live_terms, mk2
 from termgraph.terms.traverse import count_nodes, equal_up_to_inputs, path_to, substitute
@@ -179,6 +180,13 @@ def test_equal_up_to_inputs_and_paths(xy):
     assert not equal_up_to_inputs([add(x, exp(y))], [add(a, exp(b))], [y, x], [a, b])
     t = exp(add(x, mul(y, x)))
     assert path_to(t, y) == [t, t.args[0], t.args[0].args[1], y]
+
+
+def test_attributes_of_an_op_are_looked_up_by_the_interpreter_alone():
+    """The rewriter asks ops in every step: a `__getattr__` or `__getattribute__` of Python would slow all of it."""
+    assert not hasattr(Op, "__getattr__") and Op.__getattribute__ is object.__getattribute__
+    head = cast.bind(dtype="int8")
+    assert "_h" not in vars(head) and hash(head._h) and "_h" in vars(head)  # worked out when it is asked for
 
 
 def test_a_term_refuses_to_become_an_array(xy):
