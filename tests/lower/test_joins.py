@@ -34,6 +34,8 @@ CASES = {
     "seen in two directions": (T.tanh(T.concatenate([T.exp(x), T.exp(x)[:, ::-1]], 1)), 3),
     "a part that is whole": (T.tanh(T.exp(T.concatenate([x, x], 1)) + T.concatenate([x, x], 1)), 2),
     "a join in a join": (T.exp(T.concatenate([T.concatenate([x, y], 1), x], 1)), 2),
+    "promised lengths": (T.exp(T.specify_shape(T.concatenate([x, y], 1), (None, x.shape[1] + y.shape[1]))), 2),
+    "without a column": (T.delete(T.concatenate([x, x], 1), 0, axis=1), 0),
     "other dtypes": (T.concatenate([T.cast(x, "float32"), T.cast(y, "int64")], 1) > 0, 0),
 }
 COSTLY = re.compile(r"\b(?:tg_)?(?:own_)?(?:exp|tanh)\w*\(")

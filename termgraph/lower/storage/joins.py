@@ -12,6 +12,7 @@ from termgraph.terms.op import ARG, CONST
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
+SAME_PLACES = ("specify_shape", "unbroadcast")  # whose elements lie where those of their operand do
 MOST_WORK = 300  # operations that are printed once per part, over all parts
 
 
@@ -25,8 +26,8 @@ class Parts(NamedTuple):
 def parts_of(s: Any, t: AnyTerm) -> Parts | None:
     """How the loops over a root are cut so that each reads one operand of the joins below it; None if there are none.
 
-    Joins are looked for below element-wise operations that are not stored. Where several are, the first one counts, and
-    those that are joined at the same places.
+    Joins are looked for below element-wise operations and promised lengths that are not stored. Where several are, the
+    first one counts, and those that are joined at the same places.
     """
     seen: set[Any] = {t}
     todo = [t]
@@ -37,8 +38,9 @@ def parts_of(s: Any, t: AnyTerm) -> Parts | None:
             continue
         if u.op.family.name == "join":
             found = found or _ranges(s, u, t.type.ndim)
-        elif u.op.kind == "elementwise":
-            new = [a for a in reversed(u.args) if a not in seen]
+        elif u.op.kind == "elementwise" or u.op.family.name in SAME_PLACES:
+            operands = u.args if u.op.kind == "elementwise" else u.args[:1]
+            new = [a for a in reversed(operands) if a not in seen]
             seen.update(new)
             todo.extend(new)
     return found if found and len(found.ranges) * len(seen) <= MOST_WORK else None
