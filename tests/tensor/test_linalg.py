@@ -139,6 +139,39 @@ def test_lstsq():
         L.lstsq(T.dtensor3(), T.dmatrix())
 
 
+@pytest.mark.parametrize("shape", [(5, 2), (60, 20), (3, 3), (2, 5), (1, 1), (4, 0), (0, 3), (300, 60)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_solutions_of_least_squares_alone(shape, dtype, rng):
+    """Without the rank there is a shorter way, for matrices that are clearly of full rank: the same solutions."""
+    a, b = T.matrix("a", dtype=dtype), T.matrix("b", dtype=dtype)
+    f = tg.function([a, b], L.lstsq(a, b)[0])
+    rtol = 2e-3 if dtype == "float32" else 1e-9
+    whole = rng.normal(size=shape)
+    least = min(shape)
+    thin = whole.copy()
+    thin[:, : least // 2] = 0
+    twice = np.concatenate([whole[:, : (shape[1] + 1) // 2]] * 2, axis=1)[:, : shape[1]]
+    slanted = whole * np.logspace(0, -9, shape[1])
+    for x in (whole, thin, twice, slanted, whole * 1e-170, whole * 1e170, whole[::-1]):
+        if dtype == "float32" and (x is slanted or (x.size and not 1e-30 < abs(x).max() < 1e30)):
+            continue
+        x, y = x.astype(dtype), rng.normal(size=(shape[0], 3)).astype(dtype)
+        wanted = np.linalg.lstsq(x, y, rcond=None)[0]
+        scale = np.max(abs(wanted), axis=1, keepdims=True, initial=0)
+        scale = np.where(scale < 1e-12 * np.max(scale, initial=0), 1, scale) + (scale == 0)
+        np.testing.assert_allclose(f(x, y) / scale, wanted / scale, rtol=rtol * 10, atol=rtol)
+        np.testing.assert_allclose(f(np.asfortranarray(x), y[:, :1]), np.linalg.lstsq(x, y[:, :1], rcond=None)[0],
+                                   rtol=rtol * 10, atol=rtol * np.max(abs(wanted), initial=0))  # fmt: skip
+
+
+def test_a_bound_says_which_singular_values_count():
+    a, b = T.dmatrices("a", "b")
+    x, y = np.diag([1.0, 0.1, 1e-3])[:, :] + 1e-5, np.ones((3, 1))
+    for rcond in (1e-5, 1e-2, 0.5):
+        wanted = np.linalg.lstsq(x, y, rcond=rcond)[0]
+        np.testing.assert_allclose(tg.function([a, b], L.lstsq(a, b, rcond=rcond)[0])(x, y), wanted, rtol=1e-10)
+
+
 ORDERS = [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
 
 

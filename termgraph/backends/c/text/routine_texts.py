@@ -6,6 +6,7 @@ Pure text.
 from __future__ import annotations
 
 from termgraph.backends.c.text import line_texts, sorting_networks, sparse_sums, sparse_texts
+from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 
 def _searched(side: str, what: str, before: str) -> str:
@@ -375,6 +376,7 @@ static void tg_qr_$N(int raw, int complete, int reduced, const $T *x, int64_t ro
         for (int64_t j = 0; j < n; j++) r[i * n + j] = i <= j ? a[i * n + j] : 0;
 }
 """,
+    "tg_least_squares": LEAST_SQUARES,
     "tg_lstsq": """
 /* Least squares by NumPy's loop, which wants at least one right side. Returns 1 without a result, -1 without memory. */
 static int tg_lstsq_$N(int native, const $T *a, int64_t a_row, int64_t a_column, const $T *b, int64_t b_row,

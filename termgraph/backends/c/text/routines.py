@@ -157,7 +157,10 @@ def _lstsq(x: _Text) -> None:
         x.pointer(out), x.pointer(rank), x.pointer(values),
     ]  # fmt: skip
     with x.p.block(""):
-        x.p.add(f"const int failed = tg_lstsq_{SHORT[a.buf.dtype]}({', '.join(given)});")
+        call = f"tg_lstsq_{SHORT[a.buf.dtype]}({', '.join(given)})"
+        if a.buf.dtype == "float64" and {rank.buf, values.buf}.isdisjoint(x.n.bufs):  # nobody asks for the rank
+            call = f"tg_least_squares_f64({', '.join([*given[1:-2]])}) ? 0 : {call}"
+        x.p.add(f"const int failed = {call};")
         x.p.add(f"if (failed > 0) {x.fail(0)}", f"if (failed < 0) {x.no_memory()}")
 
 
