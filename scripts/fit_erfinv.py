@@ -51,6 +51,8 @@ VALUES = {
     "far": lambda s: inverse(s * s),
     "end": lambda u: inverse(mp.exp(u)) / mp.exp(u / 2),
     "scaled": scaled,
+    "near_single": over_x,
+    "tail_single": lambda s: inverse(s * s),
 }
 
 

@@ -104,7 +104,8 @@ class Distributions:
         dtype, (loc, scale) = _float_dtype(dtype), _params("truncated_normal", loc=loc, scale=scale)
         u = self._unit(size, (loc, scale), dtype, open_=True)
         reach = np.asarray(0.9544997361036416, dtype)  # of the normal numbers lie there: erf(sqrt(2))
-        centred = ew.erfinv((2.0 * u - 1.0) * reach) * np.asarray(np.sqrt(2.0), dtype)
+        wide = ew.erfinv(elemwise.cast((2.0 * u - 1.0) * reach, "float64"))  # the same bits, however float32 has it
+        centred = elemwise.cast(wide, dtype) * np.asarray(np.sqrt(2.0), dtype)
         return elemwise.cast(centred * scale + loc, dtype)
 
     def laplace(

@@ -332,3 +332,23 @@ def test_exponentials_of_complex_numbers_in_vectors(dtype, ulps):
             np.testing.assert_allclose(a, b, rtol=ulps * float(np.finfo(real).eps))
             zero = b == 0
             np.testing.assert_array_equal(np.signbit(a[zero]), np.signbit(b[zero]))
+
+
+def test_erfinv_and_arccosh_of_single_precision():
+    """Half a unit and one; also of the numbers next to 1, where the inverse is largest."""
+    x, y = T.fvector("x"), T.fvector("y")
+    f = tg.function([x, y], [T.erfinv(x), T.arccosh(y)], mode=tg.Mode(linker="c"))
+    near = 1 - np.float32(2.0) ** -np.arange(1, 25, dtype="float32")
+    points = np.concatenate([near, -near, np.linspace(-0.999, 0.999, 301), 2.0 ** -np.arange(1, 120.0, 7)])
+    beyond = np.concatenate(
+        [1 + 2.0 ** -np.arange(0, 24.0), np.linspace(1.001, 30, 301), 2.0 ** np.arange(5, 127.0, 7)]
+    )
+    points, beyond = points.astype("float32"), beyond.astype("float32")
+    inverse, area = f(points, beyond)
+    with mpmath.workdps(40):
+        assert off_by(inverse, [mpmath.erfinv(mpmath.mpf(float(p))) for p in points]) < 0.55
+        assert off_by(area, [mpmath.acosh(mpmath.mpf(float(p))) for p in beyond]) < 1.6
+    far = [1, 0.5, np.inf, np.nan, np.finfo("float32").max]
+    ends = f(np.float32([1, -1, 1.5, np.nan, 0]), np.float32(far))
+    np.testing.assert_array_equal(ends[0], np.float32([np.inf, -np.inf, np.nan, np.nan, 0]))
+    np.testing.assert_allclose(ends[1], [0, np.nan, np.inf, np.nan, np.arccosh(3.4028235e38)], rtol=1e-6)

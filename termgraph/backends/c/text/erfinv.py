@@ -10,13 +10,15 @@ from termgraph.backends.c.text.bessel import horner
 
 # What each polynomial is of, from where to where, and its degree; all of t, -1 <= t <= 1. With w = -log(1 - x^2):
 # near: erfinv(x) / x of w; tail, far: erfinv(x) of sqrt(w); end: erfinv(x) / sqrt(w) of log(w).
-# scaled: (1 + 2 x) erfcx(x) of (x - 3.75) / (x + 3.75).
+# scaled: (1 + 2 x) erfcx(x) of (x - 3.75) / (x + 3.75). Those for float32 end where its numbers do.
 PIECES = {
     "near": (0, 6.25, 24),
     "tail": (2.5, 4, 17),
     "far": (4, 6.25, 17),
     "end": (3.625, 6.625, 18),
     "scaled": (-1, 1, 24),
+    "near_single": (0, 6.25, 12),
+    "tail_single": (2.5, 4, 8),
 }
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "near": (
@@ -134,6 +136,32 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         3.110310719839165e-10,
         4.434959070009628e-10,
     ),
+    "near_single": (
+        1.6536545626831027,
+        0.7504943076479739,
+        -0.05892256867466323,
+        -0.022604096452118517,
+        0.017808404971782328,
+        -0.004140180720663968,
+        -0.001272020629382619,
+        0.001242690309156122,
+        -0.00026338021033992225,
+        -0.00013508115498416358,
+        9.204976639988137e-05,
+        1.5787972260420077e-06,
+        -1.0903443438510941e-05,
+    ),
+    "tail_single": (
+        3.0838457231032423,
+        0.7541289153096506,
+        0.0026170930086593614,
+        -0.0010317118972671627,
+        0.00027085193633445904,
+        -5.323368574890076e-05,
+        4.301527033587237e-06,
+        3.0413846316389462e-06,
+        -1.4004896307385567e-06,
+    ),
 }
 
 
@@ -166,6 +194,15 @@ _ERFINV = f"""double tg_erfinv_f64(double x)
     const double y = w < {PIECES["near"][1]!r} ? tg_erfinv_near_f64(w, a) : s < {PIECES["tail"][1]!r} ? tail : far;
     return x == 0 ? 0.0 : copysign(a == 1 ? __builtin_inf() : y, x); /* as SciPy, which has no -0 here */
 }}"""
+# In double, to 0.51 units of float32, of which the last below 1 has s < 4.
+_ERFINV_SINGLE = f"""float tg_erfinv_f32(float x)
+{{
+    const double a = fabs((double)x), w = -log((1 - a) * (1 + a)), s = sqrt(w);
+    {_of("near_single", "w")}
+    {_of("tail_single", "s")}
+    const double y = w < {PIECES["near_single"][1]!r} ? a * near_single : tail_single;
+    return x == 0 ? 0.0f : copysignf(a == 1 ? __builtin_inff() : (float)y, x); /* as SciPy, which has no -0 here */
+}}"""
 _ERFCINV = f"""double tg_erfcinv_f64(double q)
 {{
     const double x = 1 - q, small = q < 1 ? q : 2 - q, w = -log(small) - log(2 - small), s = sqrt(w);
@@ -197,7 +234,8 @@ def functions(inline: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
     out = {"tg_erfinv_near_f64": inline + _NEAR, "tg_erfinv_f64": inline + _ERFINV, "tg_erfcinv_f64": inline + _ERFCINV}
     out["tg_erfcx_f64"] = inline + _ERFCX
-    for name in ("erfinv", "erfcinv", "erfcx"):
+    out["tg_erfinv_f32"] = inline + _ERFINV_SINGLE
+    for name in ("erfcinv", "erfcx"):
         out[f"tg_{name}_f32"] = f"{inline}float tg_{name}_f32(float x) {{ return (float)tg_{name}_f64(x); }}"
     return out
 

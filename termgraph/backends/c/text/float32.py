@@ -111,6 +111,11 @@ _LOG1P = """float tg_own_log1p(float x) /* 1 + x = (1 + g/4) * 2^k, s = 4 * 2^-k
     return x < -1 ? __builtin_nanf("") : y;
 }"""
 
+_ACOSH = """float tg_own_acosh(float x) /* log1p(t + sqrt(t) sqrt(t + 2)) of t = x - 1, far away log(2 t) */
+{
+    const float t = x - 1, r = tg_own_fma(sqrtf(t), sqrtf(t + 2), t);
+    return tg_own_log1p(t > 0x1p60f ? t : r) + (t > 0x1p60f ? 0.6931472f : 0);
+}"""
 _SOFTPLUS = """float tg_own_softplus(float x)
 {
     return tg_maximum_f32(x, 0) + tg_own_log1p(tg_own_exp(-fabsf(x)));
@@ -118,12 +123,12 @@ _SOFTPLUS = """float tg_own_softplus(float x)
 FUNCTIONS = {
     "fma": _FMA, "bits": _BITS, "of_bits": _OF_BITS, "two_to": _TWO_TO, "expm1_small": _EXPM1_SMALL,
     "exp_inside": _EXP_INSIDE, "exp": _EXP, "expm1": _EXPM1, "tanh": _TANH, "sigmoid": _SIGMOID,
-    "log_small": _LOG_SMALL, "log_sum": _LOG_SUM, "log1p": _LOG1P, "softplus": _SOFTPLUS,
+    "log_small": _LOG_SMALL, "log_sum": _LOG_SUM, "log1p": _LOG1P, "softplus": _SOFTPLUS, "acosh": _ACOSH,
 }  # fmt: skip
 # A loop with many of them gains nothing over calls of the library, and each takes the compiler a few milliseconds.
 MANY, MANY_IN_ALL = 8, 64
-OWN = ("exp", "expm1", "log1p", "tanh", "sigmoid", "softplus")  # as the op table calls them
-_CALL = pattern(r"\b(?:(exp|expm1|log1p|tanh)f|tg_(sigmoid|softplus)_f32)\(")
+OWN = ("exp", "expm1", "log1p", "tanh", "acosh", "sigmoid", "softplus")  # as the op table calls them
+_CALL = pattern(r"\b(?:(exp|expm1|log1p|tanh|acosh)f|tg_(sigmoid|softplus)_f32)\(")
 
 
 def functions(inline: str) -> dict[str, str]:
