@@ -20,7 +20,7 @@ from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, la
 from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
-from termgraph.terms.traverse import free_inputs, resolve_bound, substitute
+from termgraph.terms.traverse import free_inputs, orders_kept, resolve_bound, substitute
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -137,7 +137,7 @@ def function(
     ins += [_shared_in(v, changes) for v in shared]
     if memory_limit is not None:
         mode = get_mode(mode).clone(memory_limit=memory_limit)
-    with progress.task(name or "a function"), paused_gc():
+    with progress.task(name or "a function"), paused_gc(), orders_kept():
         maker = FunctionMaker(
             ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,
             name=name, givens=given,

@@ -5,7 +5,9 @@ Every function takes one term or a sequence of them, and visits each shared node
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.errors import GraphError
@@ -16,8 +18,46 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
+class _Kept(threading.local):
+    """The orders of large graphs, by the identities of their roots, while `orders_kept`; each holds its roots."""
+
+    orders: dict[tuple[int, ...], list[Any]] | None = None
+
+
+_KEPT = _Kept()
+_LARGE = 64  # nodes: smaller graphs are walked as soon as they are looked up
+_MOST = 8  # orders that are kept
+
+
+@contextmanager
+def orders_kept() -> Iterator[None]:
+    """Inside, `children_first` of the same roots is worked out once: a dozen readers ask for that of one graph."""
+    before, _KEPT.orders = _KEPT.orders, {}
+    try:
+        yield
+    finally:
+        _KEPT.orders = before
+
+
 def children_first(roots: Iterable[Any]) -> list[Any]:
     """All nodes under the roots, each once, arguments before users."""
+    kept = _KEPT.orders
+    if kept is None:
+        return _children_first(roots)
+    roots = list(roots)
+    key = tuple(map(id, roots))
+    order = kept.get(key)
+    if order is None:
+        order = _children_first(roots)
+        if len(order) < _LARGE:
+            return order
+        if len(kept) >= _MOST:
+            del kept[next(iter(kept))]
+        kept[key] = order
+    return list(order)
+
+
+def _children_first(roots: Iterable[Any]) -> list[Any]:
     seen: set[int] = set()
     order: list[Any] = []
     stack = list(roots)

@@ -18,32 +18,57 @@ from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, 
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 
 
+class Traffic(NamedTuple):
+    """What a statement reads and writes."""
+
+    loads: list[tuple[Buf, Poly]]  # elements
+    writes: list[Buf]
+
+
 def loads(node: Node) -> list[tuple[Buf, Poly]]:
-    """All elements that a statement reads: buffers with offsets."""
-    out: list[tuple[Buf, Poly]] = []
-    for n in walk([node]):
-        if isinstance(n, Let):
-            if n.stored is not None:
-                out.append(n.stored)
-            elif n.term.op.family is LOAD:
-                out.append((n.term.op.params["buf"], n.term.op.params["offset"]))
-        elif isinstance(n, Call):
-            out.extend((b, offset) for b, offset, _ in n.operands)
-        elif isinstance(n, Compound):
-            out.extend(n.operands())
-    return out
+    """All elements that a statement reads: buffers with offsets. Not to be changed."""
+    return _traffic(node).loads
 
 
 def writes(node: Node) -> list[Buf]:
-    """All buffers that a statement writes."""
-    found: list[Buf] = []
+    """All buffers that a statement writes. Not to be changed."""
+    return _traffic(node).writes
+
+
+def changed(kernel: Kernel) -> None:
+    """Say that a statement reads or writes something else from now on."""
+    kernel.__dict__.pop("_traffic", None)
+
+
+def _traffic(node: Node) -> Traffic:
+    """Kernels are asked by one stage after the other: they keep their answer."""
+    if node.__class__ is not Kernel:
+        return _looked_up(node)
+    known: Traffic | None = node.__dict__.get("_traffic")
+    if known is None:
+        known = node.__dict__["_traffic"] = _looked_up(node)
+    return known
+
+
+def _looked_up(node: Node) -> Traffic:
+    read: list[tuple[Buf, Poly]] = []
+    written: list[Buf] = []
     inside: list[Buf] = []
     for n in walk([node]):
-        if isinstance(n, (Write, Call)):
-            found.append(n.buf)
+        if isinstance(n, Let):
+            if n.stored is not None:
+                read.append(n.stored)
+            elif n.term.op.family is LOAD:
+                read.append((n.term.op.params["buf"], n.term.op.params["offset"]))
+        elif isinstance(n, Write):
+            written.append(n.buf)
+        elif isinstance(n, Call):
+            written.append(n.buf)
+            read.extend((b, offset) for b, offset, _ in n.operands)
         elif isinstance(n, Compound):
+            read.extend(n.operands())
             inside += [*n.bufs, *[r[0] for r in n.rooms]]
-    return found + inside
+    return Traffic(read, written + inside)
 
 
 S = TypeVar("S")

@@ -327,15 +327,20 @@ def operands_first(roots: Iterable[Any]) -> list[Any]:
     """Every scalar term below the roots, what it is computed from first."""
     seen: set[Any] = set()
     out: list[Any] = []
-    stack = [(t, False) for t in roots]
+    stack = list(roots)
     while stack:
-        t, done = stack.pop()
-        if done:
-            out.append(t)
+        t = stack.pop()
+        if t is None:
+            out.append(stack.pop())
         elif t not in seen:
             seen.add(t)
-            stack.append((t, True))
-            stack.extend((a, False) for a in kids(t))
+            below = kids(t)
+            if below:
+                stack.append(t)
+                stack.append(None)
+                stack.extend(below)
+            else:
+                out.append(t)
     return out
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from termgraph.lower.lengths.index import less, nonneg
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write, walk
-from termgraph.lower.memory.plan import Uses, loads
+from termgraph.lower.memory.plan import Uses, changed, loads
 from termgraph.lower.push.kernel import Buf
 
 
@@ -39,6 +39,7 @@ def finish_products(
         if _item_by_item(kernel, call):
             inner = replace(call, options={**call.options, "around": 1})
             kernel.node.body.insert(0, inner)
+            changed(kernel)
             del out[call]
     return list(out), shared
 

@@ -84,7 +84,7 @@ class _Joining:
             return
         loops = self._loops_reading(x)
         for together in [near, *([[w] for w in near] if len(near) > 1 else [])]:
-            if not self._are_alike(together, loops):
+            if not self._are_alike(together, loops) or self._come_later(x, together, loops):
                 continue
             new = x
             for w in together:
@@ -110,6 +110,16 @@ class _Joining:
             if any(_var(y) is not w.vars[0] or nest[w.buf] != deep for w in here):
                 return False
         return True
+
+    def _come_later(self, x: Store, ws: Sequence[Store], loops: Sequence[tuple[Any, bool, set[Buf]]]) -> bool:
+        """Whether a loop that would compute what the ws store waits for something else no earlier than these."""
+        latest = self._phase(x)  # up to here no trial changes when something runs
+        made = {id(w) for w in ws}
+        for y, _, read in loops:
+            here = [self._phase(w) for w in ws if w.buf in read]
+            if here and any(min(here) <= self._phase(z) <= latest for z in self._before(y) if id(z) not in made):
+                return True
+        return False
 
     def _put(self, k: int, new: Store) -> None:
         """Take a trial over, and forget when those run that wait for it."""
