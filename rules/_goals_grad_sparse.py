@@ -10,7 +10,7 @@ from termgraph.terms.build import filled_like, length
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import mul
 from termgraph.terms.ops.indexing import scatter_add
-from termgraph.terms.ops.sparse import SPARE, csm_majors, csm_merged
+from termgraph.terms.ops.sparse import SPARE, csm_majors, csm_merged, csm_sorted
 from termgraph.terms.sparse import INDEX
 from termgraph.terms.term import mk, mk1, mk2
 
@@ -33,6 +33,21 @@ def spread_back(x, i, g, y):
     """What the cotangents g of products with the rows y add to the rows i of x."""
     g = mk1(dimshuffle.bind(order=(0, "x")), g) if x.type.ndim == 2 else g
     return mk(scatter_add.bind(index=("a",)), (filled_like(x, 0), mk2(mul, g, y), i))
+
+
+@goal("iiiio")
+def ordered_back(i, p, n, g):
+    """What the cotangents g of elements in order contribute to them as they were."""
+    order, _ = csm_sorted(*map(handle, (i, p, n)))
+    return T.set_subtensor(T.zeros_like(handle(g))[order], handle(g)).term
+
+
+@goal("iio")
+def kept_back(mask, g):
+    """What the cotangents g of elements that stay contribute to all of them."""
+    mask, g = handle(mask), handle(g)
+    places = T.maximum(T.cumsum(T.cast(mask, "int64")) - 1, 0)
+    return T.switch(mask, g[places], T.zeros((), g.dtype)).term
 
 
 @goal("iiiiiiiiioo")

@@ -6,11 +6,28 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 from __future__ import annotations
 
 from termgraph.rulelib._goals_grad_forward import product_rule
-from termgraph.rulelib._goals_grad_sparse import joined_back, multiplied_back, places, spread_back, turned
+from termgraph.rulelib._goals_grad_sparse import (
+    joined_back,
+    kept_back,
+    multiplied_back,
+    ordered_back,
+    places,
+    spread_back,
+    turned,
+)
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.ops.indexing import gather
-from termgraph.terms.ops.sparse import csm, csm_data, csm_dot, csm_joined, csm_multiplied, csm_sample
+from termgraph.terms.ops.sparse import (
+    csm,
+    csm_data,
+    csm_dot,
+    csm_joined,
+    csm_kept,
+    csm_multiplied,
+    csm_ordered,
+    csm_sample,
+)
 
 
 # ---------------------------------------------------------------------- rules
@@ -24,6 +41,10 @@ def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, u, v, g, f: param, b: param)
     yield rule("sample",   pullback(csm_sample(i, j, x, y), g),              (None, None, u, v),
                            spread_back(x, i, g, gather(y, j, index=("a",)), u),
                            spread_back(y, j, g, gather(x, i, index=("a",)), v))
+    yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),           (u, None, None, None),
+                           ordered_back(i, p, n, g, u))
+    yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, u, None, None),
+                           kept_back(s, g, u))
     yield rule("joined",   pullback(csm_joined(d, i, p, x, j, c, n, both=b), g, h, k),
                            (u, None, None, v, None, None, None),
                            joined_back(d, i, p, x, j, c, n, g, b, u, v))

@@ -192,9 +192,9 @@ def _mul_sparse(p: Parts, q: Parts) -> Variable:
 
 def kept(p: Parts, mask: TensorLike) -> Parts:
     """The stored elements where the mask is true."""
-    places, indptr = ops.csm_kept(mask, p.indptr)
-    places = places[: indptr[-1]]
-    return p._replace(data=p.data[places], indices=p.indices[places], indptr=indptr)
+    data, indices, indptr = ops.csm_kept(mask, p.data, p.indices, p.indptr)
+    n = indptr[-1]
+    return p._replace(data=data[:n], indices=indices[:n], indptr=indptr)
 
 
 # ---------------------------------------------------------------------- sums and scalings
@@ -238,8 +238,8 @@ def _vector(name: str, v: TensorLike) -> TensorVariable:
 def diag(s: TensorLike) -> TensorVariable:
     """The diagonal, as a dense vector."""
     p = parts(s)
-    q = kept(p, T.eq(p.majors, p.indices))
-    return summed_at(q.indices, q.data, T.minimum(p.shape[0], p.shape[1]))
+    (there,) = T.nonzero(T.eq(p.majors, p.indices))  # few of them
+    return summed_at(p.indices[there], p.data[there], T.minimum(p.shape[0], p.shape[1]))
 
 
 def square_diagonal(v: TensorLike) -> Variable:

@@ -70,8 +70,8 @@ class Parts(NamedTuple):
     @property
     def in_order(self) -> Parts:
         """The same matrix, the elements of each row (CSC: column) in order."""
-        order, indices = ops.csm_sorted(self.indices, self.indptr, self.minor)
-        return self._replace(data=self.data[order], indices=indices)
+        data, indices = ops.csm_ordered(self.data, self.indices, self.indptr, self.minor)
+        return self._replace(data=data, indices=indices)
 
     @property
     def once(self) -> Parts:

@@ -80,7 +80,7 @@ CASES = {
         tg.sparse.csm_data(
             f(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 2)), tg.sparse.CSR(v, [0, 1], [0, 1, 2], (2, 2)))
         ).sum()
-        for f in (tg.sparse.add, tg.sparse.dot)
+        for f in (tg.sparse.add, tg.sparse.dot, lambda a, b: tg.sparse.clean(a))
     ),
     "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
 }

@@ -28,7 +28,12 @@ SHAPES = [(5, 7), (1, 1), (0, 4), (4, 0), (6, 200), (3, 9000)]
 def test_routines_are_their_meanings(kinds, rng):
     i, p, j, q, n, mask = T.ivector("i"), T.ivector("p"), T.ivector("j"), T.ivector("q"), T.lscalar("n"), T.bvector("m")
     found = [*ops.csm_merged(i, p, j, q, n), *ops.csm_merged(i, p, j, q, n, both=True)]
-    found += [*ops.csm_switch(i, p, n), *ops.csm_sorted(i, p, n), *ops.csm_kept(T.neq(mask, 0), p)]
+    found += [
+        *ops.csm_switch(i, p, n),
+        *ops.csm_sorted(i, p, n),
+        *ops.csm_ordered(mask, i, p, n),
+        *ops.csm_kept(T.neq(mask, 0), mask, i, p),
+    ]
     in_c, plain = (tg.function([i, p, j, q, n, mask], found, mode=tg.Mode(linker=name)) for name in ("c", "py"))
     assert all("all operations are compiled" in part.why for part in in_c.why_not_native())
     for rows, minor in SHAPES:
@@ -92,7 +97,13 @@ def test_wrong_patterns_are_refused(linker):
     i, p = T.ivector("i"), T.ivector("p")
     x = T.cast(i, "float64")
     joined = [ops.csm_joined(x, i, p, x, i, p, 3, both=both) for both in (False, True)]
-    for made in (*joined, ops.csm_merged(i, p, i, p, 3), ops.csm_switch(i, p, 3), ops.csm_sorted(i, p, 3)):
+    for made in (
+        *joined,
+        ops.csm_merged(i, p, i, p, 3),
+        ops.csm_switch(i, p, 3),
+        ops.csm_sorted(i, p, 3),
+        ops.csm_ordered(x, i, p, 3),
+    ):
         f = tg.function([i, p], made, mode=tg.Mode(linker=linker))
         f([2, 0], [0, 1, 2])
         for bad in (3, -1, 1 << 30):
@@ -101,7 +112,7 @@ def test_wrong_patterns_are_refused(linker):
         for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
             with pytest.raises((ValueError, IndexError)):
                 f([0, 1], wrong)
-    f = tg.function([i, p], ops.csm_kept(T.eq(i, 0), p), mode=tg.Mode(linker=linker))
+    f = tg.function([i, p], ops.csm_kept(T.eq(i, 0), x, i, p), mode=tg.Mode(linker=linker))
     for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
         with pytest.raises((ValueError, IndexError)):
             f([0, 1], wrong)

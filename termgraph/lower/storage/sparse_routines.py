@@ -56,8 +56,15 @@ def _sorted(t: AnyTerm) -> Spec:
     return Spec("csm_sorted", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
 
 
+def _ordered(t: AnyTerm) -> Spec | None:
+    if t.args[0].type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("pointers",), ())
+    return Spec("csm_ordered", (), ins, (("entries",), ("entries",)), None, OUTSIDE, "", NOT_COUNTED)
+
+
 def _sorted_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
-    sizes["minor"] = s.as_length(t.args[2], t)
+    sizes["minor"] = s.as_length(t.args[-1], t)
 
 
 def _merged(t: AnyTerm) -> Spec:
@@ -94,21 +101,27 @@ def _multiplied_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["minor"], sizes["room"] = s.as_length(t.args[6], t), s.as_length(t.args[7], t)
 
 
-def _kept(t: AnyTerm) -> Spec:
-    return Spec("csm_kept", (), (("entries",), ("pointers",)), (("entries",), ("pointers",)), None, NOT_COUNTED)
+def _kept(t: AnyTerm) -> Spec | None:
+    if t.args[1].type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("entries",), ("pointers",))
+    return Spec("csm_kept", (), ins, (("entries",), ("entries",), ("pointers",)), None, NOT_COUNTED)
 
 
 SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
-SPECS.update(csm_sorted=_sorted, csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
+SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
+SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
 SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
+SIZES.update(csm_ordered=_sorted_sizes)
 SIZES.update(csm_joined=_joined_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
     csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
     csm_majors=lambda t: (INDEX, INDEX),
     csm_switch=lambda t: (INDEX, INDEX, "int64"),
     csm_sorted=lambda t: (INDEX, INDEX, "int64"),
+    csm_ordered=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
     csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),
     csm_joined=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
     csm_multiplied=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64", "int64"),
-    csm_kept=lambda t: ("bool", INDEX),
+    csm_kept=lambda t: ("bool", t.args[1].type.dtype, INDEX, INDEX),
 )

@@ -250,6 +250,29 @@ csm_sorted = define(
 )
 
 
+def _infer_ordered(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
+    d = require_tensor(data, "the data of csm_ordered")
+    check_pattern("csm_ordered", indices, indptr)
+    n = same_length(d.shape[0], require_tensor(indices, "indices").shape[0], "csm_ordered")
+    return TupleType((TensorType.of(d.dtype, (n,)), TensorType.of(INDEX, (n,))))
+
+
+def _ordered(data: np.ndarray, *pattern: np.ndarray) -> tuple[np.ndarray, ...]:
+    order, indices = _sorted(*pattern)
+    return data[order], indices
+
+
+csm_ordered = define(
+    "csm_ordered",
+    arity=4,
+    infer=_infer_ordered,
+    meaning=_ordered,
+    kind="sparse",
+    nout=2,
+    doc="csm_ordered(data, indices, indptr, minor length): data and indices with the elements of each row in order.",
+)
+
+
 SPARE = 8  # places for elements that have none in a product, in turn: sums in one place would wait for each other
 
 
@@ -304,31 +327,41 @@ csm_merged = define(
 )
 
 
-def _infer_kept(mask: Type, indptr: Type) -> TupleType:
-    m = require_tensor(mask, "the mask of csm_kept")
+def _infer_kept(mask: Type, data: Type, indices: Type, indptr: Type) -> TupleType:
+    m, d = require_tensor(mask, "the mask of csm_kept"), require_tensor(data, "the data of csm_kept")
     if m.ndim != 1 or m.dtype != "bool":
         raise TypeError(f"the mask of csm_kept must be a vector of dtype bool, got {m}")
-    check_pattern("csm_kept", _VECTOR, indptr)
-    return TupleType((TensorType.of(INDEX, m.shape), TensorType.of(INDEX, require_tensor(indptr, "indptr").shape)))
+    if d.ndim != 1:
+        raise TypeError(f"the data of csm_kept must be a vector, got {d}")
+    check_pattern("csm_kept", indices, indptr)
+    n = same_length(
+        same_length(m.shape[0], d.shape[0], "csm_kept"), require_tensor(indices, "indices").shape[0], "csm_kept"
+    )
+    ends = require_tensor(indptr, "indptr").shape
+    return TupleType((TensorType.of(d.dtype, (n,)), TensorType.of(INDEX, (n,)), TensorType.of(INDEX, ends)))
 
 
-def _kept(mask: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, ...]:
+def _kept(mask: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, ...]:
+    if not len(mask) == len(data) == len(indices):
+        raise ShapeError(f"csm_kept: lengths {len(mask)}, {len(data)} and {len(indices)} differ")
     _majors(mask, indptr)
-    places = np.zeros(len(mask), INDEX)
     found = np.flatnonzero(mask)
-    places[: len(found)] = found
+    out = np.zeros_like(data), np.zeros(len(mask), INDEX)
+    for to, x in zip(out, (data, indices)):
+        to[: len(found)] = x[found]
     before = np.concatenate([[0], np.cumsum(mask)])
-    return places, before[indptr].astype(INDEX)
+    return *out, before[indptr].astype(INDEX)
 
 
 csm_kept = define(
     "csm_kept",
-    arity=2,
+    arity=4,
     infer=_infer_kept,
     meaning=_kept,
     kind="sparse",
-    nout=2,
-    doc="csm_kept(mask, indptr): the places of the elements that stay, followed by zeros, and the indptr of these.",
+    nout=3,
+    doc="csm_kept(mask, data, indices, indptr): the elements that stay: data, indices and indptr. Data and indices are "
+    "followed by zeros.",
 )
 
 

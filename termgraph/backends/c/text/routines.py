@@ -298,6 +298,21 @@ def _sorted(x: _Text) -> None:
     _patterns("csm_sorted", x, *_vectors(x, x.n.reads[:2]), *sizes, *map(x.pointer, x.n.results))
 
 
+def _ordered(x: _Text) -> None:
+    """Elements that are in order are copied; of others it is found first where they belong."""
+    (data, *pattern, _), (values, indices) = x.n.reads, x.n.results
+    size, out = x.size("entries"), x.pointer(indices)
+    sizes = (x.size("pointers"), size, x.size("minor"))
+    with x.p.block(""):
+        x.p.add("int64_t at = 0;", f"int32_t *const order = __builtin_malloc(({size} + 1) * sizeof(int32_t));")
+        given = [*_vectors(x, pattern), *sizes, "order", out, "&at"]
+        x.p.add(f"const int failed = order ? tg_csm_sorted_i32({', '.join(given)}) : 3;")
+        given = [*_vectors(x, [data]), "order", size, x.pointer(values)]
+        x.p.add(f"if (!failed) tg_csm_moved_{SHORT[values.buf.dtype]}({', '.join(given)});", "__builtin_free(order);")
+        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
+        x.p.add(f"if (failed == 2) {x.fail(2, size, BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+
+
 def _merged(x: _Text) -> None:
     one, one_ends, two, two_ends, _ = x.n.reads
     _patterns(
@@ -339,7 +354,8 @@ def _multiplied(x: _Text) -> None:
 
 def _kept(x: _Text) -> None:
     given = [*_vectors(x, x.n.reads), x.size("pointers"), x.size("entries"), *map(x.pointer, x.n.results)]
-    x.p.add(f"if (tg_csm_kept_i32({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+    name = f"tg_csm_kept_{SHORT[x.n.results[0].buf.dtype]}"
+    x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
 def _trsm(x: _Text) -> None:
@@ -409,6 +425,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_majors": _majors,
     "csm_switch": _switch,
     "csm_sorted": _sorted,
+    "csm_ordered": _ordered,
     "csm_merged": _merged,
     "csm_joined": _joined,
     "csm_multiplied": _multiplied,

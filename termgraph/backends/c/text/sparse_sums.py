@@ -113,7 +113,8 @@ static int tg_csm_joined_$N(int both, const $T *u, int64_t du, const $T *v, int6
     }
     if (both) tg_csm_join_$N(1, u, one, one_ends, p, v, two, two_ends, q, pointers, values, out, ends);
     else tg_csm_join_$N(0, u, one, one_ends, p, v, two, two_ends, q, pointers, values, out, ends);
-    for (int64_t k = ends[pointers - 1]; k < room; k++) out[k] = 0, values[k] = 0;
+    __builtin_memset(values + ends[pointers - 1], 0, (room - ends[pointers - 1]) * sizeof($T));
+    __builtin_memset(out + ends[pointers - 1], 0, (room - ends[pointers - 1]) * sizeof(int32_t));
     return 0;
 }
 """
@@ -191,8 +192,10 @@ static int tg_csm_multiplied_$N(const $T *u, int64_t du, const int32_t *one, int
     }
     __builtin_free(words);
     __builtin_free(row);
-    for (; !failed && n < room; n++) out[n] = 0, values[n] = 0;
-    return failed;
+    if (failed) return failed;
+    __builtin_memset(values + n, 0, (room - n) * sizeof($T));
+    __builtin_memset(out + n, 0, (room - n) * sizeof(int32_t));
+    return 0;
 }
 """
 TEXTS = {"tg_csm_joined": _JOINED, "tg_csm_summed": _SUMMED.replace("$SPARE", str(SPARE)),

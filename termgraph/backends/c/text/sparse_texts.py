@@ -135,10 +135,17 @@ static int tg_csm_sorted_$N(const $T *indices, int64_t s, const $T *indptr, int6
     return failed;
 }
 """,
+    "tg_csm_moved": """
+static void tg_csm_moved_$N(const $T *data, int64_t d, const int32_t *order, int64_t entries, $T *out)
+{
+    for (int64_t k = 0; k < entries; k++) out[k] = data[order[k] * d];
+}
+""",
     "tg_csm_kept": """
-/* The places of elements that stay, and the indptr of these. Returns 1 if indptr does not count the elements. */
-static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *indptr, int64_t p, int64_t pointers,
-                          int64_t entries, $T *places, $T *ends)
+/* The elements that stay, and their indptr; zeros follow. Returns 1 if indptr does not count the elements. */
+static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *data, int64_t d, const int32_t *indices, int64_t s,
+                          const int32_t *indptr, int64_t p, int64_t pointers, int64_t entries, $T *values,
+                          int32_t *out, int32_t *ends)
 {
     int64_t n = 0, k = 0;
     if (pointers < 1 || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 1;
@@ -147,12 +154,14 @@ static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *indptr, int6
         const int64_t end = indptr[i * p];
         if (end < k || end > entries) return 1;
         for (; k < end; k++) {
-            places[n] = k;
+            values[n] = data[k * d];
+            out[n] = indices[k * s];
             n += mask[k * m] != 0;
         }
         ends[i] = n;
     }
-    for (; n < entries; n++) places[n] = 0;
+    __builtin_memset(values + n, 0, (entries - n) * sizeof($T));
+    __builtin_memset(out + n, 0, (entries - n) * sizeof(int32_t));
     return 0;
 }
 """,
