@@ -49,6 +49,7 @@ WIDEST = 64  # bytes of the widest vectors there are
 # Folds of one loop at the top: more are divided among several loops. Their partial results fit no registers, and what a
 # compiler needs for one function grows faster than its length.
 MANY_FOLDS = 24
+CHEAP = 6  # weight of a value that is computed in two loops rather than keep one of them from being vectors
 
 
 @record(eq=False)
@@ -182,7 +183,7 @@ class Planner:
             key = phase[f], var.key, False
             sizes[key] = sizes.get(key, -1) + 1
             part = 0 if scope.depth else sizes[key] // MANY_FOLDS
-            if f.op.params["kind"] in ARG_FOLDS and f.args[0].op.family is LOAD:
+            if f.op.params["kind"] in ARG_FOLDS and self.is_cheap(f.args[0]):
                 part = -1  # where the largest lies is looked for in vectors, in a loop without other folds
             out.setdefault((*key, part), Group(var)).folds.append(f)
         for x in statements:
@@ -191,6 +192,11 @@ class Planner:
             key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var) and var not in x.apart)
             out.setdefault((*key, 0), Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
+
+    def is_cheap(self, value: Any) -> bool:
+        """Whether what a fold looks at may be computed once more: it is loaded, chosen, compared."""
+        inside = scalars([value], lambda t: bool(self.s.free(t)))
+        return sum(own_cost(t) for t in inside) <= CHEAP
 
     def predecessors(self, folds: list[Any], statements: list[Any], scope: Scope) -> dict[Any, list[Any]]:
         """What each fold and statement of one depth waits for."""

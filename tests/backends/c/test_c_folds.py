@@ -86,3 +86,22 @@ def test_short_rows_touch_no_more_lanes_than_they_need(n):
         np.testing.assert_allclose(got, expected, rtol=1e-13)
     longer = np.concatenate([values, np.zeros((7, 64 - n))], axis=1) if n < 64 else values
     np.testing.assert_array_equal(f(longer)[0], f(values)[0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_places_of_what_is_chosen_first(dtype, axis, rng):
+    """Places of extremes among chosen elements are looked for in vectors, whatever else is folded beside them."""
+    x = T.matrix("x", dtype=dtype)
+    f = tg.function([x], [T.nanargmax(x, axis), T.nanargmin(x, axis)])
+    for shape in ((1, 1), (3, 5), (40, 67), (300, 9)):
+        values = rng.normal(size=shape).astype(dtype)
+        values[rng.random(shape) < 0.3] = np.nan
+        values[0] = values[:, 0] = 1.0
+        np.testing.assert_array_equal(f(values)[0], np.nanargmax(values, axis))
+        np.testing.assert_array_equal(f(values)[1], np.nanargmin(values, axis))
+    nothing = np.full((3, 4), np.nan, dtype)
+    assert all((np.asarray(found) == -1).all() for found in f(nothing))
+    if axis is None:
+        text = tg.function([x], T.nanargmax(x)).source("c")
+        assert "if (v" not in text and text.count("static void kernel") == 2
