@@ -15,6 +15,8 @@ import numpy as np
 from termgraph import _rulelib
 from termgraph._blake import blake2b
 
+_OF_RULES = "//"  # before the names of rule files, wherever these are
+
 
 @functools.cache
 def files_digest(*rooms: str) -> str:
@@ -33,15 +35,19 @@ def changed_since_import(*rooms: str) -> bool:
     The system's own time of change counts, where it keeps one: no copying sets it back.
     """
     times = (status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns for _, status in _files(rooms))
-    return max(times, default=0) > _rulelib.IMPORTED  # what _files found stays, and so does the answer
+    return max(times, default=0) > _rulelib.IMPORTED  # what was found stays, and so does the answer
+
+
+def _files(rooms: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:
+    wanted = (_OF_RULES, *[f"{room}/" for room in rooms])
+    return [(name, status) for name, status in _every() if not rooms or name.startswith(wanted)]
 
 
 @functools.cache
-def _files(rooms: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:
+def _every() -> list[tuple[str, os.stat_result]]:
     """Looked up once, so that a digest and what is said about the times are of the same files."""
     here = os.path.dirname(os.path.abspath(_rulelib.__file__))
-    places = [os.path.join(here, room) for room in rooms] or [here]
-    return [file for place in (*places, str(_rulelib.folder())) for file in _listed(place, "")]
+    return [*_listed(here, ""), *_listed(str(_rulelib.folder()), _OF_RULES)]
 
 
 def _listed(folder: str, inside: str) -> Iterator[tuple[str, os.stat_result]]:
