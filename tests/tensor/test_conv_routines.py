@@ -211,6 +211,39 @@ def test_whole_numbers_have_no_stored_windows_and_wrap_around(rng, dtype):
         assert got.dtype == wanted.dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_f66_taps_outside_of_small_images_are_left_out(rng, dtype):
+    """Small images, large filters, many channels: the way of `conv_across.py`, also where filters lie otherwise."""
+    cases = [
+        ((8, 32, 7, 7), (17, 5, 5), (2, 2), (1, 1), (1, 1), 1), ((5, 40, 6, 9), (48, 3, 5), (1, 2), (1, 1), (1, 1), 1),
+        ((9, 64, 5, 4), (50, 3, 3), (2, 2), (1, 2), (2, 1), 1), ((4, 96, 3, 3), (8, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+        ((16, 128, 1, 1), (33, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((8, 99, 4, 4), (1, 1, 3), (0, 1), (1, 1), (1, 1), 1),
+        ((8, 40, 2, 2), (16, 5, 5), (4, 4), (1, 1), (1, 1), 1), ((0, 64, 3, 3), (8, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    ]  # fmt: skip
+    for image, (filters, *taps), border, stride, dilation, groups in cases:
+        x = (4 * rng.normal(size=image)).astype(dtype)
+        w = (4 * rng.normal(size=(filters, image[1] // groups, *taps))).astype(dtype)
+        how = {"border_mode": border, "subsample": stride, "filter_dilation": dilation, "num_groups": groups}
+        for a, b in ((x, w), (x[:, ::-1], w[:, :, ::-1, ::-1]), (x[:, :, ::-1], np.asfortranarray(w))):
+            v, u = T.tensor("v", dtype=dtype, shape=(None,) * 4), T.tensor("u", dtype=dtype, shape=b.shape)
+            y = T.nnet.conv2d(v, u, algo="panels", **how)
+            got, wanted = (tg.function([v, u], y, mode=m)(a, b) for m in (C, PLAIN))
+            if dtype == "int32":
+                np.testing.assert_array_equal(got, wanted)
+            else:
+                most = np.abs(wanted).max(initial=1.0)
+                np.testing.assert_allclose(got, wanted, atol={"float32": 4e-6, "float64": 1e-14}[dtype] * most)
+
+
+def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
+    x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(32, 24, 5, 5))
+    y = T.nnet.conv2d(x, w, border_mode="half", algo="panels")
+    slopes = tg.grad(T.sqr(y).sum(), [x, w])
+    a, b = rng.normal(size=(8, 24, 7, 7)).astype("f"), rng.normal(size=(32, 24, 5, 5)).astype("f")
+    for got, wanted in zip(*[tg.function([x, w], slopes, mode=m)(a, b) for m in (C, PLAIN)]):
+        np.testing.assert_allclose(got, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
 # ---------------------------------------------------------------------- which
 def chosen(batch, channels, n, filters, k=3, **how):
     """The routine that is used, and the prices."""
@@ -227,6 +260,9 @@ def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
         assert way == min(prices, key=prices.get)
     assert chosen(8, 256, 28, 512)[0] == "winograd" and chosen(1, 512, 7, 512)[0] == "panels"
     assert chosen(8, 512, 7, 512)[0] == "panels" and chosen(8, 512, 14, 512)[0] == "winograd"  # as measured
+    assert chosen(8, 128, 7, 48, 5)[0] == "panels" and chosen(8, 32, 14, 128, 5)[0] == "winograd"
+    packed = 8 * 49 * 25 * 128 * (48 + 8)  # with the taps outside of the images
+    assert chosen(8, 128, 7, 48, 5)[1]["panels"] < packed
     assert chosen(8, 256, 28, 512, algo="panels")[0] == "panels"
     assert chosen(1, 512, 7, 512, algo="winograd")[0] == "winograd"
     assert set(chosen(2, 3, 20, 4, subsample=(2, 2))[1]) == {"panels"}

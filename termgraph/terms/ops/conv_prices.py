@@ -6,7 +6,10 @@ Rules choose by it, and users ask for it. The weights of transforms were measure
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
+
+from termgraph.terms.ops.convolution import padding
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Arg, Const
@@ -21,6 +24,9 @@ WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
 LANES = (8, 16)  # windows of a row that are brought to points together, by the length of vectors: their mean is taken
 # A panel is used for all filters: with few of them packing it costs as much as the products.
 OF_PACKING = 8.0
+# Where many taps lie outside of the image, these are left out: such a product, and places for which a filter laid out
+# anew costs as much. (With vectors of 32 bytes Winograd's algorithm gains more than leaving out, with 64 less.)
+OF_INSIDE, OF_LAID_OUT, MOST_INSIDE, FEWEST = 1.35, 60.0, 0.95, 4
 
 
 def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
@@ -44,7 +50,8 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
     for n in result[2:]:
         places *= n
     f, c = filters[0], filters[1]
-    out = {"panels": places * taps * c * (f + OF_PACKING * p["groups"])}
+    packed = places * (f + OF_PACKING * p["groups"])
+    out = {"panels": taps * c * min(packed, _without_zeros(p, image, filters, result, places))}
     if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
         brought = rows * sum([-(-columns // n) * n for n in LANES]) / len(LANES)
@@ -53,6 +60,23 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
         transforms = products / 16 * (brought * OF_WINDOW * c + of_filter * f * c)
         out["winograd"] = windows * (products * OF_PRODUCT * f * c + OF_PLACES * f) + transforms
     return out
+
+
+def _without_zeros(
+    p: dict[str, Any], image: Sequence[int], filters: Sequence[int], result: Sequence[int], places: int
+) -> float:
+    """What a tap of all filters costs where those outside of the image are left out; infinite where few are."""
+    share = 1.0
+    for d, (n, k, m) in enumerate(zip(image[2:], filters[2:], result[2:])):
+        stride, dilation = p["stride"][d], p["dilation"][d]
+        before, _ = padding(p["border"], d, n, k, stride, dilation)
+        inside = [0 <= i * stride - before + j * dilation < n for i in range(m) for j in range(k)]
+        share *= sum(inside) / max(len(inside), 1)
+    few = result[0] < FEWEST or len(image) != 4 or p["groups"] > 1  # tiles are filled from several images
+    if few or share > MOST_INSIDE:
+        return inf
+    wide = sum([-(-filters[0] // n) * n for n in LANES]) / len(LANES)
+    return wide * (places * share * OF_INSIDE + OF_LAID_OUT)
 
 
 __all__ = ["fits_winograd", "prices"]

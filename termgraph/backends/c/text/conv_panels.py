@@ -214,8 +214,7 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
 /* The products for all places of a convolution that has begun. Nonzero: no memory. */
 static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
 {
-    /* For few panels filters are not packed. */
-    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N, FEW = 40 };
+    enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, c = q->c / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS, *const ws = z->ws;
     int64_t most = 524288 / (int64_t)sizeof *z->y / f; /* half of a second-level cache */
@@ -229,8 +228,7 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     if (direct) z->chunk = z->taps;
     z->block = 300000 / (int64_t)sizeof *z->y / (z->chunk * WIDE);
     z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
-    z->strided = !direct && (c > 1 || q->groups == 1) && f == fr && ws[0] > ws[1]
-                 && q->n * z->places <= FEW * WIDE;
+    z->strided = !direct && tg_conv_lying_$N(z);
     z->packed = malloc((z->strided ? 0 : fr > q->f ? fr : q->f) * z->taps * sizeof *z->y + 64);
     z->at = malloc((z->taps + 1) * sizeof *z->at);
     if (!z->packed || !z->at) return free(z->packed), free(z->at), 1;
@@ -279,6 +277,8 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     if (shape.c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
     z->bounded = shape.c > shape.groups || shape.groups == 1;
     z->apart = shape.f / shape.groups * ws[0];
+    const int across = tg_conv_try_across_$N(z);
+    if (across >= 0) return across;
     const int failed = tg_conv_begin_$N(z) || tg_conv_products_$N(z);
     free(z->room), free(z->off);
     return failed;

@@ -92,7 +92,7 @@ def _tap_tile(w: int) -> str:
         f"static TG_CONV void tg_conv_taps_$N_{w}(int64_t rows, int64_t n, const $T *x, const int64_t *off, "
         "int64_t step, const $T *b, $T *c, int64_t ldc)",
         "{",
-        f"    {_all(w, 'TG_ZERO_$N')} TG_ROWS_$N(TG_OF, TG_TAP_$N)",
+        f"    {_all(w, 'TG_ZERO_$N')} {_all(w, 'TG_ASKED_$N')} TG_ROWS_$N(TG_OF, TG_TAP_$N)",
         "    for (int64_t y = 0; y < rows; y++) {",
         f"        for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
         f"            {_loads(w)}",

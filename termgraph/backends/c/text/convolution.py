@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c import apart
 from termgraph.backends.c.text import conv_winograd
+from termgraph.backends.c.text.conv_across import ACROSS
 from termgraph.backends.c.text.conv_panels import FORWARD
 from termgraph.backends.c.text.conv_spread import SPREAD
 from termgraph.backends.c.text.conv_taps import TAPS
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 NAMES = {"conv_panels": "forward", "conv_spread": "spread", "conv_taps": "taps", "conv_winograd": "winograd"}
 SQUARES = {f"winograd{k}": k for k in conv_winograd.SLOTS}  # functions that know one length of filters
-TILES = {"taps": ("taps",), "forward": ("forward", "strided")}  # what a function multiplies with, if not "forward"
+TILES = {"taps": ("taps",), "forward": ("forward", "strided", "taps")}  # what multiplies, if not "forward"
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
 
@@ -64,7 +65,7 @@ def functions(source: str) -> str:
         kinds = sorted(called | ({"forward"} if "spread" in called else set()))
         size = 4 if short.endswith("32") else 8
         tiled = sorted({tile for kind in kinds for tile in TILES.get(kind, ("forward",))})
-        texts = {"forward": FORWARD, "spread": SPREAD, "taps": TAPS}
+        texts = {"forward": ACROSS.strip() + "\n\n" + FORWARD.strip(), "spread": SPREAD, "taps": TAPS}
         texts |= {name: conv_winograd.text(k) for name, k in SQUARES.items() if name in kinds}
         shared = [conv_winograd.SHARED.strip()] * any(kind in SQUARES for kind in kinds)
         text = "\n".join([tiles(size, tiled), PADDED.strip(), *shared, *[texts[kind].strip() for kind in kinds]])
