@@ -50,7 +50,7 @@ tg_gamma_factors(const double *restrict a, const double *restrict x, double *res
         const double lost = (product - (sum - back)) - (x[l] + back);
         const double less = lost + tg_own_fma_f64(a[l], high, -product) + a[l] * low, power = exp(sum);
         exponent[l] = sum;
-        factor[l] = tg_own_fma_f64(power, less, power) / tg_gamma_f64(a[l]);
+        factor[l] = tg_own_fma_f64(power, less, power) / tg_gamma_lanes_f64(a[l]);
     }
 }
 
