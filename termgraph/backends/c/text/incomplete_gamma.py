@@ -139,15 +139,14 @@ _VARIANTS = """
 typedef double tg_gammas_2 __attribute__((vector_size(16)));
 typedef double tg_gammas_4 __attribute__((vector_size(32)));
 typedef double tg_gammas_8 __attribute__((vector_size(64)));
-#if defined(__x86_64__) && !defined(__clang__)
-#define TG_GAMMA_SIMD simd("notinbranch"), const
-#else
-#define TG_GAMMA_SIMD const
-#endif
 """
-_FUNCTION = """__attribute__((TG_GAMMA_SIMD)) double $NAME(double a, double x);
-TG_HIDDEN double $NAME_one(double a, double x) __asm__("$NAME");
+_FUNCTION = """#if defined(__x86_64__) && !defined(__clang__)
+__attribute__((simd("notinbranch"), const)) double $NAME(double a, double x);
+TG_HIDDEN double $NAME_one(double a, double x) __asm__("$NAME"); /* of which gcc is not to make variants */
 TG_HIDDEN double $NAME_one(double a, double x)
+#else
+TG_HIDDEN double $NAME(double a, double x)
+#endif
 {
     const tg_gammas zero = {0};
     return tg_incomplete_gamma(a + zero, x + zero, $UPPER, $FINE)[0];
